@@ -12,8 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS  # noqa: E402 - as below
-from handrail.surfaces.cli.reading.rows import Param  # noqa: E402 - as below
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Param  # noqa: E402 - as below
 from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as below
 from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
 from handrail.wiring import registry  # noqa: E402 - as above
@@ -52,7 +51,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.reading.rows import Command, Param
+    from handrail.surfaces.cli.commands.row import Command, Param
 
 '''
 

@@ -12,8 +12,7 @@ import msgspec
 from handrail.contract.catalogue import KINDS, SHARED_ERRORS, Kind
 from handrail.contract.conformance.answers import EXITS
 from handrail.engine.events import Event, Fact
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
-from handrail.surfaces.cli.reading.rows import CommandHelp
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, CommandHelp
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from handrail.surfaces.mcp.tools import CLEAR_BY_NAME, input_schema, tool_definitions

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from handrail.main import main
 from handrail.surfaces.cli.reading import _table
-from handrail.surfaces.cli.self_description.front_page import front_page
+from handrail.surfaces.cli.self_description.help import front_page
 from tests.conformance.leaves import LEAVES
 from tests.surfaces.cli.tool import CORE_CODES, Ran, checked_document, strict_json
 from tools.readiness import NEEDS_A_PERSON

@@ -7,7 +7,7 @@ import pytest
 
 from handrail.program.update.find_release import read_releases
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.self_description.changelog import ShowChangelog, show_changelog
+from handrail.surfaces.cli.self_description.version import ShowChangelog, show_changelog
 from tests.cases import every_case
 from tests.conftest import GivenInstallation
 

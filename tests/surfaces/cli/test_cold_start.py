@@ -218,4 +218,4 @@ def test_an_operation_loads_only_its_own_module(tool: Tool, started: Any) -> Non
     ):
         assert f"handrail.runtime.{name}" not in modules
     assert "handrail.surfaces.cli.commands.all" not in modules
-    assert "handrail.surfaces.cli.reading.rows" not in modules
+    assert "handrail.surfaces.cli.commands.row" not in modules

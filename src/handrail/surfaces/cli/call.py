@@ -36,30 +36,30 @@ from handrail.surfaces.cli.reading.spelling import describe_stop
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms, ProgramEnd
-    from handrail.surfaces.cli.reading.rows import Param
+    from handrail.surfaces.cli.commands.row import Param
 
 _Port = TypeVar("_Port")
 
 
 # Operations that only a command line has: they describe the command table itself
 
-_MODULES = {
-    "self.reference": "handrail.surfaces.cli.self_description.reference",
-    "self.changelog": "handrail.surfaces.cli.self_description.changelog",
-    "self.completion": "handrail.surfaces.cli.self_description.completion",
-    "self.version": "handrail.surfaces.cli.self_description.version",
+_PLACES = {
+    "self.reference": "reference:OPERATION",
+    "self.changelog": "version:CHANGELOG",
+    "self.completion": "completion:OPERATION",
+    "self.version": "version:VERSION",
 }
 
-OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_MODULES)
+OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_PLACES)
 
 
 def operation_of(registry: Registry, name: str) -> Operation:
     """One operation, ours or the registry's. Its module is imported when it is called."""
-    module = _MODULES.get(name)
-    if module is None:
+    if name not in _PLACES:
         return registry.operation(name)
-    loaded = importlib.import_module(module).OPERATION
-    assert isinstance(loaded, Operation), f"{module} must define OPERATION"
+    module, _, held = _PLACES[name].partition(":")
+    loaded = getattr(importlib.import_module(f"handrail.surfaces.cli.self_description.{module}"), held)
+    assert isinstance(loaded, Operation), f"{module} must define {held}"
     return loaded
 
 

@@ -94,9 +94,9 @@ class Process:
         """The scope of a commit: a signal inside waits until it ends."""
         return Shield(self)
 
-    def defer(self) -> Deferral:
+    def defer(self) -> Shield:
         """The scope of work in parts: it asks between them whether to end (`ports.Interruptions`)."""
-        return Deferral(self)
+        return Shield(self, is_settling=True)
 
     def stop_reason(self) -> Literal["", "signal", "deadline"]:
         """What is waiting to end the call."""
@@ -224,32 +224,21 @@ class Process:
 
 
 class Shield:
-    """`with process.shielded():` around what must not be interrupted."""
+    """The scope in which a signal waits; after one that settles its process, what was done is reported."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, *, is_settling: bool = False) -> None:
         self._process = process
+        self._is_settling = is_settling
 
     def __enter__(self) -> None:
         self._process._shields += 1
 
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        if self._is_settling:
+            self._process.settle()
         self._process._shields -= 1
         if kind is None and not self._process._shields:
             self._process._raise_pending()
-
-
-class Deferral:
-    """`with process.defer():` around work that may end between its parts, and reports each of them."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-
-    def __enter__(self) -> None:
-        self._process._shields += 1
-
-    def __exit__(self, _: object, __: object, ___: object) -> None:
-        self._process.settle()
-        self._process._shields -= 1
 
 
 def _do_nothing() -> None:

@@ -395,13 +395,9 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
 
 def _help_text(parts: CommandParts, words: str, width: int) -> str:
     """Of a command, a group or the tool; a width of 0 means the default."""
-    if not words:
-        from handrail.surfaces.cli.self_description.front_page import front_page
+    from handrail.surfaces.cli.self_description.help import front_page, help_text
 
-        return front_page(width)
-    from handrail.surfaces.cli.self_description.help import help_text
-
-    return help_text(parts.runtime().registry, words, width)
+    return help_text(parts.runtime().registry, words, width) if words else front_page(width)
 
 
 def _greet(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered:

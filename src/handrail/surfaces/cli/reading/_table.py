@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.reading.rows import Command, Param
+    from handrail.surfaces.cli.commands.row import Command, Param
 
 GLOBALS: tuple[Param, ...] = (
     {"name": "format", "flag": "--format", "kind": "choice", "value": "json|text|raw", "position": 0, "required": False, "choices": ("json", "text", "raw", "human"), "least": 0, "most": 0, "is_plural": False},

@@ -15,7 +15,7 @@ from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
 
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.reading.rows import Command, Param
+    from handrail.surfaces.cli.commands.row import Command, Param
 
 
 # A call as a command line that can be run as it is

@@ -12,7 +12,6 @@ from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Failure, Json
 from handrail.contract.wording import escape_hidden, format_count
 from handrail.surfaces.cli.reading.spelling import command_line
-from handrail.surfaces.cli.rendering import gate
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
@@ -257,8 +256,8 @@ def _describe_problem(problem: dict[str, Json]) -> str:
 
 def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
     """What a verdict says about each of its targets."""
-    if gate.is_batch(details):
-        return gate.batch_lines(details, page)
+    if is_batch(details):
+        return batch_lines(details, page)
     report = details.get("report")
     if isinstance(details.get("reports"), list):
         return value_lines(details["reports"], page.width)

@@ -34,9 +34,17 @@ from handrail.contract.catalogue import (
 )
 from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.cli.call import operation_of
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag, Row, Spelling
+from handrail.surfaces.cli.commands.row import (
+    GLOBAL_FLAGS,
+    Command,
+    CommandHelp,
+    GlobalFlag,
+    Kind,
+    Param,
+    Row,
+    Spelling,
+)
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
-from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Kind, Param
 
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""

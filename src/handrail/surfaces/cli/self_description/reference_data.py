@@ -14,8 +14,7 @@ from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
 from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, GlobalFlag, Row
-from handrail.surfaces.cli.reading.rows import Command, CommandHelp, Param
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Command, CommandHelp, GlobalFlag, Param, Row
 from handrail.surfaces.cli.self_description import command_tables
 
 DEEPEST_FIELD = 3
@@ -181,11 +180,11 @@ def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
         "verdict": any(param["name"] == "reportOnly" for param in command["params"]),
         "output_schema": schemas.listed(*row.schema) if called is None else schemas.label_of(called),
         "dry_run_output_schema": _preview(schemas, called, effect) if is_previewed else None,
-        "mvi_budget": _mvi_budget(row, called),
+        "mvi_budget": _mvi_budget(called),
         "needs": list(row.needs),
         "errors": list(helped["errors"]),
         "examples": list(row.examples),
-        "deprecated": row.deprecated or None,
+        "deprecated": None,
     }
 
 
@@ -258,12 +257,12 @@ def _batch(command: Command) -> dict[str, Any] | None:
     return {"param": named, "continue_on_error": command["effect"] != "dangerous"}
 
 
-def _mvi_budget(row: Row, called: Operation | None) -> dict[str, Any] | None:
+def _mvi_budget(called: Operation | None) -> dict[str, Any] | None:
     """LAFS 9.1: what the minimal level may cost, so that a caller can plan for it."""
     if called is None:
         return None
     per = "answer" if called.item is None else "item"
-    return {"level": "minimal", "per": per, "tokens": row.mvi_tokens or DEFAULT_MVI_TOKENS[per]}
+    return {"level": "minimal", "per": per, "tokens": DEFAULT_MVI_TOKENS[per]}
 
 
 def _page_schema(wrapper: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,21 @@
-"""`handrail version`: which program answers, and which contract it keeps. Touches no store."""
+"""`handrail version` and `handrail changelog`: which program answers, and what changed between versions.
+
+Neither touches the store; the changelog is the CHANGELOG.md packed with the program.
+"""
 
 from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
 
 from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.cli import SCHEMA_VERSION
 from handrail.contract.outcome import Answer
-from handrail.runtime.operation import Input, Operation
+from handrail.program.update.find_release import Release, read_releases
+from handrail.program.update.package_index import version_key
+from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
 
 
@@ -27,7 +36,7 @@ def show_version(_: Runtime, __: ShowVersion) -> Version:
     return Version(tool="handrail", version=__version__, schema_version=SCHEMA_VERSION)
 
 
-OPERATION = Operation(
+VERSION = Operation(
     name="self.version",
     effect="read",
     where="companion",
@@ -38,4 +47,63 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("tool", "version")},
     ),
+)
+
+
+# What changed between versions
+
+CHANGELOG_NAME = "CHANGELOG.md"
+
+
+class ShowChangelog(Input, frozen=True, kw_only=True):
+    """From where on."""
+
+    since: (
+        Annotated[
+            str, Meta(description="Only versions that are strictly newer.", min_length=1, max_length=64)
+        ]
+        | UnsetType
+    ) = UNSET
+
+
+class Changelog(Answer, frozen=True, kw_only=True):
+    """Newest first. The list is short and comes whole: there is no paging."""
+
+    current_version: str
+    since: str | None
+    count: int
+    entries: list[Release]
+
+
+def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
+    """Every release, or those after one version, which need not have been released."""
+    content = rt.installation().packed(CHANGELOG_NAME) or b""
+    entries = read_releases(content.decode("utf-8", "replace"))
+    since = None if request.since is UNSET else request.since
+    if since is not None:
+        floor = version_key(since)
+        assert floor is not None, "the rule of the field lets only versions through"
+        entries = [one for one in entries if (version_key(one.version) or floor) > floor]
+    return Changelog(current_version=__version__, since=since, count=len(entries), entries=entries)
+
+
+CHANGELOG = Operation(
+    name="self.changelog",
+    effect="read",
+    where="companion",
+    summary="Show what changed in each release, newest first; all of it at once, without paging.",
+    input=ShowChangelog,
+    output=Changelog,
+    perform=show_changelog,
+    shape=Shape(
+        levels={"minimal": ("current_version", "since", "count")},
+        windows=("entries",),
+    ),
+    value_rules={
+        "since": ValueRule(
+            fits=lambda text: version_key(text) is not None,
+            problem="is no version",
+            expected="a version such as 1.9 or 2.0rc1",
+        )
+    },
 )
