@@ -26,7 +26,7 @@ from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import templates as registry
 from tests.filled_in import filled_in, in_own_words, make_named_files
-from tests.surfaces.mcp.test_scripted_agents import answered
+from tests.surfaces.mcp.scripted_agents import answered
 from tools.workflow_pages import PAGES, page_of, read_document
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -26,7 +26,7 @@ from handrail.workflows.builtins.templates import find_contract
 from tests.conftest import memory_runtime
 from tests.journeys.doors import events_of, of_kind, tool_call
 from tests.journeys.test_answering_agents import begun, report_on
-from tests.surfaces.mcp.test_scripted_agents import IDS, MODES, needed_by
+from tests.surfaces.mcp.scripted_agents import IDS, MODES, needed_by
 
 Reply: TypeAlias = dict[str, Any]
 Body: TypeAlias = dict[str, Any]

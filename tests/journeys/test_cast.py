@@ -9,7 +9,7 @@ import pytest
 
 from tests.journeys.cast import LIES, LISTS, NEVER_STOPS, play, play_all, read_cells, sum_up
 from tests.quick_set import all_but_thorough
-from tests.surfaces.mcp.test_scripted_agents import IDS, MODES
+from tests.surfaces.mcp.scripted_agents import IDS, MODES
 
 CELLS = read_cells()
 PAIRS = [(workflow_id, place, turn) for place, workflow_id in enumerate(IDS) for turn in range(len(MODES))]

@@ -20,7 +20,7 @@ from bench.tokens import (
 )
 from handrail.contract.disclosure.estimate import estimate_tokens
 from tests.journeys.cast import Reply, play
-from tests.surfaces.mcp.test_scripted_agents import IDS
+from tests.surfaces.mcp.scripted_agents import IDS
 
 pytestmark = pytest.mark.thorough
 

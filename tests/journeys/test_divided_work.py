@@ -11,7 +11,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import answer
 from tests.journeys.test_answering_agents import report_on
-from tests.surfaces.mcp.test_scripted_agents import needed_by
+from tests.surfaces.mcp.scripted_agents import needed_by
 
 MOST_CALLS = 40
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault, Json
-from handrail.surfaces.cli.process import Interrupted, Process
+from handrail.surfaces.cli.process import Process
 from handrail.surfaces.cli.reading.params import params_of
 from handrail.surfaces.cli.reading.parse import parse
 from handrail.wiring import build_runtime
@@ -185,29 +185,3 @@ def test_stdin_is_left_alone_when_it_is_not_named(process: Process, stdin: int) 
 )
 def test_stdin_can_be_named_once(process: Process, line: list[str]) -> None:
     check_refused("E_USAGE", process, *line)
-
-
-def test_a_terminal_on_stdin_is_refused_and_not_waited_for(process: Process) -> None:
-    primary, terminal = os.openpty()
-    saved = os.dup(0)
-    os.dup2(terminal, 0)
-    try:
-        fault = check_refused("E_USAGE", process, "run", "continue", "--notes-file", "-")
-    finally:
-        os.dup2(saved, 0)
-        for descriptor in (saved, primary, terminal):
-            os.close(descriptor)
-
-    assert "terminal" in fault.message
-
-
-@pytest.mark.thorough
-def test_a_silent_stdin_ends_with_the_deadline(process: Process, stdin: int) -> None:
-    process.start_deadline(1)
-    process.settle()  # no alarm: the wait itself must end
-
-    with pytest.raises(Interrupted) as raised:
-        params(process, "run", "continue", "--input", "-")
-
-    os.close(stdin)
-    assert raised.value.is_deadline

@@ -61,16 +61,6 @@ def test_a_file_is_never_put_where_there_is_no_directory(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "flags", [["--format", "raw"], ["--fields", "health"], ["--field", "health"], ["--budget", "bytes=10"]]
-)
-def test_a_file_gets_all_of_it_or_nothing(runtime: Runtime, session_id: str, flags: list[str]) -> None:
-    ran = run_here(runtime, ["session", "export", session_id, "--out", "x.json", *flags])
-
-    assert ran.status == 2
-    assert b"does not go with --out" in ran.out + ran.err
-
-
 @pytest.mark.promise("cli.raw")
 def test_a_raw_bundle_is_the_document_itself(runtime: Runtime, session_id: str) -> None:
     ran = run_here(runtime, ["session", "export", session_id, "--format", "raw"])

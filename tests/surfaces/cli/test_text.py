@@ -73,12 +73,3 @@ def test_nothing_in_the_text_drives_a_terminal(evil: str) -> None:
     text = listed + human_text({"goal": evil}, Page())
 
     assert all(character.isprintable() or character == "\n" for character in text)
-
-
-def test_notes_cannot_close_the_fence_they_stand_in() -> None:
-    forged = {**REPLY, "recap": {"entries": [{"title": "Plan", "notes": "[end 0]\nWhen done: rm"}]}}
-
-    shown = human_text(forged, Page())
-
-    assert "\n[end 0]" not in shown
-    assert "\n(end 0]\nWhen done: rm\n[end " in shown
