@@ -25,7 +25,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome
 from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
-from handrail.runtime.runtime import NoTerminal, Runtime, no_http_client
+from handrail.runtime.runtime import Runtime, no_http_client, no_terminal
 from handrail.surfaces.mcp.results import run_guarded
 from handrail_serve.accounts.door import Door, challenge, sign_in_routes
 from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
@@ -129,7 +129,7 @@ class App:
         # Nobody sits at the terminal of a server: who confirms a step there would not see who asks.
         # A server that asks others where its callers say would reach what they cannot reach.
         runtime = msgspec.structs.replace(
-            parts.runtime, terminal=NoTerminal, http_client=no_http_client, is_served=True
+            parts.runtime, terminal=no_terminal, http_client=no_http_client, is_served=True
         )
         self._served = Served(
             runtime=runtime, notices=parts.notices, operation_seconds=parts.bounds.operation_seconds

@@ -9,14 +9,22 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR
-from handrail.contract.ids import Confirmations, ObservationKey, blob_ref
+from handrail.contract.catalogue import CONTEXT_BUDGET_EXCEEDED, VALIDATION_ERROR, Kind
+from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, PresetName, RiskPolicy, blob_ref
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, refuse_argument
 from handrail.contract.redaction import Secrets
 from handrail.engine.ask import find_refused_values, may_ask
 from handrail.engine.decide import Gathered, plan_attempt_look
-from handrail.engine.facts import RECAP_EXCERPT_BYTES, Helper, WorkDone, encode_project, find_long_notes
+from handrail.engine.events import PreferencesDelta
+from handrail.engine.facts import (
+    PRESETS,
+    RECAP_EXCERPT_BYTES,
+    Helper,
+    WorkDone,
+    encode_project,
+    find_long_notes,
+)
 from handrail.engine.history import History, Node, Run, context_at, merge_context
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
@@ -133,6 +141,21 @@ def check_goal_size(given: str | msgspec.UnsetType) -> str:
         most = f"{MOST_GOAL_BYTES} bytes at most"
         raise refuse_argument("The goal is too long.", "goal", f"{size} bytes", most)
     return goal
+
+
+def read_preferences(
+    preset: PresetName | UnsetType,
+    autonomy: Autonomy | UnsetType,
+    risk_policy: RiskPolicy | UnsetType,
+    kind: Kind = VALIDATION_ERROR,
+) -> PreferencesDelta:
+    """What is asked for. Raises Fault, of this kind, where a preset comes with what it sets."""
+    if preset is UNSET:
+        return PreferencesDelta(autonomy=autonomy or None, risk_policy=risk_policy or None)
+    if autonomy is not UNSET or risk_policy is not UNSET:
+        message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
+        raise refuse_argument(message, "preset", "sets both already", "the preset alone", kind=kind)
+    return PreferencesDelta(autonomy=PRESETS[preset].autonomy, risk_policy=PRESETS[preset].risk_policy)
 
 
 def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:

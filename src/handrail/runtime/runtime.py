@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeAlias, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from handrail.ports.log import EventLog, EventReader, Record
     from handrail.ports.process import (
         Audit,
-        AuditLine,
-        CallNote,
         Clock,
         ConfirmedTokens,
         Incidents,
@@ -81,45 +79,13 @@ class NeverInterrupted:
         return None
 
 
-class NoProgress:
-    """`ports.Progress` into nothing."""
+class Silent:
+    """A port that takes everything, says nothing back and finds nothing: progress that nobody reads, the
+    audit of a store that is gone afterwards, calls that nobody watches, a terminal where nobody sits.
+    """
 
-    def report(self, done: int, total: int, what: str) -> None:
-        del done, total, what
-
-    def write(self, line: str) -> None:
-        del line
-
-
-class NoAudit:
-    """`ports.Audit` of a scratch store that is gone afterwards."""
-
-    def record(self, line: AuditLine, keep_months: int) -> None:
-        del line, keep_months
-
-
-class NoObserver:
-    """`ports.Observer` where nobody watches."""
-
-    def note_call(self, call: CallNote) -> None:
-        del call
-
-    def note_feeds(self, change: int) -> None:
-        del change
-
-    def close(self) -> None:
-        return
-
-
-class NoPlaces:
-    """`ports.ProjectPlaces` where a project is only where the call comes from."""
-
-    def keep(self, key: str, project: str) -> None:
-        del key, project
-
-    def find(self, key: str) -> str | None:
-        del key
-        return None
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *_, **__: None
 
 
 def _refuse(message: str, hint: str = "Run it on the command line.") -> Callable[[], Never]:
@@ -139,14 +105,6 @@ def _stand_in(name: str) -> Callable[[], Any]:
         return getattr(import_module(f"handrail.ports.{module}"), made)()
 
     return make
-
-
-class NoTerminal:
-    """`ports.Terminal` where nobody sits at one."""
-
-    def ask(self, text: str, must_stop: Callable[[], bool]) -> str | None:
-        del text, must_stop
-        return None
 
 
 def no_index() -> SessionIndex | None:
@@ -178,6 +136,10 @@ class OneLook:
         return self._identities[project]
 
 
+def no_terminal() -> Terminal:
+    return cast("Terminal", Silent())
+
+
 no_worktree = _stand_in("worktree:UnseenWorktree")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
@@ -193,11 +155,12 @@ no_processes = _refuse("This runtime does not know which servers run.")
 no_keeper = no_proof = _refuse(
     "This store is not kept in files.", "Use a store in files, as the command line does."
 )
-NO_AUDIT = NoAudit()
-NO_OBSERVER = NoObserver()
 NEVER_INTERRUPTED = NeverInterrupted()
-NO_PROGRESS = NoProgress()
-NO_PLACES = NoPlaces()
+NO_AUDIT: Audit = cast("Audit", Silent())
+NO_OBSERVER: Observer = cast("Observer", Silent())
+NO_PROGRESS: Progress = cast("Progress", Silent())
+NO_PLACES: ProjectPlaces = cast("ProjectPlaces", Silent())
+"""Without it a project is only where the call comes from."""
 ALONE = Registry(CORE)
 """The core without its neighbours."""
 
@@ -284,7 +247,7 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
     worktree: Callable[[], Worktree] = no_worktree
     known_checks: Callable[[], KnownChecks] = no_known_checks
     check_programs: Callable[[], CheckPrograms] = no_check_programs
-    terminal: Callable[[], Terminal] = NoTerminal
+    terminal: Callable[[], Terminal] = no_terminal
     """Where a person can be asked; servers have none."""
     can_ask: bool = False
     """The client of this call can show a person a form."""

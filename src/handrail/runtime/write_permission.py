@@ -40,6 +40,16 @@ _T = TypeVar("_T")
 
 GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous"})
 """Input fields, by wire name, that only say whether to preview or to write."""
+_MISSING = {
+    "confirm": (
+        "changes something and needs the confirm token of a dry run",
+        "Run the next command, look at its preview, then repeat this one with --confirm and its token.",
+    ),
+    "dangerous": (
+        "destroys something and runs only with --dangerous",
+        "Ask the user whether to do this, then run the next command and look at its preview.",
+    ),
+}
 
 
 class GatedInput(Input, frozen=True, kw_only=True):
@@ -144,7 +154,7 @@ def preview_or_write(
     if called.effect == "dangerous" and not (
         isinstance(request, DangerousInput) and request.dangerous is True
     ):
-        raise _not_meant(called, request)
+        raise _not_allowed(called, request, "dangerous")
     if request.dry_run is True and request.confirm is not UNSET:
         raise Fault(
             E_USAGE,
@@ -155,7 +165,7 @@ def preview_or_write(
     if request.dry_run is True:
         return _show(rt, scope, resolve())
     if request.confirm is UNSET:
-        raise _not_confirmed(called, request)
+        raise _not_allowed(called, request, "confirm")
     try:
         return _write_confirmed(rt, scope, request.confirm, resolve, write, wait)
     except Fault as fault:
@@ -255,23 +265,14 @@ def _show(rt: ReadPorts, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
     )
 
 
-def _not_confirmed(called: Operation, request: GatedInput) -> Fault:
+def _not_allowed(called: Operation, request: GatedInput, missing: Literal["confirm", "dangerous"]) -> Fault:
+    """What is missing is said before the token is read, so that the token stays usable."""
+    message, hint = _MISSING[missing]
     return Fault(
         E_CONFIRMATION_REQUIRED,
-        "This command changes something and needs the confirm token of a dry run. Nothing was done.",
-        details={"missing": "confirm", "effect": called.effect},
-        hint="Run the next command, look at its preview, then repeat this one with --confirm and its token.",
-        next_call=dry_run_of(called, request),
-    )
-
-
-def _not_meant(called: Operation, request: GatedInput) -> Fault:
-    """Comes before the token is read, so that the token stays usable."""
-    return Fault(
-        E_CONFIRMATION_REQUIRED,
-        "This command destroys something and runs only with --dangerous. Nothing was done.",
-        details={"missing": "dangerous", "effect": called.effect},
-        hint="Ask the user whether to do this, then run the next command and look at its preview.",
+        f"This command {message}. Nothing was done.",
+        details={"missing": missing, "effect": called.effect},
+        hint=hint,
         next_call=dry_run_of(called, request),
     )
 

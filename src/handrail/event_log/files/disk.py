@@ -271,8 +271,21 @@ _DENIED: Final = {
     errno.ELOOP: "link_refused",
     errno.ENOTDIR: "link_refused",
 }
-
-
+_HELP: Final = {
+    "a directory": (
+        "{} in the store cannot be reached: a file or a link stands where a directory belongs.",
+        "Put a directory in its place, or set HANDRAIL_HOME to one, then send the same call again.",
+    ),
+    "link_refused": (
+        "{} in the store is a link or a special file, or lies below one; that is refused there.",
+        "Put a plain file or directory in its place, then send the same call again.",
+    ),
+    "read_only": (
+        "The file system of the store is read-only: what is there can be read, and nothing was stored.",
+        "Make it writable, or set HANDRAIL_HOME to another directory, then send the call again.",
+    ),
+    "access_denied": ("{} in the store may not be read or written by this user.", ""),
+}
 _TOO_LONG: Final = "Set HANDRAIL_HOME to a shorter path, then send the same call again."
 
 
@@ -310,33 +323,11 @@ def _fault_of(error: OSError, session_id: str) -> Fault:
     number = error.errno or 0
     # The last two names are enough to find it, and reveal no path of the machine.
     what = quote("/".join(error.filename.split("/")[-2:])) if isinstance(error.filename, str) else "Something"
-    if number == errno.ENOTDIR:  # the error for a plain file, and for a link that is not followed
-        return Fault(
-            STORE_PERMISSION_DENIED,
-            f"{what} in the store cannot be reached: a file or a link stands where a directory belongs.",
-            details={"reason": _DENIED[number]},
-            hint="Put a directory in its place, or set HANDRAIL_HOME to one, then send the same call again.",
-        )
-    if is_refused_link(error):
-        return Fault(
-            STORE_PERMISSION_DENIED,
-            f"{what} in the store is a link or a special file, or lies below one; that is refused there.",
-            details={"reason": _DENIED[number]},
-            hint="Put a plain file or directory in its place, then send the same call again.",
-        )
-    if number == errno.EROFS:
-        return Fault(
-            STORE_PERMISSION_DENIED,
-            "The file system of the store is read-only: what is there can be read, and nothing was stored.",
-            details={"reason": _DENIED[number]},
-            hint="Make it writable, or set HANDRAIL_HOME to another directory, then send the call again.",
-        )
     if number in _DENIED:
-        return Fault(
-            STORE_PERMISSION_DENIED,
-            f"{what} in the store may not be read or written by this user.",
-            details={"reason": _DENIED[number]},
-        )
+        # ENOTDIR: the error for a plain file, and for a link that is not followed
+        message, hint = _HELP["a directory" if number == errno.ENOTDIR else _DENIED[number]]
+        details = {"reason": _DENIED[number]}
+        return Fault(STORE_PERMISSION_DENIED, message.format(what), details=details, hint=hint)
     reason = _REASONS.get(number) or errno.errorcode.get(number, "unknown").lower()
     details = {"reason": reason, "session_id": session_id} if session_id else {"reason": reason}
     hint = _TOO_LONG if number == errno.ENAMETOOLONG else ""

@@ -23,14 +23,14 @@ from handrail.contract.ids import (
     session_id_of,
 )
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success, refuse_argument
+from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import shorten
 from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
 from handrail.engine.events import PreferencesDelta, RunStarted
-from handrail.engine.facts import MOST_TAGS, PRESETS, change_at_start, encode_project, place_of
+from handrail.engine.facts import MOST_TAGS, change_at_start, encode_project, place_of
 from handrail.engine.history import Recorded, node_at
 from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN
@@ -48,7 +48,7 @@ from handrail.operations.finding import REQUESTED, find_begun, find_requested, f
 from handrail.operations.handles import require_place
 from handrail.operations.kept_trees import keep_first_trees, take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_handed, reply_to_answer
-from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size
+from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size, read_preferences
 from handrail.operations.runs.continue_run import run_following_actions
 from handrail.operations.runs.start_warnings import (
     find_duplicate_start,
@@ -271,7 +271,8 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
     check_context(context)
     check_filled_in("", [], context)
     goal = check_goal_size(request.goal)
-    wanted = _preferences(request)
+    held = AskedPreferences() if request.preferences is UNSET else request.preferences
+    wanted = read_preferences(request.preset, held.autonomy, held.risk_policy)
     sent: dict[str, Json] = {"workflowId": request.workflow_id, "goal": goal, "context": context}
     if request.preferences is not UNSET or request.preset is not UNSET:
         sent["preferences"] = msgspec.to_builtins(wanted)
@@ -283,22 +284,6 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
         context=context,
         preferences=wanted,
         input_digest=digest(sent),
-    )
-
-
-def _preferences(request: StartRun) -> PreferencesDelta:
-    if request.preset is not UNSET:
-        if request.preferences is not UNSET:
-            message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
-            raise refuse_argument(message, "preset", "sets both already", "the preset alone")
-        named = PRESETS[request.preset]
-        return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
-    if request.preferences is UNSET:
-        return PreferencesDelta()
-    asked = request.preferences
-    return PreferencesDelta(
-        autonomy=None if asked.autonomy is UNSET else asked.autonomy,
-        risk_policy=None if asked.risk_policy is UNSET else asked.risk_policy,
     )
 
 

@@ -162,12 +162,8 @@ def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
 
 
 def _list(rt: ReadPorts, request: ListSessions, sessions: Sessions) -> Success:
-    filters = (
-        *(request.status, request.workflow, request.project_name, request.branch, request.silence),
-        *(request.since, request.until, request.query, request.needs, request.account, request.agent),
-    )
     silence = find_silence(rt)
-    is_filtered = any(given is not UNSET for given in filters)
+    is_filtered = bool(msgspec.to_builtins(request).keys() - {"limit", "cursor"})
     chosen: Iterable[SessionStamp] = (
         _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
     )

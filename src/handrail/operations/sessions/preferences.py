@@ -18,6 +18,7 @@ from handrail.engine.facts import DEFAULT_PREFERENCES, PRESETS, apply_delta, pre
 from handrail.engine.history import History
 from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session
+from handrail.operations.report import read_preferences
 from handrail.ports.workspace import Settings
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import run_graphs
@@ -229,18 +230,7 @@ def set_preferences(rt: WritePorts, request: SetPreferences) -> DryRun | Success
 
 
 def _read_wanted(request: SetPreferences) -> PreferencesDelta:
-    if request.preset is not UNSET:
-        if request.autonomy is not UNSET or request.risk_policy is not UNSET:
-            message = "A preset sets autonomy and risk policy; give it alone, or the two without it."
-            raise refuse_argument(
-                message, "preset", "sets both already", "the preset alone", kind=E_VALIDATION
-            )
-        named = PRESETS[request.preset]
-        return PreferencesDelta(autonomy=named.autonomy, risk_policy=named.risk_policy)
-    delta = PreferencesDelta(
-        autonomy=None if request.autonomy is UNSET else request.autonomy,
-        risk_policy=None if request.risk_policy is UNSET else request.risk_policy,
-    )
+    delta = read_preferences(request.preset, request.autonomy, request.risk_policy, E_VALIDATION)
     if delta != PreferencesDelta():
         return delta
     message = "Nothing to set: give KEY VALUE, or --preset, or --autonomy, --risk-policy or both."

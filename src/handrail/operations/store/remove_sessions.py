@@ -193,8 +193,7 @@ def _describe_named(session_id: str, found: SessionToRemove | None) -> Change:
     if found is None:
         after: dict[str, Any] = {"reason": "no such session in this store"}
         return Change(action="none", resource="session", id=session_id, after=after)
-    before = {"size_bytes": found.bytes, "head": found.head_digest}
-    return Change(action="delete", resource="session", id=session_id, before=before)
+    return _describe_old(found)
 
 
 def _delete(rt: Runtime, ids: tuple[str, ...], found: _Found, continue_on_error: bool) -> DeletedSessions:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail import __version__
-from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.outcome import Answer, Fault, Json, make_from
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
 from handrail.ports.server import TeamState
 from handrail.program.update.find_release import (
@@ -96,14 +96,14 @@ class ReleaseReadiness(Answer, frozen=True, kw_only=True):
     """The release gate as `reference` and `doctor` show it (CLI sections 11 and 13)."""
 
     level: Level
-    fcc_required: bool
-    fcc_status: Status
-    mock_upstream_required: bool
-    mock_upstream_status: Status
-    live_smoke_required_for_stable: bool
-    live_smoke_status: Status
+    fcc_required: bool = True
+    fcc_status: Status = "unknown"
+    mock_upstream_required: bool = True
+    mock_upstream_status: Status = "unknown"
+    live_smoke_required_for_stable: bool = True
+    live_smoke_status: Status = "unknown"
     reason: str
-    required_evidence: list[str]
+    required_evidence: tuple[str, ...] = REQUIRED_EVIDENCE
 
 
 def release_readiness(installation: Installation) -> ReleaseReadiness:
@@ -131,28 +131,11 @@ def judge_readiness(record: ReadinessRecord) -> ReleaseReadiness:
         level, reason = "beta", "Stable requires a recorded smoke run of the release candidate."
     else:
         level, reason = "stable", "Every required piece of evidence is recorded for exactly these files."
-    return _readiness(
-        level, (record.fcc_status, record.mock_upstream_status, record.live_smoke_status), reason
-    )
+    return make_from(ReleaseReadiness, record, level=level, reason=reason)
 
 
 def _unknown(reason: str) -> ReleaseReadiness:
-    return _readiness("unpublishable", ("unknown", "unknown", "unknown"), reason)
-
-
-def _readiness(level: Level, statuses: tuple[Status, Status, Status], reason: str) -> ReleaseReadiness:
-    fcc, mock_upstream, live_smoke = statuses
-    return ReleaseReadiness(
-        level=level,
-        fcc_required=True,
-        fcc_status=fcc,
-        mock_upstream_required=True,
-        mock_upstream_status=mock_upstream,
-        live_smoke_required_for_stable=True,
-        live_smoke_status=live_smoke,
-        reason=reason,
-        required_evidence=list(REQUIRED_EVIDENCE),
-    )
+    return ReleaseReadiness(level="unpublishable", reason=reason)
 
 
 # The checks

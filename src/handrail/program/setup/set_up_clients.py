@@ -168,10 +168,14 @@ def set_up_clients(rt: Runtime, request: SetUpClients) -> DryRun | Success:
         return _plan(request, _targets(rt, files, request, project))
 
     def write(found: dict[str, _Target]) -> SetUp:
+        def act(name: str) -> None:
+            _apply(files, found[name], request, project)
+            rt.commits.note(dry_run_of(OPERATION, request))
+
         result = run_batch(
             rt,
             tuple(found),
-            lambda name: _apply_and_note(rt, files, found[name], request, project),
+            act,
             what="clients set up",
             continue_on_error=request.continue_on_error is not False,
         )
@@ -497,13 +501,6 @@ def _change(target: _Target, *, is_removal: bool) -> Change:
         after={"path": target.path},
         diff={"path": target.path, **difference},
     )
-
-
-def _apply_and_note(
-    rt: WritePorts, files: ClientFiles, target: _Target, request: SetUpClients, project: str
-) -> None:
-    _apply(files, target, request, project)
-    rt.commits.note(dry_run_of(OPERATION, request))
 
 
 def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: str) -> None:
