@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -78,8 +78,7 @@ def reply_to_opening(
     opening = session.history.opening
     assert opening is not None, "the session was begun"
     attempt = attempt_for_new(session.history.session_id)
-    reply = _reply(keys, session, opening.tag, attempt, opening.goal, warnings)
-    return _success(msgspec.structs.replace(reply, project=project))
+    return _reply(keys, session, opening.tag, attempt, opening.goal, warnings, project=project)
 
 
 def reply_to_notes(
@@ -89,7 +88,7 @@ def reply_to_notes(
     opening = session.history.opening
     assert opening is not None, "the session was begun"
     attempt = attempt_for_new(noted.output_id)
-    return _success(_reply(keys, session, noted.tag, attempt, opening.goal, warnings))
+    return _reply(keys, session, noted.tag, attempt, opening.goal, warnings)
 
 
 def reply_to_reread(
@@ -98,8 +97,9 @@ def reply_to_reread(
     """The session as it is now, for an agent that lost its context: notes, runs, and a fresh token."""
     history = session.history
     attempt = attempt_of(randomness.bytes(8))
-    reply = _reply(keys, session, tag, attempt, history.observations.get("goal", ""), warnings)
-    return _success(msgspec.structs.replace(reply, recap=_recap(history), runs=_runs(keys, history)))
+    goal = history.observations.get("goal", "")
+    recap, runs = _recap(history), _runs(keys, history)
+    return _reply(keys, session, tag, attempt, goal, warnings, recap=recap, runs=runs)
 
 
 def _reply(
@@ -109,7 +109,8 @@ def _reply(
     attempt: AttemptId,
     goal: str,
     warnings: tuple[ReplyWarning, ...],
-) -> SessionReply:
+    **more: Any,
+) -> Success:
     key = keys.signing_key(WORKFLOW)
     session_id = session.history.session_id
     saving = mint(key, CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt))
@@ -117,14 +118,16 @@ def _reply(
         tool="checkpoint_workflow",
         params={"checkpointToken": saving, "output": {"notesMarkdown": TO_FILL_IN}},
     )
-    return SessionReply(
+    reply = SessionReply(
         kind="ok",
         session_token=mint(key, StateClaims(session_id=session_id, node_tag=tag)),
         checkpoint_token=saving if session.is_sound else "",
         session=SessionAlone(session_id=session_id, goal=shorten(goal, LONGEST_GOAL)),
         next_call=keeping if session.is_sound else None,
         warnings=[*session.warnings, *warnings],
+        **more,
     )
+    return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings))
 
 
 def _recap(history: History) -> SessionRecap:
@@ -159,7 +162,3 @@ def _runs(keys: Keys, history: History) -> list[RunPlace]:
             )
         )
     return places
-
-
-def _success(reply: SessionReply) -> Success:
-    return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings))

@@ -6,7 +6,7 @@ A command line runs one operation, so it imports only that operation's module an
 import importlib
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -316,10 +316,7 @@ class Registry:
         if name in self._core.operations:
             return operation(name)
         part = self._find(lambda one: one.operations, name, f"The operation {name}")
-        module, _, made = part.operations[name].partition(":")
-        loaded = getattr(_load(part, module), made or "OPERATION")
-        assert isinstance(loaded, Operation), f"{part.operations[name]} must define OPERATION"
-        return loaded
+        return _operation_in(part.operations[name], partial(_load, part))
 
     def tool_set(self, name: str) -> Any:
         """The set of MCP tools of a part. Raises Fault E_CONFIG where it is not installed."""
@@ -329,8 +326,7 @@ class Registry:
     def adapter(self, port: str) -> Any:
         """What stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
         part = self._find(lambda one: one.adapters, port, f"What {port} needs")
-        module, _, made = part.adapters[port].partition(":")
-        return getattr(_load(part, module), made)
+        return _made_in(part.adapters[port], partial(_load, part))
 
     def rows(self) -> tuple[Any, ...]:
         """The commands of every part, those that begin with the same word together."""
@@ -386,7 +382,16 @@ def _refuse(what: str, requirement: str) -> Fault:
 @cache
 def operation(name: str) -> Operation:
     """One operation of the core."""
-    module, _, made = MODULES[name].partition(":")
-    loaded = getattr(importlib.import_module(module), made or "OPERATION")
-    assert isinstance(loaded, Operation), f"{MODULES[name]} must define it"
+    return _operation_in(MODULES[name], importlib.import_module)
+
+
+def _operation_in(place: str, load: Callable[[str], Any]) -> Operation:
+    loaded = _made_in(place, load)
+    assert isinstance(loaded, Operation), f"{place} must define it"
     return loaded
+
+
+def _made_in(place: str, load: Callable[[str], Any]) -> Any:
+    """What stands at `module:name`."""
+    module, _, made = place.partition(":")
+    return getattr(load(module), made or "OPERATION")

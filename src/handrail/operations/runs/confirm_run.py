@@ -44,7 +44,7 @@ from handrail.runtime.sessions import (
     require_healthy,
 )
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
-from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec, Option
+from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
@@ -224,7 +224,8 @@ def _show(
     workflow: CompiledWorkflow,
 ) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
-    writes, diff = map(rt.secrets.redact_text, describe_write(pending.session.history, workflow, ask.attempt))
+    redact = rt.secrets.redact_text
+    writes, diff = map(redact, describe_write(pending.session.history, workflow, ask.attempt))
     answer = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
@@ -233,21 +234,19 @@ def _show(
         step_id=step_key(pending.node.state),
         shown=shown,
         what_digest=digest(shown),
-        options=[_describe_option(rt, one) for one in ask.options],
+        options=[
+            OptionRow(id=one.id, label=redact(one.label), description=redact(one.description))
+            for one in ask.options
+        ],
         answer=None if answer is None else answer.fact.answer,
         asked=ask.kind,
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
-        question=rt.secrets.redact_text(question_of(ask, workflow)),
+        question=redact(question_of(ask, workflow)),
         others=find_answerers(rt, pending.session.history, pending.node, _name_confirmer(ask)),
         writes=writes,
         diff=diff,
     )
-
-
-def _describe_option(rt: ReadPorts, option: Option) -> OptionRow:
-    redact = rt.secrets.redact_text
-    return OptionRow(id=option.id, label=redact(option.label), description=redact(option.description))
 
 
 def _not_a_person(session: str | UnsetType) -> Fault:

@@ -112,11 +112,11 @@ def perform_action(
     """Call the operation of the action that is pending at a node: the report with its result, or why there
     is none. Either is told in a line of ours, beside the notes of the agent. Raises no Fault.
     """
-    done, troubles = _perform(rt, history, workflow, node, report, project)
-    if not troubles:
-        return done, ()
     action = own_action_at(workflow, node.state)
     assert action is not None, "other operations are asked of the agent"
+    done, troubles = _perform(rt, history, workflow, node, action, report, project)
+    if not troubles:
+        return done, ()
     line = f"{action.operation} did not run: {troubles[0].message}"
     return msgspec.structs.replace(report, action_line=shorten_message(line)), troubles
 
@@ -126,12 +126,11 @@ def _perform(
     history: History,
     workflow: CompiledWorkflow,
     node: Node,
+    action: Action,
     report: WorkDone,
     project: str | None,
 ) -> tuple[WorkDone, tuple[Reason, ...]]:
-    action = own_action_at(workflow, node.state)
     assert isinstance(node.state, Running), "only a pending action can run"
-    assert action is not None, "other operations are asked of the agent"
     facts = facts_after(history, workflow, node, report.context, ())
     params, missing = fill_params(action, add_loop_values(workflow, node.state, facts))
     if missing:

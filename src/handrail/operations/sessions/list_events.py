@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, SessionId
-from handrail.contract.outcome import Answer, Fault, Json, Success, make_from
+from handrail.contract.outcome import Answer, Fault, Success, make_from
 from handrail.engine.events import EVENT_KINDS, count_known
 from handrail.engine.history import Recorded
 from handrail.engine.messages import explain_to_person
@@ -76,7 +76,8 @@ def list_events(rt: ReadPorts, request: ListEvents) -> Success:
         kinds=() if request.kinds is UNSET else request.kinds,
     )
     page = page_of(rt, EVENTS, request, rows, _sort_key, lambda row: row)
-    return Success(data=_about(SessionId(request.session_id), loaded, len(loaded.records)), page=page)
+    about = _about(SessionId(request.session_id), loaded, len(loaded.records))
+    return Success(data=msgspec.to_builtins(about), page=page)
 
 
 def stream_events(rt: ReadPorts, request: ListEvents) -> Iterator[StreamItem | Success]:
@@ -84,9 +85,7 @@ def stream_events(rt: ReadPorts, request: ListEvents) -> Iterator[StreamItem | S
 
     Pages have no meaning here, so `limit` and `cursor` are refused.
     """
-    paging = [
-        name for name, value in (("limit", request.limit), ("cursor", request.cursor)) if value is not UNSET
-    ]
+    paging = [name for name in ("limit", "cursor") if getattr(request, name) is not UNSET]
     if paging:
         raise Fault(
             E_USAGE,
@@ -106,23 +105,17 @@ def stream_events(rt: ReadPorts, request: ListEvents) -> Iterator[StreamItem | S
         rt.interruptions.pause(_POLL_MS)
         # A session that is deleted meanwhile has no more events; the caller learns of it by name.
         loaded = rt.log.load_since(session_id, after + 1) or find_records(rt, request.session_id)
-    yield Success(data=_about(session_id, loaded, loaded.head))
+    yield Success(data=msgspec.to_builtins(_about(session_id, loaded, loaded.head)))
 
 
-def _about(session_id: SessionId, loaded: Loaded, event_count: int) -> dict[str, Json]:
+def _about(session_id: SessionId, loaded: Loaded, event_count: int) -> EventList:
     known = count_known(record.body for record in loaded.records)
     health, readable = loaded.health, event_count
     if known < len(loaded.records):
         readable -= len(loaded.records) - known
         health = Health(state="unknown_version", reason="unsupported_version")
-    answer = EventList(
-        session_id=session_id,
-        event_count=event_count,
-        health=health.state,
-        banner=describe_damage(session_id, health, readable),
-    )
-    held: dict[str, Json] = msgspec.to_builtins(answer)
-    return held
+    banner = describe_damage(session_id, health, readable)
+    return EventList(session_id=session_id, event_count=event_count, health=health.state, banner=banner)
 
 
 def _sort_key(row: EventRow) -> tuple[str, ...]:

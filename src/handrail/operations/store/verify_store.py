@@ -28,6 +28,7 @@ from handrail.runtime.runtime import ReadPorts, Runtime
 MOST_PROBLEMS = 100
 """Problems that a report lists; all of them are counted."""
 MOST_LEFTOVERS = 20
+_COUNTS = ("sessions", "events", "blobs", "leftover_blobs", "unattested_sessions", "bytes_read")
 
 
 class VerifyStore(Input, frozen=True, kw_only=True):
@@ -151,8 +152,7 @@ def _remedy(report: VerifyReport) -> str:
 def _verdict(report: VerifyReport) -> str:
     first = report.problems[0]
     where = f"{first.what} {quote(first.id)}"
-    count = "1 problem" if report.problem_count == 1 else f"{report.problem_count} problems"
-    return f"The store has {count}, first {where}: {first.reason}."
+    return f"The store has {format_count(report.problem_count, 'problem')}, first {where}: {first.reason}."
 
 
 def _lines(rt: Runtime, request: VerifyStore) -> Iterator[SessionVerdict | VerifyReport]:
@@ -241,12 +241,7 @@ def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> V
     newer: list[str] = [session_id for check in checks for session_id in check.newer]
     return VerifyReport(
         ok=not problems,
-        sessions=sum(check.sessions for check in checks),
-        events=sum(check.events for check in checks),
-        blobs=sum(check.blobs for check in checks),
-        leftover_blobs=sum(check.leftover_blobs for check in checks),
-        unattested_sessions=sum(check.unattested_sessions for check in checks),
-        bytes_read=sum(check.bytes_read for check in checks),
+        **{name: sum(getattr(check, name) for check in checks) for name in _COUNTS},
         problem_count=len(problems),
         problems=list(problems[:MOST_PROBLEMS]),
         leftovers=_leftovers(checks) or UNSET,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -206,10 +206,6 @@ def _with_beside(
         contracts={**catalog.contracts, **sound},
         broken_contracts=(*broken, *kept),
     )
-
-
-def problem_rows(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    return [problem_row(problem) for problem in problems]
 
 
 def _holds_contract(document: WorkflowText) -> bool:
@@ -415,6 +411,6 @@ def refuse(examined: Examined) -> Fault:
 
 def refuse_problems(errors: Sequence[Problem], workflow_id: str, message: str, hint: str = "") -> Fault:
     """A refusal with the first problems of a workflow."""
-    rows = problem_rows(errors[:MOST_PROBLEMS])
+    rows = [problem_row(problem) for problem in errors[:MOST_PROBLEMS]]
     details: dict[str, Json] = {"workflow_id": workflow_id[:128], "problems": rows}
     return Fault(WORKFLOW_INVALID, message[:1024], details=details, hint=hint)

@@ -12,13 +12,12 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, refuse_argument
 from handrail.contract.wording import quote
 from handrail.operations.source_drift import explain_changed_base
-from handrail.operations.workflow_catalog import find_undeclared_checks, load_catalog
+from handrail.operations.workflow_catalog import find_undeclared_checks, load_catalog, problem_row
 from handrail.operations.workflows.examine_workflows import (
     Examined,
     WorkflowText,
     examine_id,
     examine_texts,
-    problem_rows,
 )
 from handrail.runtime.batch import BatchSummary, ItemError, item_error
 from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
@@ -169,7 +168,7 @@ def _report(looked: list[Examined], skipped: list[str], least: Severity) -> Vali
             workflow_id=one.workflow_id,
             ok=_error_of(one) is UNSET,
             source_ref=_file_of(one),
-            problems=problem_rows(problem for problem in one.problems if problem.severity in _SHOWN[least]),
+            problems=[problem_row(held) for held in one.problems if held.severity in _SHOWN[least]],
             error=_error_of(one),
         )
         for one in looked

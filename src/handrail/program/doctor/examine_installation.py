@@ -225,14 +225,14 @@ def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, Doc
     }
     newer = sum(count for state, count in states.items() if is_newer(state))
     unsound = sum(count for state, count in states.items() if state != "healthy") - newer
-    counted = "1 session is" if len(stamps) == 1 else f"{len(stamps)} sessions are"
+    counted = format_count(len(stamps), "session is", "sessions are")
     if unsound:
-        those = "1 session is" if unsound == 1 else f"{unsound} sessions are"
-        message = f"{those} not sound and can only be read."
+        message = f"{format_count(unsound, 'session is', 'sessions are')} not sound and can only be read."
         return counted, report_failure(message, "handrail store verify", **facts)
     if newer:
-        those = "1 session was" if newer == 1 else f"{newer} sessions were"
-        message = f"{those} written by a newer version of Handrail."
+        message = (
+            f"{format_count(newer, 'session was', 'sessions were')} written by a newer version of Handrail."
+        )
         return counted, report_warning(message, "handrail update", **facts)
     return counted, None
 

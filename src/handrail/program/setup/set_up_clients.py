@@ -20,7 +20,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import ApproveCheck, approve_check
 from handrail.operations.declared_checks import digest_check
-from handrail.ports.program import ClientFiles, ClientPlaces, HeldSkill
+from handrail.ports.program import ClientFiles, ClientPlaces
 from handrail.ports.workspace import DeclaredCheck
 from handrail.program.setup.clients import (
     CLIENTS,
@@ -331,14 +331,10 @@ def _of_skill(setup: _Setup, users: str) -> _Target:
     if held.state == "foreign" and not setup.is_removal:
         reason = "a directory of that name is not Handrail's"
         trouble = _skill_trouble(path, reason)
-    version = _version_skill(held, reason)
+    version = f"{held.version} {reason}"
     return _Target(
         name=SKILL, path=path, version=version, reason=reason, trouble=trouble, is_changed=not reason
     )
-
-
-def _version_skill(held: HeldSkill, reason: str) -> str:
-    return f"{held.version} {reason}"
 
 
 def _choose(files: ClientFiles, request: SetUpClients, places: ClientPlaces) -> Sequence[ClientName]:
@@ -509,7 +505,7 @@ def _apply(files: ClientFiles, target: _Target, request: SetUpClients, project: 
     if target.name == SKILL:
         if not target.is_changed:
             return
-        if _version_skill(files.held_skill(), target.reason) != target.version:
+        if f"{files.held_skill().version} {target.reason}" != target.version:
             raise refusal("target_changed")
         copy = files.remove_skill() if request.remove is True else files.sync_skill()
         if copy.status == "failed":
