@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.ids import SessionId
-from handrail.event_log.files.cache import Recent
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed, Conflict, Replayed
+from handrail.runtime.recent import Recent
 from handrail_proof.disks import CountingDisk
 from handrail_proof.log_promises import A, B, append, blob, code_of, keys, load, plan
 
@@ -361,7 +361,7 @@ IDS = [SessionId(f"ses_{number:012d}") for number in range(10)]
 
 
 def test_the_value_used_longest_ago_is_forgotten_first() -> None:
-    recent: Recent[int] = Recent(3)
+    recent: Recent[SessionId, int] = Recent(3)
     for number in range(3):
         recent.put(IDS[number], number)
     recent.get(IDS[0])
@@ -373,7 +373,7 @@ def test_the_value_used_longest_ago_is_forgotten_first() -> None:
 
 
 def test_heavy_values_push_others_out_and_one_always_stays() -> None:
-    recent: Recent[int] = Recent(10, most_weight=100)
+    recent: Recent[SessionId, int] = Recent(10, most_weight=100)
     recent.put(IDS[0], 0, weight=60)
     recent.put(IDS[1], 1, weight=30)
     recent.put(IDS[1], 1, weight=40)
@@ -390,7 +390,7 @@ def test_heavy_values_push_others_out_and_one_always_stays() -> None:
 
 
 def test_the_latest_values_stay_however_heavy_they_are() -> None:
-    recent: Recent[int] = Recent(10, most_weight=100, always_kept=2)
+    recent: Recent[SessionId, int] = Recent(10, most_weight=100, always_kept=2)
     for number in range(4):
         recent.put(IDS[number], number, weight=500)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -175,17 +174,6 @@ def test_nothing_to_check_is_refused(runtime: Runtime) -> None:
     assert refused(runtime, "workflow.validate").kind.code == "VALIDATION_ERROR"
 
 
-def test_a_file_in_a_folder_of_contracts_is_read_as_a_contract(runtime: Runtime) -> None:
-    contract: dict[str, Any] = {"schema": {"type": "object"}, "exampel": {}}
-    source = ".handrail/contracts/project.contracts.thing.json"
-
-    report = answered(runtime, "workflow.validate", documents=[text(contract, source)], reportOnly=True)
-
-    codes = {problem["code"] for problem in report["items"][0]["problems"]}
-    assert report["items"][0]["ok"] is False
-    assert "unknown_key" in codes
-
-
 def test_an_empty_file_is_told_from_a_good_one(runtime: Runtime) -> None:
     failure = refused(runtime, "workflow.validate", documents=[text("", "empty.json")])
 
@@ -199,22 +187,3 @@ def test_an_empty_file_is_refused_by_name(runtime: Runtime, operation: str) -> N
 
     assert failure.kind.code == "WORKFLOW_INVALID"
     assert failure.details["problems"][0]["code"] == "unreadable"
-
-
-@pytest.mark.parametrize(
-    ("name", "fix"),
-    [
-        ("a/x.YAML", 'Rename it to "x.yaml".'),
-        ("a/x.JSON", 'Rename it to "x.json".'),
-        ("x.jsonc", 'Rename it to "x.json", and take out comments and trailing commas.'),
-    ],
-)
-@pytest.mark.parametrize("content", ["id: project.x\n", workflow()])
-def test_a_name_that_nobody_looks_for_is_told_whatever_the_file_holds(
-    runtime: Runtime, name: str, fix: str, content: str
-) -> None:
-    report = answered(runtime, "workflow.validate", documents=[text(content, name)], reportOnly=True)
-
-    (item,) = report["items"]
-    (told,) = [problem for problem in item["problems"] if problem["code"] == "bad_source"]
-    assert (told["severity"], told["fix"], item["ok"]) == ("error", fix, False)

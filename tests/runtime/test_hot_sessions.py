@@ -84,21 +84,6 @@ def test_a_warm_server_reads_no_event_twice(tmp_path: Path) -> None:
     assert history_of(runtime, session_id_of(reply)) == as_folded_afresh(tmp_path, session_id_of(reply))
 
 
-def test_two_servers_on_one_session_see_each_others_commits(tmp_path: Path) -> None:
-    (one, log), (two, _) = served(tmp_path), served(tmp_path)
-    first = start(one)
-    second = advance(two, first, "by two")
-    third = advance(one, second, "by one")
-    log.given = 0
-
-    repeated = advance(one, first, "by two")
-    last = rehydrate(two, third)
-
-    assert repeated == second
-    assert [entry["notes"] for entry in last["recap"]["entries"]] == ["by two", "by one"]
-    assert history_of(one, session_id_of(first)) == history_of(two, session_id_of(first))
-
-
 def test_threads_of_one_server_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     runtime, _ = served(tmp_path)
     first = start(runtime)
@@ -210,39 +195,6 @@ def test_the_sessions_used_longest_ago_are_forgotten(
 
     assert [place for place, name in enumerate(IDS) if hot.get_folded(name) is not None] == kept
     assert len(hot) == len(kept)
-
-
-def test_the_latest_sessions_stay_however_long_they_are() -> None:
-    hot = HotLog(MemoryLog(), most_events=100, always_kept=2)
-
-    for session_id in IDS:
-        hot.keep(history_with(session_id, 500))
-
-    assert [place for place, name in enumerate(IDS) if hot.get_folded(name) is not None] == [4, 5]
-
-
-def test_a_session_that_is_looked_at_stays() -> None:
-    hot = HotLog(MemoryLog(), most_sessions=2)
-    hot.keep(history_with(IDS[0], 1))
-    hot.keep(history_with(IDS[1], 1))
-    hot.get_folded(IDS[0])
-
-    hot.keep(history_with(IDS[2], 1))
-
-    assert [hot.get_folded(name) is not None for name in IDS[:3]] == [True, False, True]
-
-
-def test_a_session_that_grows_is_counted_once() -> None:
-    hot = HotLog(MemoryLog(), most_events=100)
-    hot.keep(history_with(IDS[0], 10))
-    for head in range(1, 80):
-        hot.keep(history_with(IDS[1], head))
-    hot.forget(IDS[2])
-
-    assert len(hot) == 2
-    hot.forget(IDS[1])
-    hot.keep(history_with(IDS[2], 90))
-    assert len(hot) == 2
 
 
 class CountedBlobs(MemoryLog):

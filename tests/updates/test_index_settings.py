@@ -25,11 +25,6 @@ def notes_at(installed: Installation, environment: dict[str, str], *without: str
     return str(data(ran)["target_version"])
 
 
-@pytest.mark.parametrize("name", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL"])
-def test_a_variable_of_uv_names_the_index(venv: Installation, index: Index, name: str) -> None:
-    assert notes_at(venv, {name: index.url}, *UV_DEFAULTS) == NEW
-
-
 def test_a_file_of_uv_names_the_index_and_uv_takes_the_release_from_there(
     venv: Installation, index: Index, tmp_path: Path
 ) -> None:
@@ -64,18 +59,6 @@ def test_uv_stops_at_the_first_index_that_knows_the_package(
 
     assert after_a_silent_one == NEW
     assert error(after_an_empty_one, "E_NOT_FOUND")["stage"] == "discover"
-
-
-@pytest.mark.parametrize("name", ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CONFIG_FILE"])
-def test_a_setting_of_pip_names_the_index(pip: Installation, index: Index, tmp_path: Path, name: str) -> None:
-    file = tmp_path / "pip.conf"
-    file.write_text(
-        f"[install]\nindex-url = {index.url}\n[global]\nindex-url = {NOWHERE}\n", encoding="utf-8"
-    )
-    values = {"PIP_CONFIG_FILE": str(file), "PIP_EXTRA_INDEX_URL": index.url, "PIP_INDEX_URL": index.url}
-    others = {"PIP_INDEX_URL": NOWHERE} if name == "PIP_EXTRA_INDEX_URL" else {}
-
-    assert notes_at(pip, {**others, name: values[name]}, "PIP_INDEX_URL") == NEW
 
 
 @pytest.mark.other_manager

@@ -27,7 +27,6 @@ proven; ending a call after the append, because the caller would hear that nothi
 
 from __future__ import annotations
 
-from _thread import allocate_lock  # `threading` would cost every command line its import
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never, cast
@@ -62,6 +61,7 @@ from handrail.ports.log import (
     SessionHold,
     SessionStamp,
 )
+from handrail.runtime.recent import Recent
 from handrail.runtime.runtime import NoticeDue, WritePorts
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
@@ -398,7 +398,7 @@ LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
 class HotLog:
     """`ports.EventLog` on top of another one; also remembers folded sessions and compiled workflows.
 
-    Safe between threads: histories and workflows never change, and the bookkeeping is guarded.
+    Safe between threads: histories and workflows never change, and what is kept is guarded.
     """
 
     def __init__(
@@ -410,13 +410,8 @@ class HotLog:
         always_kept: int = ALWAYS_KEPT,
     ) -> None:
         self.log = log
-        self._most_sessions = most_sessions
-        self._most_events = most_events
-        self._always_kept = always_kept
-        self._guard = allocate_lock()
-        self._histories: dict[SessionId, History] = {}
-        self._events = 0
-        self._workflows: dict[WorkflowHash, CompiledWorkflow] = {}
+        self._histories: Recent[SessionId, History] = Recent(most_sessions, most_events, always_kept)
+        self._workflows: Recent[WorkflowHash, CompiledWorkflow] = Recent(MOST_WORKFLOWS)
 
     def load(self, session_id: SessionId) -> Loaded | None:
         return self.log.load(session_id)
@@ -440,18 +435,11 @@ class HotLog:
         is damaged.
         """
         content = self.log.get_blob(BlobRef(workflow_hash))
-        with self._guard:
-            kept = self._workflows.pop(workflow_hash, None)
-            if kept is not None:
-                self._workflows[workflow_hash] = kept
-        if kept is not None:
-            return kept
-        workflow = decode_compiled(content)
-        if len(content) <= LARGEST_WORKFLOW_BYTES:
-            with self._guard:
-                self._workflows[workflow_hash] = workflow
-                while len(self._workflows) > MOST_WORKFLOWS:
-                    del self._workflows[next(iter(self._workflows))]
+        workflow = self._workflows.get(workflow_hash)
+        if workflow is None:
+            workflow = decode_compiled(content)
+            if len(content) <= LARGEST_WORKFLOW_BYTES:
+                self._workflows.put(workflow_hash, workflow)
         return workflow
 
     def hold(
@@ -466,36 +454,21 @@ class HotLog:
 
     def get_folded(self, session_id: SessionId) -> History | None:
         """The history as it was kept last; now the one that will be forgotten last."""
-        with self._guard:
-            history = self._histories.pop(session_id, None)
-            if history is not None:
-                self._histories[session_id] = history
-        return history
+        return self._histories.get(session_id)
 
     def keep(self, history: History) -> None:
         """Remember a history for the next call, and forget those that were used longest ago."""
-        with self._guard:
-            before = self._histories.pop(history.session_id, None)
-            self._events += history.head - (0 if before is None else before.head)
-            self._histories[history.session_id] = history
-            while len(self._histories) > self._most_sessions or (
-                self._events > self._most_events and len(self._histories) > self._always_kept
-            ):
-                oldest = self._histories.pop(next(iter(self._histories)))
-                self._events -= oldest.head
+        self._histories.put(history.session_id, history, weight=history.head)
 
     def forget(self, session_id: SessionId) -> None:
-        with self._guard:
-            before = self._histories.pop(session_id, None)
-            self._events -= 0 if before is None else before.head
+        self._histories.take(session_id)
 
     def get_memory(self) -> HotLog:
         return self
 
     def __len__(self) -> int:
         """How many sessions are kept."""
-        with self._guard:
-            return len(self._histories)
+        return len(self._histories)
 
 
 class NoMemory:

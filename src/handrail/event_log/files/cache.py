@@ -6,9 +6,8 @@ before it is used, so a damaged log is noticed with it as without it.
 
 import hashlib
 import os
-from _thread import allocate_lock
 from itertools import count
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -23,6 +22,7 @@ from handrail.event_log.files.disk import (
 )
 from handrail.event_log.files.manifest import MANIFEST_NAME, Tip
 from handrail.event_log.files.segments import segment_name, segment_number, segments_up_to
+from handrail.runtime.recent import Recent
 
 # Fingerprints of files
 #
@@ -100,10 +100,7 @@ def _mark(disk: Disk, directory: int, name: str) -> Mark:
 
 # Memory of proven sessions
 #
-# A call should cost what is new, not what is old. Forgetting costs one full reading. The least recently used
-# session goes first.
-
-_T = TypeVar("_T")
+# A call should cost what is new, not what is old. Forgetting costs one full reading.
 
 TIPS_PER_SESSION: Final = 8
 """Callers that work on one session are only a few commits apart."""
@@ -126,55 +123,12 @@ class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
     pinned: set[BlobRef]
 
 
-class Recent(Generic[_T]):
-    """The most recently used values, limited in number and total weight. Thread-safe.
-
-    The last few stay, whatever they weigh.
-    """
-
-    def __init__(self, most: int, most_weight: int = 0, always_kept: int = 1) -> None:
-        self._most = most
-        self._most_weight = most_weight
-        self._always_kept = always_kept
-        self._guard = allocate_lock()
-        self._kept: dict[SessionId, tuple[_T, int]] = {}
-        self._weight = 0
-
-    def get(self, session_id: SessionId) -> _T | None:
-        with self._guard:
-            found = self._kept.pop(session_id, None)
-            if found is not None:
-                self._kept[session_id] = found
-        return None if found is None else found[0]
-
-    def take(self, session_id: SessionId) -> _T | None:
-        """Remove and return the value."""
-        with self._guard:
-            value, weight = self._kept.pop(session_id, (None, 0))
-            self._weight -= weight
-        return value
-
-    def put(self, session_id: SessionId, value: _T, weight: int = 0) -> None:
-        with self._guard:
-            _, before = self._kept.pop(session_id, (None, 0))
-            self._kept[session_id] = (value, weight)
-            self._weight += weight - before
-            while len(self._kept) > self._most or (
-                self._weight > self._most_weight and len(self._kept) > self._always_kept
-            ):
-                _, dropped = self._kept.pop(next(iter(self._kept)))
-                self._weight -= dropped
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-
 class ProvenSessions:
     """Proven tips for readers, the memory of writers, and the fingerprint of the files at that time."""
 
     def __init__(self) -> None:
-        self._seen: Recent[tuple[tuple[Tip, ...], Fingerprint | None]] = Recent(MOST_SESSIONS)
-        self.writers: Recent[WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS, ALWAYS_KEPT)
+        self._seen: Recent[SessionId, tuple[tuple[Tip, ...], Fingerprint | None]] = Recent(MOST_SESSIONS)
+        self.writers: Recent[SessionId, WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS, ALWAYS_KEPT)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
         """The latest known tip at or before event `index`."""
