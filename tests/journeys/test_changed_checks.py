@@ -305,9 +305,13 @@ def search_first(site: Site, folder: str) -> None:
     )  # the file system tells the time of a change
 
 
-@pytest.mark.parametrize("folder", ["bin", ".venv/bin"], ids=["listed", "ignored"])
+@pytest.mark.parametrize(
+    ("folder", "line"),
+    [("bin", "pytest -q"), (".venv/bin", "pytest -q"), (".venv/bin", "sh -e .venv/bin/pytest")],
+    ids=["listed", "ignored", "given"],
+)
 def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_checked(
-    site: Site, folder: str
+    site: Site, folder: str, line: str
 ) -> None:
     site.write(".gitignore", ".venv/\n")
     commit(site.root)
@@ -315,10 +319,10 @@ def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_c
     site.begin(step("change", **CHANGE))
     put_runner(site.root, f"{folder}/pytest")
     site.write("src/bill.py", RIGHT)
-    site.run("pytest", "-q")
-    report = changed("src/bill.py", check="pytest -q")
+    site.run(*line.split())
+    report = changed("src/bill.py", check=line)
     if folder == "bin":
-        report = changed_and("bin/pytest", "added", check="pytest -q")
+        report = changed_and("bin/pytest", "added", check=line)
 
     done = site.send(report)
 

@@ -464,8 +464,9 @@ def _read_tokens(line: str) -> list[_Token] | None:
 _RUNNERS = frozenset({"pytest", "py.test", "unittest", "jest", "vitest", "mocha", "cargo", "go"})
 _TESTING = {"node": "--test", "deno": "test", "bun": "test"}
 """Interpreters that are a runner where they are given this word."""
-_WRAPPERS = frozenset(
+WRAPPERS = frozenset(
     {"env", "uv", "run", "poetry", "pdm", "hatch", "pipenv", "npx", "pnpm", "yarn", "exec", "coverage"}
+    | {"timeout", "nice", "time", "nohup", "stdbuf", "setsid", "sudo", "command"}
 )
 """Programs and their words that start the runner which is named after them."""
 _NO_TEST = "no test was found, or all were deselected"
@@ -497,7 +498,7 @@ def names_runner(words: Sequence[str]) -> bool:
 def find_program(argv: Sequence[str]) -> str:
     """The name of the program that does the work: what others start, as far as the words say it."""
     names = [posixpath.basename(word) for word in read_words(argv).words]
-    own = (one for one in names if not one.startswith("-") and "=" not in one and one not in _WRAPPERS)
+    own = (one for one in names if not one.startswith("-") and "=" not in one and one not in WRAPPERS)
     return next((one for one in own if not _PYTHON.fullmatch(one) and _TESTING.get(one, one) in names), "")
 
 

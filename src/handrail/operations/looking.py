@@ -33,6 +33,8 @@ from handrail.engine.judge.named_places import (
     is_found_as_before,
     is_named_as_test,
     is_test_of,
+    read_files,
+    runs_by,
 )
 from handrail.engine.judge.red_then_green import has_broken_off, is_check_of, is_run_alike, list_own
 from handrail.engine.judge.run_claims import MOST_PATHS_SINCE, has_failed
@@ -316,7 +318,9 @@ class _Files:
         if baseline is None or (imported is not None and baseline.index < imported.index):
             return ChangedBeside()
         run, fact = self._history.runs[node.run_id], baseline.fact
-        started = {held.fact.program.removeprefix("./") for held in list_receipts(self._history, run.run_id)}
+        ran = [held.fact for held in list_receipts(self._history, run.run_id)]
+        started = {path for one in ran for path in read_files(one.argv, one.directory).started}
+        started |= {one.program.removeprefix("./") for one in ran}
         now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started - {""}))
         loaded, rules = fact.loaded or {}, fact.ignore_rules or {}
         places = set(map(_find_repository, rules))
@@ -339,6 +343,7 @@ class _Files:
         held = (one.fact for one in list_receipts(self._history, node.run_id))
         commands = {(one.argv, one.directory) for one in held}
         asked = {path for path in asked if any(is_test_of(one, path, at) for one, at in commands)}
+        asked -= {path for path in asked if any(runs_by(one, at, path) for one, at in commands)}
         asked = {path for path in asked if not configures_runner(path)}
         asked -= {*changes.added}  # what is only new needs no excuse
         begun = Tree(head=baseline.fact.head, entries=(), tree_id="-")

@@ -204,7 +204,7 @@ def list_all_doubts(history: History, node_id: NodeId, approved: Sequence[str]) 
         "imported": [caveat_of(history)] if history.imported is not None else [],
         "unrun": _list_unrun(history, node_id, claims),
         **_sort_still_failing(history, node_id, claims),
-        "changed_checks": [changed[use] for use in changed if use in ("configuration", "tests")],
+        "changed_checks": [changed[use] for use in changed if use in ("configuration", "modules", "tests")],
         "written_program": [changed[use] for use in changed if use == "program"],
         "unanswered": [*list_unanswered(history, claims).values()],
         "began_changed": _list_uncommitted_tests(history, node_id, claims),
@@ -363,7 +363,7 @@ def list_telling_gaps(history: History, node_id: NodeId) -> list[GapRecorded]:
 def _name_changed(history: History, claims: Sequence[PlacedClaim], paths: Iterable[str]) -> dict[Use, str]:
     """Files of checks that changed, by what they are to them; a source file that is only named is checked."""
     own = sort_by_use(sorted(paths), list_programs(history, claims), list_commands(history, claims))
-    words: dict[Use, str] = {"program": "program of the checks written in the run"}
+    words = {"program": "program of the checks written in the run", "modules": "taken for modules of Python"}
     return {
         use: f"{words.get(use, f'{use} of the checks changed')}: {list_names(list(map(_cut_outside, names)))}"
         for use, names in own.items()

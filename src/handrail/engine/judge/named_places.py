@@ -10,16 +10,22 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import takewhile
+from functools import lru_cache
+from itertools import dropwhile, pairwise, takewhile
 from typing import Any, Literal, TypeAlias, assert_never
 
-from handrail.contract.wording import make_readable
+import msgspec
+
+from handrail.contract.wording import make_readable, spell_argv
 from handrail.engine.command_lines import (
+    WRAPPERS,
     distinguishes,
     find_program,
     list_loaded,
     list_patterns,
+    list_programs,
     list_starts,
+    read_words,
 )
 from handrail.engine.judge.witnessed import AskedPlace, SeenPlace, Sighting
 from handrail.workflows.evidence import PathExists, PlaceExists
@@ -228,7 +234,7 @@ def _find_package(start: str) -> str:
 
 Placed: TypeAlias = tuple[Sequence[str], str]
 """The words of a command, and where it starts."""
-Use: TypeAlias = Literal["configuration", "program", "tests", "named files"]
+Use: TypeAlias = Literal["configuration", "program", "modules", "tests", "named files"]
 """What a file is to a command; a named one stands among its words, and may be what is checked."""
 
 
@@ -236,16 +242,186 @@ def sort_by_use(
     paths: Iterable[str], programs: Collection[str], commands: Collection[Placed]
 ) -> dict[Use, list[str]]:
     """Files of checks by what they are to these, in the order of how much they can hide."""
-    found: dict[Use, list[str]] = {"configuration": [], "program": [], "tests": [], "named files": []}
+    uses: tuple[Use, ...] = ("configuration", "program", "modules", "tests", "named files")
+    found: dict[Use, list[str]] = {use: [] for use in uses}
+    own = [read_files(tuple(argv), place) for argv, place in commands]
     for path in paths:
-        use: Use = (
-            "tests"
-            if is_test_file(path) or any(is_test_of(one, path, at) for one, at in commands)
-            else "named files"
-        )
-        use = "program" if path in programs else "configuration" if configures_runner(path) else use
+        is_test = is_test_file(path) or any(is_test_of(one, path, at) for one, at in commands)
+        is_module = any(stands_for_module(one, at, path) for one, at in commands)
+        is_module = is_module and not any(is_named(one, at, path) for one, at in commands)
+        use: Use = "modules" if is_module else "tests" if is_test else "named files"
+        is_loaded = configures_runner(path) or any(is_among(path, one.loaded) for one in own)
+        is_started = not is_named_as_test(path) and any(is_among(path, one.started) for one in own)
+        use = "configuration" if is_loaded else "program" if path in programs or is_started else use
         found[use].append(path)
-    return {use: own for use, own in found.items() if own}
+    return {use: held for use, held in found.items() if held}
+
+
+# What the words of a command start, and what they load before that
+
+_STARTING = re.compile(
+    r"(?P<name>python|pypy|node|nodejs|tsx|ts-node|bun|deno|ruby|perl|php|lua|source|\."
+    r"|sh|bash|dash|ash|zsh|ksh|fish)[\d.]*"
+)
+"""Programs that start the file which they are given."""
+_VALUED = frozenset({"-W", "-X", "-o", "+o", "-O", "-I", "-C", "-d", "-r", "--rcfile", "--init-file"})
+"""Their options whose value is the next word, perhaps."""
+_ONLY_READING = {
+    **dict.fromkeys(("sh", "bash", "dash", "ash", "zsh", "ksh", "fish"), ("-n",)),
+    **dict.fromkeys(("node", "nodejs"), ("-c", "--check")),
+    **dict.fromkeys(("ruby", "perl"), ("-c",)),
+    "php": ("-l",),
+}
+"""Their options with which the file is looked at, and not started."""
+_LOADING = frozenset(
+    {"--config", "--config-file", "--rcfile", "--import", "--loader", "--experimental-loader", "--require"}
+    | {"--setupFiles", "--setupFilesAfterEnv", "--globalSetup", "--preload", "--plugin", "--env-file"}
+)
+_LOADING_OF = {
+    **dict.fromkeys(("pytest", "py.test"), ("-p", "-c")),
+    **dict.fromkeys(("node", "nodejs", "mocha", "ruby", "vitest", "tsx"), ("-r",)),
+    **dict.fromkeys(("make", "gmake"), ("-f", "--file", "--makefile")),
+    "jest": ("-c",),
+}
+"""Options that name what a runner loads before the tests."""
+_STEERING = re.compile(
+    r"(?:PYTEST_PLUGINS|PYTEST_ADDOPTS|NODE_OPTIONS|BASH_ENV|RUBYOPT|MAKEFILES)=(?P<value>.*)"
+)
+_BEFORE = re.compile(r"[-+].*|\w+=.*|[\d.]+[smhd]?", re.DOTALL)
+"""What may stand between a wrapper and the program that it starts."""
+
+
+class RunBy(msgspec.Struct, frozen=True, kw_only=True):
+    """Which files the words of a command may mean, as paths of the project."""
+
+    started: frozenset[str]
+    loaded: frozenset[str]
+
+
+@lru_cache(maxsize=64)
+def read_files(argv: tuple[str, ...], directory: str) -> RunBy:
+    """The files that a command starts itself, whatever starts them, and those that its options load."""
+    place, started, loaded = directory, set[str](), set[str]()
+    for words in list_programs(argv[0] if len(argv) == 1 else spell_argv(argv)):
+        if words[0] == "cd":
+            place = posixpath.join(place, *words[1:2])
+        started |= _place_all(place, _list_started(words))
+        loaded |= _place_all(place, _list_loading(words))
+    return RunBy(started=frozenset(started), loaded=frozenset(loaded))
+
+
+def is_among(path: str, files: Collection[str]) -> bool:
+    """Whether a file of the project is one of these, of which some are named from the root of the machine."""
+    return path in files or any(one.endswith(f"/{path}") for one in files if one.startswith("/"))
+
+
+def runs_by(argv: Sequence[str], directory: str, path: str) -> bool:
+    """Whether a command starts or loads a file, beside the tests that are given to a runner."""
+    own = read_files(tuple(argv), directory)
+    return is_among(path, own.loaded) or (is_among(path, own.started) and not is_named_as_test(path))
+
+
+def is_named(argv: Sequence[str], directory: str, path: str) -> bool:
+    """Whether a file stands among the words of a command."""
+    given = (word.rpartition("=")[2] for word in read_words(argv).words)
+    return path in {posixpath.normpath(posixpath.join(directory, word)) for word in given}
+
+
+def _list_started(words: Sequence[str]) -> list[str]:
+    """The program behind what wraps it; of an interpreter, what it is given."""
+    own = [*dropwhile(lambda word: word in WRAPPERS or _BEFORE.fullmatch(word), words)]
+    found, rest = own[:1], iter(own[1:])
+    by = _STARTING.fullmatch(posixpath.basename(own[0])) if own else None
+    for word in rest if by else ():
+        if word in _ONLY_READING.get(by["name"] if by else "", ()):
+            break
+        if word in _VALUED or word in _LOADING:
+            found.append(next(rest, ""))
+        elif word[:2] == "-m":
+            return [*found, word[2:] or next(rest, "")]
+        elif word != "run" and not word.startswith(("-", "+")):
+            return [*found, word]
+    return found
+
+
+def _list_loading(words: Sequence[str]) -> list[str]:
+    short = {one for word in words for one in _LOADING_OF.get(posixpath.basename(word), ())}
+    found: list[str] = []
+    for option, value in pairwise((*words, "")):
+        name, _, given = option.partition("=")
+        if name in short or name in _LOADING:
+            found.append(given or value)
+        elif option[:2] in short or option.startswith("@"):
+            found.append(option.removeprefix("@") if option[0] == "@" else option[2:])
+        elif steered := _STEERING.fullmatch(option):
+            found += re.split(r"[\s,=]+", steered["value"])
+    return found
+
+
+def _place_all(place: str, given: Iterable[str]) -> set[str]:
+    """The files that these words may mean where a command starts: paths, or modules by their names."""
+    found: set[str] = set()
+    for word in given:
+        if not word or "\0" in word:
+            continue
+        parts = word.split("/") if "/" in word else word.split(".")
+        packages = ["/".join(parts[: count + 1]) for count in range(len(parts))]
+        modules = [*(f"{one}/__init__.py" for one in packages), *(packages[-1] + end for end in _MODULES)]
+        found |= {posixpath.normpath(posixpath.join(place, one)) for one in (word, *modules)}
+        found |= {posixpath.normpath(posixpath.join(place, "src", one)) for one in modules}
+    return found
+
+
+_MODULES = (".py", "/__main__.py", ".js", ".mjs", ".cjs", ".ts", "/index.js")
+
+
+# What Python imports in place of its own
+
+_STANDARD = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    aifc annotationlib argparse array ast asynchat asyncio asyncore audioop base64 bdb binascii binhex
+    bisect bz2 cProfile calendar cgi cgitb chunk cmath cmd code codeop collections colorsys compileall
+    compression concurrent configparser contextlib contextvars copy copyreg crypt csv ctypes dataclasses
+    datetime decimal difflib dis distutils doctest email enum fcntl filecmp fileinput fnmatch formatter
+    fractions ftplib functools getopt getpass gettext glob graphlib grp gzip hashlib heapq hmac html http
+    imaplib imghdr imp importlib inspect ipaddress json keyword linecache locale logging lzma mailbox
+    mailcap math mimetypes mmap modulefinder multiprocessing netrc nntplib numbers operator optparse
+    parser pathlib pdb pickle pickletools pipes pkgutil platform plistlib poplib pprint profile pstats
+    pty py_compile pyclbr pydoc pyexpat queue quopri random re readline reprlib resource rlcompleter
+    runpy sched secrets select selectors shelve shlex shutil signal smtpd smtplib sndhdr socket
+    socketserver sqlite3 sre_compile sre_constants sre_parse ssl statistics string stringprep struct
+    subprocess sunau symbol symtable sysconfig syslog tabnanny tarfile telnetlib tempfile termios
+    textwrap threading timeit token tokenize tomllib trace traceback tracemalloc tty types typing
+    unicodedata unittest urllib uu uuid warnings wave weakref webbrowser wsgiref xdrlib xml xmlrpc zipapp
+    zipfile zlib zoneinfo
+        """,
+    )
+)
+"""Modules that Python has, whichever of its versions. A run is judged alike whatever Python Handrail itself
+has, which need not be that of the check; what Python imports before it looks anywhere else is none of them.
+"""
+
+
+def has_name_of_module(name: str) -> bool:
+    """Whether a file or a folder takes the name of a module of Python's own."""
+    stem, dot, rest = name.partition(".")
+    return stem in _STANDARD and (not dot or rest.endswith(("py", "so", "pyd")))
+
+
+def stands_for_module(argv: Sequence[str], directory: str, path: str) -> bool:
+    """Whether Python may import a file in place of its own module where a command runs.
+
+    That is where it starts, in `src` below, beside a script that it starts, and where it looks for tests.
+    """
+    folder, name = posixpath.split(path)
+    folder, name = posixpath.split(folder) if name.startswith("__init__.") else (folder, name)
+    if not has_name_of_module(name) or _PROGRAMS.get(find_program(argv), "python") != "python":
+        return False
+    started = map(posixpath.dirname, read_files(tuple(argv), directory).started)
+    places = {directory, posixpath.join(directory, "src"), *list_starts(argv, directory), *started}
+    return (folder or ".") in map(posixpath.normpath, places) or posixpath.basename(folder) in _TEST_FOLDERS
 
 
 IGNORE_RULES = (".git/info/exclude", "core.excludesFile")

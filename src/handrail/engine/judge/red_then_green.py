@@ -8,7 +8,6 @@ something else that made it pass.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -33,6 +32,7 @@ from handrail.engine.judge.named_places import (
     is_test_file,
     is_test_of,
     list_moved,
+    runs_by,
 )
 from handrail.engine.judge.run_claims import (
     choose_red,
@@ -57,7 +57,6 @@ from handrail.engine.receipts import (
     has_passed,
 )
 
-_INTERPRETER = re.compile(r"(?:python|pypy|node|bun|deno|ruby|perl|php|sh|bash|dash|zsh|ksh)[\d.]*")
 NOT_FOUND = "what differs could not be found"
 DIFFERS = "what differs in the files that are seen"
 """What git ignores may differ too: nobody looks there."""
@@ -191,7 +190,7 @@ def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
 
     Those are the tests that the command names, or any.
     """
-    argv, place, started = receipt.argv, receipt.directory, list_scripts(receipt)
+    argv, place = receipt.argv, receipt.directory
     words = {word.partition("::")[0] for word in read_words(argv).words}.difference(list_patterns(argv))
     tests = (one for one in words if "/" in one or "." in one)  # the `test` of `make test` is no folder
     is_known = "." not in list_starts(argv, place)
@@ -203,22 +202,13 @@ def list_own(receipt: ReceiptRecorded, paths: Sequence[str]) -> list[str]:
     return [
         path
         for path in paths
-        if path in started
+        if path == own_program(receipt)
+        or runs_by(argv, place, path)
         or (
             decides(argv, place, path)
             and (configures_runner(path) or (reaches(argv, place, path) and is_own(path)))
         )
     ]
-
-
-def list_scripts(receipt: ReceiptRecorded) -> set[str]:
-    """The files of the project that a command starts: its program, or what an interpreter is given."""
-    words = read_words(receipt.argv).words
-    at = next((at for at, one in enumerate(words) if _INTERPRETER.fullmatch(posixpath.basename(one))), None)
-    given = [] if at is None else [one for one in words[at + 1 :] if not one.startswith("-")][:1]
-    module = [f"{one.replace('.', '/')}{end}" for one in given for end in (".py", "/__main__.py")]
-    places = {posixpath.normpath(posixpath.join(receipt.directory, one)) for one in (*given, *module)}
-    return places | {own_program(receipt)}
 
 
 def may_guard(receipt: ReceiptRecorded) -> bool:

@@ -40,9 +40,12 @@ from handrail.engine.judge.command_identity import (
 from handrail.engine.judge.named_places import (
     configures_runner,
     decides,
+    is_named,
     is_test_file,
     list_moved,
+    runs_by,
     sort_by_use,
+    stands_for_module,
 )
 from handrail.engine.judge.witnessed import RunResult, Turn, Turns, Witnessed
 from handrail.engine.receipts import (
@@ -427,8 +430,6 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
     if changes is None:
         return []
     argv, place = receipt.argv, receipt.directory
-    words = (word.rpartition("=")[2] for word in read_words(argv).words)
-    named = {posixpath.normpath(posixpath.join(place, word)) for word in words}
     is_runner = bool(receipt.check or receipt.counts) or names_runner(read_words(argv).words)
     # One that is new since the command failed may have disarmed those that did, unless these passed without.
     red = find_red([one for one in known.receipts if is_command_of(one, receipt)], receipt)
@@ -441,8 +442,10 @@ def _find_touched(known: Witnessed, receipt: ReceiptRecorded) -> list[str]:
         path
         for path in {*changes.changed, *changes.arrived}.difference(moved.values())
         if (is_runner and decides(argv, place, path) and (path not in beside or configures_runner(path)))
-        or (path in named and not is_test_file(path))
+        or (is_named(argv, place, path) and not is_test_file(path))
         or path == own_program(receipt)
+        or runs_by(argv, place, path)
+        or (is_runner and path in changes.added and stands_for_module(argv, place, path))
     ]
     return [make_readable(path) for path in sorted(found)]
 

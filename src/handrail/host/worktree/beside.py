@@ -20,6 +20,7 @@ from handrail.engine.judge.named_places import (
     DECLARATIONS,
     IGNORE_RULES,
     configures_runner,
+    has_name_of_module,
     is_of_checks,
     names_ignore_rules,
 )
@@ -125,9 +126,10 @@ def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:
         return
     for name in names:
         path = os.path.join(folder, name)
-        if configures_runner(os.fsdecode(name)) or (not folder and name.endswith(_MODULES)):
+        is_module = has_name_of_module(os.fsdecode(name))
+        if configures_runner(os.fsdecode(name)) or ((not folder or is_module) and name.endswith(_MODULES)):
             yield path
-        elif not folder:  # Python finds a package by this name before its own modules
+        elif not folder or is_module:  # Python finds a package by this name before its own modules
             inside = (os.path.join(path, one) for one in _INITIAL)
             yield from (one for one in inside if os.path.lexists(os.path.join(root, one)))
             if os.path.lexists(os.path.join(place, name, _ENVIRONMENT)):
