@@ -88,6 +88,11 @@ def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Ru
 
     assert "confirms nothing" in told["next"]
     assert [worth(reply) for reply in (early, claimed)] == [{"claimed": 1}, {"claimed": 1}]
+    shown = answer(runtime, "session.show", sessionId=asked["session"]["sessionId"])
+    assert shown["runs"][0]["confirmations"] == []
+    _, listed = command(runtime, "session", "show", asked["session"]["sessionId"], "--timeline")
+    assert "said yes before there was a report" in str(listed)
+    assert rehydrate(runtime, early)["recap"]["people"][0]["words"].endswith("yes, before there was a report")
     facts = [claim["fact"] for run in (asked, unasked) for claim in claims_of(runtime, run)]
     assert facts == [
         "a person confirmed the step before there was a report",

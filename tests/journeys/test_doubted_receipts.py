@@ -20,6 +20,7 @@ from handrail.projections.doubts import ALL_RAN, NO_TEST_COUNTED
 from handrail.runtime.runtime import TreeDue
 from tests.conftest import library_of
 from tests.host.worktree.project import commit, write
+from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.cast_players import VERBS, Player
 from tests.journeys.cast_rows import CHECK, ROWS, Row, Verb
 from tests.journeys.conversation import answer
@@ -169,6 +170,14 @@ def read_receipt(signer: Signer) -> dict[str, Any]:
 
 def read_markdown(signer: Signer) -> str:
     return str(signer.export(**{"as": "markdown"})["content"])
+
+
+def test_a_yes_before_there_was_a_report_is_no_confirmation_in_a_receipt(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.begin(step("ask", requireConfirmation=True))
+    answer(seat(signer.runtime, Person("y")), "run.confirm", stateToken=signer.reply["stateToken"])
+
+    assert read_receipt(signer)["handrailRun"]["confirmedBy"] == []
 
 
 @pytest.mark.parametrize("name", TOLD)

@@ -39,6 +39,7 @@ from handrail.engine.history import (
     Confirmation,
     History,
     Node,
+    confirms_nothing,
     context_at,
     instance_of,
     kept_in_instance,
@@ -460,6 +461,7 @@ def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> s
     text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         text = "done"
+    text = "yes, before there was a report" if confirms_nothing(fact) else text
     note = f" ({fact.note})" if with_note and fact.note else ""
     return f"answered by {name_person(fact.who)}: {text}{note}{describe_unchecked(fact)}"
 

@@ -527,6 +527,22 @@ def list_answers(history: History, instance: Node) -> list[Confirmation]:
     return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
+def list_confirmations(history: History, run_id: RunId) -> list[Confirmation]:
+    """What people answered in a run on all of its branches, in the order of the log, where it counts."""
+    every = (
+        one
+        for node, held in history.confirmations.items()
+        if history.nodes[node].run_id == run_id
+        for one in held
+    )
+    return sorted((one for one in every if not confirms_nothing(one.fact)), key=lambda one: one.index)
+
+
+def confirms_nothing(fact: ConfirmationRecorded) -> bool:
+    """Whether it is a yes that was given before there was a report."""
+    return fact.answer == "confirmed" and fact.asked == "confirm" and not fact.subject
+
+
 def answer_about(history: History, node: Node) -> Confirmation | None:
     """What a person answered about the report of a node; None: nobody did.
 

@@ -39,6 +39,7 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     confirmation_of,
+    confirms_nothing,
     gaps_at,
     list_receipts,
     way_to,
@@ -439,6 +440,8 @@ def spell_answer(answer: ConfirmationRecorded) -> str:
         return f"chose “{answer.value or answer.option_id}”"
     if answer.asked == "give" and answer.answer == "confirmed":
         return f"gave {answer.value}" if answer.value else "said that it is done"
+    if confirms_nothing(answer):
+        return "said yes before there was a report"
     return f"{answer.answer} it"
 
 

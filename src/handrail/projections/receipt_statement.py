@@ -19,7 +19,7 @@ from handrail.contract.wording import list_names, make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import History, Run, attached_to, list_receipts, way_to
+from handrail.engine.history import History, Run, attached_to, list_confirmations, list_receipts, way_to
 from handrail.engine.judge.command_identity import Identity, identify, is_run_of
 from handrail.engine.judge.named_places import is_test_file, sort_by_use
 from handrail.engine.judge.red_then_green import (
@@ -377,13 +377,12 @@ def _list_left_out(history: History, tip: Any) -> list[dict[str, str]]:
 
 
 def _list_people(history: History, run: Run) -> list[dict[str, str]]:
+    last = {one.fact.node_id: one for one in list_confirmations(history, run.run_id)}
     return [
-        {"who": answer.fact.who, "door": PERSON_DOORS[answer.fact.door], "node": node_id, "at": answer.at}
-        for node_id, answers in history.confirmations.items()
-        if history.nodes[node_id].run_id == run.run_id
-        for answer in answers[-1:]
-        if answer.fact.answer == "confirmed"
-        and (history.imported is None or answer.index >= history.imported.index)
+        {"who": one.fact.who, "door": PERSON_DOORS[one.fact.door], "node": node_id, "at": one.at}
+        for node_id, one in last.items()
+        if one.fact.answer == "confirmed"
+        and (history.imported is None or one.index >= history.imported.index)
     ]
 
 

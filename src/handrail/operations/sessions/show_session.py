@@ -27,6 +27,7 @@ from handrail.engine.history import (
     SessionNotes,
     attached_to,
     gaps_at,
+    list_confirmations,
     not_run_at,
     way_to,
 )
@@ -404,16 +405,12 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
-    answers = (held for group in history.confirmations.values() for held in group)
-    # On every branch of the run.
-    confirmations = [held for held in answers if history.nodes[held.fact.node_id].run_id == run.run_id]
-    confirmations.sort(key=lambda held: held.index)
     not_run = not_run_at(history, tip)
     lists: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
         "gaps": (gaps_at(history, tip), partial(_gap_row, still_open)),
         "artifacts": (current_artifacts(history, tip), partial(make_from, ArtifactRow)),
         "claims": (list_claims(history, tip), partial(_claim_row, history)),
-        "confirmations": (confirmations, partial(_confirmation_row, history)),
+        "confirmations": (list_confirmations(history, run.run_id), partial(_confirmation_row, history)),
         "divergences": (divergences_at(history, tip), describe_divergence),
         "skipped": ((*not_run.parts, *not_run.not_needed), _skipped_row),
         "loops": (loop_exits_at(history, tip), partial(make_from, LoopRow)),
