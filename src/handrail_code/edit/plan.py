@@ -92,12 +92,10 @@ def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
 
 def read_whole(project: Project, path: str) -> tuple[FileFacts, bytes]:
     """Facts and text of a file that parses. Raises Refusal."""
-    facts, text = project.facts(path), project.source.text(path)
-    if facts is None or text is None:
-        raise Refusal("unreadable", "The file cannot be read as source.", path)
+    facts = project.read_facts(path)
     if facts.troubles:
         raise refuse_troubles(path, facts)
-    return facts, text
+    return facts, project.source.text(path) or b""
 
 
 def edited_project(project: Project, plan: Plan) -> Project:

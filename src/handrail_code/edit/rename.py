@@ -16,7 +16,7 @@ from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
 from handrail_code.facts.class_members import find_member_uses, list_taken
 from handrail_code.facts.join import Component, Found, Project, Style, Symbol
-from handrail_code.facts.model import NONE, FileFacts, Span, list_ties
+from handrail_code.facts.model import NONE, Dynamic, FileFacts, Span, list_ties
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import line_and_column
 from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Token, Trouble, doubt
@@ -166,31 +166,21 @@ def _refuse_name(symbol: Symbol, new_name: str) -> None:
 def _refuse_component(project: Project, new_name: str, component: Component) -> Iterator[Refusal]:
     if not component.tokens:
         yield Refusal("not_found", "Nothing in this project spells the name.")
-    if any(isinstance(slot, Shared) for slot in component.slots):
+    is_shared = any(isinstance(slot, Shared) for slot in component.slots)
+    if is_shared:
         yield from _refuse_shared(project, new_name)
-        yield from _refuse_global(project, component)
     for slot in component.slots:
         if isinstance(slot, Exported) and slot.name in ("default", "="):
             message = "A default export has no name to change."
             yield Refusal("default_export", message, slot.path)
     for path in sorted({token.path for token in component.tokens}):
-        facts = project.facts(path)
-        if facts is None:
-            yield Refusal("unreadable", "The file cannot be read as source.", path)
-            continue
+        facts = project.read_facts(path)
         if facts.troubles:
             yield refuse_troubles(path, facts)
-        for token in component.tokens:
-            if token.path != path:
-                continue
-            for each in facts.dynamic:
-                if each.kind == "with" and each.start <= token.start < each.end:
-                    yield Refusal(
-                        "dynamic",
-                        "The name is used inside `with`, where it may mean something else.",
-                        path,
-                        token,
-                    )
+    for token in component.tokens:
+        for each in project.look(token.path).dynamic:
+            if each.start <= token.start < each.end and (each.kind == "with" or is_shared):
+                yield from _refuse_around(token, each)
     yield from _refuse_properties(project, component)
     yield from _refuse_conditions(project, component)
 
@@ -221,17 +211,14 @@ def _refuse_shared(project: Project, new_name: str) -> Iterator[Refusal]:
                 yield Refusal("collision", "Scripts share this name already.", path, use)
 
 
-def _refuse_global(project: Project, component: Component) -> Iterator[Refusal]:
+def _refuse_around(token: Token, around: Dynamic) -> Iterator[Refusal]:
     """What `declare global` adds to may be declared outside of the project as well."""
-    for token in component.tokens:
-        for each in project.look(token.path).dynamic:
-            if each.kind == "global" and each.start <= token.start < each.end:
-                yield Refusal(
-                    "external",
-                    "The name is global, and perhaps declared outside of this project.",
-                    token.path,
-                    token,
-                )
+    if around.kind == "with":
+        message = "The name is used inside `with`, where it may mean something else."
+        yield Refusal("dynamic", message, token.path, token)
+    elif around.kind == "global":
+        message = "The name is global, and perhaps declared outside of this project."
+        yield Refusal("external", message, token.path, token)
 
 
 def _refuse_properties(project: Project, component: Component) -> Iterator[Refusal]:
@@ -246,12 +233,8 @@ def _refuse_properties(project: Project, component: Component) -> Iterator[Refus
         declared = {facts.uses[at].start for at in binding.uses if facts.uses[at].role == "declaration"}
         for member in facts.members:
             if member.start in declared and member.role == "declaration":
-                yield Refusal(
-                    "member",
-                    "The parameter is also a property; its uses as a member cannot be proven.",
-                    slot.path,
-                    member,
-                )
+                message = "The parameter is also a property; its uses as a member cannot be proven."
+                yield Refusal("member", message, slot.path, member)
 
 
 # Two names that a rename makes equal are written as one again: `{a: a}` as `{a}`, `a as a` as `a`.

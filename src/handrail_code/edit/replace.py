@@ -99,12 +99,8 @@ def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) 
         was = old.get(key, (0, 0))[0]
         is_overload = before.language in ("typescript", "tsx") and key[0] == found.definition.name
         if inside > was and (outside or inside > 1) and not is_overload:
-            raise Refusal(
-                "collision",
-                f"The given text declares {key[0]}, which is declared there already.",
-                found.path,
-                found.definition,
-            )
+            message = f"The given text declares {key[0]}, which is declared there already."
+            raise Refusal("collision", message, found.path, found.definition)
 
 
 def _count_declared(facts: FileFacts, start: int, end: int) -> dict[tuple[str, str], tuple[int, int]]:
@@ -196,22 +192,15 @@ def refuse_more_than_one(edited: Project, found: Found, start: int, replacement:
     assert text is not None, "the new text was read"
     end = start + len(replacement.encode())
     if not is_sound_block(text, start, end):
-        raise Refusal(
-            "parse_error",
-            "Python would refuse the given text: a block, a clause or a statement is out of place.",
-            path,
-        )
+        message = "Python would refuse the given text: a block, a clause or a statement is out of place."
+        raise Refusal("parse_error", message, path)
     for each in facts.definitions:
         if each.name == name and start <= each.extent_start and each.extent_end <= end and each.digest:
             around = (text[start : each.extent_start].decode(), text[each.extent_end : end].decode())
             if all(_COMMENTS.fullmatch(part) for part in around):
                 return
-    raise Refusal(
-        "not_found",
-        f"The given text is not one definition of {name} and nothing else.",
-        path,
-        found.definition,
-    )
+    message = f"The given text is not one definition of {name} and nothing else."
+    raise Refusal("not_found", message, path, found.definition)
 
 
 def refuse_lost_keywords(project: Project, edited: Project, found: Found, start: int) -> None:
@@ -230,12 +219,8 @@ def refuse_lost_keywords(project: Project, edited: Project, found: Found, start:
             continue
         for token in project.slots.python.keywords_of(Local(path=path, binding=binding)).tokens:
             if token.path != path or not old.extent_start <= token.start < old.extent_end:
-                raise Refusal(
-                    "changed_meaning",
-                    f"{name}= is given in this call, and the given text takes no {name}.",
-                    token.path,
-                    token,
-                )
+                message = f"{name}= is given in this call, and the given text takes no {name}."
+                raise Refusal("changed_meaning", message, token.path, token)
 
 
 def _parameters(facts: FileFacts, index: int) -> dict[str, int]:

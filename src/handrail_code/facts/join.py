@@ -112,9 +112,7 @@ class Project:
 
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
-        facts = self.look(path)
-        if facts is UNREAD:
-            return None
+        facts = self.read_facts(path)
         definition = facts.definitions[index]
         if definition.binding != NONE:
             return self.symbol_of_slot(self.slots.slot_of_binding(path, definition.binding))

@@ -158,13 +158,7 @@ def _slim(schema: Any) -> Any:
 
 
 _EDIT_TOOL, _SEARCH_TOOL = "code_edit", "code_search"
-_TOOL_OF_ACTION = {
-    "analyze": "code_explain",
-    "outline": "code_explain",
-    "deps": "code_explain",
-    "trace": "code_trace",
-    "ripple": "code_ripple",
-}
+_TOOL_OF_ACTION = {field: row.name for row in CODE_TOOLS for field in row.fields}
 _LACKING = {"rename_preview": "to", "move_preview": "toModule", "replace_preview": "withText"}
 """What an action cannot do without and its token does not hold."""
 _SUBJECTS = (

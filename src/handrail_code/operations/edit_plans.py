@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -117,15 +118,15 @@ def _show_place(project: Project, place: Trouble | Edit) -> str:
     return f"{place.path}:{line}:{column}"
 
 
-def _move(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
+def _relocate(
+    plan: Callable[[Project, Symbol, str, bool], Plan],
+    project: Project,
+    found: Found,
+    asked: Mapping[str, Json],
+) -> Plan:
     target = _require(asked, "to_module", "A move needs the module that it goes to.", "--to-module FILE")
     symbol = _find_movable(project, found)
-    return plan_move(project, symbol, target.removeprefix("./"), asked.get("export_needs") is True)
-
-
-def _extract(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
-    target = str(asked["to_module"]).removeprefix("./")
-    return plan_extract(project, _find_movable(project, found), target, asked.get("export_needs") is True)
+    return plan(project, symbol, target.removeprefix("./"), asked.get("export_needs") is True)
 
 
 def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
@@ -137,8 +138,8 @@ _MOST_NAMED = 5
 PROVEN_FOR_PYTHON = ("replace", "rename")
 PLANS: dict[str, Planner] = {
     "rename": _rename,
-    "move": _move,
-    "extract": _extract,
+    "move": partial(_relocate, plan_move),
+    "extract": partial(_relocate, plan_extract),
     "replace": _replace,
 }
 

@@ -57,9 +57,7 @@ class Graph:
         """What a module needs of others when it is loaded."""
 
     def _read(self, path: str) -> Iterator[str]:
-        facts = self._project.facts(path)
-        if facts is None:
-            return
+        facts = self._project.look(path)
         spans = [(each.module_span, each.module) for each in facts.imports if is_loaded(facts, path, each)]
         taken = [each for each in facts.exports if each.module_span and not each.is_type_only]
         spans += [(each.module_span, each.module) for each in taken if each.module_span]

@@ -103,12 +103,8 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part:
     statement = layout.statements[at] if at != NONE else None
     if statement is None or statement.kind not in ("declaration", "variables"):
         what = "imported" if statement is not None and statement.kind in ("import", "require") else "declared"
-        raise Refusal(
-            "nested" if what == "declared" else "external",
-            f"{use.name} is {what} here by a statement that cannot move.",
-            home.path,
-            use,
-        )
+        message = f"{use.name} is {what} here by a statement that cannot move."
+        raise Refusal("nested" if what == "declared" else "external", message, home.path, use)
     if statement.kind == "declaration" or len(statement.declarators) == 1:
         part = Part(statement=at, start=statement.lead, end=statement.tail)
         span = Span(start=statement.start, end=statement.end)
@@ -123,12 +119,8 @@ def _part_of(home: Local, facts: FileFacts, layout: Layout, use: Use) -> Part:
         if not is_other or not span.start <= other.start < span.end:
             continue
         if facts.bindings[other.binding].scope == 0:
-            raise Refusal(
-                "side_effects",
-                f"{other.name} is declared by the same pattern; declare them apart first.",
-                home.path,
-                other,
-            )
+            message = f"{other.name} is declared by the same pattern; declare them apart first."
+            raise Refusal("side_effects", message, home.path, other)
     return part
 
 

@@ -225,9 +225,5 @@ def _add_to_star(shift: Shift, path: str, export: Export, names: set[str]) -> No
 
 
 def _refuse_alias(shift: Shift, path: str, found: Import) -> Refusal:
-    return Refusal(
-        "collision",
-        f"The target imports {shift.extent.name} under another name; rename that first.",
-        path,
-        found.statement,
-    )
+    message = f"The target imports {shift.extent.name} under another name; rename that first."
+    return Refusal("collision", message, path, found.statement)

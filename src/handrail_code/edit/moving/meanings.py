@@ -178,12 +178,8 @@ def _compare_statements(shift: Shift, edited: Project, path: str, edits: Sequenc
         if any(edit.start == statement.start == edit.end for edit in edits):
             continue
         if places.place(statement.start) not in after:
-            raise Refusal(
-                "changed_meaning",
-                "This statement would run into the one before it; end that with a semicolon first.",
-                path,
-                statement,
-            )
+            message = "This statement would run into the one before it; end that with a semicolon first."
+            raise Refusal("changed_meaning", message, path, statement)
 
 
 def _compare_strictness(shift: Shift, edited: Project) -> None:

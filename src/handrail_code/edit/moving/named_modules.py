@@ -49,12 +49,8 @@ def refuse_paths(shift: Shift) -> None:
     for part in shift.extent.parts:
         found = _find_relative(shift.project, shift.home, part.start, part.end)
         if found is not None:
-            raise Refusal(
-                "place_dependent",
-                "This path leads elsewhere from another folder; choose a module in the same one.",
-                shift.home,
-                found,
-            )
+            message = "This path leads elsewhere from another folder; choose a module in the same one."
+            raise Refusal("place_dependent", message, shift.home, found)
 
 
 def _find_relative(project: Project, path: str, start: int, end: int) -> Span | None:

@@ -24,12 +24,8 @@ def bring_needs(shift: Shift, is_exporting: bool) -> None:
     for binding, uses in sorted(_outer_uses(shift, facts).items()):
         written = next((use for use in uses if use.role in WRITING), None)
         if written is not None:
-            raise Refusal(
-                "assigned",
-                f"It assigns {written.name}, and an imported name cannot be assigned.",
-                shift.home,
-                written,
-            )
+            message = f"It assigns {written.name}, and an imported name cannot be assigned."
+            raise Refusal("assigned", message, shift.home, written)
         found = shift.project.slots.import_of(shift.home, binding)
         if found is not None:
             _bring_import(shift, facts, found, binding, uses)
@@ -37,13 +33,8 @@ def bring_needs(shift: Shift, is_exporting: bool) -> None:
             lost.append(uses[0])
     if lost:
         names = ", ".join(use.name for use in lost)
-        raise Refusal(
-            "not_exported",
-            f"It needs {names}, which the module does not export.",
-            shift.home,
-            lost[0],
-            tuple(use.name for use in lost),
-        )
+        message = f"It needs {names}, which the module does not export."
+        raise Refusal("not_exported", message, shift.home, lost[0], tuple(use.name for use in lost))
 
 
 def _outer_uses(shift: Shift, facts: FileFacts) -> dict[int, list[Use]]:

@@ -122,11 +122,8 @@ def refuse_target(project: Project, extent: Extent, target: str) -> System:
         raise Refusal("same_name", f"{name} stands in this module already.", target)
     modules = project.slots.modules
     if modules.home_of(target) != modules.home_of(extent.path):
-        raise Refusal(
-            "other_package",
-            "The module belongs to another package, which relative imports must not reach into.",
-            target,
-        )
+        message = "The module belongs to another package, which relative imports must not reach into."
+        raise Refusal("other_package", message, target)
     facts = project.facts(target)
     if facts is None and project.source.text(target) is not None:
         raise Refusal("unreadable", "The module cannot be read as source.", target)
