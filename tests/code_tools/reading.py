@@ -46,13 +46,15 @@ def project_of(files: Mapping[str, str]) -> Project:
     return Project(MemorySource(texts, read_facts, lambda path: language_of(path) is not None))
 
 
-def project_with_mark(files: Mapping[str, str]) -> tuple[Project, Symbol | None, dict[str, str]]:
+def project_with_mark(files: Mapping[str, str]) -> tuple[Project, Symbol, dict[str, str]]:
     """A project without its mark, the symbol after the mark, and the plain texts."""
     plain = {path: re.sub(r"\^(?=[\w$#])", "", text, count=1) for path, text in files.items()}
     (path, at), *rest = [(path, text.index(MARK)) for path, text in files.items() if text != plain[path]]
     assert not rest, "one mark in all files"
     project = project_of(plain)
-    return project, symbol_at(project, path, len(files[path][:at].encode())), plain
+    symbol = symbol_at(project, path, len(files[path][:at].encode()))
+    assert symbol is not None, "the mark stands before a name"
+    return project, symbol, plain
 
 
 def found_with_mark(files: Mapping[str, str]) -> tuple[Project, Found, dict[str, str]]:

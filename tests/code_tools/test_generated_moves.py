@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Project
-from tests.code_tools.planning import apply_in_memory, plan_extract, plan_move, plan_replace
+from tests.code_tools.planning import plan_extract, plan_move, plan_replace, texts_after, texts_of
 from tests.code_tools.programs import PROGRAMS, PROJECTS
 from tests.code_tools.reading import list_found, project_of
 from tests.code_tools.test_generated_programs import symbols
@@ -57,15 +57,7 @@ def shifted(
     index = next(at for at, each in enumerate(facts.definitions) if each.name == "a")
     symbol = project.symbol_of(path, index)
     assert symbol is not None
-    plan = make(project, symbol, to_module)
-    return plan if isinstance(plan, Refusal) else applied(project, plan)
-
-
-def applied(project: Project, plan: Plan) -> dict[str, str]:
-    texts = {path: project.source.text(path) or b"" for path in project.source.files()}
-    changed = apply_in_memory(plan, project.source)
-    after = texts | changed
-    return {path: text.decode() for path, text in after.items() if path not in plan.removed}
+    return texts_after(project, texts_of(project), make(project, symbol, to_module))
 
 
 @SAME_EACH_TIME
@@ -145,8 +137,9 @@ def test_edits_of_generated_programs_are_refused_or_read_again(
             if found.definition.name == symbol.name
         ),
     ):
-        if isinstance(plan, Plan):
-            again = project_of(applied(project, plan))
+        after = texts_after(project, texts_of(project), plan)
+        if isinstance(after, dict):
+            again = project_of(after)
             assert all(
                 facts is not None and not facts.troubles for facts in map(again.facts, again.source.files())
             )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.facts.join import Project, Style, Symbol
 from handrail_code.facts.model import NONE
-from tests.code_tools.planning import apply_in_memory, plan_rename
+from tests.code_tools.planning import plan_rename, texts_after, texts_of
 from tests.code_tools.programs import PROJECTS
 from tests.code_tools.reading import project_of
 from tests.code_tools.symbols import symbol_at
@@ -36,9 +36,9 @@ def symbols(project: Project) -> list[tuple[str, int, Symbol]]:
 
 
 def apply(project: Project, plan: Plan) -> dict[str, str]:
-    texts = {path: project.source.text(path) or b"" for path in project.source.files()}
-    changed = apply_in_memory(plan, project.source)
-    return {path: (texts | changed)[path].decode() for path in texts}
+    after = texts_after(project, texts_of(project), plan)
+    assert isinstance(after, dict), after
+    return after
 
 
 @SAME_EACH_TIME

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.plan import Refusal
 from tests.cases import every_case
-from tests.code_tools.planning import apply_in_memory, plan_extract, plan_replace
+from tests.code_tools.planning import plan_extract, plan_replace, texts_after
 from tests.code_tools.reading import found_with_mark, project_with_mark
 
 Files = dict[str, str]
@@ -12,12 +12,7 @@ Files = dict[str, str]
 
 def extract(files: Files, to_module: str = "t.js") -> dict[str, str] | Refusal:
     project, symbol, plain = project_with_mark(files)
-    assert symbol is not None, "the mark stands before a name"
-    plan = plan_extract(project, symbol, to_module)
-    if isinstance(plan, Refusal):
-        return plan
-    changed = apply_in_memory(plan, project.source)
-    return plain | {path: text.decode() for path, text in changed.items()}
+    return texts_after(project, plain, plan_extract(project, symbol, to_module))
 
 
 EXTRACTED: dict[str, tuple[Files, str, Files]] = {
@@ -92,9 +87,8 @@ EXTRACTED: dict[str, tuple[Files, str, Files]] = {
 }
 
 
-@every_case("case", EXTRACTED)
-def test_an_extraction(case: str) -> None:
-    before, to_module, after = EXTRACTED[case]
+@every_case(("before", "to_module", "after"), EXTRACTED.values())
+def test_an_extraction(before: Files, to_module: str, after: Files) -> None:
     plain = {path: text.replace("^", "") for path, text in before.items()}
 
     assert extract(before, to_module) == plain | after
@@ -122,10 +116,8 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 
 
-@every_case("case", REFUSED)
-def test_an_extraction_is_refused_with_the_reason(case: str) -> None:
-    text, code, word = REFUSED[case]
-
+@every_case(("text", "code", "word"), REFUSED.values())
+def test_an_extraction_is_refused_with_the_reason(text: str, code: str, word: str) -> None:
     refusal = extract({"m.ts": text}, "t.ts")
 
     assert isinstance(refusal, Refusal), refusal
@@ -163,9 +155,9 @@ def replace(files: Files, text: str) -> tuple[dict[str, str], tuple[str, ...]] |
     plan = plan_replace(project, found, text)
     if isinstance(plan, Refusal):
         return plan
-    assert isinstance(plan, Plan)
-    changed = apply_in_memory(plan, project.source)
-    return plain | {path: text.decode() for path, text in changed.items()}, plan.unresolved
+    after = texts_after(project, plain, plan)
+    assert isinstance(after, dict)
+    return after, plan.unresolved
 
 
 REPLACED = {
@@ -251,10 +243,8 @@ NOT_REPLACED = {
 }
 
 
-@every_case("case", NOT_REPLACED)
-def test_a_replacement_is_refused(case: str) -> None:
-    before, text, code = NOT_REPLACED[case]
-
+@every_case(("before", "text", "code"), NOT_REPLACED.values())
+def test_a_replacement_is_refused(before: str, text: str, code: str) -> None:
     refusal = replace({"m.js": before}, text)
 
     assert isinstance(refusal, Refusal), refusal

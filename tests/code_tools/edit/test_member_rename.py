@@ -7,7 +7,7 @@ import pytest
 from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.scan.callers import trace_callers
 from tests.cases import every_case
-from tests.code_tools.planning import apply_in_memory, plan_member_rename
+from tests.code_tools.planning import plan_member_rename, texts_after
 from tests.code_tools.reading import found_with_mark
 
 Files = dict[str, str]
@@ -92,23 +92,16 @@ NOT_PROVEN: dict[str, tuple[Files, str]] = {
 
 
 @pytest.mark.promise("code.daily.members")
-@every_case("case", PROVEN)
-def test_a_member_changes_wherever_its_class_is_proven(case: str) -> None:
-    before, after = PROVEN[case]
+@every_case(("before", "after"), PROVEN.values())
+def test_a_member_changes_wherever_its_class_is_proven(before: Files, after: Files) -> None:
     project, found, plain = found_with_mark(before)
 
-    plan = plan_member_rename(project, found, "z")
-
-    assert isinstance(plan, Plan), plan
-    texts = {path: text.encode() for path, text in plain.items()}
-    changed = apply_in_memory(plan, project.source)
-    assert {path: text.decode() for path, text in (texts | changed).items()} == after
+    assert texts_after(project, plain, plan_member_rename(project, found, "z")) == after
 
 
 @pytest.mark.promise("code.daily.members")
-@every_case("case", NOT_PROVEN)
-def test_a_member_that_may_be_another_s_is_refused_with_the_place(case: str) -> None:
-    files, code = NOT_PROVEN[case]
+@every_case(("files", "code"), NOT_PROVEN.values())
+def test_a_member_that_may_be_another_s_is_refused_with_the_place(files: Files, code: str) -> None:
     project, found, _ = found_with_mark(files)
 
     refusal = plan_member_rename(project, found, "z")

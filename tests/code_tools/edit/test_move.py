@@ -6,7 +6,7 @@ import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
-from tests.code_tools.planning import apply_in_memory, plan_move
+from tests.code_tools.planning import plan_move, texts_after
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]
@@ -16,13 +16,7 @@ GONE = "(no such file)"
 def move(files: Files, to_module: str = "t.js", is_exporting: bool = False) -> dict[str, str] | Refusal:
     """All texts after the declaration behind the mark has moved."""
     project, symbol, plain = project_with_mark(files)
-    assert symbol is not None, "the mark stands before a name"
-    plan = plan_move(project, symbol, to_module, is_exporting)
-    if isinstance(plan, Refusal):
-        return plan
-    changed = apply_in_memory(plan, project.source)
-    after = plain | {path: text.decode() for path, text in changed.items()}
-    return {path: text for path, text in after.items() if path not in plan.removed}
+    return texts_after(project, plain, plan_move(project, symbol, to_module, is_exporting))
 
 
 FUNCTION = "export function ^a() {}\n\nexport const z = 1;\n"
@@ -71,10 +65,8 @@ IMPORTERS = {
 }
 
 
-@every_case("case", IMPORTERS)
-def test_an_importer_takes_the_name_from_the_new_module(case: str) -> None:
-    before, after = IMPORTERS[case]
-
+@every_case(("before", "after"), IMPORTERS.values())
+def test_an_importer_takes_the_name_from_the_new_module(before: str, after: str) -> None:
     moved = move({"m.js": FUNCTION, "n.js": before})
 
     assert moved == {"m.js": LEFT, "t.js": THERE, "n.js": after}
@@ -96,9 +88,8 @@ REQUIRERS = {
 }
 
 
-@every_case("case", REQUIRERS)
-def test_a_requirer_takes_the_name_from_the_new_module(case: str) -> None:
-    before, after = REQUIRERS[case]
+@every_case(("before", "after"), REQUIRERS.values())
+def test_a_requirer_takes_the_name_from_the_new_module(before: str, after: str) -> None:
     home = "const z = 1;\n\nfunction ^a() {}\n\nmodule.exports = { z, a };\n"
 
     moved = move({"m.js": home, "n.js": before})
@@ -321,9 +312,8 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
 }
 
 
-@every_case("case", WHOLE)
-def test_a_move(case: str) -> None:
-    before, to_module, after = WHOLE[case]
+@every_case(("before", "to_module", "after"), WHOLE.values())
+def test_a_move(before: Files, to_module: str, after: Files) -> None:
     plain = {path: text.replace("^", "") for path, text in before.items()}
 
     assert move(before, to_module) == {path: text for path, text in (plain | after).items() if text != GONE}
@@ -495,10 +485,8 @@ REFUSED: dict[str, tuple[Files, str, str]] = {
 }
 
 
-@every_case("case", REFUSED)
-def test_a_move_is_refused_with_the_reason(case: str) -> None:
-    files, code, word = REFUSED[case]
-
+@every_case(("files", "code", "word"), REFUSED.values())
+def test_a_move_is_refused_with_the_reason(files: Files, code: str, word: str) -> None:
     refusal = move(files)
 
     assert isinstance(refusal, Refusal), refusal
@@ -526,7 +514,6 @@ def test_a_file_that_differs_only_in_the_case_of_letters_is_not_made() -> None:
 def test_what_cannot_be_followed_is_listed() -> None:
     files = {"m.js": "export function ^a() {}\n", "n.js": "import('./' + x).then((m) => m.a());\n"}
     project, symbol, _ = project_with_mark(files)
-    assert symbol is not None
 
     plan = plan_move(project, symbol, "t.js")
 
@@ -538,7 +525,6 @@ def test_what_cannot_be_followed_is_listed() -> None:
 
 def test_a_new_file_is_an_edit_of_nothing() -> None:
     project, symbol, _ = project_with_mark({"m.js": FUNCTION})
-    assert symbol is not None
 
     plan = plan_move(project, symbol, "t.js")
 

@@ -6,7 +6,7 @@ import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
-from tests.code_tools.planning import apply_in_memory, plan_rename
+from tests.code_tools.planning import plan_rename, texts_after
 from tests.code_tools.reading import project_with_mark
 
 Files = dict[str, str]
@@ -51,23 +51,16 @@ TO_THE_END: dict[str, tuple[Files, Files]] = {
 
 
 @pytest.mark.promise("code.daily.public")
-@every_case("case", TO_THE_END)
-def test_a_public_name_changes_to_the_end_where_that_is_asked_for(case: str) -> None:
-    before, after = TO_THE_END[case]
+@every_case(("before", "after"), TO_THE_END.values())
+def test_a_public_name_changes_to_the_end_where_that_is_asked_for(before: Files, after: Files) -> None:
     project, symbol, plain = project_with_mark(before)
-    assert symbol is not None
 
-    plan = plan_rename(project, symbol, "g", "public")
-
-    assert isinstance(plan, Plan), plan
-    changed = apply_in_memory(plan, project.source)
-    assert plain | {path: text.decode() for path, text in changed.items()} == after
+    assert texts_after(project, plain, plan_rename(project, symbol, "g", "public")) == after
 
 
 @pytest.mark.promise("code.daily.public")
 def test_a_public_name_that_is_taken_is_refused() -> None:
     project, symbol, _ = project_with_mark({"a.js": "function ^f(){}\nexports.f = f\nexports.g = 1"})
-    assert symbol is not None
 
     refusal = plan_rename(project, symbol, "g", "public")
 
@@ -81,7 +74,6 @@ TWO = {"m.py": "def ^a(): pass\neval('x')\nvars()\nexec(y)"}
 @pytest.mark.promise("code.daily.accepted")
 def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
     project, symbol, _ = project_with_mark(TWO)
-    assert symbol is not None
     accept: list[str] = []
     for _ in range(5):
         plan = plan_rename(project, symbol, "b", accept=accept)
@@ -100,13 +92,11 @@ def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
 @pytest.mark.parametrize("place", ["m.py:9", "n.py:2", "m.py", ""])
 def test_another_place_accepts_nothing(place: str) -> None:
     project, symbol, _ = project_with_mark(TWO)
-    assert symbol is not None
     assert isinstance(plan_rename(project, symbol, "b", accept=[place]), Refusal)
 
 
 @pytest.mark.promise("code.daily.accepted")
 def test_a_changed_meaning_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
-    assert symbol is not None
     places = [f"a.js:{line}" for line in (1, 2, 3)]
     assert isinstance(plan_rename(project, symbol, "g", accept=places), Refusal)

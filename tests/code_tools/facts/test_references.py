@@ -17,7 +17,6 @@ FILES = {
 
 def find(files: dict[str, str]) -> References:
     project, symbol, _ = project_with_mark(files)
-    assert symbol is not None
     return project.references(symbol)
 
 

@@ -170,10 +170,8 @@ COMMENTS = {
 }
 
 
-@every_case("case", JAVASCRIPT)
-def test_javascript_names_are_resolved(case: str) -> None:
-    text, expected = JAVASCRIPT[case]
-
+@every_case(("text", "expected"), JAVASCRIPT.values())
+def test_javascript_names_are_resolved(text: str, expected: str) -> None:
     assert meanings(text, "a", "a.js") == expected
 
 
@@ -191,17 +189,13 @@ def test_private_names_are_lexical(case: str) -> None:
     assert (meanings(text, "#a", "a.js"), meanings(text, "#a", "a.ts")) == (expected, expected)
 
 
-@every_case("case", TYPESCRIPT)
-def test_typescript_names_are_resolved(case: str) -> None:
-    text, expected = TYPESCRIPT[case]
-
+@every_case(("text", "expected"), TYPESCRIPT.values())
+def test_typescript_names_are_resolved(text: str, expected: str) -> None:
     assert meanings(text, "a") == expected
 
 
-@every_case("case", JSX)
-def test_elements_are_uses(case: str) -> None:
-    text, expected = JSX[case]
-
+@every_case(("text", "expected"), JSX.values())
+def test_elements_are_uses(text: str, expected: str) -> None:
     assert (meanings(text, "A", "a.jsx"), meanings(text, "A", "a.tsx")) == (expected, expected)
 
 
@@ -209,10 +203,8 @@ def test_a_small_element_is_the_hosts_own() -> None:
     assert meanings("let a; <a>{a}</a>", "a", "a.jsx") == "aa"
 
 
-@every_case("case", COMMENTS)
-def test_names_in_documentation_are_uses(case: str) -> None:
-    text, expected = COMMENTS[case]
-
+@every_case(("text", "expected"), COMMENTS.values())
+def test_names_in_documentation_are_uses(text: str, expected: str) -> None:
     assert meanings(text, "a", "a.js") == expected
 
 
