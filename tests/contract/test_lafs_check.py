@@ -6,14 +6,8 @@ import msgspec
 import pytest
 
 from handrail.contract.catalogue import KINDS
-from handrail.contract.conformance.check import (
-    NotConformant,
-    Report,
-    assert_conformant,
-    check,
-    kind_of,
-)
-from handrail.contract.conformance.rules import Tier
+from handrail.contract.conformance.check import NotConformant, assert_conformant, check, kind_of
+from handrail.contract.conformance.rules import Report, Tier
 from handrail.contract.envelopes.cli import to_cli
 from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
 from handrail.contract.outcome import Call, Failure, Json, LedgerRef, Notice, Outcome, Page, Success

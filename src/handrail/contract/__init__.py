@@ -10,17 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from handrail.contract.catalogue import KINDS
-    from handrail.contract.conformance.check import (
-        FlagInput,
-        NotConformant,
-        Report,
-        assert_conformant,
-        check,
-        check_flags,
-    )
+    from handrail.contract.conformance.check import NotConformant, assert_conformant, check, check_flags
+    from handrail.contract.conformance.rules import Report
     from handrail.contract.disclosure.disclose import disclose
     from handrail.contract.disclosure.estimate import estimate_tokens
-    from handrail.contract.envelopes.cli import to_cli
+    from handrail.contract.envelopes.cli import FlagInput, to_cli
     from handrail.contract.envelopes.lafs import expand_minimal, to_lafs
     from handrail.contract.envelopes.mcp_and_http import to_mcp_error, to_problem
     from handrail.contract.ledger import fold_ledger
@@ -53,12 +47,11 @@ __all__ = [
 
 _HOMES = {
     "catalogue": ("KINDS",),
-    "envelopes.cli": ("to_cli",),
+    "envelopes.cli": ("FlagInput", "to_cli"),
     "disclosure.disclose": ("disclose",),
     "disclosure.estimate": ("estimate_tokens",),
-    "conformance.check": (
-        *("FlagInput", "NotConformant", "Report", "assert_conformant", "check", "check_flags"),
-    ),
+    "conformance.check": ("NotConformant", "assert_conformant", "check", "check_flags"),
+    "conformance.rules": ("Report",),
     "envelopes.lafs": ("expand_minimal", "to_lafs"),
     "ledger": ("fold_ledger",),
     "envelopes.mcp_and_http": ("to_mcp_error", "to_problem"),

@@ -218,27 +218,12 @@ def with_base(entry: CatalogEntry, others: Iterable[CatalogEntry]) -> CatalogEnt
         return entry
     base = _find_base(entry, list(others))
     reading = read_checked(entry.content, entry.spelling, entry.decoded, base)
-    source = reading.workflow
+    source, name = reading.workflow, entry.source_ref.rsplit("/", 1)[-1]
+    problems = (*entry.problems, *reading.problems)
     if source is None:
-        name = entry.source_ref.rsplit("/", 1)[-1]
-        return msgspec.structs.replace(
-            entry,
-            id=name,
-            name=entry.name or name,
-            base=base,
-            problems=(*entry.problems, *reading.problems),
-            is_usable=False,
-        )
-    return msgspec.structs.replace(
-        entry,
-        name=source.name,
-        description=source.description,
-        kind=source.kind,
-        tags=source.tags,
-        inputs=source.inputs,
-        base=base,
-        problems=(*entry.problems, *reading.problems),
-    )
+        own = {"id": name, "name": entry.name or name, "is_usable": False}
+        return make_from(CatalogEntry, entry, base=base, problems=problems, **own)
+    return make_from(CatalogEntry, source, entry, id=entry.id, base=base, problems=problems)
 
 
 def claims_id(entry: CatalogEntry, workflow_id: str) -> bool:

@@ -65,6 +65,23 @@ ChoiceKind: TypeAlias = Literal[
 ]
 
 
+JsonType: TypeAlias = Literal["object", "array", "string", "number", "boolean", "null"]
+
+_TYPES: dict[type, JsonType] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+}
+
+
+def json_type(value: Json) -> JsonType:
+    return _TYPES[type(value)]
+
+
 def is_number(value: Any) -> bool:
     """Whether a JSON value is a number; a truth value is none."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from handrail.contract.catalogue import E_USAGE, FORMAT_CONFLICT
-from handrail.contract.conformance.check import FlagInput, check, check_flags
-from handrail.contract.envelopes.cli import ResolvedFormat, resolve_format
+from handrail.contract.conformance.check import check, check_flags
+from handrail.contract.envelopes.cli import FlagInput, ResolvedFormat, resolve_format
 from handrail.contract.outcome import Fault, Json
 from tests.cases import every_case
 

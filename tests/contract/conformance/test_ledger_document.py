@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from handrail.contract.conformance.check import Report, check
+from handrail.contract.conformance.check import check
+from handrail.contract.conformance.rules import Report
 from handrail.contract.outcome import Json
 from tests.cases import every_case
 from tests.contract.conformance.documents import (

@@ -23,7 +23,6 @@ from handrail.contract.conformance.rules import (
     Profile,
     Report,
     Rule,
-    SchemaError,
     Text,
     Tier,
     Truth,
@@ -227,24 +226,6 @@ DISCOVERY = Profile(
 )
 CARD = Profile(kind="card", shape_check="card_schema_valid", shape=lambda doc: findings(doc, _CARD))
 
-
-__all__ = [
-    "KINDS_OF_DOCUMENT",
-    "TIERS",
-    "Advisory",
-    "AnyKind",
-    "Check",
-    "DocumentKind",
-    "FlagInput",
-    "NotConformant",
-    "Report",
-    "SchemaError",
-    "Tier",
-    "assert_conformant",
-    "check",
-    "check_flags",
-    "kind_of",
-]
 
 AnyKind: TypeAlias = Literal["auto"] | DocumentKind
 

@@ -13,7 +13,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.prompt_texts import REFS
 from handrail.workflows.builtins.templates import find_contract, find_ref
-from handrail.workflows.compiled import Contract, Schema, resolve_ref
+from handrail.workflows.compiled import Contract, Schema, json_type, resolve_ref
 from handrail.workflows.compiling.compilation import Surroundings, report_unknown
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
 from handrail.workflows.contracts.schema_subset import Trouble, read_evidence
@@ -34,7 +34,6 @@ from handrail.workflows.problem import (
     value_at,
 )
 from handrail.workflows.problem_places import add_places, suggest_repair
-from handrail.workflows.reading.value_fit import json_type
 
 # A project's own contract: one JSON file with a schema, embedded into every workflow that names it
 

@@ -21,7 +21,14 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import end_sentence, explain_unseen, quote
-from handrail.workflows.compiled import TYPE_WORDS, Contract, Schema, list_definitions, resolve_ref
+from handrail.workflows.compiled import (
+    TYPE_WORDS,
+    Contract,
+    Schema,
+    json_type,
+    list_definitions,
+    resolve_ref,
+)
 from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
 from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
@@ -437,19 +444,7 @@ def _counted(number: Any, noun: str) -> str:
 
 
 def _kind_of(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return "a text"
-        case int() | float():
-            return "a number"
-        case list() | tuple():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return "null"
+    return str(value).lower() if isinstance(value, bool) else TYPE_WORDS[json_type(value)]
 
 
 def _order(pointer: str) -> tuple[tuple[int, int, str], ...]:

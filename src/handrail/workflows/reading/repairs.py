@@ -15,6 +15,7 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
+from handrail.workflows.compiled import JsonType
 from handrail.workflows.dialect.translation import native_members
 from handrail.workflows.problem import (
     NO_EDIT,
@@ -29,7 +30,7 @@ from handrail.workflows.problem import (
 from handrail.workflows.reading.grammar import BLOCK_KEYS
 from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
 from handrail.workflows.reading.shapes import DESCRIPTION, PROMPT, PROSE, REMARK, ByType, Shape
-from handrail.workflows.reading.value_fit import JsonType, convert_value, shape_types
+from handrail.workflows.reading.value_fit import convert_value, shape_types
 
 OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "name": ("title", "label"),

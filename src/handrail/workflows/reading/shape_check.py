@@ -17,6 +17,7 @@ from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import explain_unseen
+from handrail.workflows.compiled import json_type
 from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
 from handrail.workflows.problem import (
@@ -68,7 +69,7 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
-from handrail.workflows.reading.value_fit import describe_shape, json_type, name_type, shape_types
+from handrail.workflows.reading.value_fit import describe_shape, name_type, shape_types
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:

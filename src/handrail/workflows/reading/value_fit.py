@@ -5,10 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 from handrail.contract.outcome import Json
-from handrail.workflows.compiled import TYPE_WORDS, InputType, has_declared_type, is_number
+from handrail.workflows.compiled import (
+    TYPE_WORDS,
+    InputType,
+    JsonType,
+    has_declared_type,
+    is_number,
+    json_type,
+)
 from handrail.workflows.reading.grammar import SHAPES
 from handrail.workflows.reading.shapes import (
     Anything,
@@ -87,23 +94,6 @@ def convert_value(declared: str, value: Json) -> Json:
 
 
 # JSON types, and what a sentence calls them.
-
-
-JsonType: TypeAlias = Literal["object", "array", "string", "number", "boolean", "null"]
-
-_TYPES: dict[type, JsonType] = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    int: "number",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}
-
-
-def json_type(value: Json) -> JsonType:
-    return _TYPES[type(value)]
 
 
 def name_type(value: Json) -> str:
