@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from handrail.host import workflow_library
-from handrail.host.workflow_sources import summary_cache
 from handrail.operations import workflow_catalog
 from handrail.operations.workflows import examine_workflows
 from handrail.surfaces.cli.self_description import reference
@@ -66,7 +65,7 @@ def share_readings(put: Callable[[Any, str, object], None]) -> None:
         return compiled
 
     put(workflow_library, "list_bundled_files", cache(workflow_library.list_bundled_files))
-    put(summary_cache, "_reader_version", cache(summary_cache._reader_version))
+    put(workflow_library, "_reader_version", cache(workflow_library._reader_version))
     put(reference, "cli_reference", cache(cli_reference))
     for module in (catalog, workflow_catalog):
         put(module, "read_checked", read_checked)

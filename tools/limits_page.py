@@ -534,7 +534,7 @@ INSIDE = {
     "event_log.files.cache": ("MOST_KEYS", "MOST_SESSIONS"),
     "host.programs": ("COUNTING_SECONDS",),
     "host.worktree.stat_cache": ("LARGEST", "MOST_CACHE_BYTES", "MOST_PROJECTS"),
-    "host.workflow_sources.summary_cache": ("MOST_ENTRIES",),
+    "host.workflow_library": ("MOST_ENTRIES",),
     "program.setup.clients": ("HOOK_SECONDS",),
     "program.setup.edits": ("START_SECONDS",),
     "runtime.sessions": (

@@ -10,12 +10,12 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
     from handrail.contract.outcome import Notice, Outcome
     from handrail.contract.redaction import Secrets
-    from handrail.runtime.runtime import Due, NoticeDue, Runtime
+    from handrail.runtime.runtime import Due, Runtime
     from handrail.surfaces.cli.process import Process
     from handrail.surfaces.cli.reading.parse import Parsed
     from handrail.surfaces.cli.run import CommandParts
@@ -125,24 +125,21 @@ def _command_parts(secrets: "Secrets") -> "CommandParts":
     )
 
 
-def _notify_people(runtime: "Runtime", process: "Process", due: "NoticeDue") -> None:
-    from handrail.operations.outward import notify_people
-
-    if why := notify_people(runtime, due):
-        process.write_error(f"handrail: notify: {why}\n".encode(errors="backslashreplace"))
-
-
 def _take_trees(runtime: "Runtime", process: "Process") -> None:
     from handrail.operations.kept_trees import take_for_command
     from handrail.runtime.runtime import NoticeDue
 
     for due in process.trees_due:
         if isinstance(due, NoticeDue):
-            _notify_people(runtime, process, due)
-            continue
-        why = take_for_command(runtime, due, process.seconds_so_far())
+            from handrail.operations.outward import notify_people
+
+            why = notify_people(runtime, due)
+            line = f"notify: {why}"
+        else:
+            why = take_for_command(runtime, due, process.seconds_so_far())
+            line = f"tree: skipped ({why})"
         if why:
-            process.write_error(f"handrail: tree: skipped ({why})\n".encode(errors="backslashreplace"))
+            process.write_error(f"handrail: {line}\n".encode(errors="backslashreplace"))
 
 
 def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
@@ -224,7 +221,7 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
     from handrail.wiring import build_runtime
 
     content = receive_message()
-    environment = {**os.environ, "HANDRAIL_PROJECT": project} if project else os.environ
+    environment = _environment_of(project)
     secrets = Secrets()
     answer = answer_hook(
         lambda: build_runtime(environment, secrets=secrets),
@@ -234,6 +231,11 @@ def _hook_answer(event: str, client: str, project: str) -> "tuple[str, str]":
         client,
     )
     return secrets.redact(answer.out.encode()).decode(), secrets.redact(answer.note.encode()).decode()
+
+
+def _environment_of(project: str) -> "Mapping[str, str]":
+    """Ours, with the project that the line names."""
+    return {**os.environ, "HANDRAIL_PROJECT": project} if project else os.environ
 
 
 def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
@@ -246,8 +248,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     from handrail.surfaces.mcp.stdio import serve_stdio
     from handrail.wiring import build_runtime, give_back_memory, home_directory, registry
 
-    project = parsed.options.get("project")
-    environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
+    environment = _environment_of(str(parsed.options.get("project", "")))
     options: dict[str, Any] = {param["name"]: value for param, value in parsed.values}
     named = options.pop("set", WORKFLOW_SET.name)
     tool_set = WORKFLOW_SET if named == WORKFLOW_SET.name else registry().tool_set(named)
@@ -288,8 +289,7 @@ def _serve_http(parsed: "Parsed", secrets: "Secrets") -> int:
     from handrail.wiring import registry
 
     assert parsed.command is not None, "only a command is served"
-    project = parsed.options.get("project")
-    environment = {**os.environ, "HANDRAIL_PROJECT": str(project)} if project else os.environ
+    environment = _environment_of(str(parsed.options.get("project", "")))
     given = {param["name"]: value for param, value in parsed.values}
     mvi = parsed.options.get("mvi", "standard")
     serve: Callable[..., int] = registry().adapter("serve")

@@ -1,15 +1,21 @@
-"""Workflow files of every source, in the order in which they count: bundled, user, project, git, plugin."""
+"""Workflow files of every source, in the order in which they count: bundled, user, project, git, plugin.
+
+Their summaries are kept, so that a listing of many is quick: a cache and nothing else, one file that can be
+deleted at any time. An entry counts only for exactly the bytes and the code that it was made from; a damaged
+file counts as empty.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
+import handrail.workflows
 from handrail.contract.ids import SourceKind
-from handrail.host.private_files import leads_outside
+from handrail.host.private_files import ensure_private_directory, leads_outside, replace_cache
 from handrail.host.workflow_sources.directories import (
     OWN_FOLDER,
     Roots,
@@ -22,13 +28,13 @@ from handrail.host.workflow_sources.directories import (
     refuse_named_file,
 )
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.limits import file_kind
+from handrail.workflows.limits import file_kind, spelling_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _BUNDLED = os.path.join(_HERE, "bundled")
 _DECODED = os.path.join(os.path.dirname(_HERE), "packed", "workflows.json")
 """The documents of the bundled workflows, by the digest of their content: reading Markdown anew is slow."""
-_DOCUMENTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_BY_DIGEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class DirectoryLibrary:
@@ -51,9 +57,6 @@ class DirectoryLibrary:
             *list_files(os.path.join(self._home, "contracts"), "user", holds="contract"),
             *_project_contracts(project),
         ]
-        # It loads the language, which a call on a running session never needs.
-        from handrail.host.workflow_sources.summary_cache import SummaryCache  # noqa: PLC0415 - see above
-
         return SummaryCache(self._home).with_summaries(found)
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
@@ -102,7 +105,7 @@ class DirectoryLibrary:
 
 def list_bundled_files() -> list[WorkflowFile]:
     """The workflows that come with the program. One whose document is not packed is read from its text."""
-    documents = _DOCUMENTS.decode(content_of(_DECODED) or b"{}")
+    documents = _BY_DIGEST.decode(content_of(_DECODED) or b"{}")
     return [
         msgspec.structs.replace(
             file, decoded=bytes(documents.get(hashlib.sha256(file.content).hexdigest(), b""))
@@ -131,3 +134,88 @@ def _project_contracts(project: str) -> list[WorkflowFile]:
 def _is_elsewhere(project: str) -> bool:
     """Whether the project's own folder is a link out of it: then that is the one trouble to tell."""
     return leads_outside(os.path.join(project, OWN_FOLDER), project)
+
+
+# Summaries of workflow files
+
+MOST_ENTRIES = 20_000
+
+
+class SummaryCache:
+    """Summaries by the digest of the content."""
+
+    def __init__(self, home: str) -> None:
+        self._directory = os.path.join(home, "data", "cache", "workflows")
+
+    def with_summaries(self, files: Iterable[WorkflowFile]) -> list[WorkflowFile]:
+        """Add summaries to the files; missing ones are read now and kept."""
+        listed = list(files)
+        path = os.path.join(self._directory, f"{_reader_version()}.json")
+        known = _load(path)
+        used: dict[str, bytes] = {}
+        done: list[WorkflowFile] = []
+        for file in listed:
+            if not file.trouble:
+                digest = _digest_source(file)
+                if digest not in used:
+                    used[digest] = known.get(digest) or _summary(file)
+                file = msgspec.structs.replace(file, summary=used[digest])
+            done.append(file)
+        if not used.keys() <= known.keys():
+            self._keep(path, known | used if len(known) + len(used) <= MOST_ENTRIES else used)
+        return done
+
+    def _keep(self, path: str, table: dict[str, bytes]) -> None:
+        """Replace the file; a listing does not fail if it cannot be written."""
+        content = msgspec.json.encode({digest: msgspec.Raw(table[digest]) for digest in sorted(table)})
+        try:
+            ensure_private_directory(self._directory)
+            for name in os.listdir(self._directory):
+                if os.path.join(self._directory, name) != path:
+                    os.unlink(os.path.join(self._directory, name))  # made by another version of the reader
+            replace_cache(path, content)
+        except OSError:
+            return
+
+
+def _digest_source(file: WorkflowFile) -> str:
+    """What a summary depends on: the content, its spelling, and of a contract also the file's name."""
+    if file.holds == "workflow":
+        spelling = spelling_of(file.source_ref)
+        mark = b"" if spelling == "json" else f"{spelling}\0".encode()
+        return hashlib.sha256(mark + file.content).hexdigest()
+    name = file.source_ref.rpartition("/")[2].encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"contract\0" + name + b"\0" + file.content).hexdigest()
+
+
+def _summary(file: WorkflowFile) -> bytes:
+    # It loads the language, which a call on a running session never needs.
+    from handrail.workflows.catalog import (  # noqa: PLC0415 - see above
+        encode_summary,
+        summarise,
+        summarise_contract,
+    )
+
+    if file.holds == "workflow":
+        return encode_summary(summarise(file.content, spelling_of(file.source_ref), file.decoded))
+    return encode_summary(summarise_contract(file.content, file.source_ref))
+
+
+def _load(path: str) -> dict[str, bytes]:
+    try:
+        with open(path, "rb") as file:
+            return {digest: bytes(raw) for digest, raw in _BY_DIGEST.decode(file.read()).items()}
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def _reader_version() -> str:
+    """A version of the code that reads files, from the size and time of its modules."""
+    facts: list[str] = []
+    for root in handrail.workflows.__path__:
+        for folder, _, names in sorted(os.walk(root)):
+            for name in sorted(names):
+                if name.endswith(".py"):
+                    found = os.stat(os.path.join(folder, name))
+                    facts.append(f"{folder}/{name} {found.st_size} {found.st_mtime_ns}")
+    return hashlib.sha256(os.fsencode("\n".join(facts))).hexdigest()[:32]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from handrail.host.workflow_sources import summary_cache
-from handrail.host.workflow_sources.summary_cache import SummaryCache
+from handrail.host import workflow_library
+from handrail.host.workflow_library import SummaryCache
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.catalog import Catalog, Summary, build_catalog, summarise
+from handrail.workflows.catalog import Catalog, build_catalog
 
 
 def file(name: str, prompt: str = "Do it.") -> WorkflowFile:
@@ -42,16 +41,18 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How many files were read since the last question."""
     contents: list[bytes] = []
 
-    def counted(content: bytes, *form: Any) -> Summary:
-        contents.append(content)
-        return summarise(content, *form)
+    summarise = workflow_library._summary
+
+    def counted(file: WorkflowFile) -> bytes:
+        contents.append(file.content)
+        return summarise(file)
 
     def since() -> int:
         count = len(contents)
         contents.clear()
         return count
 
-    monkeypatch.setattr(summary_cache, "summarise", counted)
+    monkeypatch.setattr(workflow_library, "_summary", counted)
     return since
 
 
@@ -137,7 +138,7 @@ def test_another_reader_makes_another_cache_and_removes_the_old_one(
     listed(home)
     read()
     before = cache_files(home)
-    monkeypatch.setattr(summary_cache, "_reader_version", lambda: "another")
+    monkeypatch.setattr(workflow_library, "_reader_version", lambda: "another")
 
     listed(home)
 
@@ -162,7 +163,7 @@ def test_the_cache_is_private_and_leaves_nothing_half_written(home: str) -> None
 
 
 def test_the_cache_does_not_grow_without_end(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(summary_cache, "MOST_ENTRIES", 4)
+    monkeypatch.setattr(workflow_library, "MOST_ENTRIES", 4)
     for number in range(4):
         listed(home, [file(f"w{number}"), file(f"v{number}")])
 

@@ -19,6 +19,7 @@ from handrail.surfaces.cli.commands.row import (
     WORKFLOW,
     Row,
     Spelling,
+    show_gated,
 )
 from handrail.surfaces.cli.commands.session import SESSION_ROWS
 
@@ -127,10 +128,7 @@ WORKFLOW_ROWS = (
             Spelling(field="workflowId", position=1, kind="id", value="ID"),
             Spelling(field="to", kind="directory", value="DIR"),
         ),
-        examples=(
-            "handrail workflow new project.my_check --to drafts --dry-run --compact",
-            "handrail workflow new project.my_check --to drafts --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("workflow new project.my_check --to drafts"),
     ),
     Row(
         path="workflow convert",
@@ -166,10 +164,7 @@ WORKFLOW_ROWS = (
             Spelling(field="file", value="NAME"),
             Spelling(field="base", value="DIGEST"),
         ),
-        examples=(
-            "handrail workflow save my_check.json --dry-run --compact",
-            "handrail workflow save my_check.json --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("workflow save my_check.json"),
     ),
 )
 
@@ -308,10 +303,7 @@ STORE_ROWS = (
         spellings=(Spelling(field="olderThan", value="DAYS"),),
         columns=("target", "ok", "error"),
         seconds=900,
-        examples=(
-            "handrail store gc --older-than 90 --dangerous --dry-run --compact",
-            "handrail store gc --older-than 90 --dangerous --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("store gc --older-than 90 --dangerous"),
     ),
     Row(
         path="store copy",
@@ -322,10 +314,7 @@ STORE_ROWS = (
         ),
         columns=("target", "ok", "error"),
         seconds=900,
-        examples=(
-            "handrail store copy --to copied --dry-run --compact",
-            "handrail store copy --to copied --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("store copy --to copied"),
     ),
 )
 
@@ -451,10 +440,7 @@ CODE_ROWS = (
             _SESSION,
         ),
         blast_radius="Files of the project, ignored ones never; the files before it are recorded first.",
-        examples=(
-            "handrail code restore NODE_ID --dry-run --compact",
-            "handrail code restore NODE_ID --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("code restore NODE_ID"),
     ),
 )
 

@@ -11,7 +11,7 @@ from handrail.contract.catalogue import (
     INTERNAL_ERROR,
 )
 from handrail.program.setup.clients import CLIENTS
-from handrail.surfaces.cli.commands.row import Row, Spelling
+from handrail.surfaces.cli.commands.row import Row, Spelling, show_gated
 
 # Settings: preferences and keys
 
@@ -56,10 +56,7 @@ SETTINGS_ROWS = (
     ),
     Row(
         path="keys rotate",
-        examples=(
-            "handrail keys rotate --dry-run --compact",
-            "handrail keys rotate --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("keys rotate"),
     ),
 )
 
@@ -209,8 +206,7 @@ CLIENT_ROWS = (
         ),
         seconds=300,
         examples=(
-            "handrail setup --clients cursor --dry-run --compact",
-            "handrail setup --clients cursor --confirm CONFIRM_TOKEN --compact",
+            *show_gated("setup --clients cursor"),
             "handrail setup --clients claude-code --hooks --scope project --dry-run --compact",
             "handrail setup --clients cursor --set code --dry-run --compact",
             "handrail setup --checks --dry-run --compact",

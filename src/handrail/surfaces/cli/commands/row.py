@@ -203,6 +203,14 @@ class GlobalFlag(msgspec.Struct, frozen=True, kw_only=True):
     keep in a file."""
 
 
+def show_gated(line: str) -> tuple[str, str]:
+    """The examples of a gated command: its dry run, and the call with the token that this prints."""
+    return (
+        f"handrail {line} --dry-run --compact",
+        f"handrail {line} --confirm CONFIRM_TOKEN --compact",
+    )
+
+
 # Shared spellings
 
 CURSOR = Spelling(field="cursor", kind="token")

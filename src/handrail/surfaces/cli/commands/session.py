@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.engine.events import EVENT_KINDS
-from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, NOTES_FILE, Row, Spelling
+from handrail.surfaces.cli.commands.row import CURSOR, LIMIT, NOTES_FILE, Row, Spelling, show_gated
 
 SESSION = Spelling(field="sessionId", position=1, kind="id", value="ID", text="The id of the session.")
 
@@ -193,9 +193,6 @@ SESSION_ROWS = (
         path="session delete",
         spellings=(Spelling(field="ids", kind="ids", value="ID,ID"),),
         columns=("target", "ok", "error"),
-        examples=(
-            "handrail session delete --ids SESSION_ID --dangerous --dry-run --compact",
-            "handrail session delete --ids SESSION_ID --dangerous --confirm CONFIRM_TOKEN --compact",
-        ),
+        examples=show_gated("session delete --ids SESSION_ID --dangerous"),
     ),
 )
