@@ -177,7 +177,7 @@ def _choose_kind(
     if "give" in kinds or "confirm" in kinds:
         return "give" if "give" in kinds else "confirm"
     given = weigh_answers(history, workflow, attempt, "give")
-    is_answered = given.is_given or _is_in_force(leaf.user_only, facts)
+    is_answered = given.is_given or _is_in_force(history, attempt, leaf.user_only, facts)
     return "confirm" if is_answered and needs_confirmation(workflow, leaf, facts) else "give"
 
 
@@ -193,14 +193,16 @@ def _is_waiting(
             return isinstance(leaf, Choice) and leaf.non_assumable is not None
         case "give":
             needed = leaf.user_only if isinstance(leaf, Step) else None
-            return needed is not None and not _is_in_force(needed, facts)
+            return needed is not None and not _is_in_force(history, node, needed, facts)
         case "confirm" | "allow_write":
             is_person = history.runs[node.run_id].confirmations == "person" or bool(named_confirmer(leaf))
             return (is_person or autonomy == "guided") and needs_confirmation(workflow, leaf, facts)
 
 
-def _is_in_force(needed: UserOnly, facts: Facts) -> bool:
-    return bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
+def _is_in_force(history: History, node: Node, needed: UserOnly, facts: Facts) -> bool:
+    """Whether a value that came earlier does for what only the user has; where a person must answer, none."""
+    is_person = history.runs[node.run_id].confirmations == "person"
+    return not is_person and bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
 
 
 def _find_attempt(history: History, node: Node) -> Node:
