@@ -150,7 +150,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     failed = [one for one in checks if not one["hasPassed"] and failing.isdisjoint(_spell_names(one))]
     reasons = [f"{tick(one['name'])} did not pass" for one in failed]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
-    has_unrun = any(one.code == "unrun" for one in doubts)
+    has_unrun = any(one.code in ("unrun", "undeclared") for one in doubts)
     reasons += [] if checks or has_unrun else [describe_unrun(history, run.run_id)]
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
