@@ -42,7 +42,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
 from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed, name_owner
-from handrail.projections.check_names import LONGEST_NAMED, cut_name, name_check, name_each, tick
+from handrail.projections.check_names import LONGEST_NAMED, cut_name, name_check, name_each, name_line, tick
 from handrail.projections.evidence import (
     UNANSWERED,
     PlacedClaim,
@@ -453,7 +453,7 @@ def _list_declared_here(
     """Declared checks that count, where only the files of the start have the declaration."""
     pinned = _list_pinned(history, claims)
     own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
-    return [f"{tick(one.name)} ({cut_name(spell_argv(one.argv))})" for one in own]
+    return [f"{tick(one.name)} ({name_line(spell_argv(one.argv))})" for one in own]
 
 
 def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:

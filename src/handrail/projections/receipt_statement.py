@@ -34,7 +34,7 @@ from handrail.engine.judge.red_then_green import (
 from handrail.engine.judge.run_claims import choose_strongest, choose_weakest, find_red, write_line
 from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
-from handrail.projections.check_names import cut_name, name_check, tick, without_folder
+from handrail.projections.check_names import name_check, name_line, tick
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
     FactCode,
@@ -164,7 +164,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
 
 def _spell_names(check: dict[str, Any]) -> set[str]:
     """As a doubt may name it: by its name, or by the words that started it."""
-    return {tick(check["name"]), tick(cut_name(without_folder(spell_argv(check["command"]))))}
+    return {tick(check["name"]), tick(name_line(spell_argv(check["command"])))}
 
 
 def _state_work(history: History, run: Run, base: CompiledBase | None, subject: Subject) -> dict[str, Any]:
