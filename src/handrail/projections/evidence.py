@@ -128,7 +128,8 @@ def _list_shown(history: History, own: Receipts, placed: PlacedClaim) -> list[Th
     claim, receipt = placed.claim, last_receipt(own, placed.claim)
     if claim.check != "ran" or claim.verdict != "holds" or receipt is None:
         return []
-    return [_name_run(receipt), (claim.contract_ref, text_of(history, placed))]
+    line = claim.contract_ref, text_of(history, placed)
+    return [_name_run(receipt), line, (*line, receipt.directory)]
 
 
 def _list_unshown(history: History, own: Receipts, placed: PlacedClaim) -> list[Thing]:
@@ -138,7 +139,7 @@ def _list_unshown(history: History, own: Receipts, placed: PlacedClaim) -> list[
         return []
     receipt = last_receipt(own, claim) if claim.verdict == "stale" else None
     line = claim.contract_ref, text_of(history, placed)
-    return [line] if receipt is None else [line, _name_run(receipt)]
+    return [line] if receipt is None else [(*line, receipt.directory), _name_run(receipt)]
 
 
 def _name_run(receipt: ReceiptRecorded) -> Thing:

@@ -82,8 +82,13 @@ def witness(
         refused_receipts=frozenset(
             ref for claim in claims if claim.verdict in ("stale", "missing") for ref in claim.refs
         ),
-        refused_facts=frozenset(
-            claim.fact for claim in claims if claim.verdict in ("contradicted", "missing")
+        refuted_receipts=frozenset(
+            ref for claim in claims if claim.verdict == "contradicted" for ref in claim.refs
+        ),
+        refused_places=frozenset(
+            (claim.contract_ref, claim.pointer)
+            for claim in claims
+            if claim.verdict == "missing" and not claim.refs
         ),
         sighting=sighting,
         receipts=tuple(_hide_status(receipt.fact, checks) for receipt in receipts),
