@@ -15,7 +15,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall, make_from
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import kept_report, may_ask
+from handrail.engine.ask import kept_report
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.command_lines import explain_not_run, is_status_own
@@ -31,6 +31,7 @@ from handrail.engine.history import (
     confirmation_of,
     seen_at,
 )
+from handrail.engine.judge.arrival import may_ask
 from handrail.engine.messages import explain_gap, join_parts, spell_recorded_fault
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
