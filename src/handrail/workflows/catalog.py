@@ -25,7 +25,7 @@ from handrail.workflows.limits import (
     rename_namespace,
     spelling_of,
 )
-from handrail.workflows.problem import NO_EDIT, Problem, replace_value
+from handrail.workflows.problem import NO_EDIT, Problem, make_problem, replace_value
 from handrail.workflows.reading.reader import BaseDocument
 from handrail.workflows.spellings.spelling import decode_document
 
@@ -277,7 +277,7 @@ def _remembered(file: WorkflowFile) -> Summary | None:
 
 
 def _trouble(file: WorkflowFile) -> Summary:
-    problem = Problem(code="bad_source", message=file.trouble, pointer="", fix=file.remedy)
+    problem = make_problem("bad_source", "", file.trouble, file.remedy)
     return Summary(problems=(problem,))
 
 
@@ -301,21 +301,21 @@ def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]
 
 def _name_problem(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> Problem | None:
     if entry.id.startswith(RESERVED_NAMESPACE) and entry.source_kind != "bundled":
-        return Problem(
-            code="reserved_id",
-            message=f"{entry.id}: ids that begin with wr. are reserved for bundled workflows.",
-            pointer="/id",
-            fix=f"Name it {_own_id(entry)}.",
-            edit=replace_value("/id", _own_id(entry)),
+        return make_problem(
+            "reserved_id",
+            "/id",
+            f"{entry.id}: ids that begin with wr. are reserved for bundled workflows.",
+            f"Name it {_own_id(entry)}.",
+            replace_value("/id", _own_id(entry)),
         )
     if entry.id in taken:
         return _shadowed(entry.id, taken[entry.id])
     if twins:
-        return Problem(
-            code="shadowed_id",
-            message=f"{entry.id} is the id of {twins[0].source_ref} too, so neither of them can be used.",
-            pointer="/id",
-            fix="Remove one of the files, or give one of them another id.",
+        return make_problem(
+            "shadowed_id",
+            "/id",
+            f"{entry.id} is the id of {twins[0].source_ref} too, so neither of them can be used.",
+            "Remove one of the files, or give one of them another id.",
         )
     return None
 
@@ -394,11 +394,11 @@ def summarise_contract(content: bytes, source_ref: str) -> Summary:
 
 
 def _shadowed(name: str, by: str) -> Problem:
-    return Problem(
-        code="shadowed_id",
-        message=f"{name} is already defined by {by}.",
-        pointer="/id",
-        fix="Give this one an id of its own; nothing shadows another.",
+    return make_problem(
+        "shadowed_id",
+        "/id",
+        f"{name} is already defined by {by}.",
+        "Give this one an id of its own; nothing shadows another.",
     )
 
 

@@ -12,7 +12,7 @@ from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.workflows.builtins.routines import make_routine_template
+from handrail.workflows.builtins.placement import make_routine_template
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,

@@ -12,8 +12,7 @@ import msgspec
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import make_from
 from handrail.workflows.checking.names import check_names
-from handrail.workflows.checking.slots import UNSURE, slots_in
-from handrail.workflows.checking.value_checks import check_schema_patterns
+from handrail.workflows.checking.value_checks import UNSURE, check_schema_patterns, slots_in
 from handrail.workflows.compiling.shelf import (
     ReadContract,
     find_contract_problems,
@@ -22,7 +21,14 @@ from handrail.workflows.compiling.shelf import (
     read_contract,
 )
 from handrail.workflows.limits import Spelling
-from handrail.workflows.problem import Findings, Problem, drop_edits, keep_sound_edits, quote_name
+from handrail.workflows.problem import (
+    Findings,
+    Problem,
+    drop_edits,
+    keep_sound_edits,
+    make_problem,
+    quote_name,
+)
 from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import (
     BaseDocument,
@@ -54,11 +60,11 @@ def read_checked(
     return msgspec.structs.replace(reading, problems=problems)
 
 
-_MISPLACED = Problem(
-    code="bad_source",
-    message="This is a contract and not a workflow: it has a schema and no steps.",
-    pointer="",
-    fix="Put the file into .handrail/contracts of the project; it is read as a contract there.",
+_MISPLACED = make_problem(
+    "bad_source",
+    "",
+    "This is a contract and not a workflow: it has a schema and no steps.",
+    "Put the file into .handrail/contracts of the project; it is read as a contract there.",
 )
 
 

@@ -23,6 +23,7 @@ from handrail.workflows.problem import (
     apply_operations,
     guess_surely,
     is_within,
+    make_problem,
     quote_name,
     rename_key,
     rewrite_text,
@@ -327,9 +328,7 @@ def _find_cut_texts(found: Decoded, content: bytes) -> Iterator[Problem]:
         ):
             message = f"The text ends before {quote('#' + words)}: a # behind a space begins a comment."
             fix = "Put the text into quotes; a comment has a space after its #."
-            yield Problem(
-                code="changed_meaning", message=message, pointer=pointer, fix=fix, severity="warning"
-            )
+            yield make_problem("changed_meaning", pointer, message, fix, severity="warning")
 
 
 def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading:
@@ -405,7 +404,7 @@ def _misspelt_extends(document: dict[str, Json]) -> str:
 def _refuse_extends(document: dict[str, Json], key: str) -> Reading:
     message, fix = f"The key {quote_name(key)} is not known here.", f"Did you mean {EXTENDS}?"
     edit, place = rename_key(f"/{key}", EXTENDS), f"/{key}"
-    problem = Problem(code="unknown_key", message=message, pointer=place, fix=fix, edit=edit)
+    problem = make_problem("unknown_key", place, message, fix, edit)
     return Reading(workflow=None, problems=(problem,), document=document)
 
 
