@@ -20,12 +20,12 @@ from handrail.workflows.catalog import (
     Catalog,
     CatalogEntry,
     claims_id,
+    read_checked_contract,
     suggest_id,
     summarise,
     with_base,
 )
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.limits import (
@@ -371,25 +371,16 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> It
     if advice:
         yield from advice
     elif own_id.startswith(RESERVED_NAMESPACE):
-        yield make_problem(
-            "reserved_id",
-            "/id",
-            f"{own_id}: ids that begin with wr. are reserved for bundled workflows.",
-            "Choose another namespace, such as project, before you put it into a project.",
-            severity="warning",
-        )
+        message = f"{own_id}: ids that begin with wr. are reserved for bundled workflows."
+        fix = "Choose another namespace, such as project, before you put it into a project."
+        yield make_problem("reserved_id", "/id", message, fix, severity="warning")
     elif id_status(own_id) == "legacy":
         ids = [entry.id for entry in catalog.entries]
         listed = [entry.suggested_id for entry in own if entry.suggested_id]
         better = listed[0] if listed else suggest_id(own_id, "project", name, ids)
-        yield make_problem(
-            "legacy_id",
-            "/id",
-            f"{own_id}: an id without a namespace is deprecated; it still runs.",
-            f"Name it {better}.",
-            replace_value("/id", better),
-            "warning",
-        )
+        message = f"{own_id}: an id without a namespace is deprecated; it still runs."
+        fix = f"Name it {better}."
+        yield make_problem("legacy_id", "/id", message, fix, replace_value("/id", better), "warning")
 
 
 def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:

@@ -73,11 +73,9 @@ def find_unsupported(schema: Json) -> Iterator[Problem]:
     """Every keyword, type name and reference that contracts may not use."""
     is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
     if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
-        yield broken(
-            "",
-            "The schema does not describe an object.",
-            'Write {"type": "object", "properties": {...}}: an artifact is an object with a kind.',
-        )
+        message = "The schema does not describe an object."
+        fix = 'Write {"type": "object", "properties": {...}}: an artifact is an object with a kind.'
+        yield broken("", message, fix)
     yield from _outside(schema, "", 0)
     if isinstance(schema, dict):
         yield from _root_keys(schema)
@@ -86,11 +84,9 @@ def find_unsupported(schema: Json) -> Iterator[Problem]:
 
 def _root_keys(schema: Schema) -> Iterator[Problem]:
     if schema.get("$schema", DIALECT) != DIALECT:
-        yield broken(
-            "/$schema",
-            f"The dialect {quote(str(schema['$schema']))} is not known.",
-            f"Remove $schema or write {DIALECT}.",
-        )
+        message = f"The dialect {quote(str(schema['$schema']))} is not known."
+        fix = f"Remove $schema or write {DIALECT}."
+        yield broken("/$schema", message, fix)
     for name, inner in list_definitions(schema).items():
         yield from _outside(inner, join_pointer("/$defs", name), 1)
 
@@ -100,19 +96,15 @@ def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Problem]:
         return
     if not isinstance(schema, dict):
         is_truth = schema in ("true", "false") and bool(pointer)
-        yield broken(
-            pointer,
-            "A schema must be an object.",
-            f"Write {schema}." if is_truth else "Write an object with a type.",
-            replace_value(pointer, schema == "true") if is_truth else NO_EDIT,
-        )
+        message = "A schema must be an object."
+        fix = f"Write {schema}." if is_truth else "Write an object with a type."
+        edit = replace_value(pointer, schema == "true") if is_truth else NO_EDIT
+        yield broken(pointer, message, fix, edit)
         return
     if depth > MAX_DEPTH:
-        yield broken(
-            pointer,
-            f"The schema is nested deeper than {MAX_DEPTH} levels.",
-            "Flatten it: an agent fills it in by hand.",
-        )
+        message = f"The schema is nested deeper than {MAX_DEPTH} levels."
+        fix = "Flatten it: an agent fills it in by hand."
+        yield broken(pointer, message, fix)
         return
     if "$ref" in schema:
         yield from _reference(schema, pointer)
@@ -168,12 +160,9 @@ def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Proble
             f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}, and $ref into $defs."
         )
         place = join_pointer(pointer, keyword)
-        yield broken(
-            place,
-            f"Contracts do not use the keyword {quote(keyword)}.",
-            advice,
-            rename_key(place, sure) if sure else NO_EDIT,
-        )
+        message = f"Contracts do not use the keyword {quote(keyword)}."
+        edit = rename_key(place, sure) if sure else NO_EDIT
+        yield broken(place, message, advice, edit)
     yield from _unknown_types(schema, pointer)
     yield from _required(schema, pointer)
     pattern = schema.get("pattern")
@@ -188,12 +177,10 @@ def _unknown_types(schema: Schema, pointer: str) -> Iterator[Problem]:
         if name not in TYPES:
             sure = _OTHER_TYPES.get(str(name).lower(), "") or find_same_word(str(name), TYPES)
             near = sure or find_only_near(str(name), TYPES)
-            yield broken(
-                pointer + "/type",
-                f"{quote(str(name))} is not a type.",
-                f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
-                replace_value(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
-            )
+            message = f"{quote(str(name))} is not a type."
+            fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}."
+            edit = replace_value(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT
+            yield broken(pointer + "/type", message, fix, edit)
 
 
 _OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -211,12 +198,9 @@ def _required(schema: Schema, pointer: str) -> Iterator[Problem]:
         near = find_same_word(name, [one for one in properties if one not in required]) if is_new else ""
         if near:
             here = f"{pointer}/required/{place}"
-            yield broken(
-                here,
-                f"{quote(name)} is required and not declared under properties.",
-                f"Did you mean {near}?",
-                replace_value(here, near),
-            )
+            message = f"{quote(name)} is required and not declared under properties."
+            fix = f"Did you mean {near}?"
+            yield broken(here, message, fix, replace_value(here, near))
 
 
 def _reference(schema: Schema, pointer: str) -> Iterator[Problem]:
@@ -224,18 +208,14 @@ def _reference(schema: Schema, pointer: str) -> Iterator[Problem]:
         older = str(schema["$ref"]).removeprefix("#/definitions/")
         is_older = older != schema["$ref"]
         shown = older if is_older else " with its name"
-        yield broken(
-            pointer + "/$ref",
-            f"The reference {quote(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
-            f"Put the schema under $defs and write {DEFINITIONS}{shown}.",
-            replace_value(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
-        )
+        message = f"The reference {quote(str(schema['$ref']))} {_why_not(str(schema['$ref']))}."
+        fix = f"Put the schema under $defs and write {DEFINITIONS}{shown}."
+        edit = replace_value(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT
+        yield broken(pointer + "/$ref", message, fix, edit)
     for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
-        yield broken(
-            join_pointer(pointer, keyword),
-            f"{quote(keyword)} stands beside a $ref.",
-            "Move it into the definition that the $ref names.",
-        )
+        message = f"{quote(keyword)} stands beside a $ref."
+        fix = "Move it into the definition that the $ref names."
+        yield broken(join_pointer(pointer, keyword), message, fix)
 
 
 def _why_not(reference: str) -> str:
@@ -258,12 +238,10 @@ def _circles(schema: Schema) -> Iterator[Problem]:
         unused = [one for one in definitions if not any(used == one for _, used in everywhere)]
         sure = find_same_word(name, definitions) or _find_scrambled(name, unused)
         near = sure or find_only_near(name, definitions)
-        yield broken(
-            place,
-            f"There is no definition {quote(name)}.",
-            f"Did you mean {near}?" if near else "Add it under $defs.",
-            replace_value(place, DEFINITIONS + sure) if sure else NO_EDIT,
-        )
+        message = f"There is no definition {quote(name)}."
+        fix = f"Did you mean {near}?" if near else "Add it under $defs."
+        edit = replace_value(place, DEFINITIONS + sure) if sure else NO_EDIT
+        yield broken(place, message, fix, edit)
     for name in sorted(uses):
         reached: set[str] = set()
         waiting = set(uses[name])
@@ -272,11 +250,9 @@ def _circles(schema: Schema) -> Iterator[Problem]:
             reached.add(step)
             waiting |= uses.get(step, set()) - reached
         if name in reached:
-            yield broken(
-                join_pointer("/$defs", name),
-                f"The definition {quote(name)} contains itself.",
-                "Write the levels out; an artifact has a fixed depth.",
-            )
+            message = f"The definition {quote(name)} contains itself."
+            fix = "Write the levels out; an artifact has a fixed depth."
+            yield broken(join_pointer("/$defs", name), message, fix)
 
 
 def _find_scrambled(name: str, unused: list[str]) -> str:

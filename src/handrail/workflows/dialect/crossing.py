@@ -186,13 +186,9 @@ class Crossing:
 
 def _spelled(name: str, spelling: _Spelling) -> Problem:
     times = f" ({spelling.times} places)" if spelling.times > 1 else ""
-    return make_problem(
-        "foreign_spelling",
-        spelling.pointer,
-        f"{name} is the spelling of another tool{times}; {spelling.became}.",
-        "You need not do anything; the warning goes away once it is written as named here.",
-        severity="warning",
-    )
+    message = f"{name} is the spelling of another tool{times}; {spelling.became}."
+    fix = "You need not do anything; the warning goes away once it is written as named here."
+    return make_problem("foreign_spelling", spelling.pointer, message, fix, severity="warning")
 
 
 # Native ids and names: the same text always gives the same id
