@@ -41,6 +41,7 @@ from handrail.engine.history import (
     confirms_nothing,
     context_at,
     instance_of,
+    is_imported,
     kept_in_instance,
     list_answers,
     path_to,
@@ -411,8 +412,7 @@ def _list_relevant(
             if answer.fact.asked is None:  # an older log does not name it
                 subject = _digest_subject(history, workflow, at, kind)
             is_yes = answer.fact.answer == "confirmed"
-            imported = history.imported
-            is_elsewhere = is_yes and imported is not None and answer.index < imported.index
+            is_elsewhere = is_yes and is_imported(history, answer.index)
             found.append(_Relevant(answer=answer, subject=subject, is_elsewhere=is_elsewhere))
     found.sort(key=lambda one: one.answer.index)
     yeses = [one for one in found if one.answer.fact.answer == "confirmed" and not one.is_elsewhere]
@@ -457,14 +457,21 @@ def weigh_report(
     return word, weigh_answers(history, workflow, node, "give")
 
 
-def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> str:
+def describe_answer(history: History, answer: Confirmation, *, with_note: bool = False) -> str:
     """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
+    fact = answer.fact
     text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         text = "done"
     text = "yes, before there was a report" if confirms_nothing(fact) else text
     note = f" ({fact.note})" if with_note and fact.note else ""
-    return f"answered by {name_person(fact.who)}: {text}{note}{describe_unchecked(fact)}"
+    where = tell_import(history, answer)
+    return f"answered by {name_person(fact.who)}{where}: {text}{note}{describe_unchecked(fact)}"
+
+
+def tell_import(history: History, answer: Confirmation) -> str:
+    """That an answer was given in another store; empty for one of this store."""
+    return " in another store" if is_imported(history, answer.index) else ""
 
 
 def describe_unchecked(fact: ConfirmationRecorded) -> str:

@@ -19,7 +19,15 @@ from handrail.contract.wording import list_names, make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import History, Run, attached_to, list_confirmations, list_receipts, way_to
+from handrail.engine.history import (
+    History,
+    Run,
+    attached_to,
+    is_imported,
+    list_confirmations,
+    list_receipts,
+    way_to,
+)
 from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
 from handrail.engine.judge.named_places import is_test_file, sort_by_use
 from handrail.engine.judge.red_then_green import (
@@ -247,11 +255,7 @@ def find_declared(run: Run, one: ReceiptRecorded) -> str:
 
 def _list_here(history: History, run: Run) -> list[ReceiptRecorded]:
     """What was seen on this machine: what an import brought is its sender's word."""
-    return [
-        held.fact
-        for held in list_receipts(history, run.run_id)
-        if history.imported is None or held.index >= history.imported.index
-    ]
+    return [held.fact for held in list_receipts(history, run.run_id) if not is_imported(history, held.index)]
 
 
 def _has_passed(one: ReceiptRecorded) -> bool:
@@ -380,8 +384,7 @@ def _list_people(history: History, run: Run) -> list[dict[str, str]]:
     return [
         {"who": one.fact.who, "door": PERSON_DOORS[one.fact.door], "node": node_id, "at": one.at}
         for node_id, one in last.items()
-        if one.fact.answer == "confirmed"
-        and (history.imported is None or one.index >= history.imported.index)
+        if one.fact.answer == "confirmed" and not is_imported(history, one.index)
     ]
 
 

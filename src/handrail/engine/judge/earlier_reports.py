@@ -24,6 +24,7 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     instance_of,
+    is_imported,
     kept_in_instance,
     list_receipts,
     way_to,
@@ -92,11 +93,7 @@ def witness(
         ),
         sighting=sighting,
         receipts=tuple(_hide_status(receipt.fact, checks) for receipt in receipts),
-        imported=frozenset(
-            one.fact.receipt_id
-            for one in receipts
-            if history.imported is not None and one.index < history.imported.index
-        ),
+        imported=frozenset(one.fact.receipt_id for one in receipts if is_imported(history, one.index)),
         checks=checks,
         named_before=frozenset(
             path for claim in claims if claim.check == "changed_in_run" for path in claim.paths
