@@ -269,12 +269,12 @@ def asked_word(waiting: Sequence[Payload]) -> str:
     return "" if not asked else ANSWERED if all(need.get("is_answered") for need in asked) else WAITING
 
 
-_SILENCE = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
+SILENCES = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
 
 
 def silence_badge(silence: str) -> Html | None:
     """Of a run that has kept nothing for long, or that waits and nobody came."""
-    return badge(*_SILENCE[silence]) if silence in _SILENCE else None
+    return badge(*SILENCES[silence]) if silence in SILENCES else None
 
 
 _LOOKS: dict[Worth, tuple[str, str]] = {
