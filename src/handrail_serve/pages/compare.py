@@ -72,19 +72,9 @@ def _ends(found: Payload) -> Html:
 def _end(found: Payload, side: str, word: str) -> Html:
     end = found[side]
     gaps: Child = points(end["open_gaps"]) if end["open_gaps"] else "none"
-    return element(
-        "section",
-        element(
-            "header",
-            element(
-                "h2",
-                f"{word}: ",
-                element(
-                    "a", end["title"], href=node_path(found["session_id"], end["run_id"], end["node_id"])
-                ),
-            ),
-            status_badge(end["status"], end["evidence"], end["evidence_caveat"]),
-        ),
+    path = node_path(found["session_id"], end["run_id"], end["node_id"])
+    return panel(
+        join_html(f"{word}: ", element("a", end["title"], href=path)),
         facts(
             [
                 ("When", moment(end["at"])),
@@ -95,7 +85,7 @@ def _end(found: Payload, side: str, word: str) -> Html:
                 ("Preferences", f"{end['preferences']['autonomy']}, {end['preferences']['risk_policy']}"),
             ]
         ),
-        class_="panel",
+        beside=status_badge(end["status"], end["evidence"], end["evidence_caveat"]),
     )
 
 

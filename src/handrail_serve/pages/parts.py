@@ -118,9 +118,13 @@ def meta(*facts: Child) -> Html:
     return element("p", *(element("span", fact) for fact in facts if fact), class_="meta")
 
 
-def panel(title: str, *children: Child, class_: str = "", id_: str | None = None) -> Html:
-    """A part of a page with its own heading."""
-    return element("section", element("h2", title), *children, class_=f"panel {class_}".rstrip(), id=id_)
+def panel(
+    title: Child, *children: Child, beside: Child = None, class_: str = "", id_: str | None = None
+) -> Html:
+    """A part of a page with its own heading, and what stands beside that."""
+    heading = element("h2", title)
+    top = heading if beside is None else element("header", heading, beside)
+    return element("section", top, *children, class_=f"panel {class_}".rstrip(), id=id_)
 
 
 def section(title: str, *children: Child, id_: str | None = None) -> Html:

@@ -326,19 +326,15 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
         for claim in claims
     ]
     heads = ("Known as", "Step", "What the report names", "What was seen")
-    return element(
-        "section",
-        element(
-            "header",
-            element("h2", "What is proven"),
-            evidence_badges(run["evidence"], run["evidence_caveat"]),
-        ),
+    return panel(
+        "What is proven",
         soft(
             "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word."
         ),
         details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
-        class_="panel stack tight",
-        id="proof",
+        beside=evidence_badges(run["evidence"], run["evidence_caveat"]),
+        class_="stack tight",
+        id_="proof",
     )
 
 
