@@ -258,7 +258,7 @@ class App:
 
     async def _asset(self, request: HttpRequest) -> Response:
         found = asset_response(request.segments[0])
-        return _not_found(request.id) if found is None else found
+        return problem(refuse_unknown("", ()), request.id) if found is None else found
 
     async def _live(self, _: HttpRequest) -> Response:
         return describe_life()
@@ -552,10 +552,6 @@ def _address(request: HttpRequest) -> str:
 
 def _list_marks(runtime: Runtime) -> Mapping[str, str]:
     return {stamp.session_id: str(stamp.order) for stamp in runtime.log.list_sessions()}
-
-
-def _not_found(request_id: str) -> Response:
-    return problem(Failure(kind=E_NOT_FOUND, message="There is nothing at this address."), request_id)
 
 
 def _may_perform(runtime: Runtime, operation: str) -> bool:

@@ -416,9 +416,8 @@ def show_preferences(call: Call, segments: tuple[str, ...], _: Query) -> View:
 # The page of a team
 
 
-def show_team(call: Call, _: tuple[str, ...], query: Query) -> View:
+def show_team(call: Call, _: tuple[str, ...], __: Query) -> View:
     """Members, tokens and audit; or that there is no team here."""
-    del query
     found = call("team.members", {})
     if isinstance(found, Failure) and found.kind in (FEATURE_DISABLED, E_CONFIG):
         return View(title="Team", html=no_team_page())

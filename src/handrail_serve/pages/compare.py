@@ -14,6 +14,7 @@ from handrail_serve.pages.parts import (
     badge,
     count,
     damage_notice,
+    details,
     diff_lines,
     evidence_badges,
     facts,
@@ -130,13 +131,9 @@ def _side(step: Payload | None, notes: Html, same: set[str], *, has_pair: bool) 
         element("div", notes, class_="prose diff-words", dir="auto") if notes.markup else soft("No notes."),
         soft("The notes go on.") if step["is_cut"] else None,
         *(
-            element(
-                "details",
-                element(
-                    "summary",
-                    spell_kind(artifact["kind"]),
-                    ", the same in both" if artifact["digest"] in same else ", differs" if has_pair else "",
-                ),
+            details(
+                spell_kind(artifact["kind"])
+                + (", the same in both" if artifact["digest"] in same else ", differs" if has_pair else ""),
                 artifact_body(artifact["body"]),
                 open=artifact["digest"] not in same or None,
             )

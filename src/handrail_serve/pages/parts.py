@@ -378,9 +378,9 @@ def select(
     return element("label", label, element("select", *rows, name=name), class_=class_)
 
 
-def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200) -> Html:
+def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200, **more: str) -> Html:
     """A field for words, with those that were asked for."""
-    held = element("input", type="search", name=name, value=asked.get(name, ""), maxlength=most)
+    held = element("input", type="search", name=name, value=asked.get(name, ""), maxlength=most, **more)
     return element("label", label, held, class_="field grow")
 
 

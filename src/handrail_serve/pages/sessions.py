@@ -17,6 +17,7 @@ from handrail_serve.pages.parts import (
     ago,
     asked_badge,
     asked_word,
+    button,
     command_line,
     copy_button,
     count,
@@ -28,6 +29,7 @@ from handrail_serve.pages.parts import (
     more_link,
     page,
     run_path,
+    search_field,
     section,
     select,
     session_path,
@@ -88,20 +90,13 @@ def _summary(needs: Payload) -> Html:
 
 
 def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
-    words = element(
-        "label",
+    words = search_field(
+        "q",
         "Search notes, artifacts and titles",
-        element(
-            "input",
-            type="search",
-            name="q",
-            value=asked.get("q", ""),
-            maxlength=200,
-            autocomplete="off",
-            data_key_focus="/",
-            placeholder="Words, all of them",
-        ),
-        class_="field grow",
+        asked,
+        autocomplete="off",
+        data_key_focus="/",
+        placeholder="Words, all of them",
     )
     statuses = [("", "any"), *STATUS_WORDS.items(), *((silence, silence) for silence in SILENCES)]
     return element(
@@ -111,7 +106,7 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
         *(_choose(name, label, items, asked) for name, label in _choices(items, asked)),
         select("group", "Group by", _GROUPS, asked.get("group", "")),
         select("sort", "Sort by", _SORTS, asked.get("sort", "")),
-        element("button", "Show", type="submit", class_="button"),
+        button("Show"),
         element("a", "Clear", href="/sessions", class_="button plain") if any(asked.values()) else None,
         class_="toolbar",
         role="search",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from handrail.contract.accounts import ROLES
-from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail_serve.pages.parts import (
     Payload,
     acts,
@@ -92,13 +92,12 @@ def _members(members: Payload, role: str) -> Html:
     can_change = _rank(role) >= _rank("admin")
     given = [one for one in ROLES if _rank(one) <= _rank(role)]
     rows = [
-        element(
-            "tr",
-            element("td", one["name"], " (you)" if one["is_me"] else None),
-            element("td", one["role"]),
-            element("td", badge(one["state"], "good" if one["state"] == "member" else "")),
-            element("td", ago(one["since"]) if one["since"] else None),
-            element("td", _change_member(one, given) if can_change else None),
+        cells(
+            join_html(one["name"], " (you)" if one["is_me"] else None),
+            one["role"],
+            badge(one["state"], "good" if one["state"] == "member" else ""),
+            ago(one["since"]),
+            _change_member(one, given) if can_change else None,
         )
         for one in members["items"]
     ]
