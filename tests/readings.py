@@ -20,7 +20,6 @@ from handrail.surfaces.cli.self_description import reference
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from handrail.workflows import catalog
 from handrail.workflows.catalog import Catalog, CatalogEntry
-from handrail.workflows.checking import whole_file
 from handrail.workflows.compiling.compilation import Compilation
 from handrail.workflows.limits import Spelling
 from handrail.workflows.model import SourceWorkflow
@@ -41,7 +40,7 @@ class CompileCall:
 
 def share_readings(put: Callable[[Any, str, object], None]) -> None:
     """Whoever reads or compiles a file in this process gets what the first one got; `put` is `setattr`."""
-    read_anew = whole_file.read_checked
+    read_anew = catalog.read_checked
     read_kept = lru_cache(maxsize=MOST_KEPT)(read_anew)
     compile_anew = workflow_catalog.compile_entry
     compile_kept = lru_cache(maxsize=MOST_KEPT)(lambda call: compile_anew(call.held, call.entry, call.source))

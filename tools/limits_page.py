@@ -27,7 +27,7 @@ REPORTS: Rows = (
     ("projections.asked_person", "REPORT_BYTES", "Of the last notes, what a person is shown."),
     ("projections.asked_person", "FORM_PROMPT_BYTES", "Of a step's prompt, what the form of a client shows."),
     ("projections.asked_person", "FORM_REPORT_BYTES", "Of the last notes, what the form of a client shows."),
-    ("projections.asked_person", "MOST_ARTIFACTS", "Artifacts of the last attempt that a person is shown."),
+    ("projections.asked_person", "FORM_ARTIFACTS", "Artifacts of a report that the form of a client shows."),
     ("operations.checks.run_check", "DEFAULT_SECONDS", "Seconds of a check, unless it says otherwise."),
     ("operations.checks.run_check", "MOST_SECONDS", "Seconds that a check may ask for."),
     ("operations.checks.run_check", "MOST_ARGUMENTS", "Words of a command that `check run` takes."),

@@ -51,22 +51,16 @@ def _compare_reads(
     log: EventLog, meaning: EventLog, session_id: SessionId, number: int, chance: Random
 ) -> list[str]:
     since = chance.randrange(8)
-    wanted = (
-        meaning.load(session_id),
-        meaning.load_since(session_id, since),
-        [stamp.session_id for stamp in meaning.list_sessions()],
-    )
-    found = (
-        log.load(session_id),
-        log.load_since(session_id, since),
-        [stamp.session_id for stamp in log.list_sessions()],
-    )
-    names = ("load", f"load_since {since}", "list_sessions")
-    return [
-        f"call {number}: {name} differs"
-        for name, one, other in zip(names, found, wanted, strict=True)
-        if one != other
-    ]
+    found, wanted = (_read(one, session_id, since) for one in (log, meaning))
+    return [f"call {number}: {name} differs" for name in wanted if found[name] != wanted[name]]
+
+
+def _read(log: EventLog, session_id: SessionId, since: int) -> dict[str, object]:
+    return {
+        "load": log.load(session_id),
+        f"load_since {since}": log.load_since(session_id, since),
+        "list_sessions": [stamp.session_id for stamp in log.list_sessions()],
+    }
 
 
 def _plan(chance: Random, number: int, known: Sequence[str]) -> tuple[list[Draft], list[Blob]]:

@@ -1,13 +1,15 @@
-"""Damages: stretches of every file are zeroed, overwritten, reset to older bytes, cut out or bit-flipped.
+"""Damages: bytes of every file are flipped; stretches are zeroed, overwritten, reset to older bytes or cut.
 
-After each damage a fresh program reads everything, writes once, and verifies the store. What was
-acknowledged is there byte for byte, or its loss is reported: a store that calls itself healthy lacks nothing.
+After a flipped byte a fresh program answers agents that come back, and verifies the store: the damage is
+detected or harmless, and no answer is silently another one. After a stretch it reads everything, writes once,
+and verifies the store: what was acknowledged is there byte for byte, or its loss is reported. A store that
+calls itself healthy lacks nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
 from typing import Final, Literal, TypeAlias
@@ -36,6 +38,9 @@ Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
 _Read: TypeAlias = tuple[str, dict[str, Json]]
 """An operation and its params."""
 KINDS: Final[tuple[Kind, ...]] = ("zero", "random", "older", "cut", "flip")
+ONE_BIT: Final = (0x01,)
+SEVERAL_BITS: Final = (0x01, 0x20, 0xFF)
+_ROT_STEPS: Final = 2
 _SIZES: Final = (512, 4_096)
 _LARGEST_SMALL: Final = 64
 _OLDER_STEPS: Final = 3
@@ -73,6 +78,42 @@ class _Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     is_reported: bool
     problems: tuple[str, ...]
+
+
+def check_bit_rot(place: str, masks: Sequence[int], seed: int) -> ProofPart:
+    """Change every byte of a small store by each mask."""
+    pristine = _build_small(f"{place}/pristine", seed)
+    facts = {"detected": 0, "harmless": 0, "files": sum(one is not None for one in pristine.tree.values())}
+    problems: list[str] = []
+    cases = 0
+    for path, content in sorted(pristine.tree.items()):
+        for at in range(len(content or b"")):
+            assert content is not None, "only files have bytes"
+            for mask in masks:
+                flipped = content[:at] + bytes([content[at] ^ mask]) + content[at + 1 :]
+                write_tree(f"{place}/rotten", {**pristine.tree, path: flipped})
+                world = _world(f"{place}/rotten", seed)
+                is_detected = bool(check_store(world.log).problems)
+                is_reported, wrong = _read(world, pristine)
+                facts["detected" if is_detected or is_reported else "harmless"] += not wrong
+                problems += [f"byte {at} of {path}, changed by {mask:#04x}: {one}" for one in wrong[:1]]
+                cases += 1
+    return ProofPart(name="bit_rot", cases=cases, facts=facts, problems=tuple(problems))
+
+
+def _build_small(home: str, seed: int) -> _Pristine:
+    """The newest token comes first: it proves the most.
+
+    If the end of the log is lost, an older token still gets the answer of a shorter, healthy log; the newest
+    one exposes the loss.
+    """
+    progress = Progress(Script(name="rot", steps=RUNS.steps[:_ROT_STEPS]), _world(make_empty(home), seed))
+    progress.run()
+    tree = read_tree(home)
+    tokens = [msgspec.json.decode(reply)["stateToken"] for reply in reversed(progress.replies)]
+    reads: tuple[_Read, ...] = tuple(("run.continue", {"stateToken": token}) for token in tokens)
+    answers = tuple(_answer(_world(home, seed), *read) for read in reads)
+    return _Pristine(tree=tree, older={}, reads=reads, answers=answers, records={}, acks={})
 
 
 def check_damages(place: str, small: int, every: int, seed: int) -> ProofPart:

@@ -53,18 +53,6 @@ class WriterOrder(msgspec.Struct, frozen=True, kw_only=True):
     """For a crowd: all in one session, or each in its own."""
 
 
-class WriterReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened; `problems` is empty when nothing acknowledged was lost or doubled."""
-
-    cases: int
-    acknowledged: int
-    in_the_middle: int = 0
-    """Kills within a commit."""
-    waits: int = 0
-    """How often a writer of a crowd had to try again."""
-    problems: list[str]
-
-
 # Starting the writers
 
 
@@ -89,13 +77,7 @@ def run_order(name: str, order: WriterOrder) -> ProofPart:
                 os.killpg(child.pid, signal.SIGKILL)
     if child.returncode:
         return _failed(name, err.decode(errors="replace").strip().rpartition("\n")[2])
-    report = msgspec.json.decode(out, type=WriterReport)
-    facts = {"acknowledged": report.acknowledged, "writers": order.writers}
-    if report.in_the_middle:
-        facts["within_a_commit"] = report.in_the_middle
-    if report.waits:
-        facts["told_to_try_again"] = report.waits
-    return ProofPart(name=name, cases=report.cases, facts=facts, problems=tuple(report.problems))
+    return msgspec.structs.replace(msgspec.json.decode(out, type=ProofPart), name=name)
 
 
 def _failed(name: str, why: str) -> ProofPart:
@@ -105,7 +87,7 @@ def _failed(name: str, why: str) -> ProofPart:
 # What the started process does
 
 
-def kill_at_random(order: WriterOrder) -> WriterReport:
+def kill_at_random(order: WriterOrder) -> ProofPart:
     """Kill a writer at random moments; after each kill the session must be whole."""
     chance = Random(order.seed)  # noqa: S311 - chance for a test, printed with its report
     acknowledged: list[str] = []
@@ -120,10 +102,12 @@ def kill_at_random(order: WriterOrder) -> WriterReport:
         total += len(heard)
         in_the_middle += _has_unacknowledged(place, acknowledged) or _has_orphans(place)
         problems += find_problems(place, SESSION, acknowledged)
-    return WriterReport(cases=order.count, acknowledged=total, in_the_middle=in_the_middle, problems=problems)
+    facts = {"acknowledged": total, "writers": order.writers}
+    facts |= {"within_a_commit": in_the_middle} if in_the_middle else {}
+    return ProofPart(name=order.what, cases=order.count, facts=facts, problems=tuple(problems))
 
 
-def race_writers(order: WriterOrder) -> WriterReport:
+def race_writers(order: WriterOrder) -> ProofPart:
     """Let many processes append at once, to one session or each to its own."""
     own = [SessionId(f"ses_0000000001{number:02d}") for number in range(order.writers)]
     sessions = [SESSION] * order.writers if order.is_shared else own
@@ -145,7 +129,9 @@ def race_writers(order: WriterOrder) -> WriterReport:
             order.place, session_id, [key for one in mine for key in one if key != _LOCKED]
         )
     waits = len(heard) - len(keys)
-    return WriterReport(cases=len(keys), acknowledged=len(keys), waits=waits, problems=problems)
+    facts = {"acknowledged": len(keys), "writers": order.writers}
+    facts |= {"told_to_try_again": waits} if waits else {}
+    return ProofPart(name=order.what, cases=len(keys), facts=facts, problems=tuple(problems))
 
 
 def find_problems(data: str, session_id: SessionId, acknowledged: list[str]) -> list[str]:

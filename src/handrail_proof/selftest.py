@@ -15,9 +15,8 @@ from handrail.contract.catalogue import E_IO, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 from handrail.ports.store import Effort, ProofOrder, ProofPart
-from handrail_proof.bit_rot import ONE_BIT, SEVERAL_BITS, check_bit_rot
 from handrail_proof.conformance import check_conformance
-from handrail_proof.damages import check_damages
+from handrail_proof.damages import ONE_BIT, SEVERAL_BITS, check_bit_rot, check_damages
 from handrail_proof.faults import EVERY_WAY, ONCE, check_clocks, check_refusals
 from handrail_proof.kills import WriterOrder, run_order
 from handrail_proof.power_failures import MOST_PROBLEMS, check_power_failures

@@ -73,13 +73,13 @@ from handrail_serve.exchange import (
     read_body,
     send_response,
     send_stream,
+    values_of,
 )
 from handrail_serve.feed import Feed, Marks
-from handrail_serve.guard import Asked as GuardedRequest
 from handrail_serve.guard import (
     Identity,
     bearer,
-    finish_headers,
+    finish_response,
     is_from_console,
     is_own_page,
     refuse,
@@ -258,7 +258,7 @@ class App:
 
     async def _asset(self, request: HttpRequest) -> Response:
         found = asset_response(request.segments[0])
-        return _not_found(request.id) if found is None else found
+        return problem(refuse_unknown("", ()), request.id) if found is None else found
 
     async def _live(self, _: HttpRequest) -> Response:
         return describe_life()
@@ -411,18 +411,10 @@ class App:
                 return
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        own_id = [value for name, value in scope["headers"] if name == b"x-request-id"]
+        own_id = values_of(scope["headers"], b"x-request-id")
         made_id = "req_" + self._parts.runtime.randomness.bytes(10).hex()
         request_id = own_id[0].decode() if own_id and _REQUEST_ID.fullmatch(own_id[0]) else made_id
         started = time.monotonic()
-        statuses: list[int] = []
-
-        async def send_guarded(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                statuses.append(message["status"])
-                message = {**message, "headers": finish_headers(message["headers"])}
-            await send(message)
-
         found = self.router.find(scope["path"]) or self._find_lost(scope)
         refusal = self._refusal(scope, found)
         if refusal is not None:
@@ -439,10 +431,10 @@ class App:
             kept = tuple(pair for pair in response.headers if pair[0] != b"www-authenticate")
             header = (b"www-authenticate", challenge(self._served.runtime.origin))
             response = msgspec.structs.replace(response, headers=(*kept, header))
-        await self._send(receive, send_guarded, response, scope)
+        await self._send(receive, send, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)
-            line = _log_line(scope, statuses, took, request_id)
+            line = _log_line(scope, response.status, took, request_id)
             self._parts.log(self._served.runtime.secrets.redact_text(line))
 
     def _find_lost(self, scope: Scope) -> Found | None:
@@ -458,15 +450,7 @@ class App:
             return Failure(kind=HOST_REFUSED, message="This server answers its proxy, and nobody else.")
         method, headers = scope["method"], tuple(scope["headers"])
         route = None if found is None else found.route
-        asked = GuardedRequest(
-            method=method,
-            headers=headers,
-            methods=(method,) if route is None else route.methods,
-            needs_bearer=route is None or route.needs_bearer,
-            is_shell=route is not None and route.is_shell,
-        )
-        refusal = refuse(self._parts.identity, asked)
-        if refusal is not None:
+        if (refusal := refuse(self._parts.identity, method, headers, route)) is not None:
             return refusal
         url = scope.get("raw_path", b"") + b"?" + scope["query_string"]
         if (too_large := refuse_size(url, list(headers))) is not None:
@@ -515,10 +499,10 @@ class App:
         """Send the answer without any secret that this process has read."""
         if isinstance(response.body, bytes):
             clean = self._served.runtime.secrets.redact(response.body)
-            response = msgspec.structs.replace(response, body=clean)
-            await send_response(send, response, is_head=scope["method"] == "HEAD")
+            whole = finish_response(msgspec.structs.replace(response, body=clean))
+            await send_response(send, whole, is_head=scope["method"] == "HEAD")
         else:
-            await send_stream(receive, send, response, response.body)
+            await send_stream(receive, send, finish_response(response), response.body)
 
     async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
         """The result of the work; trouble, and work that takes too long, is a failure."""
@@ -570,10 +554,6 @@ def _list_marks(runtime: Runtime) -> Mapping[str, str]:
     return {stamp.session_id: str(stamp.order) for stamp in runtime.log.list_sessions()}
 
 
-def _not_found(request_id: str) -> Response:
-    return problem(Failure(kind=E_NOT_FOUND, message="There is nothing at this address."), request_id)
-
-
 def _may_perform(runtime: Runtime, operation: str) -> bool:
     """Whether the caller may; where there are no accounts, everybody may everything."""
     called = runtime.registry.operation(operation)
@@ -583,8 +563,7 @@ def _may_perform(runtime: Runtime, operation: str) -> bool:
         return False
 
 
-def _log_line(scope: Scope, statuses: list[int], took_ms: int, request_id: str) -> str:
+def _log_line(scope: Scope, status: int, took_ms: int, request_id: str) -> str:
     """A line without anything that a caller wrote but the path: a query may hold text, headers the token."""
     path = percent_encode(scope["path"][:200], safe="/", errors="replace")
-    status = statuses[0] if statuses else "-"
     return f"{scope['method']} {path} {status} {took_ms} ms {request_id}"

@@ -28,7 +28,7 @@ from handrail.ports.process import Observer
 from handrail.ports.server import RunningServer, ServerPlace
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.permission import Caller, announce_process, write_server_start_line
-from handrail.runtime.runtime import NO_OBSERVER, Due, Runtime, no_terminal
+from handrail.runtime.runtime import NO_OBSERVER, Due, Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.wiring import build_runtime, home_directory, notices, session_marks
 from handrail_serve.accounts.door import Door
@@ -110,7 +110,7 @@ def run_server(
 
 
 def _prepare(runtime: Runtime, take_tree: Callable[[Runtime, Due], None]) -> Runtime:
-    """The runtime of a server: nobody sits at its terminal, and files are looked at after the replies."""
+    """The runtime of a server: files are looked at after the replies."""
 
     def take(due: Due) -> None:
         def work() -> str:
@@ -119,8 +119,7 @@ def _prepare(runtime: Runtime, take_tree: Callable[[Runtime, Due], None]) -> Run
 
         try_afterwards(runtime, work)
 
-    runtime = msgspec.structs.replace(runtime, start_notice=None)  # a server starts nothing
-    return msgspec.structs.replace(runtime, terminal=no_terminal, trees_due=TreesDue(take))
+    return replace(runtime, start_notice=None, trees_due=TreesDue(take))  # a server starts nothing
 
 
 def _describe(runtime: Runtime, address: str, token: str, console_token: str) -> RunningServer:
@@ -293,7 +292,7 @@ def run_team_server(
     bound = bind(options.host, options.port, is_open=bool(team.tls_cert or proxies))
     name, port = address_of(bound)
     address = team.origin or f"{'https' if team.tls_cert else 'http'}://{name}:{port}"
-    served = msgspec.structs.replace(runtime, terminal=no_terminal, database=door.facts, origin=address)
+    served = replace(runtime, database=door.facts, origin=address)
     app = App(
         Parts(
             runtime=served,

@@ -50,9 +50,7 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     """That answers it: where there are accounts, that of its caller."""
 
     def header(self, name: bytes) -> bytes:
-        """The value of a header that may come once; empty if it is missing or comes twice."""
-        found = [value for key, value in self.headers if key == name]
-        return found[0] if len(found) == 1 else b""
+        return only_value(self.headers, name)
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,11 +61,22 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes | AsyncGenerator[bytes, None] = b""
 
 
+def values_of(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> list[bytes]:
+    """Every occurrence of a header; a lookup by name would hide all but one."""
+    return [value for key, value in headers if key == name]
+
+
+def only_value(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> bytes:
+    """The value of a header that may come once; empty if it is missing or comes twice."""
+    found = values_of(headers, name)
+    return found[0] if len(found) == 1 else b""
+
+
 def read_accept(headers: Sequence[tuple[bytes, bytes]]) -> tuple[set[bytes], set[bytes]]:
     """The media types that a caller takes, and those that it says no to."""
     taken: set[bytes] = set()
     refused: set[bytes] = set()
-    for part in b",".join(value for name, value in headers if name == b"accept").lower().split(b","):
+    for part in b",".join(values_of(headers, b"accept")).lower().split(b","):
         media, *more = (piece.strip() for piece in part.split(b";"))
         (refused if any(map(_NO_QUALITY.fullmatch, more)) else taken).add(media)
     return taken, refused
@@ -171,8 +180,7 @@ def _midnight(day: str) -> datetime:
 async def send_response(send: Send, response: Response, *, is_head: bool) -> None:
     """Send a whole answer; to HEAD without its body."""
     assert isinstance(response.body, bytes), "a stream is sent by send_stream"
-    headers = [*response.headers, (b"content-length", str(len(response.body)).encode())]
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.start", "status": response.status, "headers": [*response.headers]})
     await send({"type": "http.response.body", "body": b"" if is_head else response.body})
 
 

@@ -6,7 +6,6 @@ and none is parsed first, so nothing can be parsed differently elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from hmac import compare_digest
 
 import msgspec
@@ -19,12 +18,11 @@ from handrail.contract.catalogue import (
     ORIGIN_REFUSED,
 )
 from handrail.contract.outcome import Failure
-from handrail_serve.exchange import Headers
+from handrail_serve.exchange import JSON_TYPE, READS, Headers, Response, Route, only_value, values_of
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """The names under which clients on this machine reach the server."""
 
-_SAFE_METHODS = frozenset({"GET", "HEAD"})
 _BEARER = b"bearer "
 _OWN_SITE = (b"none", b"same-origin")
 
@@ -87,66 +85,54 @@ def is_from_console(identity: Identity, headers: Headers) -> bool:
 
 def is_own_page(headers: Headers) -> bool:
     """Whether a browser says that a page of ours asks (Fetch Metadata)."""
-    return _values(headers, b"sec-fetch-site") == [b"same-origin"]
+    return values_of(headers, b"sec-fetch-site") == [b"same-origin"]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What the guard looks at: the request line, its headers, and what the route asks for."""
-
-    method: str
-    headers: Headers
-    methods: tuple[str, ...]
-    needs_bearer: bool
-    is_shell: bool = False
-    """A page without data: the one thing that another site may link to."""
-
-
-def refuse(identity: Identity, asked: Asked) -> Failure | None:
-    """The first reason to refuse; None lets the request in."""
+def refuse(identity: Identity, method: str, headers: Headers, route: Route | None) -> Failure | None:
+    """The first reason to refuse; None lets the request in. Without a route it needs a token, and goes on."""
     return (
-        _refuse_host(identity, asked.headers)
-        or _refuse_origin(identity, asked.headers)
-        or _refuse_other_site(asked)
-        or _refuse_token(identity, asked)
-        or _refuse_method(asked)
-        or _refuse_content_type(asked)
+        _refuse_host(identity, headers)
+        or _refuse_origin(identity, headers)
+        or _refuse_other_site(method, headers, is_shell=route is not None and route.is_shell)
+        or (_refuse_token(identity, headers) if route is None or route.needs_bearer else None)
+        or (_refuse_method(method, route.methods) if route is not None else None)
+        or _refuse_content_type(method, headers)
     )
 
 
 def _refuse_host(identity: Identity, headers: Headers) -> Failure | None:
-    hosts = _values(headers, b"host")
+    hosts = values_of(headers, b"host")
     if len(hosts) == 1 and hosts[0] in identity.hosts:
         return None
     return Failure(kind=HOST_REFUSED, message="This server does not answer under that Host.")
 
 
 def _refuse_origin(identity: Identity, headers: Headers) -> Failure | None:
-    origins = _values(headers, b"origin")
+    origins = values_of(headers, b"origin")
     if len(origins) <= 1 and identity.origins.issuperset(origins):
         return None
     return Failure(kind=ORIGIN_REFUSED, message="This server does not answer pages of that origin.")
 
 
-def _refuse_other_site(asked: Asked) -> Failure | None:
-    sites = _values(asked.headers, b"sec-fetch-site")
+def _refuse_other_site(method: str, headers: Headers, *, is_shell: bool) -> Failure | None:
+    """A page without data is the one thing that another site may link to."""
+    sites = values_of(headers, b"sec-fetch-site")
     if not sites or (len(sites) == 1 and sites[0] in _OWN_SITE):
         return None
     is_navigation = (
-        asked.is_shell
-        and asked.method == "GET"
+        is_shell
+        and method == "GET"
         and len(sites) == 1
-        and _values(asked.headers, b"sec-fetch-mode") == [b"navigate"]
-        and _values(asked.headers, b"sec-fetch-dest") == [b"document"]
+        and values_of(headers, b"sec-fetch-mode") == [b"navigate"]
+        and values_of(headers, b"sec-fetch-dest") == [b"document"]
     )
     if is_navigation:
         return None
     return Failure(kind=ORIGIN_REFUSED, message="This server does not answer requests of other sites.")
 
 
-def _refuse_token(identity: Identity, asked: Asked) -> Failure | None:
-    if not asked.needs_bearer:
-        return None
-    shown = bearer(asked.headers)
+def _refuse_token(identity: Identity, headers: Headers) -> Failure | None:
+    shown = bearer(headers)
     known = [compare_digest(shown, token) for token in (identity.token, identity.console_token)]
     if shown and (identity.has_accounts or any(known)):
         return None
@@ -161,8 +147,7 @@ def _refuse_token(identity: Identity, asked: Asked) -> Failure | None:
 
 def bearer(headers: Headers) -> bytes:
     """The token that a request shows; empty where it shows none, or several."""
-    given = _values(headers, b"authorization")
-    shown = given[0] if len(given) == 1 else b""
+    shown = only_value(headers, b"authorization")
     return shown[len(_BEARER) :] if shown[: len(_BEARER)].lower() == _BEARER else b""
 
 
@@ -175,22 +160,20 @@ NO_CREDENTIAL = Failure(
 """What is told of a credential that opens nothing, whatever is wrong with it."""
 
 
-def _refuse_method(asked: Asked) -> Failure | None:
-    if asked.method in asked.methods:
+def _refuse_method(method: str, methods: tuple[str, ...]) -> Failure | None:
+    if method in methods:
         return None
     return Failure(
         kind=METHOD_NOT_ALLOWED,
         message="This address does not take that method.",
-        details={"allow": list(asked.methods)},
+        details={"allow": list(methods)},
     )
 
 
-def _refuse_content_type(asked: Asked) -> Failure | None:
-    if asked.method in _SAFE_METHODS:
+def _refuse_content_type(method: str, headers: Headers) -> Failure | None:
+    if method in READS:
         return None
-    given = _values(asked.headers, b"content-type")
-    media = given[0].partition(b";")[0].strip().lower() if len(given) == 1 else b""
-    if media == b"application/json":
+    if only_value(headers, b"content-type").partition(b";")[0].strip().lower() == JSON_TYPE:
         return None
     return Failure(
         kind=MEDIA_TYPE_REFUSED,
@@ -199,14 +182,10 @@ def _refuse_content_type(asked: Asked) -> Failure | None:
     )
 
 
-def _values(headers: Headers, name: bytes) -> list[bytes]:
-    """Every occurrence of a header; a lookup by name would hide all but one."""
-    return [value for key, value in headers if key == name]
-
-
-def finish_headers(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer with those that every answer has, and without those that none has."""
-    fixed = dict(ALWAYS)
-    kept = [(name, value) for name, value in headers if name not in fixed and not name.startswith(_NEVER)]
-    has_caching = any(name == NO_STORE[0] for name, _ in kept)
-    return [*kept, *ALWAYS, *(() if has_caching else (NO_STORE,))]
+def finish_response(response: Response) -> Response:
+    """The answer with the headers that every answer has, and without those that none has."""
+    fixed, body = dict(ALWAYS), response.body
+    kept = [one for one in response.headers if one[0] not in fixed and not one[0].startswith(_NEVER)]
+    length = ((b"content-length", str(len(body)).encode()),) if isinstance(body, bytes) else ()
+    caching = () if values_of(kept, NO_STORE[0]) else (NO_STORE,)
+    return msgspec.structs.replace(response, headers=(*kept, *length, *ALWAYS, *caching))

@@ -47,7 +47,7 @@ from handrail.surfaces.mcp.messages import (
 )
 from handrail.surfaces.mcp.questions import Waiting
 from handrail.surfaces.mcp.results import refusal_of, run_guarded
-from handrail_serve.exchange import JSON_TYPE, read_accept
+from handrail_serve.exchange import JSON_TYPE, read_accept, values_of
 
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 """Their names are in small letters."""
@@ -97,7 +97,8 @@ class HttpDoor:
         if not _accepts_json(headers):
             return _refused(406, _NOT_ACCEPTABLE)
         # An unknown version is refused by the rules of the era that can say which ones there are.
-        is_older = all(version.decode("latin-1") in HANDSHAKE_VERSIONS for version in _all(headers, _VERSION))
+        named = [version.decode("latin-1") for version in values_of(headers, _VERSION)]
+        is_older = all(version in HANDSHAKE_VERSIONS for version in named)
         match message := read_line(body.strip()):
             case list():
                 return _refused(400, _NOT_ONE)
@@ -130,7 +131,7 @@ def _refused(status: int, refusal: Refusal, request_id: Id | None = None) -> Htt
 
 def _acknowledge(headers: Headers) -> HttpAnswer:
     """A notification of this era has nothing to act on, and is only told of a version that is not served."""
-    version = _all(headers, _VERSION)[0].decode("latin-1")
+    version = values_of(headers, _VERSION)[0].decode("latin-1")
     return HttpAnswer(status=202) if version in STATELESS_VERSIONS else _refused(400, refuse_version(version))
 
 
@@ -140,7 +141,7 @@ def _find_header_flaw(request: ClientRequest, headers: Headers) -> Refusal | Non
     An envelope that is not whole is left to the connection, which says what it lacks.
     """
     for name in (_VERSION, _METHOD, _NAME):
-        if len(_all(headers, name)) > 1:
+        if len(values_of(headers, name)) > 1:
             return _mismatch(f"{name.decode()} header appears more than once")
     version = named_version(request.params)
     if version is UNSET:
@@ -178,9 +179,4 @@ def _accepts_json(headers: Headers) -> bool:
 
 
 def _first(headers: Headers, name: bytes) -> str | None:
-    return next((value.decode("latin-1") for value in _all(headers, name)), None)
-
-
-def _all(headers: Headers, name: bytes) -> list[bytes]:
-    """Every occurrence of a header; a lookup by name would hide all but one."""
-    return [value for key, value in headers if key == name]
+    return next((value.decode("latin-1") for value in values_of(headers, name)), None)

@@ -28,7 +28,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.outcome import Failure, Fault
 from handrail_serve.exchange import Receive, Scope, Send, problem
-from handrail_serve.guard import finish_headers
+from handrail_serve.guard import finish_response
 from handrail_serve.limits import (
     CONNECTIONS_AT_ONCE,
     CUT_SECONDS,
@@ -177,13 +177,12 @@ class TimedProtocol(H11Protocol):
         """Answer without the app, with the headers of every other answer, and close."""
         if self.transport.is_closing():
             return
-        refused = problem(failure, "req_unread", ((b"connection", b"close"),))
+        refused = finish_response(problem(failure, "req_unread", ((b"connection", b"close"),)))
         assert isinstance(refused.body, bytes), "a problem is sent as a whole"
-        headers = finish_headers((*refused.headers, (b"content-length", str(len(refused.body)).encode())))
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or cycle.response_complete or not cycle.response_started:
             first = b"HTTP/1.1 %d %s\r\n" % (refused.status, STATUS_PHRASES[refused.status])
-            lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+            lines = b"".join(name + b": " + value + b"\r\n" for name, value in refused.headers)
             self.transport.write(first + lines + b"\r\n" + refused.body)
         self.transport.close()
 

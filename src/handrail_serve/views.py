@@ -23,9 +23,8 @@ from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
-from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.overview import UNDER_WAY
-from handrail.runtime.operation import MODULES
 from handrail_serve.exchange import Matcher
 from handrail_serve.limits import MOST_BUNDLE_BYTES, MOST_VIEW_BYTES
 from handrail_serve.pages.catalog import workflow as parts
@@ -33,12 +32,11 @@ from handrail_serve.pages.catalog.builtins import builtins_page
 from handrail_serve.pages.catalog.editor import editor, problems
 from handrail_serve.pages.catalog.workflows import workflows_page
 from handrail_serve.pages.compare import compare_page
-from handrail_serve.pages.forms import close_form, rename_form
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.moving import export_page, import_page
 from handrail_serve.pages.needs import SHOWN_NEEDS, Card, door_panel
 from handrail_serve.pages.node import node_page
-from handrail_serve.pages.parts import acts, button, cluster, empty, head, page
+from handrail_serve.pages.parts import SILENCES, acts, button, cluster, empty, head, page
 from handrail_serve.pages.session import session_page
 from handrail_serve.pages.sessions import sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
@@ -49,9 +47,6 @@ from handrail_serve.pages.timeline import ZOOMS, timeline_page
 Call: TypeAlias = Callable[[str, dict[str, Json]], Outcome]
 """Runs an operation of the registry as `/api/{operation}` does."""
 Query: TypeAlias = Mapping[str, str]
-SETTLE = "session.settle_gap"
-"""By which a person settles a gap."""
-RENAME = "session.rename"
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,17 +65,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     show: Callable[[Call, tuple[str, ...], Query], View]
 
 
-def is_served(operation: str) -> bool:
-    """Whether this server has the operation: a page has no door that does not open."""
-    return operation in MODULES
-
-
 def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:
-    """The payload of an operation, as the command line shows it under `data`.
+    """The payload of an operation. Raises the Fault that it answered with."""
+    return data_of(call(operation, params))
 
-    Raises the Fault that the operation answered with.
-    """
-    match call(operation, params):
+
+def data_of(outcome: Outcome) -> dict[str, Json]:
+    """What the command line shows under `data`. Raises the Fault of a failure."""
+    match outcome:
         case Success() as success:
             data = payload_of(success)
             assert isinstance(data, dict), "pages are drawn from objects"
@@ -99,7 +91,7 @@ def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Js
 def payload_or_none(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json] | None:
     """The same where a page can do without it: None when the operation refuses."""
     outcome = call(operation, params)
-    return payload(lambda *_: outcome, operation, params) if isinstance(outcome, Success) else None
+    return data_of(outcome) if isinstance(outcome, Success) else None
 
 
 # The pages about sessions: which operations each of them asks
@@ -110,7 +102,6 @@ ROWS = 100
 MOMENTS = 200
 """Of one view of the timeline."""
 _LONGEST_NUMBER = 12
-SILENT = ("idle", "stalled")
 
 
 def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
@@ -119,14 +110,14 @@ def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
     given = {name: query[name] for name in names if query.get(name)}
     if "project" in given:
         given["projectName"] = given.pop("project")
-    if given.get("status") in SILENT:
+    if given.get("status") in SILENCES:
         given["silence"] = given.pop("status")
     words = query.get("q", "").strip()
     asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
     listed = payload(call, "session.list", asked)
     needs = payload(call, "session.needs", {"limit": ROWS, "whose": "me"})
     hits = payload(call, "session.search", {"query": words}) if words else None
-    cards = [Card(row=row, can_settle=is_served(SETTLE)) for row in needs["items"]]
+    cards = [Card(row=row) for row in needs["items"]]
     if not any(name in query for name in (*names, "q")):
         cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
     me = None if listed["items"] else payload_or_none(call, "team.whoami", {})
@@ -148,7 +139,7 @@ def find_card(call: Call, row: dict[str, Json]) -> Card:
         of_run = {"sessionId": row["session_id"], "run": row["run_id"]}
         shown = payload_or_none(call, "session.show", of_run) or {"runs": []}
         run = next((one for one in shown["runs"] if one["id"] == row["run_id"]), None)
-    return Card(row=row, node=node, question=question, run=run, can_settle=is_served(SETTLE))
+    return Card(row=row, node=node, question=question, run=run)
 
 
 def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
@@ -176,28 +167,12 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
     outcome = call("run.graph", asked)
     if isinstance(outcome, Failure) and outcome.kind is RUN_NOT_FOUND and "run" not in asked:
         shown = payload(call, "session.show", asked)
-        return View(title=shown["goal"] or session_id, html=session_page(shown, None, actions=_rename(shown)))
-    graph = payload(lambda *_: outcome, "run.graph", asked)
+        return View(title=shown["goal"] or session_id, html=session_page(shown, None))
+    graph = data_of(outcome)
     shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
-    is_sound = not shown["health"]["banner"]
-    html = session_page(
-        shown,
-        graph,
-        before=_read_number(query, "before"),
-        actions=join_html(
-            _rename(shown),
-            close_form(graph["run_id"]) if is_sound and graph["status"] in UNDER_WAY else None,
-        ),
-        resume=graph["resume_prompt"] if is_sound else "",
-        cards=[find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]],
-        can_settle=is_sound and is_served(SETTLE),
-    )
+    cards = [find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]]
+    html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards)
     return View(title=shown["goal"] or graph["workflow_name"], html=html)
-
-
-def _rename(shown: dict[str, Json]) -> Child:
-    is_sound = not shown["health"]["banner"]
-    return rename_form(shown["session_id"], shown["goal"]) if is_sound and is_served(RENAME) else None
 
 
 def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:
@@ -282,16 +257,6 @@ def _read_number(query: Query, name: str) -> int | None:
     return int(text)
 
 
-SESSION_PAGES: tuple[Page, ...] = (
-    Page(pattern="/sessions", show=show_sessions),
-    Page(pattern="/sessions/*", show=show_session),
-    Page(pattern="/sessions/*/timeline", show=show_timeline),
-    Page(pattern="/sessions/*/runs/*", show=show_run),
-    Page(pattern="/sessions/*/runs/*/nodes/*", show=show_node),
-    Page(pattern="/sessions/*/compare/*/*", show=show_comparison),
-)
-
-
 # The pages about workflows, builtins, settings, bundles and a team
 
 
@@ -306,7 +271,7 @@ def show_gaps(call: Call, _: tuple[str, ...], query: Query) -> View:
     """What is missing, over all sessions."""
     asked = _asked(query, "only", "severity", "workflow", "cursor")
     listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
-    return View(title="Gaps", html=gaps_page(listed, query, can_settle=is_served(SETTLE)))
+    return View(title="Gaps", html=gaps_page(listed, query))
 
 
 def show_builtins(call: Call, _: tuple[str, ...], query: Query) -> View:
@@ -335,7 +300,7 @@ def show_workflow(call: Call, segments: tuple[str, ...], query: Query) -> View:
     outcome = call("workflow.inspect", {"workflowId": workflow_id})
     if isinstance(outcome, Failure) and outcome.kind in _UNUSABLE:
         return View(title=workflow_id, html=_broken(call, workflow_id, part, outcome))
-    found = payload(lambda *_: outcome, "workflow.inspect", {})
+    found = data_of(outcome)
     workflow = found["workflow"]
     drift = _drift(call, workflow, found["project"])
     shown = _part(call, workflow, drift, part, query)
@@ -448,35 +413,19 @@ def show_preferences(call: Call, segments: tuple[str, ...], _: Query) -> View:
     return View(title="Preferences", html=session_preferences_page(held, shown["goal"]))
 
 
-CATALOG_PAGES: tuple[Page, ...] = (
-    Page(pattern="/gaps", show=show_gaps),
-    Page(pattern="/builtins", show=show_builtins),
-    Page(pattern="/workflows", show=show_workflows),
-    Page(pattern="/workflows/*", show=show_workflow),
-    Page(pattern="/import", show=show_import),
-    Page(pattern="/sessions/*/export", show=show_export),
-    Page(pattern="/sessions/*/preferences", show=show_preferences),
-    Page(pattern="/settings", show=show_settings),
-)
-
-
 # The page of a team
 
 
-def show_team(call: Call, _: tuple[str, ...], query: Query) -> View:
+def show_team(call: Call, _: tuple[str, ...], __: Query) -> View:
     """Members, tokens and audit; or that there is no team here."""
-    del query
     found = call("team.members", {})
     if isinstance(found, Failure) and found.kind in (FEATURE_DISABLED, E_CONFIG):
         return View(title="Team", html=no_team_page())
-    members = payload(lambda *_: found, "team.members", {})
+    members = data_of(found)
     tokens = payload(call, "team.tokens", {})
     audit = payload_or_none(call, "team.audit", {"limit": 50})
     workspaces = payload(call, "team.workspaces", {})
     return View(title=members["workspace"], html=team_page(members, tokens, audit, workspaces))
-
-
-TEAM_PAGES: tuple[Page, ...] = (Page(pattern="/team", show=show_team),)
 
 
 # The page on which a person lets a machine in that runs `handrail login`
@@ -506,10 +455,24 @@ def _draw_machines(machine: str, code: str) -> Html:
     return page(head("Let a machine in"), element("p", text), form)
 
 
-MACHINE_PAGES: tuple[Page, ...] = (Page(pattern="/machines/*", show=show_machine),)
-
-
-PAGES: tuple[Page, ...] = (*SESSION_PAGES, *CATALOG_PAGES, *TEAM_PAGES, *MACHINE_PAGES)
+PAGES = (
+    Page(pattern="/sessions", show=show_sessions),
+    Page(pattern="/sessions/*", show=show_session),
+    Page(pattern="/sessions/*/timeline", show=show_timeline),
+    Page(pattern="/sessions/*/runs/*", show=show_run),
+    Page(pattern="/sessions/*/runs/*/nodes/*", show=show_node),
+    Page(pattern="/sessions/*/compare/*/*", show=show_comparison),
+    Page(pattern="/gaps", show=show_gaps),
+    Page(pattern="/builtins", show=show_builtins),
+    Page(pattern="/workflows", show=show_workflows),
+    Page(pattern="/workflows/*", show=show_workflow),
+    Page(pattern="/import", show=show_import),
+    Page(pattern="/sessions/*/export", show=show_export),
+    Page(pattern="/sessions/*/preferences", show=show_preferences),
+    Page(pattern="/settings", show=show_settings),
+    Page(pattern="/team", show=show_team),
+    Page(pattern="/machines/*", show=show_machine),
+)
 MAIN_PAGES = {
     "/sessions": "session.list",
     "/workflows": "workflow.list",

@@ -119,6 +119,13 @@ def test_a_runner_that_only_tells_more_or_less_is_the_same() -> None:
 
     assert {read_core(line.split()) for line in same} == {("pytest", "tests")}
     assert {read_core(line.split()) for line in others}.isdisjoint({("pytest", "tests")})
+    assert read_core(("python", "-m", "unittest", "-f", "-b")) == read_core(("python", "-m", "unittest"))
+
+
+@every_case("option", ["-f", "-b", "-l", "-v", "-x"])
+def test_what_an_option_of_another_program_means_is_not_known(option: str) -> None:
+    assert read_core(("sh", "run.sh", option)) != read_core(("sh", "run.sh"))
+    assert read_core(("jest", option)) != read_core(("jest",)) or option == "-v"
 
 
 @pytest.mark.parametrize(

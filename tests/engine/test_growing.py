@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.engine.growing import Growth
+from handrail.engine.folding import Growth
 
 KEYS = st.integers(0, 40)
 STEPS = st.lists(st.dictionaries(KEYS, st.integers(), max_size=6), max_size=30)

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from handrail.event_log.files.log import FileLog
-from handrail_proof.kills import WriterOrder, WriterReport
+from handrail_proof.kills import WriterOrder, run_order
 from handrail_proof.log_promises import A, append_with_retry, keys, load, plan
 
 pytestmark = pytest.mark.thorough
 
 KILLS = 300
-SECONDS = 120
-
-
-def report_of(order: WriterOrder) -> WriterReport:
-    text = msgspec.json.encode(order).decode()
-    command = [sys.executable, "-m", "handrail_proof.kills", text]
-    done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return msgspec.json.decode(done.stdout, type=WriterReport)
 
 
 def seed_of_this_run() -> int:
@@ -49,12 +37,13 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
     seed = seed_of_this_run()
     print(f"seed {seed}")
 
-    report = report_of(WriterOrder(what="kills", place=str(tmp_path / "data"), seed=seed, count=KILLS))
+    order = WriterOrder(what="kills", place=str(tmp_path / "data"), seed=seed, count=KILLS)
+    report = run_order("kills", order)
 
     print(f"{report}; with 95 % confidence fewer than {3 / KILLS:.1%} of kills do harm")
-    assert report.problems == []
+    assert report.problems == ()
     assert report.cases == KILLS
-    assert report.in_the_middle > 0
+    assert report.facts["within_a_commit"] > 0
     for store in tmp_path.iterdir():
         check_goes_on(store)
 
@@ -65,10 +54,10 @@ def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_erro
 ) -> None:
     order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=count, writers=writers)
 
-    report = report_of(order)
+    report = run_order("crowd", order)
 
-    assert report.problems == []
-    assert report.acknowledged == writers * count
+    assert report.problems == ()
+    assert report.facts["acknowledged"] == writers * count
     assert sorted(keys(FileLog(str(tmp_path)).load(A))) == sorted(
         f"w{name}:{number}" for name in range(writers) for number in range(count)
     )
@@ -77,9 +66,9 @@ def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_erro
 def test_processes_in_sessions_of_their_own_do_not_meet(tmp_path: Path) -> None:
     order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=5, writers=16, is_shared=False)
 
-    report = report_of(order)
+    report = run_order("crowd", order)
 
     log = FileLog(str(tmp_path))
     heads = [load(log, stamp.session_id).head for stamp in log.list_sessions()]
-    assert report.problems == []
+    assert report.problems == ()
     assert heads == [5] * 16

@@ -144,6 +144,16 @@ def test_a_ripple_names_layers_entry_points_tests_and_a_score_that_can_be_checke
     assert told["risk"] == "medium"
 
 
+@pytest.mark.promise("code.scan.ripple")
+def test_a_ripple_of_a_name_with_several_definitions_asks_which(code: CodeProject) -> None:
+    write(code.root, "src/other.js", "export function helper() {}\n")
+
+    told = code.told("js-scan --ripple helper")
+
+    assert [one["file"] for one in told["results"]] == ["src/other.js", "src/util.js"]
+    assert "risk" not in told
+
+
 @pytest.mark.promise("code.scan.honest")
 def test_what_is_not_certain_is_said(code: CodeProject) -> None:
     write(

@@ -400,6 +400,22 @@ def test_nothing_that_an_author_or_agent_wrote_steers_the_terminal(runtime: Runt
     assert next(line for line in shown.splitlines() if "Confirmed already" in line).startswith("> Done.")
 
 
+@pytest.mark.promise("people.own-door")
+def test_a_terminal_shows_every_artifact_of_the_report(runtime: Runtime) -> None:
+    insist(runtime)
+    first = begin(runtime, step("ship", requireConfirmation=True), fields={})
+    artifacts = [{"kind": "part", "text": f"Part {n}. " + "Long. " * 200 + f"End {n}."} for n in range(32)]
+    report(runtime, first["ackToken"], *artifacts)
+    person = Person("n")
+
+    answer(seat(runtime, person), "run.confirm", session=first["session"]["sessionId"])
+
+    (shown,) = person.shown
+    assert all(f"End {n}." in shown for n in range(32))
+    assert "more artifacts" not in shown
+    assert "(cut here)" not in shown
+
+
 class Terminal:
     """`handrail` in a session of its own, with a pseudo-terminal that is not its stdin or stdout."""
 

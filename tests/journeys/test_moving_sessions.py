@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from handrail.contract.json.canonical import chain_digest, genesis
+from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
-from tests.conftest import memory_runtime
+from tests.conftest import memory_runtime, settings_of
+from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import (
     answer,
     commits_of,
@@ -17,7 +19,8 @@ from tests.journeys.conversation import (
     rehydrate,
     start,
 )
-from tests.journeys.rich_session import rich_session, to_the_end
+from tests.journeys.given_workflows import begin, step
+from tests.journeys.rich_session import report, rich_session, to_the_end
 
 NAMES_OF_HERE = ("session_id", "imported", "event_count", "last_activity")
 """What a copy of a session tells differently: whose it is, that it is one, and since when."""
@@ -128,6 +131,45 @@ def test_an_imported_session_says_so_wherever_it_is_told_of(runtime: Runtime) ->
     assert candidate["importedFrom"] == session_id
     assert reply["recap"]["importedFrom"] == session_id
     assert "importedFrom" not in rehydrate(runtime, source)["recap"]
+
+
+@pytest.mark.promise("bundle.label")
+def test_a_yes_from_another_store_says_so_wherever_it_is_listed(runtime: Runtime) -> None:
+    settings_of(runtime).settings = Settings(confirmations="person")
+    source = begin(runtime, step("ship", requireConfirmation=True), step("after"), fields={})
+    report(runtime, source["ackToken"], notes="One file.")
+    session_id = source["session"]["sessionId"]
+    answer(seat(runtime, Person("y")), "run.confirm", session=session_id)
+    elsewhere = memory_runtime()
+    imported(elsewhere, exported(runtime, session_id))
+
+    def read(runtime: Runtime) -> dict[str, str]:
+        """Every place that tells of an answer, as it tells of it."""
+        (candidate,) = answer(runtime, "session.resume", query=session_id)["items"]
+        graph = answer(runtime, "run.graph", sessionId=session_id)
+        run_id, tip = graph["run_id"], graph["preferred_tip"]
+        shown = answer(runtime, "session.show", sessionId=session_id)["runs"][0]["confirmations"]
+        node = answer(runtime, "run.node", sessionId=session_id, node=tip)
+        reply = answer(runtime, "run.continue", **candidate["nextCall"]["params"])
+        moments = answer(runtime, "session.timeline", sessionId=session_id)["items"]
+        exports = answer(runtime, "session.export", **{"sessionId": session_id, "as": "markdown"})
+        ledger = answer(runtime, "ledger.show", runId=run_id)
+        return {
+            "candidate": candidate["personSaid"],
+            "recap": reply["recap"]["personSaid"]["words"],
+            "shown": shown[0]["said"],
+            "node": node["person"]["said"],
+            "timeline": next(one["said"] for one in moments if one["what"] == "confirmed"),
+            "report": next(line for line in exports["content"].splitlines() if "confirmed it" in line),
+            "badge": "in another store" if graph["is_pending_person_imported"] else "",
+            "badge of the node": "in another store" if graph["nodes"][-1]["is_person_imported"] else "",
+            "ledger": "in another store" if "'imported': True" in str(ledger) else "",
+        }
+
+    here, copied = read(runtime), read(elsewhere)
+
+    assert [place for place, words in copied.items() if "in another store" not in words] == []
+    assert [place for place, words in here.items() if "in another store" in words] == []
 
 
 @pytest.mark.promise("bundle.provenance")

@@ -339,6 +339,23 @@ def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_
         assert "handrail run confirm" in need["command"]
 
 
+@pytest.mark.parametrize("fields", [{}, {"requireConfirmation": True}], ids=["a value", "and a yes"])
+def test_a_value_that_the_agent_brought_leaves_the_persons_to_be_asked_for_first(
+    runtime: Runtime, fields: dict[str, Any]
+) -> None:
+    insist(runtime)
+    asks = step("ask", userOnly=USERS_REGION, **fields)
+    first = begin(runtime, asks, step("go"), fields=REGION, context={"region": "eu"})
+
+    (need,) = answer(runtime, "session.needs")["items"]
+    told = answer(seat(runtime, Person("us")), "run.confirm", session=need["session_id"])
+    goes_on = report(runtime, first["ackToken"], notes="The user said so.")
+
+    assert (need["kind"], need["is_answered"]) == ("person", False)
+    assert (told["answer"], told["value"]) == ("confirmed", "us")
+    assert goes_on["kind"] == ("blocked" if fields else "ok")
+
+
 @each_kind
 def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str

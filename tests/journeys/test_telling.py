@@ -267,6 +267,21 @@ def test_items_beyond_the_limit_are_counted(runtime: Runtime) -> None:
     assert shown(runtime, first)["status"] == "complete_with_gaps"
 
 
+@pytest.mark.promise("truth.rounds")
+def test_a_list_that_loses_items_in_a_round_leaves_a_gap_that_names_those_without_one(
+    runtime: Runtime,
+) -> None:
+    first = begin(runtime, each(step("read")), fields=INPUTS, context={"files": list("abcd")})
+
+    second = advance(runtime, first, context={"files": ["a", "c"]})
+    end = advance(runtime, second)
+
+    assert end["isComplete"]
+    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
+    assert (gap["severity"], gap["reason"]) == ("warning", "items_dropped")
+    assert gap["summary"] == 'files lost 2 items that the loop each had not reached: "b", "d".'
+
+
 @pytest.mark.promise("truth.undecided")
 def test_a_decision_that_nobody_made_is_recorded_as_missing(runtime: Runtime) -> None:
     first = begin(runtime, rounds(), step("end"), fields=KEEP, preferences=NEVER_STOP)

@@ -31,6 +31,7 @@ __all__ = ["code"]
 
 NOTE = {"id": "note", "title": "Note it", "prompt": "Write down what was decided."}
 USERS = {"nonAssumable": "irreversible_action"}
+UNGUARDED = {name: value for name, value in WRITE.items() if name != "when"}
 
 
 def refuse(runtime: Runtime, operation: str, **params: Any) -> dict[str, str]:
@@ -95,12 +96,20 @@ def test_a_result_is_saved_under_a_name_that_no_option_sets(runtime: Runtime) ->
 
 
 @pytest.mark.promise("values.owners")
-def test_context_before_the_choice_approves_nothing(code: CodeProject) -> None:
+@pytest.mark.parametrize("mode", [{}, NEVER_STOP], ids=["guided", "never stop"])
+@pytest.mark.parametrize(
+    "guarded",
+    [WRITE, rounds("once", {"while": equals("apply", True)}, UNGUARDED, most=1)],
+    ids=["a condition", "a loop"],
+)
+def test_context_before_the_choice_approves_nothing(
+    code: CodeProject, guarded: dict[str, Any], mode: dict[str, str]
+) -> None:
     """The choice is passed by: nobody took an option, so no value of an agent stands for one."""
     skipped = DECIDE | {"when": {"kind": "always_false"}}
     source = code.text("src/app.js")
 
-    done = start(code, FIND, PREVIEW, skipped, WRITE, context={"apply": True})
+    done = start(code, FIND, PREVIEW, skipped, guarded, context={"apply": True}, preferences=mode)
 
     assert (done["isComplete"], [one["stepId"] for one in done["ran"]]) == (True, ["find", "preview"])
     assert code.text("src/app.js") == source

@@ -12,8 +12,7 @@ import pytest
 from handrail.operations.workflow_catalog import RegistryOperations
 from handrail.operations.workflows.examine_workflows import Examined, WorkflowText, examine_texts
 from handrail.wiring import registry
-from handrail.workflows.catalog import Catalog
-from handrail.workflows.checking.whole_file import read_checked_contract
+from handrail.workflows.catalog import Catalog, read_checked_contract
 from handrail.workflows.problem import Problem, edit_rows
 from handrail.workflows.spellings.spelling import decode_document
 from tests.cases import every_case

@@ -90,6 +90,11 @@ class Oracle:
                 self.fork(len(self.branches))
             case "checkpoint":
                 branch.nodes.append(self.log.checkpoint(node, "saved"))
+                shown, saved = (
+                    ask_about(self.log.history, self.log.workflow, at)
+                    for at in branch.nodes[:: len(branch.nodes) - 1]
+                )
+                assert (saved.is_waiting, saved.subject) == (True, shown.subject), "it waits for the same"
             case "import":
                 self.take_in()
             case "yes" | "no":

@@ -11,7 +11,7 @@ import pytest
 
 from handrail.event_log.files.log import FileHold, FileLog
 from handrail.ports.store import ProofOrder, ProofPart
-from handrail_proof import bit_rot, conformance, faults, selftest
+from handrail_proof import conformance, damages, faults, selftest
 from handrail_proof.kills import WriterOrder, find_problems, run_order
 from handrail_proof.log_promises import A, append, plan
 from handrail_proof.scratch import read_tree, write_tree
@@ -44,9 +44,9 @@ def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
 @pytest.mark.thorough
 def test_a_flipped_byte_anywhere_is_detected_or_harmless(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A third of the bytes; tests/event_log/test_file_damage.py changes every one."""
-    monkeypatch.setattr(bit_rot, "range", lambda size: range(0, size, 3), raising=False)
+    monkeypatch.setattr(damages, "range", lambda size: range(0, size, 3), raising=False)
 
-    part = bit_rot.check_bit_rot(place, bit_rot.ONE_BIT, 1)
+    part = damages.check_bit_rot(place, damages.ONE_BIT, 1)
 
     assert part.problems == ()
     assert part.facts["detected"] + part.facts["harmless"] == part.cases
@@ -68,9 +68,9 @@ def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
         return [(path, data if "/blobs/" in path else data and data[:1]) for path, data in sorted(files)]
 
     monkeypatch.setattr(FileLog, "get_blob", trusting)
-    monkeypatch.setattr(bit_rot, "sorted", blobs_first, raising=False)
+    monkeypatch.setattr(damages, "sorted", blobs_first, raising=False)
 
-    problems = bit_rot.check_bit_rot(place, bit_rot.ONE_BIT, 1).problems
+    problems = damages.check_bit_rot(place, damages.ONE_BIT, 1).problems
 
     assert problems != ()
     assert all("data/blobs/" in problem for problem in problems)

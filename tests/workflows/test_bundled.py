@@ -18,7 +18,7 @@ from handrail.engine.facts import first_facts
 from handrail.engine.judge.report_frame import AT_START, list_asks, make_frame, steering_values
 from handrail.engine.navigate import Complete, Running, first_move, next_move
 from handrail.engine.simulation.report import ALL_MODES, Coverage
-from handrail.workflows.builtins.routines import routine_template_id
+from handrail.workflows.builtins.placement import routine_template_id
 from handrail.workflows.checking.linter import check as lint
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Loop, Part, Step
 from handrail.workflows.compiling.compilation import Compilation, Surroundings

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.workflows.checking.whole_file import read_checked_contract
+from handrail.workflows.catalog import read_checked_contract
 from handrail.workflows.evidence import PathExists, Ran
 from tests.cases import every_case
 

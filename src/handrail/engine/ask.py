@@ -24,12 +24,11 @@ from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import digest
 from handrail.contract.wording import name_person
 from handrail.engine.artifact_shapes import USER_INPUT
-from handrail.engine.events import Blocked, ConfirmationRecorded, ValueOwner
+from handrail.engine.events import Blocked, ConfirmationRecorded
 from handrail.engine.facts import (
     KeptWork,
     WorkDone,
     add_loop_values,
-    collect_kept,
     facts_at,
     find_long_notes,
     preferences_after,
@@ -42,19 +41,26 @@ from handrail.engine.history import (
     confirms_nothing,
     context_at,
     instance_of,
+    is_imported,
     kept_in_instance,
     list_answers,
     path_to,
 )
 from handrail.engine.judge.actions import fill_params, find_preview
-from handrail.engine.judge.arrival import PersonsWord, SeenReport, ask_of, named_confirmer, needs_confirmation
-from handrail.engine.judge.artifacts import Place, is_blank_answer, subject_of
-from handrail.engine.judge.assess import place_of
+from handrail.engine.judge.arrival import (
+    PersonsWord,
+    SeenReport,
+    ask_of,
+    may_ask,
+    named_confirmer,
+    needs_confirmation,
+)
+from handrail.engine.judge.artifacts import is_blank_answer, subject_of
+from handrail.engine.judge.assess import collect_brought, place_of
 from handrail.engine.judge.report_frame import make_retry_frame
-from handrail.engine.judge.requirements import asked_kinds
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.engine.owners import find_refused, is_same, refuse_context, saved_names
-from handrail.engine.reasons import AskKind, Blocker, InputProblem, WaitKind, wait_of
+from handrail.engine.owners import is_same, saved_names
+from handrail.engine.reasons import AskKind, Blocker, WaitKind, wait_of
 from handrail.engine.standing import Standing, fill_values, standing_at
 from handrail.workflows.compiled import (
     Action,
@@ -177,7 +183,7 @@ def _choose_kind(
     if "give" in kinds or "confirm" in kinds:
         return "give" if "give" in kinds else "confirm"
     given = weigh_answers(history, workflow, attempt, "give")
-    is_answered = given.is_given or _is_in_force(leaf.user_only, facts)
+    is_answered = given.is_given or _is_in_force(history, attempt, leaf.user_only, facts)
     return "confirm" if is_answered and needs_confirmation(workflow, leaf, facts) else "give"
 
 
@@ -193,14 +199,16 @@ def _is_waiting(
             return isinstance(leaf, Choice) and leaf.non_assumable is not None
         case "give":
             needed = leaf.user_only if isinstance(leaf, Step) else None
-            return needed is not None and not _is_in_force(needed, facts)
+            return needed is not None and not _is_in_force(history, node, needed, facts)
         case "confirm" | "allow_write":
             is_person = history.runs[node.run_id].confirmations == "person" or bool(named_confirmer(leaf))
             return (is_person or autonomy == "guided") and needs_confirmation(workflow, leaf, facts)
 
 
-def _is_in_force(needed: UserOnly, facts: Facts) -> bool:
-    return bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
+def _is_in_force(history: History, node: Node, needed: UserOnly, facts: Facts) -> bool:
+    """Whether a value that came earlier does for what only the user has; where a person must answer, none."""
+    is_person = history.runs[node.run_id].confirmations == "person"
+    return not is_person and bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
 
 
 def _find_attempt(history: History, node: Node) -> Node:
@@ -257,12 +265,6 @@ def digest_report(
             "context": changed_context(history, node, None if work is None else work.context),
         }
     )
-
-
-def collect_brought(history: History, node: Node, place: Place, notes: str = "") -> KeptWork:
-    """What attempts and checkpoints brought for the step of a place; `notes` are the whole ones."""
-    needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
-    return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
 
 
 def kept_report(history: History, workflow: CompiledWorkflow, node: Node) -> KeptWork | None:
@@ -410,8 +412,7 @@ def _list_relevant(
             if answer.fact.asked is None:  # an older log does not name it
                 subject = _digest_subject(history, workflow, at, kind)
             is_yes = answer.fact.answer == "confirmed"
-            imported = history.imported
-            is_elsewhere = is_yes and imported is not None and answer.index < imported.index
+            is_elsewhere = is_yes and is_imported(history, answer.index)
             found.append(_Relevant(answer=answer, subject=subject, is_elsewhere=is_elsewhere))
     found.sort(key=lambda one: one.answer.index)
     yeses = [one for one in found if one.answer.fact.answer == "confirmed" and not one.is_elsewhere]
@@ -443,27 +444,34 @@ def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> d
     return {needed.input: read_value(workflow.inputs.get(needed.input), word.value)}
 
 
-def may_ask(leaf: Leaf) -> bool:
-    """Whether a step can ask a person for something, in whatever mode."""
-    match leaf:
-        case Step():
-            return leaf.require_confirmation is not False or leaf.user_only is not None
-        case Choice() | Delegate():
-            return leaf.non_assumable is not None
-        case Action():
-            return leaf.is_guarded
-        case never:
-            assert_never(never)
+def weigh_report(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, kept: KeptWork
+) -> tuple[PersonsWord, PersonsWord]:
+    """What people said to a report of the pending step, and to what only the user can give."""
+    assert isinstance(node.state, Running), "only a pending step is reported"
+    leaf = leaf_at(workflow, node.state)
+    if not isinstance(leaf, Step):
+        return weigh_answers(history, workflow, node, ask_of(leaf), taken=work.option), PersonsWord()
+    report = digest_report(history, workflow, node, work, kept)
+    word = weigh_answers(history, workflow, node, "confirm", report)
+    return word, weigh_answers(history, workflow, node, "give")
 
 
-def describe_answer(fact: ConfirmationRecorded, *, with_note: bool = False) -> str:
+def describe_answer(history: History, answer: Confirmation, *, with_note: bool = False) -> str:
     """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
+    fact = answer.fact
     text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
         text = "done"
     text = "yes, before there was a report" if confirms_nothing(fact) else text
     note = f" ({fact.note})" if with_note and fact.note else ""
-    return f"answered by {name_person(fact.who)}: {text}{note}{describe_unchecked(fact)}"
+    where = tell_import(history, answer)
+    return f"answered by {name_person(fact.who)}{where}: {text}{note}{describe_unchecked(fact)}"
+
+
+def tell_import(history: History, answer: Confirmation) -> str:
+    """That an answer was given in another store; empty for one of this store."""
+    return " in another store" if is_imported(history, answer.index) else ""
 
 
 def describe_unchecked(fact: ConfirmationRecorded) -> str:
@@ -565,32 +573,3 @@ def _find_confirmed(
         return None
     output = {"notesMarkdown": kept.notes} | ({"artifacts": list(kept.artifacts)} if kept.artifacts else {})
     return {"output": output} | ({"context": context} if context else {})
-
-
-# What a report may not set
-
-
-def check_owners(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
-    """Refuse a report that would replace the value of somebody whose word is stronger.
-
-    Raises Fault VALIDATION_ERROR: in every mode, and nothing is stored.
-    """
-    problems = find_refused_values(history, workflow, node, work)
-    if problems:
-        raise refuse_context(problems)
-
-
-def find_refused_values(
-    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
-) -> list[InputProblem]:
-    """The keys of a report that may not be set, with whose value stands in the way."""
-    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
-    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
-    is_persons = False
-    given: dict[str, Any] = {}
-    if option is not None:
-        is_persons = weigh_answers(history, workflow, node, "choose").option_id == option.id
-    elif isinstance(leaf, Step):
-        given = given_values(workflow, leaf, weigh_answers(history, workflow, node, "give"))
-    taken_by: ValueOwner = "person" if is_persons else "agent_option"
-    return find_refused(history, workflow, node, work.context, option, taken_by=taken_by, given=given)

@@ -87,7 +87,10 @@ def read_command(line: str) -> Command:
             is_alone=is_alone and not is_given,
             is_literal=False,
         )
-    return _enter(_read_words(words, rest), directory)
+    inner = _read_words(words, rest)
+    return msgspec.structs.replace(
+        inner, directory=posixpath.normpath(posixpath.join(directory, inner.directory))
+    )
 
 
 def name_env(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -109,11 +112,6 @@ def _read_words(words: tuple[str, ...], line: str) -> Command:
     if at + 1 < len(words) or not script.is_alone or _find_shell(words) > 0:
         return Command(words=words, line=line, is_alone=script.is_alone)
     return script if script.is_literal else Command(words=words, line=line, directory=script.directory)
-
-
-def _enter(command: Command, directory: str) -> Command:
-    joined = posixpath.normpath(posixpath.join(directory, command.directory))
-    return msgspec.structs.replace(command, directory=joined)
 
 
 def list_programs(line: str) -> list[tuple[str, ...]]:
@@ -193,7 +191,9 @@ def _list_given(argv: Sequence[str]) -> list[_Given]:
         return [_Given(word=word) for word in starts or plain[1:2]]
     if "pytest" in names:
         pairs = pairwise(words[names.index("pytest") :])
-        return [_Given(word=one) for by, one in pairs if not one.startswith("-") and not _takes_value(by)]
+        return [
+            _Given(word=one) for by, one in pairs if not one.startswith("-") and not _takes_value(by, words)
+        ]
     return []
 
 
@@ -273,9 +273,9 @@ def _matches_all(later: Sequence[str], argv: Sequence[str], named: Sequence[str]
     return all(any(fnmatch(one, pattern) for pattern in list_patterns(later)) for one in sought)
 
 
-def _takes_value(word: str) -> bool:
+def _takes_value(word: str, words: Sequence[str]) -> bool:
     """Whether the next word may be the value of an option."""
-    return word.startswith("-") and "=" not in word and not _TELLING.fullmatch(word)
+    return word.startswith("-") and "=" not in word and not _is_telling(word, words)
 
 
 def list_patterns(argv: Sequence[str]) -> list[str]:
@@ -297,17 +297,31 @@ def distinguishes(argv: Sequence[str], one: str, other: str) -> bool:
     )
 
 
-_TELLING = re.compile(r"-v+|-q+|-[Bxfbl]|--(?:verbose|quiet|failfast|exitfirst|buffer|no-header|tb=.*)")
+_TELLING = re.compile(r"-v+|-q+|--(?:verbose|quiet)")
+_TELLING_OF = {
+    **dict.fromkeys(("pytest", "py.test"), re.compile(r"-[xl]|--(?:exitfirst|no-header|tb=.*)")),
+    "unittest": re.compile(r"-[fb]|--(?:failfast|buffer)"),
+}
+"""Words with which runners say how much they tell, and where they stop."""
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 
 
 def read_core(argv: Sequence[str]) -> tuple[str, ...]:
     """The words of a runner that say what it tests, not how much it tells or where it stops."""
     program, *rest = read_words(argv).words or ("",)
-    kept = (word.removeprefix("./").rstrip("/") for word in rest if not _TELLING.fullmatch(word))
-    words = [posixpath.basename(program), *kept]
-    is_module = bool(_PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"]
-    return tuple(words[2:] if is_module else words)
+    name, own = posixpath.basename(program), [word.removeprefix("./").rstrip("/") for word in rest]
+    if _PYTHON.fullmatch(name):
+        own = [word for word in own if word != "-B"]
+        name, own = (own[1], own[2:]) if own[:1] == ["-m"] and own[1:] else (name, own)
+    return name, *(word for word in own if not _is_telling(word, (name, *own)))
+
+
+def _is_telling(word: str, words: Sequence[str]) -> bool:
+    """Whether a word of a command changes only what its runner prints; of other programs nobody knows."""
+    if not names_runner(words):
+        return False
+    own = (_TELLING_OF[one] for one in map(posixpath.basename, words) if one in _TELLING_OF)
+    return any(one.fullmatch(word) for one in (_TELLING, *own))
 
 
 def split_command(line: str) -> tuple[str, ...]:
@@ -474,16 +488,8 @@ _OF_PYTEST = {4: "a file, test or option that the call names does not exist", 5:
 _RAN_NONE = {"pytest": _OF_PYTEST, "py.test": _OF_PYTEST, "unittest": {5: _NO_TEST}}
 """The statuses with which a runner says that it ran no test, and why."""
 _ONLY_TELLING = frozenset(
-    {
-        "--collect-only",
-        "--co",
-        "--setup-plan",
-        "--listTests",
-        "--list-tests",
-        "--no-run",
-        "--help",
-        "--version",
-    }
+    {"--collect-only", "--co", "--setup-plan", "--listTests", "--list-tests", "--no-run"}
+    | {"--help", "--version"}
 )
 """Words with which a runner runs no test."""
 NOT_STARTED_BY_SHELL = (126, 127)

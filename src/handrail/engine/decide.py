@@ -26,7 +26,6 @@ from handrail.contract.ids import (
     node_after,
 )
 from handrail.contract.outcome import Fault
-from handrail.engine.ask import check_owners, collect_brought, digest_report, given_values, weigh_answers
 from handrail.engine.events import (
     RULES,
     CloseReason,
@@ -64,10 +63,8 @@ from handrail.engine.history import (
     Node,
     gaps_at,
 )
-from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.judge.arrival import (
     PersonsWord,
-    ask_of,
     assess_arrival,
     list_dropped_items,
     list_unasked_gaps,
@@ -78,6 +75,7 @@ from handrail.engine.judge.assess import (
     Verdict,
     answer_report,
     assess_progress,
+    collect_brought,
     find_way,
     place_of,
 )
@@ -91,7 +89,7 @@ from handrail.engine.judge.settling import (
     unverified_gaps,
 )
 from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
-from handrail.engine.owners import keep_stronger
+from handrail.engine.owners import find_refused, keep_stronger, refuse_context
 from handrail.engine.plans import (
     Accepted,
     gap_of,
@@ -110,8 +108,17 @@ from handrail.engine.plans import (
     plan_validations,
     plan_work,
 )
-from handrail.engine.reasons import Block, ContextKey, Proceed, Reason, shorten_message
-from handrail.workflows.compiled import WITH_CHILDREN, Action, CompiledWorkflow, Delegate, Leaf, Option, Step
+from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
+from handrail.workflows.compiled import (
+    WITH_CHILDREN,
+    Action,
+    Choice,
+    CompiledWorkflow,
+    Delegate,
+    Leaf,
+    Option,
+    Step,
+)
 from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
@@ -243,7 +250,9 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
-    check_owners(history, workflow, node, work)
+    refused = find_refused_values(history, workflow, node, work)
+    if refused:
+        raise refuse_context(refused)
     joined, planned = _join_children(history, attempt, gathered, leaf, salt)
     if planned:
         return planned
@@ -251,7 +260,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     work = replace(work, result=keep_stronger(history, workflow, node, found))
     kept = collect_brought(history, node, place_of(workflow, node.state, leaf), gathered.kept_notes)
     word, given = _weigh_people(history, attempt, gathered, kept)
-    persons = given_values(workflow, leaf, given)
+    persons = _read_given(workflow, leaf, given)
     sent = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
@@ -482,15 +491,46 @@ def _weigh_people(
     node, workflow = attempt.node, gathered.workflow
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
-    is_asked = isinstance(leaf, Step) and bool(history.confirmations)
-    report = digest_report(history, workflow, node, gathered.work, kept) if is_asked else None
-    word = weigh_answers(history, workflow, node, ask_of(leaf), report, gathered.work.option)
-    given = weigh_answers(history, workflow, node, "give") if isinstance(leaf, Step) else PersonsWord()
-    is_person = gathered.confirmations == "person"
+    word = given = PersonsWord()
+    if history.confirmations:
+        from handrail.engine.ask import weigh_report  # noqa: PLC0415 - in few runs people answer
+
+        word, given = weigh_report(history, workflow, node, gathered.work, kept)
+    is_person, is_implied = gathered.confirmations == "person", False
     is_due = is_person or word.is_due or (isinstance(leaf, Step) and bool(leaf.confirmed_by))
-    is_implied = not is_due and isinstance(leaf, Action) and runs_unasked(history, workflow, node)
+    if isinstance(leaf, Action) and not is_due:
+        from handrail.engine.judge.actions import runs_unasked  # noqa: PLC0415 - few steps are actions
+
+        is_implied = runs_unasked(history, workflow, node)
     word = replace(word, is_due=is_due, can_be_asked=gathered.can_ask, is_implied=is_implied)
     return word, replace(given, is_due=is_person)
+
+
+def find_refused_values(
+    history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
+) -> list[InputProblem]:
+    """The keys of a report that may not be set, with whose value stands in the way."""
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
+    word = given = PersonsWord()
+    if history.confirmations:
+        from handrail.engine.ask import weigh_answers  # noqa: PLC0415 - in few runs people answer
+
+        if option is not None:
+            word = weigh_answers(history, workflow, node, "choose")
+        elif isinstance(leaf, Step):
+            given = weigh_answers(history, workflow, node, "give")
+    taken_by: ValueOwner = "person" if option is not None and word.option_id == option.id else "agent_option"
+    persons = {} if leaf is None else _read_given(workflow, leaf, given)
+    return find_refused(history, workflow, node, work.context, option, taken_by=taken_by, given=persons)
+
+
+def _read_given(workflow: CompiledWorkflow, leaf: Leaf, given: PersonsWord) -> dict[str, Any]:
+    if not given.is_given:
+        return {}
+    from handrail.engine.ask import given_values  # noqa: PLC0415 - few steps ask for a value
+
+    return given_values(workflow, leaf, given)
 
 
 def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:

@@ -6,7 +6,7 @@ reaching a step is given up, and the run stays where it is.
 """
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, cast
 
 import msgspec
@@ -332,7 +332,7 @@ class _Walk:
     def enter(self, parts: tuple[Part, ...], loops: tuple[LoopFrame, ...], start: int = 0) -> Running | None:
         for part in parts[start:]:
             self._effort.spend()
-            if part.when and not self._is_let_in(part, loops):
+            if part.when and not self._holds(part, part.when, loops):
                 not_needed = self._is_ruled_out(part.when, loops)
                 self._trace.append(
                     SkippedStep(step_id=part.id, condition_id=part.when, not_needed=not_needed)
@@ -398,10 +398,10 @@ class _Walk:
         match loop.repeat:
             case While(condition=condition):
                 is_first = iteration == 0 and isinstance(self._workflow.conditions[condition], LoopControl)
-                if not is_first and not self._holds(condition, loops, loop.id):
+                if not is_first and not self._holds(loop, condition, loops, loop.id):
                     return "condition_false"
             case Until(condition=condition):
-                if iteration > 0 and self._holds(condition, loops, loop.id):
+                if iteration > 0 and self._evaluate(condition, loops, loop.id):
                     return "condition_false"
             case ForEach(input=name):
                 items = named_value(self._inside(loops), name)
@@ -421,6 +421,7 @@ class _Walk:
             values=self._inside(loops),
             artifacts=self._facts.artifacts,
             loop_decisions=self._decisions,
+            chosen=self._facts.chosen,
             assumed=self._facts.assumed,
         )
 
@@ -441,20 +442,27 @@ class _Walk:
             case never:
                 assert_never(never)
 
-    def _holds(self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "") -> bool:
-        facts = self._facts_inside(loops)
-        result = holds(self._workflow.conditions[condition_id], facts, loop_id, self._effort)
-        self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
-        return result
+    def _holds(
+        self, part: Part, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = ""
+    ) -> bool:
+        """Whether a part may be entered; before an action of ours, only options speak for options."""
+        is_guard = part.id in derive_once(self._workflow, _find_guarded)
+        offered = offered_names(self._workflow) if is_guard else None
+        return self._evaluate(condition_id, loops, loop_id, offered)
 
-    def _is_let_in(self, part: Part, loops: tuple[LoopFrame, ...]) -> bool:
-        """Whether the condition of a part holds; before an action of ours, only options speak for options."""
-        if part.id not in derive_once(self._workflow, _find_guarded):
-            return self._holds(part.when, loops)
-        facts = msgspec.structs.replace(self._facts, values=self._inside(loops))
-        condition, offered = self._workflow.conditions[part.when], offered_names(self._workflow)
-        result = holds_by_options(condition, facts, offered, self._effort)
-        self._trace.append(EvaluatedCondition(condition_id=part.when, holds=result))
+    def _evaluate(
+        self,
+        condition_id: ConditionId,
+        loops: tuple[LoopFrame, ...],
+        loop_id: str = "",
+        offered: Set[str] | None = None,
+    ) -> bool:
+        condition, facts = self._workflow.conditions[condition_id], self._facts_inside(loops)
+        if offered is None:
+            result = holds(condition, facts, loop_id, self._effort)
+        else:
+            result = holds_by_options(condition, facts, offered, self._effort, loop_id)
+        self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
         return result
 
     def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:

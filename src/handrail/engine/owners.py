@@ -24,7 +24,7 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import shorten
 from handrail.engine.events import RULES, ValueOwner
-from handrail.engine.history import History, Node, answer_about, path_to
+from handrail.engine.history import History, Node, answer_about, is_imported, path_to
 from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
 from handrail.engine.reasons import InputProblem, shorten_message
 from handrail.workflows.compiled import (
@@ -118,10 +118,10 @@ def _describe_owner(
 
 def _is_persons(history: History, node: Node, option: Option) -> bool:
     """Whether a person took the option that led to a node; what they said elsewhere takes nothing here."""
-    answer, imported = answer_about(history, node), history.imported
+    answer = answer_about(history, node)
     if answer is None or answer.fact.option_id != option.id:
         return False
-    return imported is None or not answer.index < imported.index < node.index
+    return is_imported(history, node.index) or not is_imported(history, answer.index)
 
 
 def _leaf_before(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf | None:

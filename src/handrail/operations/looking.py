@@ -24,7 +24,7 @@ from handrail.engine.code_trees import (
     state_of,
 )
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
+from handrail.engine.history import History, Node, RecordedTree, is_imported, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.command_identity import identify
 from handrail.engine.judge.named_places import (
@@ -314,8 +314,7 @@ class _Files:
     def find_changed_beside(self, node: Node) -> ChangedBeside:
         """What no tree tells about, and is not as it was at the first look of this run on this machine."""
         baseline = find_baseline(self._history, node.node_id)
-        imported = self._history.imported
-        if baseline is None or (imported is not None and baseline.index < imported.index):
+        if baseline is None or is_imported(self._history, baseline.index):
             return ChangedBeside()
         run, fact = self._history.runs[node.run_id], baseline.fact
         ran = [held.fact for held in list_receipts(self._history, run.run_id)]

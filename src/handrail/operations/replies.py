@@ -1,6 +1,6 @@
 """From a recorded answer to the reply: shared by the first call and by every replay of it."""
 
-# ruff: noqa: PLC0415 - only a fork, a late checkpoint, or other content with a used token loads the position
+# ruff: noqa: PLC0415 - only a fork, an action, work that was handed out, or other content loads more
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from handrail.contract.catalogue import RESULTS_STALE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
-from handrail.engine.ask import find_ask
 from handrail.engine.events import Blocked
 from handrail.engine.history import (
     Closing,
@@ -27,7 +26,6 @@ from handrail.engine.history import (
     ledger_version,
     path_to,
 )
-from handrail.engine.judge.actions import describe_ran, find_preview_node, follow_actions
 from handrail.engine.navigate import Complete, EnteredLoop, ExitedLoop, own_action_at, step_key
 from handrail.engine.progress import ChildStatus, HandedOut
 from handrail.engine.reply import (
@@ -243,6 +241,8 @@ def _follow_actions(
     before = None if made.parent is None else history.nodes[made.parent].state
     if not own_action_at(workflow, made.state) and not (before and own_action_at(workflow, before)):
         return recorded, []
+    from handrail.engine.judge.actions import describe_ran, follow_actions
+
     answers = [recorded, *follow_actions(history, workflow, recorded, most)]
     ran = [
         RanAction(step_id=step, operation=called, result=result)
@@ -258,6 +258,8 @@ def _warn_of_stale_plan(
     waits = [blocker.waits_for for blocker in blocked.blockers]
     if not any(one is not None and one.values.get("code") == RESULTS_STALE.code for one in waits):
         return ()
+    from handrail.engine.judge.actions import find_preview_node
+
     earlier = find_preview_node(history, workflow, history.nodes[answer.to_node_id])
     if earlier is None:
         return ()
@@ -332,6 +334,8 @@ def _find_status(reader: EventReader, history: History, child: ChildState) -> Ch
     """How a child stands; one whose step asks a person waits for them before it reports anything."""
     if child.status != "open":
         return child.status
+    from handrail.engine.ask import find_ask
+
     workflow = load_pinned_workflow(reader, child.run.workflow_hash)
     return "open" if find_ask(history, workflow, child.tip) is None else "needs_person"
 

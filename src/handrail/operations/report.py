@@ -14,8 +14,7 @@ from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, Prese
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, refuse_argument
 from handrail.contract.redaction import Secrets
-from handrail.engine.ask import find_refused_values, may_ask
-from handrail.engine.decide import Gathered, plan_attempt_look
+from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
     PRESETS,
@@ -26,7 +25,7 @@ from handrail.engine.facts import (
     find_long_notes,
 )
 from handrail.engine.history import History, Node, Run, context_at, merge_context
-from handrail.engine.judge.arrival import named_confirmer
+from handrail.engine.judge.arrival import may_ask, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.judge.report_frame import find_marks
 from handrail.engine.navigate import Running, leaf_at

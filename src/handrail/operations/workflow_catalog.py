@@ -16,9 +16,16 @@ from handrail.contract.wording import quote
 from handrail.runtime.operation import Registry
 from handrail.runtime.refused_calls import input_problems, offer_call
 from handrail.runtime.runtime import ReadPorts, project_or_root
-from handrail.workflows.catalog import Catalog, CatalogEntry, Operations, build_catalog, claims_id, source_of
+from handrail.workflows.catalog import (
+    Catalog,
+    CatalogEntry,
+    Operations,
+    build_catalog,
+    claims_id,
+    read_checked,
+    source_of,
+)
 from handrail.workflows.checking.flow import check_flow
-from handrail.workflows.checking.whole_file import read_checked
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.children import list_named
 from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings

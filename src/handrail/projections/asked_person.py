@@ -32,8 +32,8 @@ REPORT_BYTES = 100_000
 """A terminal scrolls, and a yes is about what was shown: a whole report has room."""
 FORM_PROMPT_BYTES = 600
 FORM_REPORT_BYTES = 1_000
-MOST_ARTIFACTS = 100
-"""Artifacts of the last attempt that a person is shown, each as far as there is room."""
+FORM_ARTIFACTS = 5
+"""A form names how many it leaves out; elsewhere a person is shown every artifact of the report."""
 MOST_FILES = 50
 """Files of a write that a person is shown by name."""
 _ABOUT_BYTES = 200
@@ -41,15 +41,16 @@ _ABOUT_BYTES = 200
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of each part that a place can show."""
+    """Bytes of each part that a place can show, and how many artifacts: all, unless it says so."""
 
     prompt: int
     notes: int
     artifact: int
+    artifacts: int | None = None
 
 
 TERMINAL: Final = Room(prompt=PROMPT_BYTES, notes=REPORT_BYTES, artifact=REPORT_BYTES)
-FORM: Final = Room(prompt=FORM_PROMPT_BYTES, notes=FORM_REPORT_BYTES, artifact=300)
+FORM: Final = Room(prompt=FORM_PROMPT_BYTES, notes=FORM_REPORT_BYTES, artifact=300, artifacts=FORM_ARTIFACTS)
 """A dialog of a client, which may not scroll."""
 
 
@@ -152,12 +153,13 @@ def _last_report(history: History, workflow: CompiledWorkflow, node: Node, room:
 
 
 def _describe_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
+    shown = artifacts[: room.artifacts]
     parts = [_quote(notes, room.notes)] if notes else []
     parts += [
         _quote(f"{in_words(str(body.get('kind', ''))).capitalize()}:\n{_in_lines(body)}", room.artifact)
-        for body in artifacts[:MOST_ARTIFACTS]
+        for body in shown
     ]
-    more = len(artifacts) - MOST_ARTIFACTS
+    more = len(artifacts) - len(shown)
     return "\n".join([*parts, *([f"(and {more} more artifacts)"] if more > 0 else [])])
 
 

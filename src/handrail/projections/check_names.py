@@ -11,7 +11,9 @@ LONGEST_NAMED = 32
 
 
 def name_check(receipt: ReceiptRecorded) -> str:
-    return cut_name(receipt.check or without_folder(write_line(receipt))) + name_folder(receipt)
+    return (cut_name(receipt.check) if receipt.check else name_line(write_line(receipt))) + name_folder(
+        receipt
+    )
 
 
 def name_each(receipts: Iterable[ReceiptRecorded]) -> list[str]:
@@ -21,6 +23,11 @@ def name_each(receipts: Iterable[ReceiptRecorded]) -> list[str]:
 def tick(name: str) -> str:
     """A check or a command in a sentence: `tests` is no noun of it."""
     return f"`{name}`"
+
+
+def name_line(line: str) -> str:
+    """A command in a sentence."""
+    return cut_name(without_folder(line))
 
 
 def without_folder(line: str) -> str:

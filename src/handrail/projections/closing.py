@@ -13,7 +13,7 @@ from handrail.engine.events import Claim, EvidenceCheck, ReceiptRecorded
 from handrail.engine.history import History, not_run_at
 from handrail.engine.judge.run_claims import write_line
 from handrail.engine.messages import explain_gap
-from handrail.projections.check_names import cut_name, name_check, tick, without_folder
+from handrail.projections.check_names import cut_name, name_check, name_line, tick, without_folder
 from handrail.projections.doubts import (
     ALL_RAN,
     NO_TEST_COUNTED,
@@ -141,7 +141,7 @@ def _counts_none(history: History, claims: Sequence[PlacedClaim], facts: Facts) 
 
 def _name_with_command(receipt: ReceiptRecorded) -> str:
     """A name says nothing about what it starts."""
-    started = f" ({cut_name(without_folder(write_line(receipt)))})" if receipt.check else ""
+    started = f" ({name_line(write_line(receipt))})" if receipt.check else ""
     return name_check(receipt) + started
 
 

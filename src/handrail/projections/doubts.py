@@ -42,7 +42,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
 from handrail.engine.receipts import PinnedCheck, compare_counts, describe_outcome, has_passed, name_owner
-from handrail.projections.check_names import LONGEST_NAMED, cut_name, name_check, name_each, tick
+from handrail.projections.check_names import LONGEST_NAMED, cut_name, name_check, name_each, name_line, tick
 from handrail.projections.evidence import (
     UNANSWERED,
     PlacedClaim,
@@ -203,7 +203,7 @@ def list_all_doubts(history: History, node_id: NodeId, approved: Sequence[str]) 
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
         "imported": [caveat_of(history)] if history.imported is not None else [],
         "unrun": _list_unrun(history, node_id, claims),
-        **_sort_still_failing(history, node_id, claims),
+        **{code: name_each(held) for code, held in find_still_failing(history, node_id, claims).items()},
         "changed_checks": [changed[use] for use in changed if use in ("configuration", "modules", "tests")],
         "written_program": [changed[use] for use in changed if use == "program"],
         "unanswered": [*list_unanswered(history, claims).values()],
@@ -275,9 +275,9 @@ def list_agreed(history: History, node_id: NodeId, approved: Sequence[str]) -> s
     return {*approved, *since, *(one.name for one in checks if one.is_approved)}
 
 
-def _sort_still_failing(
+def find_still_failing(
     history: History, node_id: NodeId, claims: Sequence[PlacedClaim]
-) -> dict[Code, list[str]]:
+) -> dict[Code, list[ReceiptRecorded]]:
     """Commands that reports name as failed, or whose tests failed beside them, and that did not pass since.
 
     What a gap says is not said again. A person may agree to the latter: it may be about nothing of the run.
@@ -289,11 +289,12 @@ def _sort_still_failing(
     last = [[one for one in ran if is_command_of(one, held)][-1] for held in shown]
     named = [one for one in last if not has_passed(one.outcome, one.counts, one.uncounted)]
     beside = [one for at, one in enumerate(ran) if not any(is_pass_of(later, one) for later in ran[at:])]
-    failing, left = (
-        name_each(one for one in found if name_run(by_id, (one.receipt_id,)) not in in_gaps)
-        for found in (named, beside)
-    )
-    return {"failing": failing, "left_failing": [name for name in left if name not in failing]}
+    left = [one for one in beside if not any(is_command_of(one, held) for held in named)]
+    found: dict[Code, list[ReceiptRecorded]] = {"failing": named, "left_failing": left}
+    return {
+        code: [one for one in held if name_run(by_id, (one.receipt_id,)) not in in_gaps]
+        for code, held in found.items()
+    }
 
 
 def _list_unchecked(history: History, node_id: NodeId) -> list[str]:
@@ -453,7 +454,7 @@ def _list_declared_here(
     """Declared checks that count, where only the files of the start have the declaration."""
     pinned = _list_pinned(history, claims)
     own = (one for one in pinned if is_declared_here(history, node_id, one.name, approved))
-    return [f"{tick(one.name)} ({cut_name(spell_argv(one.argv))})" for one in own]
+    return [f"{tick(one.name)} ({name_line(spell_argv(one.argv))})" for one in own]
 
 
 def is_declared_here(history: History, node_id: NodeId, name: str, approved: Sequence[str]) -> bool:

@@ -22,7 +22,7 @@ from handrail.engine.artifact_shapes import (
     LOOP_CONTROL,
     WORKFLOW_DIVERGENCE,
 )
-from handrail.engine.ask import describe_unchecked
+from handrail.engine.ask import describe_unchecked, tell_import
 from handrail.engine.code_trees import find_tree
 from handrail.engine.events import (
     Claim,
@@ -34,6 +34,7 @@ from handrail.engine.events import (
     ReceiptRecorded,
 )
 from handrail.engine.history import (
+    Confirmation,
     History,
     Node,
     attached_to,
@@ -41,6 +42,7 @@ from handrail.engine.history import (
     confirmation_of,
     confirms_nothing,
     gaps_at,
+    is_imported,
     list_receipts,
     way_to,
 )
@@ -128,7 +130,8 @@ def _list_shown(history: History, own: Receipts, placed: PlacedClaim) -> list[Th
     claim, receipt = placed.claim, last_receipt(own, placed.claim)
     if claim.check != "ran" or claim.verdict != "holds" or receipt is None:
         return []
-    return [_name_run(receipt), (claim.contract_ref, text_of(history, placed))]
+    line = claim.contract_ref, text_of(history, placed)
+    return [_name_run(receipt), line, (*line, receipt.directory)]
 
 
 def _list_unshown(history: History, own: Receipts, placed: PlacedClaim) -> list[Thing]:
@@ -138,7 +141,7 @@ def _list_unshown(history: History, own: Receipts, placed: PlacedClaim) -> list[
         return []
     receipt = last_receipt(own, claim) if claim.verdict == "stale" else None
     line = claim.contract_ref, text_of(history, placed)
-    return [line] if receipt is None else [line, _name_run(receipt)]
+    return [line] if receipt is None else [(*line, receipt.directory), _name_run(receipt)]
 
 
 def _name_run(receipt: ReceiptRecorded) -> Thing:
@@ -329,7 +332,7 @@ def caveat_of(history: History) -> str:
 
 def is_from_elsewhere(history: History, node_id: NodeId) -> bool:
     """Whether another store recorded the node: what it says was seen, was not seen here."""
-    return history.imported is not None and history.nodes[node_id].index < history.imported.index
+    return is_imported(history, history.nodes[node_id].index)
 
 
 def describe_level(claim: Claim) -> str:
@@ -427,15 +430,21 @@ DOORS: dict[ConfirmationDoor, str] = {
 }
 
 
-def describe_answer(answer: ConfirmationRecorded) -> str:
+def describe_answer(history: History, answer: Confirmation) -> str:
     """What a person answered, where, and under which account."""
-    note = f": {answer.note}" if answer.note else ""
-    text = f"A person {spell_answer(answer)} {DOORS[answer.door]}, as {name_person(answer.who)}"
-    return f"{text}{describe_unchecked(answer)}{note}"
+    fact = answer.fact
+    note = f": {fact.note}" if fact.note else ""
+    text = f"A person {spell_answer(history, answer)} {DOORS[fact.door]}, as {name_person(fact.who)}"
+    return f"{text}{describe_unchecked(fact)}{note}"
 
 
-def spell_answer(answer: ConfirmationRecorded) -> str:
-    """What a person did: chose an option, gave a value, said that it is done, confirmed or declined."""
+def spell_answer(history: History, answer: Confirmation) -> str:
+    """What a person did, and whether another store recorded it."""
+    return _spell_answer(answer.fact) + tell_import(history, answer)
+
+
+def _spell_answer(answer: ConfirmationRecorded) -> str:
+    """They chose an option, gave a value, said that it is done, confirmed or declined."""
     if answer.option_id:
         return f"chose “{answer.value or answer.option_id}”"
     if answer.asked == "give" and answer.answer == "confirmed":

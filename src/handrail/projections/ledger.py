@@ -35,7 +35,7 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord, grow_context
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, is_imported
 from handrail.engine.navigate import ExitedLoop, Running, step_key
 
 MOST_LEDGER_WORK = 10_000_000
@@ -121,7 +121,7 @@ class _Walk:
     """The state of the pass: one line per node, and the view as the last entry left it."""
 
     def __init__(self, history: History, workflow_name: str) -> None:
-        self._nodes, self._children = history.nodes, history.children
+        self._history, self._nodes, self._children = history, history.nodes, history.children
         """Of the whole log: only those that have a line are there yet."""
         self._workflow_name = workflow_name
         self._seen: dict[str, str] = {}
@@ -166,8 +166,9 @@ class _Walk:
                 self._is_closed = True
                 self._decide(f"closed.{index}", {"reason": reason} | ({"note": note} if note else {}))
             case ConfirmationRecorded(node_id=asked, door=door, who=who, answer=answer, option_id=option):
-                chosen = {"option": option} if option else {}
-                self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who} | chosen)
+                more: dict[str, Json] = {"option": option} if option else {}
+                more |= {"imported": True} if is_imported(self._history, index) else {}
+                self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who} | more)
             case GapRecorded(node_id=at) as gap if at is not None:
                 self._settle(gap)
             case NodeCreated() as created if node_id is not None:

@@ -76,10 +76,10 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
     if word.is_declined and word.answered is not None:
-        why = end_sentence(f"It was {describe_answer(word.answered.fact, with_note=True)}")
+        why = end_sentence(f"It was {describe_answer(history, word.answered, with_note=True)}")
         return msgspec.structs.replace(need, why=why, fix=AGENT_READS_IT, is_answered=True, is_declined=True)
     if word.is_given and word.answered is not None:
-        why = f"It was {describe_answer(word.answered.fact)}; the agent takes that up at its next call."
+        why = f"It was {describe_answer(history, word.answered)}; the agent takes that up at its next call."
         return msgspec.structs.replace(need, why=why, is_answered=True)
     if blocked is None or not blocked.blockers:
         return need if is_asked else None

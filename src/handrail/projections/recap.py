@@ -131,7 +131,7 @@ def show_answer(history: History, answer: Confirmation) -> PersonSaid:
     """An answer of a person as replies tell it."""
     fact = answer.fact
     step_id = step_key(history.nodes[fact.node_id].state)
-    return make_from(PersonSaid, fact, answer, step_id=step_id, words=describe_answer(fact))
+    return make_from(PersonSaid, fact, answer, step_id=step_id, words=describe_answer(history, answer))
 
 
 def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:

@@ -19,8 +19,16 @@ from handrail.contract.wording import list_names, make_readable, spell_argv
 from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import History, Run, attached_to, list_confirmations, list_receipts, way_to
-from handrail.engine.judge.command_identity import Identity, identify, is_run_of
+from handrail.engine.history import (
+    History,
+    Run,
+    attached_to,
+    is_imported,
+    list_confirmations,
+    list_receipts,
+    way_to,
+)
+from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
 from handrail.engine.judge.named_places import is_test_file, sort_by_use
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
@@ -34,13 +42,14 @@ from handrail.engine.judge.red_then_green import (
 from handrail.engine.judge.run_claims import choose_strongest, choose_weakest, find_red, write_line
 from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
-from handrail.projections.check_names import cut_name, name_check, tick, without_folder
+from handrail.projections.check_names import name_check, tick
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
     FactCode,
     describe_doubt,
     describe_fact,
     describe_unrun,
+    find_still_failing,
     is_uncounted,
     list_commands,
     list_doubts,
@@ -58,6 +67,7 @@ from handrail.projections.evidence import (
     list_claims,
     list_settlements,
     list_words,
+    receipts_by_id,
     sum_evidence,
     text_of,
 )
@@ -146,12 +156,13 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     """Why it is not PASSED, one sentence each: what failed, is of other files, or was left open."""
     tip = run_graph(history, run.run_id).preferred_tip
     doubts = list_doubts(history, tip, subject.approved)
-    failing = {name for doubt in doubts if doubt.code in ("failing", "left_failing") for name in doubt.names}
-    failed = [one for one in checks if not one["hasPassed"] and failing.isdisjoint(_spell_names(one))]
+    codes, own = {one.code for one in doubts}, receipts_by_id(history, tip)
+    failing = find_still_failing(history, tip, list_claims(history, tip))
+    named = [one for code, held in failing.items() if code in codes for one in held]
+    stated = {ref for ref, held in own.items() if any(is_command_of(one, held) for one in named)}
+    failed = [one for one in checks if not one["hasPassed"] and one["receipt"] not in stated]
     reasons = [f"{tick(one['name'])} did not pass" for one in failed]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
-    is_told = any(one.code == "unrun" for one in doubts)
-    reasons += [] if checks or is_told else [describe_unrun(history, run.run_id)]
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
@@ -159,12 +170,8 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
             f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}"
         )
     reasons += map(describe_doubt, doubts)
-    return [_cut(one) for one in reasons[:MOST_NAMED]]
-
-
-def _spell_names(check: dict[str, Any]) -> set[str]:
-    """As a doubt may name it: by its name, or by the words that started it."""
-    return {tick(check["name"]), tick(cut_name(without_folder(spell_argv(check["command"]))))}
+    unrun = [] if checks else [describe_unrun(history, run.run_id)]
+    return [_cut(one) for one in (reasons or unrun)[:MOST_NAMED]]
 
 
 def _state_work(history: History, run: Run, base: CompiledBase | None, subject: Subject) -> dict[str, Any]:
@@ -248,11 +255,7 @@ def find_declared(run: Run, one: ReceiptRecorded) -> str:
 
 def _list_here(history: History, run: Run) -> list[ReceiptRecorded]:
     """What was seen on this machine: what an import brought is its sender's word."""
-    return [
-        held.fact
-        for held in list_receipts(history, run.run_id)
-        if history.imported is None or held.index >= history.imported.index
-    ]
+    return [held.fact for held in list_receipts(history, run.run_id) if not is_imported(history, held.index)]
 
 
 def _has_passed(one: ReceiptRecorded) -> bool:
@@ -381,8 +384,7 @@ def _list_people(history: History, run: Run) -> list[dict[str, str]]:
     return [
         {"who": one.fact.who, "door": PERSON_DOORS[one.fact.door], "node": node_id, "at": one.at}
         for node_id, one in last.items()
-        if one.fact.answer == "confirmed"
-        and (history.imported is None or one.index >= history.imported.index)
+        if one.fact.answer == "confirmed" and not is_imported(history, one.index)
     ]
 
 

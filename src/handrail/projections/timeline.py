@@ -106,7 +106,7 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             held,
             lane=nodes[node_id].run_id,
             what=held.fact.answer,
-            words="" if held.fact.answer == "declined" else spell_answer(held.fact),
+            words=spell_answer(history, held),
             node_id=node_id,
             step_id=step_key(nodes[node_id].state),
         )

@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_type_hints
 import msgspec
 
 from handrail.contract.ids import NodeId
-from handrail.engine.growing import Growth
+from handrail.engine.folding import Growth
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
 FOLD_VERSION: Final = 3

@@ -1,4 +1,8 @@
-"""Every workflow of every source under its name: which may be used, and what is wrong with the rest. Pure."""
+"""Every workflow of every source under its name: what may be used, and what is wrong with the rest. Pure.
+
+Listing, validating and starting see one file alike: read, and every name in it checked. The reader alone
+accepts more, so that what was pinned under an older rule can still be read.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 
 from handrail.contract.ids import SourceKind
+from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import make_from
 from handrail.contract.suggest import find_nearest, find_same_word
 from handrail.contract.wording import quote
-from handrail.workflows.checking.whole_file import read_checked, read_checked_contract
+from handrail.workflows.checking.names import check_names
+from handrail.workflows.checking.value_checks import UNSURE, check_schema_patterns, slots_in
 from handrail.workflows.compiled import Contract, InputSpec
-from handrail.workflows.compiling.shelf import ReadContract, read_contract
+from handrail.workflows.compiling.shelf import (
+    ReadContract,
+    find_contract_problems,
+    guidance_key,
+    is_contract,
+    read_contract,
+)
 from handrail.workflows.limits import (
     RESERVED_NAMESPACE,
     IdStatus,
@@ -25,12 +37,157 @@ from handrail.workflows.limits import (
     rename_namespace,
     spelling_of,
 )
-from handrail.workflows.problem import NO_EDIT, Problem, replace_value
-from handrail.workflows.reading.reader import BaseDocument
-from handrail.workflows.spellings.spelling import decode_document
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Findings,
+    Problem,
+    drop_edits,
+    keep_sound_edits,
+    make_problem,
+    quote_name,
+    replace_value,
+)
+from handrail.workflows.problem_places import add_places
+from handrail.workflows.reading.reader import (
+    BaseDocument,
+    Reading,
+    Rest,
+    carry_problem,
+    is_follow_up,
+    read_workflow,
+)
+from handrail.workflows.spellings.spelling import decode_document, decode_partly
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import WorkflowFile
+
+
+def read_checked(
+    content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
+) -> Reading:
+    """The file with all its problems; without a workflow where one of them is an error.
+
+    An overlay has one only together with its base.
+    """
+    reading = _read(content, spelling, decoded, base)
+    if not reading.problems:
+        return reading
+    document = decode_partly(content, spelling, decoded)
+
+    def judge(edited: bytes) -> tuple[Problem, ...]:
+        return _read(edited, "json", b"", base).problems
+
+    problems = keep_sound_edits(document, len(content), reading.problems, judge)
+    return msgspec.structs.replace(reading, problems=problems)
+
+
+_MISPLACED = make_problem(
+    "bad_source",
+    "",
+    "This is a contract and not a workflow: it has a schema and no steps.",
+    "Put the file into .handrail/contracts of the project; it is read as a contract there.",
+)
+
+
+def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument | None) -> Reading:
+    reading = read_workflow(content, spelling, decoded, base)
+    if reading.workflow is None and is_contract(decode_document(content, spelling, decoded)):
+        # Held against the rules of workflows, everything in it would be wrong.
+        beside = read_checked_contract(content, "").problems if spelling == "json" else ()
+        return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
+    if reading.workflow is None:
+        return _with_names_of_rest(reading, content, spelling)
+    if not isinstance(reading.document, dict):
+        return reading
+    is_open = reading.workflow.has_open_names
+    found = Findings("warning" if is_open else "error")
+    check_names(found, reading.document, has_open_names=is_open, extends=reading.extends)
+    if not found.problems:
+        return reading
+    reported: Iterable[Problem] = found.problems
+    if is_open or reading.extends:
+        document = decode_document(content, spelling, decoded)
+        reported = [carry_problem(one, reading.document, reading.origin, document) for one in reported]
+    reported = drop_edits(reported) if is_open else reported
+    problems = add_places(content, (*reading.problems, *reported), spelling)
+    if not found.has_errors:
+        return msgspec.structs.replace(reading, problems=problems)
+    written = decode_document(content, spelling, decoded)
+    rest = make_from(Rest, reading, written=written, lost=frozenset())
+    return msgspec.structs.replace(reading, workflow=None, problems=problems, rest=rest)
+
+
+def _with_names_of_rest(reading: Reading, content: bytes, spelling: Spelling) -> Reading:
+    """The problems of a file that cannot be used, with those of the names in what is right about it."""
+    rest = reading.rest
+    if rest is None or rest.workflow.has_open_names:
+        return reading
+    found = Findings()
+    check_names(found, rest.document, extends=rest.extends)
+    carried = [
+        carry_problem(one, rest.document, rest.origin, rest.written)
+        for one in found.problems
+        if not is_follow_up(one, rest.document, rest.lost)
+    ]
+    known = {(one.code, one.pointer) for one in reading.problems}
+    news = [one for one in carried if (one.code, one.pointer) not in known]
+    problems = sorted(
+        (*reading.problems, *add_places(content, news, spelling)), key=lambda one: (one.line, one.column)
+    )
+    return msgspec.structs.replace(reading, problems=tuple(problems))
+
+
+def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
+    """A contract file with all its problems; without a contract where one of them is an error."""
+    read = _check_contract(content, file_name)
+    if not read.problems:
+        return read
+
+    def judge(edited: bytes) -> tuple[Problem, ...]:
+        return _check_contract(edited, file_name).problems
+
+    problems = keep_sound_edits(decode_document(content, "json"), len(content), read.problems, judge)
+    return msgspec.structs.replace(read, problems=problems)
+
+
+def _check_contract(content: bytes, file_name: str) -> ReadContract:
+    read = read_contract(content, file_name)
+    if read.contract is None:
+        return read
+    problems = find_contract_problems(read.contract)
+    if not problems:
+        found = Findings("error")
+        check_schema_patterns(found, read.contract.schema, "/schema")
+        key = guidance_key(decode_json(content, max_bytes=len(content)))
+        _check_guidance(found, read.contract.guidance, f"/{key}")
+        problems = found.problems
+    is_sound = all(problem.severity != "error" for problem in problems)
+    return ReadContract(
+        id=read.id,
+        contract=read.contract if is_sound else None,
+        problems=add_places(content, problems) if problems else (),
+    )
+
+
+def _check_guidance(found: Findings, guidance: str, pointer: str) -> None:
+    """Warn of each placeholder once. In a workflow that does not declare its name it is an error."""
+    reported: set[str] = set()
+    for slot in slots_in(guidance, ()):
+        written = guidance[slot.start : slot.end]
+        if written in reported:
+            continue
+        reported.add(written)
+        if slot.kind == "name":
+            message = f"{quote_name(written)} is filled only where the workflow declares {slot.name}."
+            fix = f"Declare {slot.name} in each workflow that uses this contract, or say it in words."
+        else:
+            kind = "may be a tag of another language" if slot.kind in UNSURE else "is not a placeholder"
+            message = f"Nothing fills {quote_name(written)}: it {kind}."
+            fix = "Say it in words, or write a name in double braces."
+        found.warn("bad_placeholder", pointer, message, fix)
+
+
+# The library
 
 _SUFFIX_DIGITS = 6
 
@@ -277,7 +434,7 @@ def _remembered(file: WorkflowFile) -> Summary | None:
 
 
 def _trouble(file: WorkflowFile) -> Summary:
-    problem = Problem(code="bad_source", message=file.trouble, pointer="", fix=file.remedy)
+    problem = make_problem("bad_source", "", file.trouble, file.remedy)
     return Summary(problems=(problem,))
 
 
@@ -301,22 +458,15 @@ def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]
 
 def _name_problem(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> Problem | None:
     if entry.id.startswith(RESERVED_NAMESPACE) and entry.source_kind != "bundled":
-        return Problem(
-            code="reserved_id",
-            message=f"{entry.id}: ids that begin with wr. are reserved for bundled workflows.",
-            pointer="/id",
-            fix=f"Name it {_own_id(entry)}.",
-            edit=replace_value("/id", _own_id(entry)),
-        )
+        message = f"{entry.id}: ids that begin with wr. are reserved for bundled workflows."
+        fix = f"Name it {_own_id(entry)}."
+        return make_problem("reserved_id", "/id", message, fix, replace_value("/id", _own_id(entry)))
     if entry.id in taken:
         return _shadowed(entry.id, taken[entry.id])
     if twins:
-        return Problem(
-            code="shadowed_id",
-            message=f"{entry.id} is the id of {twins[0].source_ref} too, so neither of them can be used.",
-            pointer="/id",
-            fix="Remove one of the files, or give one of them another id.",
-        )
+        message = f"{entry.id} is the id of {twins[0].source_ref} too, so neither of them can be used."
+        fix = "Remove one of the files, or give one of them another id."
+        return make_problem("shadowed_id", "/id", message, fix)
     return None
 
 
@@ -394,12 +544,9 @@ def summarise_contract(content: bytes, source_ref: str) -> Summary:
 
 
 def _shadowed(name: str, by: str) -> Problem:
-    return Problem(
-        code="shadowed_id",
-        message=f"{name} is already defined by {by}.",
-        pointer="/id",
-        fix="Give this one an id of its own; nothing shadows another.",
-    )
+    message = f"{name} is already defined by {by}."
+    fix = "Give this one an id of its own; nothing shadows another."
+    return make_problem("shadowed_id", "/id", message, fix)
 
 
 _SUMMARY = msgspec.json.Decoder(Summary)

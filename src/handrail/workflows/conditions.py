@@ -119,7 +119,11 @@ def holds(condition: Condition, facts: Facts, loop_id: str = "", effort: Effort 
 
 
 def holds_by_options(
-    condition: Condition, facts: Facts, offered: Set[str], effort: Effort | None = None
+    condition: Condition,
+    facts: Facts,
+    offered: Set[str],
+    effort: Effort | None = None,
+    loop_id: str = "",
 ) -> bool:
     """Whether a condition holds where nobody but an option speaks for the names that options set.
 
@@ -131,7 +135,7 @@ def holds_by_options(
     known = Facts(values=values, artifacts=facts.artifacts, loop_decisions=facts.loop_decisions)
     open_names = offered - facts.chosen.keys()
     settled = _settle(condition, lambda one: one.input.partition(".")[0] in open_names, hopes=False)
-    return holds(settled, known, "", effort)
+    return holds(settled, known, loop_id, effort)
 
 
 def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:

@@ -165,6 +165,18 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Where the other one of two things stands; once known, its line and column end the message."""
 
 
+def make_problem(
+    code: ProblemCode,
+    pointer: str,
+    message: str,
+    fix: str,
+    edit: Edit = NO_EDIT,
+    severity: Severity = "error",
+) -> Problem:
+    """A problem whose line is not known yet."""
+    return Problem(code=code, message=message, pointer=pointer, fix=fix, edit=edit, severity=severity)
+
+
 # The problems of one file while it is read, in a bounded number
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.$-]{1,64}")
@@ -232,13 +244,9 @@ class Findings:
 
 def more_problems(severity: Severity) -> Problem:
     """What stands for all problems beyond the limit."""
-    return Problem(
-        code="too_many_problems",
-        message=f"There are more than {MAX_PROBLEMS} problems; the others are not listed.",
-        pointer="",
-        fix="Correct the listed ones and check the file again.",
-        severity=severity,
-    )
+    message = f"There are more than {MAX_PROBLEMS} problems; the others are not listed."
+    fix = "Correct the listed ones and check the file again."
+    return make_problem("too_many_problems", "", message, fix, severity=severity)
 
 
 def guess_name(name: str, known: Iterable[str]) -> str:

@@ -101,31 +101,34 @@ def _read_lafs_names(given: Sequence[tuple[str, str]]) -> dict[str, Json]:
 # Discovery
 
 
-def describe_service(registry: Registry, address: str) -> dict[str, Json]:
+@cache
+def publish_service(registry: Registry, address: str) -> Published:
     """The discovery document: what this server can do, and nothing about who uses it."""
     groups: dict[str, list[Operation]] = {}
     for called in offered_operations(registry):
         groups.setdefault(called.name.partition(".")[0], []).append(called)
-    return {
-        "$schema": _DISCOVERY_SCHEMA,
-        "lafs_version": VERSION,
-        "service": {"name": "handrail", "version": __version__, "description": DESCRIPTION},
-        "capabilities": [
-            {
-                "name": group,
-                "version": VERSION,
-                "operations": [called.name for called in members],
-                "description": _GROUPS.get(group, f"Operations of {group}."),
-                "optional": False,
-            }
-            for group, members in groups.items()
-        ],
-        "endpoints": {
-            "envelope": f"{address}/api",
-            "context": f"{address}{LEDGER.rstrip('/')}",
-            "discovery": f"{address}{DISCOVERY}",
-        },
-    }
+    return publish(
+        {
+            "$schema": _DISCOVERY_SCHEMA,
+            "lafs_version": VERSION,
+            "service": {"name": "handrail", "version": __version__, "description": DESCRIPTION},
+            "capabilities": [
+                {
+                    "name": group,
+                    "version": VERSION,
+                    "operations": [called.name for called in members],
+                    "description": _GROUPS.get(group, f"Operations of {group}."),
+                    "optional": False,
+                }
+                for group, members in groups.items()
+            ],
+            "endpoints": {
+                "envelope": f"{address}/api",
+                "context": f"{address}{LEDGER.rstrip('/')}",
+                "discovery": f"{address}{DISCOVERY}",
+            },
+        }
+    )
 
 
 class Published(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,11 +136,6 @@ class Published(msgspec.Struct, frozen=True, kw_only=True):
 
     body: bytes
     tag: bytes
-
-
-@cache
-def publish_service(registry: Registry, address: str) -> Published:
-    return publish(describe_service(registry, address))
 
 
 @cache
@@ -222,59 +220,57 @@ BuildA2a: TypeAlias = Callable[[Served, InThread], A2aCalls]
 
 @cache
 def publish_card(registry: Registry, address: str) -> Published:
-    return publish(describe_agent(registry, address))
-
-
-def describe_agent(registry: Registry, address: str) -> dict[str, Json]:
     """The card. A2A 1.0 and LAFS name some things differently; a reader ignores what it does not know."""
     url = address + A2A
-    return {
-        "$schema": _CARD_SCHEMA,
-        "name": "handrail",
-        "description": DESCRIPTION,
-        "version": __version__,
-        "url": url,
-        "supportedInterfaces": [
-            {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": PROTOCOL_VERSION}
-        ],
-        "capabilities": {
-            "streaming": False,
-            "pushNotifications": False,
-            "extendedAgentCard": False,
-            "extensions": [
-                {
-                    "uri": EXTENSION,
-                    "description": "Each result is a LAFS envelope, in an artifact named lafs_response.",
-                    "required": False,
-                    "params": {
-                        "supportsContextLedger": True,
-                        "supportsTokenBudgets": True,
-                        "envelopeSchema": SCHEMA_URI,
-                    },
-                }
+    return publish(
+        {
+            "$schema": _CARD_SCHEMA,
+            "name": "handrail",
+            "description": DESCRIPTION,
+            "version": __version__,
+            "url": url,
+            "supportedInterfaces": [
+                {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": PROTOCOL_VERSION}
             ],
-        },
-        "securitySchemes": {
-            _SCHEME: {
-                "type": "http",
-                "scheme": "Bearer",
-                "httpAuthSecurityScheme": {"scheme": "Bearer"},
-            }
-        },
-        "security": [{_SCHEME: []}],
-        "securityRequirements": [{"schemes": {_SCHEME: {"list": []}}}],
-        "defaultInputModes": [JSON_TYPE.decode()],
-        "defaultOutputModes": [LAFS_TYPE.decode()],
-        "skills": [
-            {
-                "id": called.name,
-                "name": called.name,
-                "description": called.summary,
-                "tags": [called.name.partition(".")[0], called.effect],
-            }
-            for called in offered_operations(registry)
-        ],
-    }
+            "capabilities": {
+                "streaming": False,
+                "pushNotifications": False,
+                "extendedAgentCard": False,
+                "extensions": [
+                    {
+                        "uri": EXTENSION,
+                        "description": "Each result is a LAFS envelope, in an artifact named lafs_response.",
+                        "required": False,
+                        "params": {
+                            "supportsContextLedger": True,
+                            "supportsTokenBudgets": True,
+                            "envelopeSchema": SCHEMA_URI,
+                        },
+                    }
+                ],
+            },
+            "securitySchemes": {
+                _SCHEME: {
+                    "type": "http",
+                    "scheme": "Bearer",
+                    "httpAuthSecurityScheme": {"scheme": "Bearer"},
+                }
+            },
+            "security": [{_SCHEME: []}],
+            "securityRequirements": [{"schemes": {_SCHEME: {"list": []}}}],
+            "defaultInputModes": [JSON_TYPE.decode()],
+            "defaultOutputModes": [LAFS_TYPE.decode()],
+            "skills": [
+                {
+                    "id": called.name,
+                    "name": called.name,
+                    "description": called.summary,
+                    "tags": [called.name.partition(".")[0], called.effect],
+                }
+                for called in offered_operations(registry)
+            ],
+        }
+    )
 
 
 # What the message of another agent asks for, and how its task ends

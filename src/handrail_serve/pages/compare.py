@@ -14,6 +14,7 @@ from handrail_serve.pages.parts import (
     badge,
     count,
     damage_notice,
+    details,
     diff_lines,
     evidence_badges,
     facts,
@@ -72,19 +73,9 @@ def _ends(found: Payload) -> Html:
 def _end(found: Payload, side: str, word: str) -> Html:
     end = found[side]
     gaps: Child = points(end["open_gaps"]) if end["open_gaps"] else "none"
-    return element(
-        "section",
-        element(
-            "header",
-            element(
-                "h2",
-                f"{word}: ",
-                element(
-                    "a", end["title"], href=node_path(found["session_id"], end["run_id"], end["node_id"])
-                ),
-            ),
-            status_badge(end["status"], end["evidence"], end["evidence_caveat"]),
-        ),
+    path = node_path(found["session_id"], end["run_id"], end["node_id"])
+    return panel(
+        join_html(f"{word}: ", element("a", end["title"], href=path)),
         facts(
             [
                 ("When", moment(end["at"])),
@@ -95,7 +86,7 @@ def _end(found: Payload, side: str, word: str) -> Html:
                 ("Preferences", f"{end['preferences']['autonomy']}, {end['preferences']['risk_policy']}"),
             ]
         ),
-        class_="panel",
+        beside=status_badge(end["status"], end["evidence"], end["evidence_caveat"]),
     )
 
 
@@ -140,13 +131,9 @@ def _side(step: Payload | None, notes: Html, same: set[str], *, has_pair: bool) 
         element("div", notes, class_="prose diff-words", dir="auto") if notes.markup else soft("No notes."),
         soft("The notes go on.") if step["is_cut"] else None,
         *(
-            element(
-                "details",
-                element(
-                    "summary",
-                    spell_kind(artifact["kind"]),
-                    ", the same in both" if artifact["digest"] in same else ", differs" if has_pair else "",
-                ),
+            details(
+                spell_kind(artifact["kind"])
+                + (", the same in both" if artifact["digest"] in same else ", differs" if has_pair else ""),
                 artifact_body(artifact["body"]),
                 open=artifact["digest"] not in same or None,
             )

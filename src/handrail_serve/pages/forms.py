@@ -28,12 +28,6 @@ EFFECTS = {
 }
 
 
-def kind_of_ask(question: Payload) -> str:
-    """Which of the four kinds of Ask it is."""
-    kind: str = question["asked"]
-    return kind
-
-
 def answer_form(question: Payload) -> Html:
     """The door of an Ask, with what each answer will do. `question` is of run.confirm with `show`."""
     asked = {
@@ -47,7 +41,7 @@ def answer_form(question: Payload) -> Html:
         value = text_field(label, "given.answer", longest=LONGEST_VALUE)
     return element(
         "form",
-        element("p", EFFECTS[kind_of_ask(question)], class_="small"),
+        element("p", EFFECTS[question["asked"]], class_="small"),
         value,
         _note("A note for the agent, if you like"),
         cluster(*_answers(question)),
@@ -59,7 +53,7 @@ def answer_form(question: Payload) -> Html:
 def _answers(question: Payload) -> list[Child]:
     if question["takes_value"]:
         return [button("Give it", "main")]
-    match kind_of_ask(question):
+    match question["asked"]:
         case "give":
             yes, no = "Yes, it is done", "No"
         case "choose":

@@ -31,11 +31,8 @@ _LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("
 _ASKED = ("only", "severity", "workflow")
 
 
-def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = False) -> Html:
-    """`listed` is of session.gaps; `asked` are the filters of the address.
-
-    `can_settle`: this server lets a person settle a gap.
-    """
+def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
+    """`listed` is of session.gaps; `asked` are the filters of the address."""
     counts = listed["counts"]
     is_filtered = any(asked.get(name) for name in _ASKED)
     if not listed["items"]:
@@ -43,7 +40,7 @@ def gaps_page(listed: Payload, asked: Mapping[str, str], *, can_settle: bool = F
     else:
         below = element(
             "div",
-            element("ol", *(_row(one, can_settle) for one in listed["items"]), class_="rows"),
+            element("ol", *(_row(one) for one in listed["items"]), class_="rows"),
             more_rows("/gaps", listed, asked, _ASKED),
             class_="stack",
         )
@@ -76,7 +73,7 @@ def _summary(counts: Payload) -> Html:
     )
 
 
-def _row(gap: Payload, can_settle: bool) -> Html:
+def _row(gap: Payload) -> Html:
     look, glyph = _LOOKS[gap["severity"]] if gap["state"] == "open" else ("", "done")
     word = gap["severity"] if gap["state"] == "open" else f"{gap['severity']}, {gap['state']}"
     settled = f"Settled: {gap['settled_by']}" if gap["settled_by"] else None
@@ -98,7 +95,7 @@ def _row(gap: Payload, can_settle: bool) -> Html:
                 *(element("span", gap[name]) for name in ("project", "workflow_name") if gap[name]),
             ),
             reveal("Settle it", settle_form(gap["session_id"], gap["id"]), class_="above")
-            if can_settle and gap["state"] == "open"
+            if gap["state"] == "open"
             else None,
         ),
         ago(gap["at"]),

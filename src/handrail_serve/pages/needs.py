@@ -10,7 +10,7 @@ from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import spell_kind
 from handrail.workflows.prompt_sections import authored_part
-from handrail_serve.pages.forms import answer_form, kind_of_ask, settle_form
+from handrail_serve.pages.forms import answer_form, settle_form
 from handrail_serve.pages.parts import (
     MOST_CLAIMS,
     Payload,
@@ -72,8 +72,6 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Of run.confirm with `show`; None: a person cannot answer it."""
     run: Payload | None = None
     """Of session.show, where a report is confirmed: what the whole run has proven."""
-    can_settle: bool = False
-    """Whether this server lets a person settle a gap."""
 
     @property
     def answer(self) -> Payload | None:
@@ -182,7 +180,7 @@ def _ask(card: Card) -> str:
     """The question in one sentence."""
     row = card.row
     if card.question is not None:
-        return QUESTIONS[kind_of_ask(card.question)].format(row["title"])
+        return QUESTIONS[card.question["asked"]].format(row["title"])
     if row["kind"] == "blocked":
         return f"“{row['title']}” was not accepted"
     return cut(row["why"] if row["kind"] == "gap" else row["goal"] or row["workflow_name"] or row["why"])
@@ -326,7 +324,7 @@ def _door(card: Card, answered: Payload | None) -> Child:
         form = join_html(
             element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
-    elif row["kind"] == "gap" and card.can_settle:
+    elif row["kind"] == "gap":
         form = settle_form(row["session_id"], row["gap_id"])
     elif row["kind"] == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))

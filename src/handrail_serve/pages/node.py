@@ -205,12 +205,12 @@ def _artifact(one: Payload, node: Payload) -> Html:
         if one["is_refused"]
         else badge("well-formed" if one["contract_ref"] else "no contract asks for it", "", "step")
     )
-    return element(
-        "section",
-        element("header", element("h2", spell_kind(one["kind"])), standing),
+    return panel(
+        spell_kind(one["kind"]),
         artifact_body(one["body"]),
         *_claims_about(one, node),
-        class_="panel stack tight",
+        beside=standing,
+        class_="stack tight",
     )
 
 
@@ -238,23 +238,15 @@ def _evidence(node: Payload) -> Html:
     rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in shown]
     rows = [claim_row(one, is_imported=node["is_imported"]) for one in rest]
     left = node["omitted"].get("claims", 0)
-    return element(
-        "section",
-        element(
-            "header",
-            element("h2", "Evidence"),
-            element(
-                "span",
-                element("span", "up to here:", class_="small soft"),
-                evidence_badges(node["evidence"], node["evidence_caveat"]),
-                class_="cluster",
-            ),
-        ),
+    badges = evidence_badges(node["evidence"], node["evidence_caveat"])
+    return panel(
+        "Evidence",
         dots(rows) if rows else None,
         None if node["claims"] else soft("Nothing in this report could be checked."),
         soft(f"{left} more claims are left out.") if left else None,
-        class_="panel stack tight",
-        id="evidence",
+        beside=element("span", element("span", "up to here:", class_="small soft"), badges, class_="cluster"),
+        class_="stack tight",
+        id_="evidence",
     )
 
 

@@ -118,9 +118,13 @@ def meta(*facts: Child) -> Html:
     return element("p", *(element("span", fact) for fact in facts if fact), class_="meta")
 
 
-def panel(title: str, *children: Child, class_: str = "", id_: str | None = None) -> Html:
-    """A part of a page with its own heading."""
-    return element("section", element("h2", title), *children, class_=f"panel {class_}".rstrip(), id=id_)
+def panel(
+    title: Child, *children: Child, beside: Child = None, class_: str = "", id_: str | None = None
+) -> Html:
+    """A part of a page with its own heading, and what stands beside that."""
+    heading = element("h2", title)
+    top = heading if beside is None else element("header", heading, beside)
+    return element("section", top, *children, class_=f"panel {class_}".rstrip(), id=id_)
 
 
 def section(title: str, *children: Child, id_: str | None = None) -> Html:
@@ -269,12 +273,12 @@ def asked_word(waiting: Sequence[Payload]) -> str:
     return "" if not asked else ANSWERED if all(need.get("is_answered") for need in asked) else WAITING
 
 
-_SILENCE = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
+SILENCES = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
 
 
 def silence_badge(silence: str) -> Html | None:
     """Of a run that has kept nothing for long, or that waits and nobody came."""
-    return badge(*_SILENCE[silence]) if silence in _SILENCE else None
+    return badge(*SILENCES[silence]) if silence in SILENCES else None
 
 
 _LOOKS: dict[Worth, tuple[str, str]] = {
@@ -374,9 +378,9 @@ def select(
     return element("label", label, element("select", *rows, name=name), class_=class_)
 
 
-def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200) -> Html:
+def search_field(name: str, label: str, asked: Mapping[str, str], most: int = 200, **more: str) -> Html:
     """A field for words, with those that were asked for."""
-    held = element("input", type="search", name=name, value=asked.get(name, ""), maxlength=most)
+    held = element("input", type="search", name=name, value=asked.get(name, ""), maxlength=most, **more)
     return element("label", label, held, class_="field grow")
 
 

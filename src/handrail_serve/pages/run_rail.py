@@ -264,13 +264,13 @@ def _marks(node: Payload) -> list[Child]:
     if node["is_diverged"]:
         marks.append(badge("left the instructions", "warn", "gap"))
     if node["person"] and not is_shown:
-        marks.append(person_badge(node["person"], is_imported=node["is_imported"]))
+        marks.append(person_badge(node["person"], is_imported=node["is_person_imported"]))
     if node["artifact_count"]:
         marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
     return marks
 
 
-def person_badge(answer: str, *, is_imported: bool = False) -> Html:
+def person_badge(answer: str, *, is_imported: bool) -> Html:
     """What a person answered, here or in another store."""
     words = f"{answer} by a person{', in another store' if is_imported else ''}"
     good = "" if is_imported else "good"
@@ -321,7 +321,9 @@ def _now(graph: Payload) -> list[Html]:
         else badge("blocked", "bad", "blocked")
         if is_blocked
         else badge("now", "busy", "open"),
-        person_badge(graph["pending_person"]) if graph["pending_person"] else None,
+        person_badge(graph["pending_person"], is_imported=graph["is_pending_person_imported"])
+        if graph["pending_person"]
+        else None,
         href=f"{path}#pending",
         class_="spot",
         data_at=graph["preferred_tip"],

@@ -7,8 +7,9 @@ from typing import Any
 
 from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import CLOSE_WORDS, SHOWN_OTHERWISE, spell_kind
-from handrail_serve.pages.forms import settle_form
+from handrail_serve.pages.forms import close_form, rename_form, settle_form
 from handrail_serve.pages.needs import Card, own_card, whose_agent
 from handrail_serve.pages.parts import (
     ANSWERED,
@@ -64,15 +65,11 @@ def session_page(
     graph: Payload | None,
     *,
     before: int | None = None,
-    actions: Child = None,
-    resume: str = "",
     cards: Sequence[Card] = (),
-    can_settle: bool = False,
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
-    `actions` are the buttons that change something, `resume` the words that make an agent go on, `cards`
-    what the run waits for; `can_settle`: a person can settle its gaps here.
+    `cards` are what the run waits for. Nothing changes a session that is damaged, and no agent goes on in it.
     """
     session_id = shown["session_id"]
     run = shown["runs"][0] if shown["runs"] else None
@@ -85,10 +82,8 @@ def session_page(
             crumbs=(("Sessions", "/sessions"),),
         ),
         _health(shown),
-        _tabs(session_id, graph, resume, actions),
-        _without_run(shown)
-        if graph is None or run is None
-        else _with_run(shown, graph, run, before, cards, can_settle=can_settle),
+        _tabs(shown, graph),
+        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
         live=session_id,
         new="step",
     )
@@ -144,7 +139,8 @@ def _health(shown: Payload) -> Child:
     )
 
 
-def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -> Html:
+def _tabs(shown: Payload, graph: Payload | None) -> Html:
+    session_id = shown["session_id"]
     here = session_path(session_id) if graph is None else run_path(session_id, graph["run_id"])
     views = (
         ("Run", here, True),
@@ -153,8 +149,13 @@ def _tabs(session_id: str, graph: Payload | None, resume: str, actions: Child) -
         ("Export", f"{session_path(session_id)}/export", False),
     )
     links = tabs("Views of this session", views)
-    buttons = cluster(copy_button(resume, "Copy resume prompt", "y") if resume else None, actions)
-    return element("div", links, buttons if resume or actions else None, class_="tabline")
+    if shown["health"]["banner"]:
+        return element("div", links, class_="tabline")
+    prompt = "" if graph is None else graph["resume_prompt"]
+    resume = copy_button(prompt, "Copy resume prompt", "y") if prompt else None
+    close = close_form(graph["run_id"]) if graph is not None and graph["status"] in UNDER_WAY else None
+    rename = rename_form(session_id, shown["goal"])
+    return element("div", links, cluster(resume, rename, close), class_="tabline")
 
 
 # With a run
@@ -166,9 +167,8 @@ def _with_run(
     run: Payload,
     before: int | None,
     cards: Sequence[Card],
-    *,
-    can_settle: bool,
 ) -> Html:
+    settled_in = "" if shown["health"]["banner"] else shown["session_id"]
     runs: Sequence[Any] = graph["runs"]
     is_one = len(runs) == 1
     titles = {node["step_id"]: node["title"] for node in graph["nodes"]}
@@ -179,8 +179,8 @@ def _with_run(
         element(
             "aside",
             _proof(run, titles),
-            _doubts(run, shown["session_id"] if can_settle else ""),
-            _gaps(run, shown["session_id"] if can_settle else ""),
+            _doubts(run, settled_in),
+            _gaps(run, settled_in),
             _outputs(run, titles),
             _in_force(shown["session_id"], run),
             class_="side",
@@ -259,7 +259,7 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
 
 
 def _progress(graph: Payload) -> str:
-    is_open = graph["status"] in ("in_progress", "blocked")
+    is_open = graph["status"] in UNDER_WAY
     return f"{graph['done']} of about {graph['at_least']} steps, " if is_open else ""
 
 
@@ -326,19 +326,15 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
         for claim in claims
     ]
     heads = ("Known as", "Step", "What the report names", "What was seen")
-    return element(
-        "section",
-        element(
-            "header",
-            element("h2", "What is proven"),
-            evidence_badges(run["evidence"], run["evidence_caveat"]),
-        ),
+    return panel(
+        "What is proven",
         soft(
             "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word."
         ),
         details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
-        class_="panel stack tight",
-        id="proof",
+        beside=evidence_badges(run["evidence"], run["evidence_caveat"]),
+        class_="stack tight",
+        id_="proof",
     )
 
 

@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail_serve.pages.needs import Card, strip, where, whose_agent
 from handrail_serve.pages.parts import (
+    SILENCES,
     Payload,
     add_query,
     ago,
     asked_badge,
     asked_word,
+    button,
     command_line,
     copy_button,
     count,
@@ -26,6 +29,7 @@ from handrail_serve.pages.parts import (
     more_link,
     page,
     run_path,
+    search_field,
     section,
     select,
     session_path,
@@ -41,7 +45,6 @@ FIRST_PROMPT = (
 _FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent")
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
-_SILENT = {"idle": "idle", "stalled": "stalled"}
 
 
 def sessions_page(
@@ -87,22 +90,15 @@ def _summary(needs: Payload) -> Html:
 
 
 def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
-    words = element(
-        "label",
+    words = search_field(
+        "q",
         "Search notes, artifacts and titles",
-        element(
-            "input",
-            type="search",
-            name="q",
-            value=asked.get("q", ""),
-            maxlength=200,
-            autocomplete="off",
-            data_key_focus="/",
-            placeholder="Words, all of them",
-        ),
-        class_="field grow",
+        asked,
+        autocomplete="off",
+        data_key_focus="/",
+        placeholder="Words, all of them",
     )
-    statuses = [("", "any"), *STATUS_WORDS.items(), *_SILENT.items()]
+    statuses = [("", "any"), *STATUS_WORDS.items(), *((silence, silence) for silence in SILENCES)]
     return element(
         "form",
         words,
@@ -110,7 +106,7 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
         *(_choose(name, label, items, asked) for name, label in _choices(items, asked)),
         select("group", "Group by", _GROUPS, asked.get("group", "")),
         select("sort", "Sort by", _SORTS, asked.get("sort", "")),
-        element("button", "Show", type="submit", class_="button"),
+        button("Show"),
         element("a", "Clear", href="/sessions", class_="button plain") if any(asked.values()) else None,
         class_="toolbar",
         role="search",
@@ -159,8 +155,7 @@ def _sorted(items: Sequence[Any], by: str) -> list[Any]:
     """Among the sessions of this page; they come with the last change first."""
     match by:
         case "silent":
-            is_open = {"in_progress", "blocked"}
-            return sorted(items, key=lambda one: (one["status"] not in is_open, one["last_activity"]))
+            return sorted(items, key=lambda one: (one["status"] not in UNDER_WAY, one["last_activity"]))
         case "title":
             return sorted(items, key=lambda one: _title(one).casefold())
         case _:
@@ -195,7 +190,7 @@ def _title(item: Payload) -> str:
 
 def _row(item: Payload, waiting: str) -> Html:
     where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
-    is_open = item["status"] in ("in_progress", "blocked")
+    is_open = item["status"] in UNDER_WAY
     facts = [
         element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
         element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,

@@ -5,9 +5,11 @@ What the one who looks may not do is not on the page; the server refuses it as w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from handrail.projections.html.elements import Child, Html, element
+from handrail.contract.accounts import ROLES
+from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail_serve.pages.parts import (
     Payload,
     acts,
@@ -29,7 +31,6 @@ from handrail_serve.pages.parts import (
     text_field,
 )
 
-_ROLES = ("viewer", "member", "admin", "owner")
 _WHAT = {
     "viewer": "may see everything in the workspace",
     "member": "may also work, and confirm steps",
@@ -69,7 +70,7 @@ def team_page(members: Payload, tokens: Payload, audit: Payload | None, workspac
 
 
 def _rank(role: str) -> int:
-    return _ROLES.index(role) if role in _ROLES else -1
+    return ROLES.index(role) if role in ROLES else -1
 
 
 def _elsewhere(workspaces: Payload) -> Child:
@@ -89,15 +90,14 @@ def _elsewhere(workspaces: Payload) -> Child:
 
 def _members(members: Payload, role: str) -> Html:
     can_change = _rank(role) >= _rank("admin")
-    given = [one for one in _ROLES if _rank(one) <= _rank(role)]
+    given = [one for one in ROLES if _rank(one) <= _rank(role)]
     rows = [
-        element(
-            "tr",
-            element("td", one["name"], " (you)" if one["is_me"] else None),
-            element("td", one["role"]),
-            element("td", badge(one["state"], "good" if one["state"] == "member" else "")),
-            element("td", ago(one["since"]) if one["since"] else None),
-            element("td", _change_member(one, given) if can_change else None),
+        cells(
+            join_html(one["name"], " (you)" if one["is_me"] else None),
+            one["role"],
+            badge(one["state"], "good" if one["state"] == "member" else ""),
+            ago(one["since"]),
+            _change_member(one, given) if can_change else None,
         )
         for one in members["items"]
     ]
@@ -110,7 +110,7 @@ def _members(members: Payload, role: str) -> Html:
     )
 
 
-def _change_member(one: Payload, given: list[str]) -> Html:
+def _change_member(one: Payload, given: Sequence[str]) -> Html:
     if one["state"] == "invited":
         return _gated("team.revoke_token", {"token": one["id"]}, "Withdraw", "Withdraw the invitation?")
     about = {"member": one["id"]}
@@ -131,7 +131,7 @@ def _change_member(one: Payload, given: list[str]) -> Html:
     return reveal("Change", cluster(*roles, gone), reset if one["role"] in given else None)
 
 
-def _invite(given: list[str]) -> Html:
+def _invite(given: Sequence[str]) -> Html:
     return _form(
         "team.invite",
         {},

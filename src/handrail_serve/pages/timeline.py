@@ -38,8 +38,6 @@ _WORDS = {
     "checkpoint": "The agent saved its progress after ",
     "blocked_attempt": "The report was not accepted at ",
     "receipt": "A check ran at ",
-    "confirmed": "A person confirmed ",
-    "declined": "A person declined ",
     "closed": "The run was closed at ",
     "notes": "Notes of the session were kept",
     "renamed": "A person renamed the session",
@@ -160,9 +158,7 @@ def _words(session_id: str, entry: Payload) -> Html:
 
 
 def _describe_answer(entry: Payload) -> str:
-    """What a person chose or gave; a yes and a no have their own words."""
-    answer: str = "" if entry["what"] in _WITH_MORE else entry["said"]
-    return f"A person {answer} at " if answer and answer != "confirmed it" else ""
+    return f"A person {entry['said']} at " if entry["what"] in ("confirmed", "declined") else ""
 
 
 def _link(session_id: str, entry: Payload) -> Child:

@@ -330,6 +330,21 @@ def test_a_function_that_is_made_of_text_sees_no_name_of_a_module(text: str, is_
 
 
 @every_case(
+    ("text", "is_read"),
+    [
+        ("function f(^a) { const using = 1; return using + a }", True),
+        ("function f(^a) { const using 1; return using + a }", False),
+    ],
+)
+def test_a_variable_named_using_is_no_syntax_error(text: str, is_read: bool) -> None:
+    project, symbol, _ = project_with_mark({"m.mjs": text})
+
+    plan = plan_rename(project, symbol, "b")
+
+    assert (isinstance(plan, Plan) and not plan.reasons) is is_read
+
+
+@every_case(
     ("text", "code"),
     [
         ("const m = require('./m'); f(m)", "whole_module_used"),

@@ -34,6 +34,8 @@ FILES = [
     WorkflowFile(source_kind="git", source_ref="r", content=b"", trouble="Not here.", remedy="Fetch it."),
     WorkflowFile(source_kind="project", source_ref="c.json", content=b"{}", holds="contract"),
 ]
+READABLE = 4
+"""All but the one that a source could not deliver: it has no content to read."""
 
 
 @pytest.fixture
@@ -77,7 +79,7 @@ def test_what_was_read_once_is_not_read_again(home: str, read: Callable[[], int]
     first = read()
     listed(home)
 
-    assert first == len(FILES)
+    assert first == READABLE
     assert read() == 0
 
 
@@ -105,7 +107,7 @@ def test_a_damaged_cache_is_ignored_and_replaced(home: str, read: Callable[[], i
         cache.write(damage)
 
     assert listed(home) == build_catalog(FILES)
-    assert read() == len(FILES)
+    assert read() == READABLE
     listed(home)
     assert read() == 0
 
@@ -128,7 +130,7 @@ def test_a_deleted_cache_is_made_again(home: str, read: Callable[[], int]) -> No
 
     listed(home)
 
-    assert read() == len(FILES)
+    assert read() == READABLE
     assert len(cache_files(home)) == 1
 
 
@@ -142,7 +144,7 @@ def test_another_reader_makes_another_cache_and_removes_the_old_one(
 
     listed(home)
 
-    assert read() == len(FILES)
+    assert read() == READABLE
     assert len(cache_files(home)) == 1
     assert cache_files(home) != before
 

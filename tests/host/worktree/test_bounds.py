@@ -73,6 +73,19 @@ def test_nobody_is_told_whether_a_private_file_is_there(owner: Path, path: str) 
     assert reasons[path] == reasons[absent]
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/comm"), reason="needs /proc, where Linux shows processes")
+@pytest.mark.parametrize(("project", "path"), [("/proc/self", "comm"), ("/", "proc/self/comm")])
+def test_what_the_system_tells_about_a_process_is_quoted_with_one_answer(
+    owner: Path, project: str, path: str
+) -> None:
+    name = Path("/proc/self/comm").read_text(encoding="utf-8")
+    asked = [PlaceAsked(path=path, line=1, quote=quote) for quote in (name, "another")]
+
+    right, wrong = open_here(owner).see_places(project, asked)
+
+    assert (right.state, right.note) == (wrong.state, wrong.note)
+
+
 def test_no_tree_and_no_list_holds_a_private_file(owner: Path) -> None:
     worktree = open_here(owner)
 

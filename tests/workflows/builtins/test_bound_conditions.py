@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.workflows.builtins.routines import bind_condition
+from handrail.workflows.builtins.placement import bind_condition
 from handrail.workflows.conditions import (
     AlwaysFalse,
     AlwaysTrue,

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from handrail.workflows.builtins.routines import (
+from handrail.workflows.builtins.placement import (
     make_routine_template,
     routine_template_id,
 )

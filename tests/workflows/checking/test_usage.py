@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.workflows.checking.whole_file import read_checked
+from handrail.workflows.catalog import read_checked
 from tests.cases import every_case
 from tests.workflows.checking.linted import linted, seen
 from tests.workflows.compiling.written import call, choice, document, loop, step

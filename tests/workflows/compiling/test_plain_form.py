@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from handrail.workflows.compiled import InputSpec, Option, Provenance, Reference, Step, While
-from handrail.workflows.compiling.condition_table import to_plain_json
+from handrail.workflows.compiling.compilation import to_plain_json
 from handrail.workflows.conditions import And, Compare, LoopControl
 from tests.cases import every_case
 

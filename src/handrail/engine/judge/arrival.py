@@ -277,6 +277,19 @@ def ask_of(leaf: Leaf) -> AskKind:
             assert_never(never)
 
 
+def may_ask(leaf: Leaf) -> bool:
+    """Whether a step can ask a person for something, in whatever mode."""
+    match leaf:
+        case Step():
+            return leaf.require_confirmation is not False or leaf.user_only is not None
+        case Choice() | Delegate():
+            return leaf.non_assumable is not None
+        case Action():
+            return leaf.is_guarded
+        case never:
+            assert_never(never)
+
+
 SeenReport: TypeAlias = Literal["", "another", "declined", "none", "elsewhere"]
 
 

@@ -25,6 +25,7 @@ nobody checked; rules of the simulator's own, because it would prove what no run
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 import msgspec
@@ -51,7 +52,8 @@ from handrail.engine.events import (
     DivergenceRecorded,
     GapRecorded,
 )
-from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report
+from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report, collect_kept
+from handrail.engine.history import History, Node
 from handrail.engine.judge.arrival import (
     GIVEN,
     PersonsWord,
@@ -71,6 +73,7 @@ from handrail.engine.judge.artifacts import (
     full_kind,
     judge_report,
     keep_unchecked,
+    subject_of,
 )
 from handrail.engine.judge.requirements import (
     INVALID,
@@ -78,6 +81,7 @@ from handrail.engine.judge.requirements import (
     MOST_ISSUES,
     SHOWN_ISSUES,
     ContractCheck,
+    asked_kinds,
     find_reasons,
     fix_of,
     let_give,
@@ -525,6 +529,12 @@ def place_of(workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: Known
     """Where a report about this leaf is judged; only a step asks for something."""
     step = leaf if isinstance(leaf, Step) else None
     return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
+
+
+def collect_brought(history: History, node: Node, place: Place, notes: str = "") -> KeptWork:
+    """What attempts and checkpoints brought for the step of a place; `notes` are the whole ones."""
+    needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
+    return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):

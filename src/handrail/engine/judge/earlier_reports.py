@@ -24,6 +24,7 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     instance_of,
+    is_imported,
     kept_in_instance,
     list_receipts,
     way_to,
@@ -82,16 +83,17 @@ def witness(
         refused_receipts=frozenset(
             ref for claim in claims if claim.verdict in ("stale", "missing") for ref in claim.refs
         ),
-        refused_facts=frozenset(
-            claim.fact for claim in claims if claim.verdict in ("contradicted", "missing")
+        refuted_receipts=frozenset(
+            ref for claim in claims if claim.verdict == "contradicted" for ref in claim.refs
+        ),
+        refused_places=frozenset(
+            (claim.contract_ref, claim.pointer)
+            for claim in claims
+            if claim.verdict == "missing" and not claim.refs
         ),
         sighting=sighting,
         receipts=tuple(_hide_status(receipt.fact, checks) for receipt in receipts),
-        imported=frozenset(
-            one.fact.receipt_id
-            for one in receipts
-            if history.imported is not None and one.index < history.imported.index
-        ),
+        imported=frozenset(one.fact.receipt_id for one in receipts if is_imported(history, one.index)),
         checks=checks,
         named_before=frozenset(
             path for claim in claims if claim.check == "changed_in_run" for path in claim.paths

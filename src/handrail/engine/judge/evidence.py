@@ -250,11 +250,9 @@ class _Weighing:
             Claim(contract_ref=self._found.ref, pointer=pointer, check=check, fact=fact, **extra)
         )
 
-    def _refute(
-        self, check: EvidenceCheck, pointer: str, demand: Demand, fact: str, paths: tuple[str, ...] = ()
-    ) -> None:
+    def _refute(self, check: EvidenceCheck, pointer: str, demand: Demand, fact: str, **extra: Any) -> None:
         """What the world contradicts does not pass, unless the contract only wants it shown."""
-        self._claim(check, pointer, level="observed", verdict="contradicted", fact=fact, paths=paths)
+        self._claim(check, pointer, level="observed", verdict="contradicted", fact=fact, **extra)
         if demand != "shown":
             message = shorten_message(fact, ISSUE_BYTES)
             self._issues.append(Issue(contract_ref=self._found.ref, pointer=pointer, message=message))
@@ -360,14 +358,14 @@ class _Weighing:
         fact = f"changed in this run and not listed: {list_paths(unlisted)}{ignored}"
         paths = tuple(make_readable(path) for path in unlisted[:MOST_PATHS_KEPT])
         if set(paths) <= self._known.named_before:
-            self._refute("changed_in_run", pointer, "shown", fact, paths)
+            self._refute("changed_in_run", pointer, "shown", fact, paths=paths)
             gap = make_gap(f"The report leaves out what changed: {list_paths(unlisted)}.")
             waits = WaitsFor(kind="output", values={"artifact": self._found.artifact.kind} | BY_EVIDENCE)
             self.gaps.append(msgspec.structs.replace(gap, waits_for=waits))
             return
         member = rule.left_out[1:].split("/")[0]
         advice = f"; list them, or name them in {member} with the reason" if member else "; list them"
-        self._refute("changed_in_run", pointer, rule.demand, fact + advice, paths)
+        self._refute("changed_in_run", pointer, rule.demand, fact + advice, paths=paths)
 
     def _weigh_run(self, rule: Ran | RedThenGreen, spot: Spot) -> None:
         way, text, around = spot
@@ -409,8 +407,7 @@ class _Weighing:
 
     def _refuse_hidden_tests(self, check: EvidenceCheck, pointer: str, fact: str, command: Suggested) -> None:
         """Refused once: nobody has to run tests behind another program. Then the run goes on with a gap."""
-        fact = shorten_message(fact, FACT_BYTES)
-        is_repeated = fact in self._known.refused_facts
+        is_repeated = (self._found.ref, pointer) in self._known.refused_places
         self._claim(check, pointer, verdict="unknown" if is_repeated else "missing", fact=fact)
         if is_repeated:
             self._disclose(f"The report rests on tests whose end nobody knows: {fact}.", command)
@@ -448,12 +445,13 @@ class _Weighing:
         """A verification passes on the files that were checked, and beside no check that fails."""
         for failing in find_failing(self._known):
             fact = f"cannot be passed while {failing.fact}"
-            is_repeated = shorten_message(fact, FACT_BYTES) in self._known.refused_facts
+            refused = self._known.refused_receipts | self._known.refuted_receipts
+            is_repeated = refused.issuperset(failing.refs)
             if failing.is_flaky and not is_repeated:
                 self._claim("ran", "/verdict", verdict="missing", fact=fact, refs=failing.refs)
                 self._miss(fact, RunResult(verdict="missing", command=failing.command))
             elif not failing.is_flaky and (failing.is_declared or not is_repeated):
-                self._refute("ran", "/verdict", "required", fact)
+                self._refute("ran", "/verdict", "required", fact, refs=failing.refs)
             else:  # told before: flaky, or meant to fail, as the agent says; the end of the run tells it
                 self._claim("ran", "/verdict", verdict="unknown", fact=fact)
         outdated = find_outdated(self._known)

@@ -165,8 +165,10 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     """Receipts that an attempt before was refused for: they are of other files, or nothing ran."""
     left_out: frozenset[str] = frozenset()
     """Files that the report at hand leaves out: they make no receipt stale."""
-    refused_facts: frozenset[str] = frozenset()
-    """Facts that contradicted an attempt before, or that it missed."""
+    refuted_receipts: frozenset[str] = frozenset()
+    """Receipts that contradicted an attempt before."""
+    refused_places: frozenset[tuple[str, str]] = frozenset()
+    """Contracts and places that an attempt before was refused for without a receipt."""
     run_flag: str = ""
     """For commands that are told: how they name the run."""
     imported: frozenset[str] = frozenset()

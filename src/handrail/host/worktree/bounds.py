@@ -1,4 +1,4 @@
-"""What of a project nobody looks into: Handrail's home, what belongs to git, credentials, files of others.
+"""What of a project nobody looks into: Handrail's home, git's own, credentials, files of others, processes.
 
 The one place that decides it. Whoever lists, reads, quotes, packs or writes files of a project asks here, so
 that no answer tells more about a private file than another one does. What is hidden is in no list, and is not
@@ -19,10 +19,14 @@ from handrail.host.private_files import find_homes, is_of_git, lies_in_home
 OWN_HOME = "the project is Handrail's own home, or lies in it"
 OF_GIT = "the project is a folder of git, or lies in one"
 OF_ANOTHER_USER = "the project belongs to another user"
+OF_THE_SYSTEM = "the project is a folder in which the system shows its processes"
 HIDDEN = "nobody looks there: it belongs to git, or to Handrail itself"
 _CREDENTIALS = "it holds credentials, which are never read"
 _ANOTHERS = "it belongs to another user"
 _LINKED = "it is another name of a file of Handrail itself"
+_OF_THE_SYSTEM = "the system makes it up when it is read, from its processes"
+_SYSTEM = ("/proc", "/sys")
+"""A process has its environment there as a file, with the passwords that were given to it."""
 
 
 class Bounds:
@@ -42,10 +46,12 @@ class Bounds:
             return OWN_HOME
         if is_of_git(os.fsencode(self.root)):
             return OF_GIT
-        try:
-            self._owners = frozenset({os.stat(self.root).st_uid, os.geteuid()})
-        except OSError:
-            self._owners = frozenset({os.geteuid()})
+        self._owners = frozenset({os.geteuid()})
+        with suppress(OSError):
+            found = os.stat(self.root)
+            if found.st_dev in self._system_devices:
+                return OF_THE_SYSTEM
+            self._owners |= {found.st_uid}
         is_anothers = os.geteuid() != 0 and len(self._owners) > 1
         return OF_ANOTHER_USER if is_anothers else ""
 
@@ -72,10 +78,17 @@ class Bounds:
 
     def explain_anothers(self, found: os.stat_result) -> str:
         """Whether the file is neither the caller's nor of the project's owner, or ours; empty: theirs."""
+        if found.st_dev in self._system_devices:
+            return _OF_THE_SYSTEM
         if found.st_uid not in self._owners:
             return _ANOTHERS
         is_linked = found.st_nlink > 1 and (found.st_dev, found.st_ino) in self._linked_in_homes
         return _LINKED if is_linked else ""
+
+    @cached_property
+    def _system_devices(self) -> frozenset[int]:
+        """By these it is known wherever it is mounted."""
+        return frozenset(os.stat(place).st_dev for place in _SYSTEM if os.path.ismount(place))
 
     @cached_property
     def _linked_in_homes(self) -> frozenset[tuple[int, int]]:

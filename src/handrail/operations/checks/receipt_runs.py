@@ -12,7 +12,6 @@ from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice, make_from
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
 from handrail.contract.wording import make_readable
-from handrail.engine.ask import collect_brought
 from handrail.engine.command_lines import (
     find_counting,
     is_status_own,
@@ -25,7 +24,7 @@ from handrail.engine.decide import Gathered
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.judge.arrival import PersonsWord
-from handrail.engine.judge.assess import assess, place_of
+from handrail.engine.judge.assess import assess, collect_brought, place_of
 from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.run_claims import list_paths, list_reports
 from handrail.engine.navigate import Running, leaf_at

@@ -26,7 +26,7 @@ from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import quote
 from handrail.engine.code_trees import find_baseline, find_last_seen
 from handrail.engine.facts import encode_project
-from handrail.engine.history import History, Node, RecordedTree, Run, list_receipts
+from handrail.engine.history import History, Node, RecordedTree, Run, is_imported, list_receipts
 from handrail.engine.judge.named_places import is_test_file
 from handrail.operations.declared_checks import list_approved, list_environments
 from handrail.operations.finding import find_session
@@ -455,7 +455,7 @@ def _describe_subject(rt: Runtime, history: History, run: Run, project: str, nam
     first = find_baseline(history, tips[0].node_id)
     marks = {} if first is None else first.fact.apart or {}
     sparse = [name for name, mark in marks.items() if mark == "sparse"]
-    is_seen = last is not None and (history.imported is None or last.index >= history.imported.index)
+    is_seen = last is not None and not is_imported(history, last.index)
     turns = {one: turn for tip in tips for one, turn in find_turns(rt, history, tip, project).items()}
     return Subject(
         project=encode_project(project).name,

@@ -25,6 +25,7 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     confirmation_of,
+    is_imported,
     not_run_at,
     not_run_by_move,
     path_to,
@@ -136,6 +137,7 @@ class RailNode(Answer, frozen=True, kw_only=True):
     is_diverged: bool
     person: str
     """What a person answered about its report: `confirmed`, `declined`, or empty."""
+    is_person_imported: bool  # another store recorded that answer
     passed: list[PassedRow]
     passed_omitted: int
     """More, which the log only counts."""
@@ -209,6 +211,7 @@ class ShownGraph(Answer, frozen=True, kw_only=True):
     machine: str
     pending_person: str
     """What a person last answered about the pending step; empty: nothing yet."""
+    is_pending_person_imported: bool
     evidence: dict[str, int]
     evidence_told: str
     evidence_caveat: str
@@ -275,6 +278,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> ShownGraph:
         account="" if run.actor is None else run.actor.id,
         machine="" if run.actor is None else run.actor.machine,
         pending_person="" if answer is None else answer.fact.answer,
+        is_pending_person_imported=answer is not None and is_imported(history, answer.index),
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
         evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
@@ -416,6 +420,7 @@ def _rail_node(
         is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
         person="" if answer is None else answer.fact.answer,
+        is_person_imported=answer is not None and is_imported(history, answer.index),
         passed=[
             PassedRow(
                 step_id=part.part_id,

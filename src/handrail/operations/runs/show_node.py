@@ -15,7 +15,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall, make_from
 from handrail.contract.wording import name_person, quote
-from handrail.engine.ask import kept_report, may_ask
+from handrail.engine.ask import kept_report
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.command_lines import explain_not_run, is_status_own
@@ -31,6 +31,7 @@ from handrail.engine.history import (
     confirmation_of,
     seen_at,
 )
+from handrail.engine.judge.arrival import may_ask
 from handrail.engine.messages import explain_gap, join_parts, spell_recorded_fault
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
@@ -45,6 +46,7 @@ from handrail.projections.evidence import (
     describe_sum_at,
     is_from_elsewhere,
     level_of,
+    spell_answer,
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
@@ -88,7 +90,7 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
 
     answer: str
     said: str
-    """The option that they took, the value that they gave, or `answer`."""
+    """What they did, and whether another store recorded it."""
     option_id: str
     door: str
     who: str
@@ -366,7 +368,7 @@ def _placed(
         preferences_before=msgspec.structs.asdict(before) if changed and before is not None else None,
         context_keys=sorted(history.context.get(node.node_id, {})),
         pending=_pending(history, workflow, node),
-        person=None if answer is None else _answer(answer),
+        person=None if answer is None else _answer(history, answer),
         tree=None
         if recorded is None
         else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
@@ -418,7 +420,7 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         title=title_at(workflow, node),
         prompt=prompt,
         is_cut=prompt != standing.prompt,
-        person=None if answer is None else _answer(answer),
+        person=None if answer is None else _answer(history, answer),
         needs_person=standing.needs_confirmation or (leaf is not None and may_ask(leaf)),
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
         done=standing.progress.done,
@@ -478,10 +480,10 @@ def _receipt(held: Receipt) -> NodeReceipt:
     )
 
 
-def _answer(answer: Confirmation) -> NodeAnswer:
+def _answer(history: History, answer: Confirmation) -> NodeAnswer:
     fact = answer.fact
-    text = fact.value or fact.option_id or fact.answer
-    return make_from(NodeAnswer, fact, answer, said=text, who=name_person(fact.who))
+    said = spell_answer(history, answer)
+    return make_from(NodeAnswer, fact, answer, said=said, who=name_person(fact.who))
 
 
 def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:

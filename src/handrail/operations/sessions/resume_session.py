@@ -311,7 +311,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if answer is None else describe_answer(answer.fact, with_note=True),
+        person_said="" if answer is None else describe_answer(history, answer, with_note=True),
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,

@@ -20,12 +20,12 @@ from handrail.workflows.catalog import (
     Catalog,
     CatalogEntry,
     claims_id,
+    read_checked_contract,
     suggest_id,
     summarise,
     with_base,
 )
 from handrail.workflows.checking.linter import check
-from handrail.workflows.checking.whole_file import read_checked_contract
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.shelf import ReadContract
 from handrail.workflows.limits import (
@@ -36,7 +36,7 @@ from handrail.workflows.limits import (
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.problem import Problem, is_within, keep_sound_edits, replace_value
+from handrail.workflows.problem import Problem, is_within, keep_sound_edits, make_problem, replace_value
 from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import Reading, is_follow_up
 from handrail.workflows.spellings.spelling import decode_partly
@@ -217,7 +217,7 @@ def _holds_contract(document: WorkflowText) -> bool:
 def _trouble(document: WorkflowText) -> tuple[Problem, ...]:
     if not document.trouble:
         return ()
-    return (Problem(code="bad_source", message=document.trouble, pointer="", fix=document.remedy),)
+    return (make_problem("bad_source", "", document.trouble, document.remedy),)
 
 
 def _entry(catalog: Catalog, document: WorkflowText) -> CatalogEntry:
@@ -297,7 +297,7 @@ def _left_behind(catalog: Catalog, entry: CatalogEntry) -> Iterator[Problem]:
         if errors:
             message = f"{quote(one.source_ref)} extends this and does not fit it: {errors[0].message}"
             fix = f"Correct it too, at line {errors[0].line}, or keep what it names."
-            yield Problem(code="changed_meaning", message=message, pointer="/id", fix=fix, severity="warning")
+            yield make_problem("changed_meaning", "/id", message, fix, severity="warning")
 
 
 def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
@@ -352,7 +352,7 @@ def _in_order(entry: CatalogEntry, problems: Iterable[Problem]) -> tuple[Problem
 def _ending_advice(name: str) -> Iterable[Problem]:
     """A file can be right in everything but its name, and then no list shows it."""
     if (advice := explain_misnaming(name)) is not None:
-        yield Problem(code="bad_source", message=advice[0], pointer="", fix=advice[1])
+        yield make_problem("bad_source", "", advice[0], advice[1])
 
 
 def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> Iterable[Problem]:
@@ -371,25 +371,16 @@ def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> It
     if advice:
         yield from advice
     elif own_id.startswith(RESERVED_NAMESPACE):
-        yield Problem(
-            code="reserved_id",
-            message=f"{own_id}: ids that begin with wr. are reserved for bundled workflows.",
-            pointer="/id",
-            fix="Choose another namespace, such as project, before you put it into a project.",
-            severity="warning",
-        )
+        message = f"{own_id}: ids that begin with wr. are reserved for bundled workflows."
+        fix = "Choose another namespace, such as project, before you put it into a project."
+        yield make_problem("reserved_id", "/id", message, fix, severity="warning")
     elif id_status(own_id) == "legacy":
         ids = [entry.id for entry in catalog.entries]
         listed = [entry.suggested_id for entry in own if entry.suggested_id]
         better = listed[0] if listed else suggest_id(own_id, "project", name, ids)
-        yield Problem(
-            code="legacy_id",
-            message=f"{own_id}: an id without a namespace is deprecated; it still runs.",
-            pointer="/id",
-            fix=f"Name it {better}.",
-            severity="warning",
-            edit=replace_value("/id", better),
-        )
+        message = f"{own_id}: an id without a namespace is deprecated; it still runs."
+        fix = f"Name it {better}."
+        yield make_problem("legacy_id", "/id", message, fix, replace_value("/id", better), "warning")
 
 
 def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:

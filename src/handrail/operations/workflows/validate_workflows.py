@@ -24,7 +24,7 @@ from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiled import list_wanted_checks
-from handrail.workflows.problem import Problem
+from handrail.workflows.problem import make_problem
 from handrail.workflows.problem_places import add_places
 
 MOST_TARGETS = 1_000
@@ -142,9 +142,7 @@ def _with_surroundings(rt: ReadPorts, found: Examined, checks: list[str]) -> Exa
     problems = find_undeclared_checks(entry, checks, wanted)
     if message:
         fix = "Read the changes; a new run follows them, and a run that began does not."
-        problems.append(
-            Problem(code="changed_meaning", message=message, pointer="/extends", fix=fix, severity="warning")
-        )
+        problems.append(make_problem("changed_meaning", "/extends", message, fix, severity="warning"))
     if not problems:
         return found
     placed = add_places(entry.content, problems, entry.spelling)

@@ -178,7 +178,7 @@ def _moment(
     facts += [_inline(describe_gap(gap, moment.title)) for gap in moment.gaps]
     claims = (f"{describe_claim(one, moment.artifacts)}: {describe_level(one)}" for one in moment.claims)
     facts += [f"Evidence: {_inline(one)}" for one in claims]
-    facts += [_inline(f"{describe_answer(moment.answer)}.")] if moment.answer is not None else []
+    facts += [_inline(f"{moment.answer}.")] if moment.answer else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:
         facts.append(f"Preferences from here: {_describe_preferences(moment.preferences)}")
@@ -292,7 +292,7 @@ def _capitalised(words: str) -> str:
 
 def _answered(run: RunStory) -> str:
     answer = confirmation_of(run.history, run.tip.node_id) if isinstance(run.tip.state, Running) else None
-    return "" if answer is None else f" {end_sentence(describe_answer(answer.fact))}"
+    return "" if answer is None else f" {end_sentence(describe_answer(run.history, answer))}"
 
 
 def _describe_receipt(receipt: Receipt) -> str:

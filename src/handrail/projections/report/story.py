@@ -17,7 +17,6 @@ from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
     Claim,
-    ConfirmationRecorded,
     DivergenceRecorded,
     GapRecorded,
     NodeKind,
@@ -39,7 +38,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
-from handrail.projections.evidence import describe_sum_at, worst_of_each_place
+from handrail.projections.evidence import describe_answer, describe_sum_at, worst_of_each_place
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail.projections.run_graph import (
     RunGraph,
@@ -84,7 +83,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     validations: tuple[ValidationPerformed, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What its report was worth, each place once."""
-    answer: ConfirmationRecorded | None = None
+    answer: str = ""
     """What a person answered about its report."""
     preferences: Preferences | None = None
     """Set where they changed."""
@@ -230,7 +229,7 @@ class RunStory:
             artifacts=tuple(held.artifact for held in attached.artifacts),
             refused=_explain_refusal(answer, self._done_title(node)),
             claims=tuple(worst_of_each_place(claims_at(self.history, node.node_id))),
-            answer=None if confirmation is None else confirmation.fact,
+            answer="" if confirmation is None else describe_answer(self.history, confirmation),
             passed_omitted=not_run_by_move(attached).unnamed,
             branches=branches,
             branches_omitted=omitted,

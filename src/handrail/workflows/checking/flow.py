@@ -13,8 +13,13 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.linter import find_impossible_rules
-from handrail.workflows.checking.slots import UNSURE, Slot, slots_in
-from handrail.workflows.checking.value_checks import check_comparison, check_schema_patterns
+from handrail.workflows.checking.value_checks import (
+    UNSURE,
+    Slot,
+    check_comparison,
+    check_schema_patterns,
+    slots_in,
+)
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -32,7 +37,7 @@ from handrail.workflows.compiled import (
     names_set_inside,
     resolve_ref,
 )
-from handrail.workflows.compiling.condition_table import placeholder_names
+from handrail.workflows.compiling.compilation import placeholder_names
 from handrail.workflows.conditions import (
     And,
     Compare,

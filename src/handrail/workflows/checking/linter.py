@@ -37,8 +37,7 @@ from handrail.workflows.compiled import (
     loop_variables,
     walk_parts,
 )
-from handrail.workflows.compiling.compilation import Compilation
-from handrail.workflows.compiling.condition_table import condition_names, placeholder_names
+from handrail.workflows.compiling.compilation import Compilation, condition_names, placeholder_names
 from handrail.workflows.conditions import ConditionId, LoopControl, comparisons
 from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import (

@@ -14,9 +14,10 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.builtins.templates import find_contract
-from handrail.workflows.checking.slots import UNSURE, Slot, name_slots, slots_in, word_conditions, word_filter
 from handrail.workflows.checking.value_checks import (
+    UNSURE,
     SetName,
+    Slot,
     check_comparison,
     check_count,
     check_dimensions,
@@ -28,6 +29,10 @@ from handrail.workflows.checking.value_checks import (
     check_set_names,
     check_set_value,
     check_slashes,
+    name_slots,
+    slots_in,
+    word_conditions,
+    word_filter,
 )
 from handrail.workflows.conditions import MISSING, named_value, split_artifact
 from handrail.workflows.problem import (

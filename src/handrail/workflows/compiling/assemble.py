@@ -30,8 +30,14 @@ from handrail.workflows.compiled import (
     While,
 )
 from handrail.workflows.compiling.children import ChildCompiler, check_delegate
-from handrail.workflows.compiling.compilation import Placed, PlacedLeaf, PlacedLoop, report_unknown, walk
-from handrail.workflows.compiling.condition_table import ConditionTable
+from handrail.workflows.compiling.compilation import (
+    ConditionTable,
+    Placed,
+    PlacedLeaf,
+    PlacedLoop,
+    report_unknown,
+    walk,
+)
 from handrail.workflows.compiling.expand_templates import CAPABILITY_OBSERVATION, FeatureTexts
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.conditions import asks_for_decision

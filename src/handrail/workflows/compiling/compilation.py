@@ -1,26 +1,57 @@
-"""What the compiler is given besides the source, what it finds on the way, and what it answers. Pure."""
+"""What the compiler is given, what it finds on the way (conditions, names), and what it answers. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from typing import Any, TypeAlias, assert_never
 
 import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest
+from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.builtins.prompt_texts import CAPABILITIES
-from handrail.workflows.compiled import Contract, Pinned, Provenance
+from handrail.workflows.compiled import (
+    Contract,
+    Count,
+    Delegate,
+    ForEach,
+    InputSpec,
+    Loop,
+    Part,
+    Pinned,
+    Provenance,
+    loop_variables,
+    names_set_inside,
+)
+from handrail.workflows.conditions import (
+    GENERATED_PREFIX,
+    AlwaysTrue,
+    And,
+    Condition,
+    ConditionId,
+    LoopControl,
+    comparisons,
+    split_artifact,
+)
 from handrail.workflows.model import (
+    ConditionRef,
+    InlineCondition,
+    RepeatUntil,
+    RepeatWhile,
     SourceAction,
     SourceChoice,
     SourceDelegate,
     SourceLoop,
+    SourceRepeat,
     SourceStep,
     SourceWorkflow,
     When,
 )
+from handrail.workflows.part_contents import conditions_of, texts_of
 from handrail.workflows.problem import NO_EDIT, Findings, Problem, guess_surely, quote_name, replace_value
 
 # Parts between source and compiled: every step in its final place, with its origin
@@ -181,3 +212,210 @@ def _choices(what: str, names: list[str]) -> str:
         return f"Declare it, or remove the reference: there is no {what} here."
     listed = ", ".join(names[:12])
     return f"Use one of {listed}{' and others' if len(names) > 12 else ''}."
+
+
+# Plain JSON in one form only: a value that equals its default is left out
+#
+# msgspec's own `omit_defaults` compares by identity, so a default that an author wrote out could stay or go
+# with the way its text was read. A hash must not depend on that.
+
+
+def to_plain_json(value: Any) -> Json:
+    """Structs become objects with wire names; tuples become lists."""
+    if isinstance(value, msgspec.Struct):
+        return _object(value)
+    if isinstance(value, dict):
+        return {key: to_plain_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_plain_json(inner) for inner in value]
+    return value
+
+
+def _object(value: msgspec.Struct) -> dict[str, Json]:
+    config = value.__struct_config__
+    form: dict[str, Json] = {config.tag_field: config.tag} if config.tag_field is not None else {}
+    for name, encoded, default in _fields(type(value)):
+        held = getattr(value, name)
+        is_default = type(held) is type(default) and held == default
+        if held is not msgspec.UNSET and not (config.omit_defaults and is_default):
+            form[encoded] = to_plain_json(held)
+    return form
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
+    """Each field by its name, its wire name and its default."""
+    return [
+        (
+            field.name,
+            field.encode_name,
+            field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory(),
+        )
+        for field in msgspec.structs.fields(kind)
+    ]
+
+
+# The table: declared conditions by their id, the others by a derived one
+
+_SHORTEST = 12
+
+
+_ASKED = ("user", "person", "human", "owner", "required", "manual", "yes")
+"""Words that say that a person is asked, and name no condition."""
+
+
+class ConditionTable:
+    """Every condition by id. Equal conditions written in place share one id, made of their digest."""
+
+    def __init__(self, declared: dict[str, Condition], trail: Findings, truths: Collection[str] = ()) -> None:
+        """`truths` are inputs that are true or false: some authors name one where a condition is named."""
+        self._declared = declared
+        self._truths = truths
+        self._trail = trail
+        self._held: dict[ConditionId, Condition] = dict(declared)
+
+    def id_of(self, *named: When | None) -> ConditionId:
+        """The id under which all of them hold together; empty for none."""
+        whens = tuple(when for when in named if when is not None)
+        found = tuple(self.condition(when) for when in whens)
+        match whens:
+            case ():
+                return ""
+            case (ConditionRef(condition_id=name),) if name in self._declared:
+                return name
+            case (_,):
+                return self._add(found[0])
+            case _:
+                return self._add(And(of=found))
+
+    def sorted(self) -> dict[ConditionId, Condition]:
+        return dict(sorted(self._held.items()))
+
+    def condition(self, when: When) -> Condition:
+        """The condition itself. An id that names none is reported, and `always_true` stands in."""
+        match when:
+            case InlineCondition(condition=condition):
+                return condition
+            case ConditionRef(condition_id=name, pointer=pointer):
+                if name not in self._declared:
+                    meant, stand_in = self._meant(name, pointer), "It is taken to hold."
+                    report_unknown(self._trail, "condition", name, self._declared, pointer, stand_in, meant)
+                return self._declared.get(name, AlwaysTrue())
+            case never:
+                assert_never(never)
+
+    def _meant(self, name: str, pointer: str) -> Json:
+        if name in self._truths:
+            return {"kind": "compare", "input": name, "op": "equals", "value": True}
+        truth = {"always": "true", "never": "false"}.get(name, name)
+        if pointer.endswith("/requireConfirmation"):
+            return {"true": True, "false": False}.get("true" if name in _ASKED else truth)
+        return {"kind": f"always_{truth}"} if truth in ("true", "false") else None
+
+    def _add(self, condition: Condition) -> ConditionId:
+        name = sha256(canonical_bytes(to_plain_json(condition))).hexdigest()
+        length = _SHORTEST
+        # An author may have taken the short name for something else; a longer one is still theirs to find.
+        while self._held.get(GENERATED_PREFIX + name[:length], condition) != condition:
+            length += 4
+        self._held[GENERATED_PREFIX + name[:length]] = condition
+        return GENERATED_PREFIX + name[:length]
+
+
+# Names in texts
+
+
+def placeholder_names(text: str, kinds: Collection[str] = ()) -> Iterator[str]:
+    """The values a text asks for, without their members, in order and with repeats.
+
+    A member of an artifact of one of these kinds is no value.
+    """
+    for match in PLACEHOLDER.finditer(text):
+        if split_artifact(match[1])[0] not in kinds:
+            yield match[1].partition(".")[0]
+
+
+# Inputs that conditions, loops and prompts use without a declaration
+#
+# They are part of the compiled workflow, so that a start can name them and a simulation can vary them. What a
+# choice sets, an action saves or a loop counts comes from inside and is not an input.
+
+IMPLICIT = InputSpec(implicit=True)
+
+
+def find_implicit_inputs(
+    parts: tuple[Part, ...],
+    conditions: Mapping[ConditionId, Condition],
+    functions: Mapping[str, str],
+    declared: Mapping[str, InputSpec],
+    kinds: frozenset[str],
+) -> dict[str, InputSpec]:
+    """Undeclared names in use that nothing inside the workflow sets, sorted; `kinds` are of its artifacts."""
+    known = set(declared) | set(names_set_inside(parts))
+    used = {name for name in _used(parts, conditions, functions, frozenset(), kinds) if name not in known}
+    return dict.fromkeys(sorted(used), IMPLICIT)
+
+
+def condition_names(condition: Condition) -> Iterator[str]:
+    """The values a condition looks at, without their members."""
+    return (part.input.partition(".")[0] for part in comparisons(condition) if part.input)
+
+
+def _used(
+    parts: tuple[Part, ...],
+    conditions: Mapping[ConditionId, Condition],
+    functions: Mapping[str, str],
+    counted: frozenset[str],
+    kinds: frozenset[str],
+) -> Iterator[str]:
+    """Names in use; `counted` are the variables of the loops around, which are not inputs there."""
+    for part in parts:
+        names = [name for one in conditions_of(part) for name in condition_names(conditions[one])]
+        if isinstance(part, Loop):
+            if isinstance(part.repeat, ForEach):
+                names.append(part.repeat.input.partition(".")[0])
+            yield from _used(part.body, conditions, functions, counted | loop_variables(part), kinds)
+        else:
+            if isinstance(part, Delegate):
+                counted = counted | {part.item}
+                names.append(part.for_each.partition(".")[0])
+            names += [name for text in texts_of(part, functions) for name in placeholder_names(text, kinds)]
+        yield from (name for name in names if name and name not in counted)
+
+
+# Steps that a run can begin with: they show what must be clear before anything is done
+
+
+def find_first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:
+    """Ids of every step and choice that no other is certain to come before."""
+    found: set[str] = set()
+    _collect(parts, table, found)
+    return frozenset(found)
+
+
+def _collect(parts: tuple[Placed, ...], table: ConditionTable, found: set[str]) -> bool:
+    """Add what may come first; whether something certainly did, so that nothing behind it can."""
+    for part in parts:
+        match part:
+            case PlacedLeaf(part=SourceAction()):
+                continue  # Handrail runs it itself: nobody reads it
+            case PlacedLeaf(capability=capability) if capability:
+                continue  # a probe asks one question and nothing else
+            case PlacedLeaf():
+                found.add(part.id)
+                is_certain = True
+            case PlacedLoop():
+                is_certain = _collect(part.body, table, found) and _runs_once(part.loop.repeat, table)
+        if is_certain and not part.whens:
+            return True
+    return False
+
+
+def _runs_once(repeat: SourceRepeat, table: ConditionTable) -> bool:
+    match repeat:
+        case Count() | RepeatUntil():
+            return True
+        case RepeatWhile(condition=when):
+            return isinstance(table.condition(when), LoopControl)
+        case ForEach():
+            return False

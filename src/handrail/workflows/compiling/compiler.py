@@ -38,18 +38,16 @@ from handrail.workflows.compiling.children import ChildCompiler, check_count
 from handrail.workflows.compiling.compilation import (
     BaseCompilation,
     Compilation,
+    ConditionTable,
     Placed,
     Surroundings,
-    name_origins,
-    pointer_of,
-    walk,
-)
-from handrail.workflows.compiling.condition_table import (
-    ConditionTable,
     find_first_steps,
     find_implicit_inputs,
+    name_origins,
     placeholder_names,
+    pointer_of,
     to_plain_json,
+    walk,
 )
 from handrail.workflows.compiling.expand_templates import collect_feature_texts, expand_templates
 from handrail.workflows.compiling.shelf import Shelf

@@ -13,9 +13,8 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import make_from
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.workflows.builtins.placement import default_prefix, parse_placeholder
+from handrail.workflows.builtins.placement import default_prefix, make_routine_template, parse_placeholder
 from handrail.workflows.builtins.prompt_texts import FEATURES
-from handrail.workflows.builtins.routines import make_routine_template
 from handrail.workflows.builtins.specs import (
     CapabilityUse,
     FeatureSpec,
@@ -49,8 +48,7 @@ from handrail.workflows.model import (
     walk_source,
 )
 from handrail.workflows.problem import NO_EDIT, Findings, guess_surely, quote_name, rename_key
-from handrail.workflows.reading.repairs import find_free_id
-from handrail.workflows.reading.value_fit import INPUT_FITS
+from handrail.workflows.reading.repairs import INPUT_FITS, find_free_id
 
 # Arguments of templates and settings of features: checked, with defaults
 

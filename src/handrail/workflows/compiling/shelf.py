@@ -16,7 +16,7 @@ from handrail.workflows.builtins.templates import find_contract, find_ref
 from handrail.workflows.compiled import Contract, Schema, json_type, resolve_ref
 from handrail.workflows.compiling.compilation import Surroundings, report_unknown
 from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
-from handrail.workflows.contracts.schema_subset import Trouble, read_evidence
+from handrail.workflows.contracts.schema_subset import read_evidence
 from handrail.workflows.evidence import Consistent, Demand, Evidence
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
 from handrail.workflows.model import RefPart, SourceWorkflow, TightenedContract
@@ -27,6 +27,7 @@ from handrail.workflows.problem import (
     add_value,
     guess_name,
     guess_surely,
+    make_problem,
     quote_name,
     remove_value,
     rename_key,
@@ -65,12 +66,12 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
         return ReadContract(id=stem, problems=(_unreadable(fault, content),))
     if not isinstance(document, dict):
         fix = "Write an object with a schema."
-        problem = Problem(code="not_an_object", message="The file is not an object.", pointer="", fix=fix)
+        problem = make_problem("not_an_object", "", "The file is not an object.", fix)
         return ReadContract(id=stem, problems=(problem,))
     if "steps" in document and "schema" not in document:
         fix = "Put the file into .handrail/workflows of the project."
         message = "This is a workflow and not a contract: it has steps and no schema."
-        problem = Problem(code="bad_source", message=message, pointer="", fix=fix)
+        problem = make_problem("bad_source", "", message, fix)
         return ReadContract(id=stem, problems=add_places(content, [problem]))
     named = document.get("id", stem)
     contract_id = named if isinstance(named, str) else stem
@@ -109,7 +110,7 @@ def find_contract_problems(contract: Contract) -> list[Problem]:
         message = "Its schema does not allow the kind that every artifact has."
         fix = f'Add "kind": {{"const": "{contract.artifact_kind}"}} to its properties.'
         edit = add_value("/schema/properties/kind", kind)
-        return [Problem(code="broken_contract", message=message, pointer="/schema", fix=fix, edit=edit)]
+        return [make_problem("broken_contract", "/schema", message, fix, edit)]
     of_kind = _kind_trouble(contract)
     if of_kind is not None:
         return [of_kind]
@@ -128,30 +129,25 @@ def _kind_trouble(contract: Contract) -> Problem | None:
     if declared is not None and find_violations(own, {"kind": kind}):
         message = f"Its schema does not allow the kind {kind} that every artifact of it has."
         fix = f'Write {{"const": "{kind}"}}, or name the kind that is meant under artifactKind.'
-        return Problem(code="broken_contract", message=message, pointer="/schema/properties/kind", fix=fix)
+        return make_problem("broken_contract", "/schema/properties/kind", message, fix)
     if contract.example and contract.example.get("kind") != kind:
         message = f"Its example is of another kind; an artifact of this contract is a {kind}."
         fix = f"Write {kind} there, or name the kind that is meant under artifactKind."
         is_same = bool(guess_surely(str(contract.example.get("kind")), [kind]))
         edit = replace_value("/example/kind", kind) if is_same else NO_EDIT
-        return Problem(code="broken_contract", message=message, pointer="/example/kind", fix=fix, edit=edit)
+        return make_problem("broken_contract", "/example/kind", message, fix, edit)
     return None
 
 
-def _schema_problem(trouble: Trouble) -> Problem:
+def _schema_problem(found: Problem) -> Problem:
+    """A problem of a schema at its place in the file of the contract."""
     edit = tuple(
         msgspec.structs.replace(
             one, path=f"/schema{one.path}", source=f"/schema{one.source}" if one.source else ""
         )
-        for one in trouble.edit
+        for one in found.edit
     )
-    return Problem(
-        code="broken_contract",
-        message=trouble.message,
-        pointer=f"/schema{trouble.pointer}",
-        fix=trouble.fix,
-        edit=edit,
-    )
+    return msgspec.structs.replace(found, pointer=f"/schema{found.pointer}", edit=edit)
 
 
 def _example_problem(wrong: Violation, sample: Json = None) -> Problem:
@@ -170,7 +166,7 @@ def _example_problem(wrong: Violation, sample: Json = None) -> Problem:
     if fitting is not None and not edit:
         edit = replace_value(pointer, fitting)
         fix = f"{fix} {msgspec.json.encode(fitting).decode()} would fit: write one of your own instead."
-    return Problem(code="broken_contract", message=message, pointer=pointer, fix=fix, edit=edit)
+    return make_problem("broken_contract", pointer, message, fix, edit)
 
 
 _ABOUT_VALUES = frozenset(
@@ -205,11 +201,11 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
                 fix = f"{there} is already there: keep the value that you mean under {there}."
             edit = rename_key(place, sure) if sure else NO_EDIT
             message = f"{quote_name(name)} is not known here."
-            yield Problem(code="unknown_key", message=message, pointer=place, fix=fix, edit=edit)
+            yield make_problem("unknown_key", place, message, fix, edit)
         elif not isinstance(value, _KEYS[name][0]):
             words, place = _KEYS[name][1], join_pointer("", name)
             message = f"{quote_name(name)} is not {words}."
-            yield Problem(code="wrong_type", message=message, pointer=place, fix=f"Write {words}.")
+            yield make_problem("wrong_type", place, message, f"Write {words}.")
     unknown = [name for name in document if name not in _KEYS]
     if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in unknown):
         fix, edit = 'Add "schema": a JSON Schema of an object.', NO_EDIT
@@ -217,24 +213,24 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
             fix += " One with the members of the example is a beginning: say what each must hold."
             kind = document.get("artifactKind") or contract_id.replace(".contracts.", ".")
             edit = add_value("/schema", _schema_of({**example, "kind": kind}))
-        yield Problem(code="missing_key", message="schema is missing.", pointer="", fix=fix, edit=edit)
+        yield make_problem("missing_key", "", "schema is missing.", fix, edit)
     if not _ID.fullmatch(contract_id):
         message = f"{quote_name(contract_id)} cannot be the id of a contract."
         fix = "Name it <namespace>.contracts.<name>, such as project.contracts.api_change; wr. is reserved."
         own = _id_meant(contract_id) if "id" in document else ""
         edit = replace_value("/id", own) if own else NO_EDIT
         fix = f"Name it {own}." if own else fix
-        yield Problem(code="bad_id", message=message, pointer="/id", fix=fix, edit=edit)
+        yield make_problem("bad_id", "/id", message, fix, edit)
     kind = document.get("artifactKind", "project.any")
     if isinstance(kind, str) and not _KIND.fullmatch(kind):
         message = f"{quote_name(kind)} cannot be the kind of an artifact."
         fix = "Write <namespace>.<name>, such as project.api_change; wr. is reserved."
-        yield Problem(code="bad_id", message=message, pointer="/artifactKind", fix=fix)
+        yield make_problem("bad_id", "/artifactKind", message, fix)
     guidance = document.get("guidance", "")
     if isinstance(guidance, str) and len(guidance) > MAX_DESCRIPTION_CHARACTERS:
         fix = f"Write at most {MAX_DESCRIPTION_CHARACTERS} characters."
         message = "guidance is too long for a prompt."
-        yield Problem(code="too_large", message=message, pointer="/guidance", fix=fix)
+        yield make_problem("too_large", "/guidance", message, fix)
     schema, evidence = document.get("schema"), document.get("evidence")
     if isinstance(schema, dict) and isinstance(evidence, list):
         yield from read_evidence(evidence, schema).problems

@@ -26,16 +26,14 @@ from handrail.workflows.compiled import (
     Contract,
     Schema,
     json_type,
-    list_definitions,
     resolve_ref,
 )
-from handrail.workflows.contracts.patterns import count_atoms, explain_refusal
+from handrail.workflows.contracts.patterns import count_atoms
 from handrail.workflows.contracts.samples import make_sample, spoil_document
 from handrail.workflows.contracts.schema_subset import (
-    Trouble,
+    broken,
     find_misspelt_word,
     find_unsupported,
-    list_inner_schemas,
 )
 from handrail.workflows.limits import (
     MAX_CHECK_WORK,
@@ -44,7 +42,7 @@ from handrail.workflows.limits import (
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
 )
-from handrail.workflows.problem import replace_value, value_at
+from handrail.workflows.problem import Problem, replace_value, value_at
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
@@ -244,45 +242,41 @@ def _validator_of(content: bytes) -> Draft202012Validator:
     return _validator(msgspec.json.decode(content))
 
 
-def check_contract_schema(schema: Json) -> list[Trouble]:
+def check_contract_schema(schema: Json) -> list[Problem]:
     """Why a project's schema cannot be used as a contract, all reasons; empty when it can."""
     try:
         size = len(canonical_bytes(schema))
     except (Fault, RecursionError):
-        return [_whole("The schema is not plain JSON.", "Write it with texts, whole numbers and lists only.")]
+        fix = "Write it with texts, whole numbers and lists only."
+        return [broken("", "The schema is not plain JSON.", fix)]
     if size > MAX_CONTRACT_SCHEMA_BYTES:
         limit = f"The schema has {size} bytes; the limit is {MAX_CONTRACT_SCHEMA_BYTES}."
-        return [_whole(limit, "Ask for less, or split it into contracts of several steps.")]
+        return [broken("", limit, "Ask for less, or split it into contracts of several steps.")]
     troubles = list(find_unsupported(schema))
     if troubles:
         return troubles
     heavy = find_schema_fault(schema)
     if heavy is not None:
-        return [_whole(heavy.message, heavy.hint)]
-    troubles = list(_bad_patterns(schema, ""))
-    for name, inner in list_definitions(schema).items():
-        troubles += _bad_patterns(inner, join_pointer("/$defs", name))
-    if troubles:
-        return troubles
+        return [broken("", heavy.message, heavy.hint)]
     try:
         _validator(schema)
     except ValueError as error:
         return [_misused(error)]
     reason = explain_unsatisfiable(schema)
     if reason:
-        return [_whole(reason, "Change the schema so that an artifact can fit.")]
+        return [broken("", reason, "Change the schema so that an artifact can fit.")]
     try:
         make_sample(schema)
     except Fault as fault:
-        return [_whole(fault.message, fault.hint)]
+        return [broken("", fault.message, fault.hint)]
     return []
 
 
-def check_rule_schema(schema: Schema) -> Trouble | None:
+def check_rule_schema(schema: Schema) -> Problem | None:
     """Why the schema of a rule cannot be used; None when it can. It may say more than that of a contract."""
     heavy = find_schema_fault(schema)
     if heavy is not None:
-        return _whole(heavy.message, heavy.hint)
+        return broken("", heavy.message, heavy.hint)
     try:
         _validator(schema)
     except ValueError as error:
@@ -458,11 +452,11 @@ def _first_line(error: ValueError) -> str:
     return end_sentence(quote(text).strip('"'))
 
 
-def _misused(error: ValueError) -> Trouble:
+def _misused(error: ValueError) -> Problem:
     """A keyword with a value that it cannot have; the library knows the place."""
     path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
     if not path or kind is None:
-        return _whole(f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
+        return broken("", f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")
     pointer = reduce(join_pointer, path, "")
     sentence = _sentence(kind.name, kind.as_dict(), getattr(error, "instance", None))
     message = f"The keyword {quote(str(path[-1]))} cannot have this value. {sentence}"
@@ -472,24 +466,9 @@ def _misused(error: ValueError) -> Trouble:
         meant = int(written) if re.fullmatch("[0-9]{1,9}", written) else None
         meant = [written] if path[-1] == "required" else meant
     if meant is None:
-        return Trouble(pointer=pointer, message=message, fix="Correct the value of that keyword.")
+        return broken(pointer, message, "Correct the value of that keyword.")
     fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
-    return Trouble(pointer=pointer, message=message, fix=fix, edit=edit)
-
-
-def _whole(message: str, fix: str) -> Trouble:
-    return Trouble(pointer="", message=message, fix=fix)
-
-
-def _bad_patterns(schema: Json, pointer: str) -> Iterator[Trouble]:
-    if not isinstance(schema, dict):
-        return
-    pattern = schema.get("pattern")
-    reason = explain_refusal(pattern) if isinstance(pattern, str) else ""
-    if reason:
-        yield Trouble(pointer=pointer + "/pattern", message=reason, fix="Write a shorter, plainer pattern.")
-    for place, inner in list_inner_schemas(schema):
-        yield from _bad_patterns(inner, pointer + place)
+    return broken(pointer, message, fix, edit)
 
 
 def _impossible(schema: Json, root: Schema, where: str, depth: int) -> str | None:

@@ -8,7 +8,7 @@ that the schema does not know is a mistake: such a rule would never be asked.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
@@ -17,8 +17,17 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest, find_only_near, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.compiled import DEFINITIONS, MAX_DEPTH, Schema, list_definitions, resolve_ref
+from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.evidence import ChangedInRun, Consistent, Evidence, Person, PlaceExists, Ran, Term
-from handrail.workflows.problem import NO_EDIT, Edit, Problem, rename_key, replace_value
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Edit,
+    Problem,
+    ProblemCode,
+    make_problem,
+    rename_key,
+    replace_value,
+)
 
 # The schema
 
@@ -55,70 +64,57 @@ KEYWORDS = (
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class Trouble(msgspec.Struct, frozen=True, kw_only=True):
-    """Something a contract's schema may not say; `pointer` is its place in the schema."""
-
-    pointer: str
-    message: str
-    fix: str
-    edit: Edit = NO_EDIT
-    """The fix for a program, with pointers into the schema."""
+def broken(pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> Problem:
+    """Something a contract may not say; pointers are into its schema."""
+    return make_problem("broken_contract", pointer, message, fix, edit)
 
 
-def find_unsupported(schema: Json) -> Iterator[Trouble]:
+def find_unsupported(schema: Json) -> Iterator[Problem]:
     """Every keyword, type name and reference that contracts may not use."""
     is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
     if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
-        yield Trouble(
-            pointer="",
-            message="The schema does not describe an object.",
-            fix='Write {"type": "object", "properties": {...}}: an artifact is an object with a kind.',
-        )
+        message = "The schema does not describe an object."
+        fix = 'Write {"type": "object", "properties": {...}}: an artifact is an object with a kind.'
+        yield broken("", message, fix)
     yield from _outside(schema, "", 0)
     if isinstance(schema, dict):
         yield from _root_keys(schema)
         yield from _circles(schema)
 
 
-def _root_keys(schema: Schema) -> Iterator[Trouble]:
+def _root_keys(schema: Schema) -> Iterator[Problem]:
     if schema.get("$schema", DIALECT) != DIALECT:
-        yield Trouble(
-            pointer="/$schema",
-            message=f"The dialect {quote(str(schema['$schema']))} is not known.",
-            fix=f"Remove $schema or write {DIALECT}.",
-        )
+        message = f"The dialect {quote(str(schema['$schema']))} is not known."
+        fix = f"Remove $schema or write {DIALECT}."
+        yield broken("/$schema", message, fix)
     for name, inner in list_definitions(schema).items():
         yield from _outside(inner, join_pointer("/$defs", name), 1)
 
 
-def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Trouble]:
+def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Problem]:
     if isinstance(schema, bool) and pointer:
         return
     if not isinstance(schema, dict):
         is_truth = schema in ("true", "false") and bool(pointer)
-        yield Trouble(
-            pointer=pointer,
-            message="A schema must be an object.",
-            fix=f"Write {schema}." if is_truth else "Write an object with a type.",
-            edit=replace_value(pointer, schema == "true") if is_truth else NO_EDIT,
-        )
+        message = "A schema must be an object."
+        fix = f"Write {schema}." if is_truth else "Write an object with a type."
+        edit = replace_value(pointer, schema == "true") if is_truth else NO_EDIT
+        yield broken(pointer, message, fix, edit)
         return
     if depth > MAX_DEPTH:
-        yield Trouble(
-            pointer=pointer,
-            message=f"The schema is nested deeper than {MAX_DEPTH} levels.",
-            fix="Flatten it: an agent fills it in by hand.",
-        )
+        message = f"The schema is nested deeper than {MAX_DEPTH} levels."
+        fix = "Flatten it: an agent fills it in by hand."
+        yield broken(pointer, message, fix)
         return
     if "$ref" in schema:
         yield from _reference(schema, pointer)
         return
     yield from _keywords(schema, pointer, is_root=not pointer)
-    for place, inner in list_inner_schemas(schema):
+    for place, inner in _inner_schemas(schema):
         yield from _outside(inner, pointer + place, depth + 1)
 
 
-def list_inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
+def _inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
     """The schemas directly inside a schema, with their places relative to it."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
@@ -128,7 +124,7 @@ def list_inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
             yield "/" + keyword, schema[keyword]
 
 
-def find_misspelt_word(schema: Json) -> Trouble | None:
+def find_misspelt_word(schema: Json) -> Problem | None:
     """Find a word in a schema that is not a type, or nearly a keyword, which validators would ignore."""
     waiting: list[tuple[Json, str]] = [(schema, "")]
     while waiting:
@@ -142,9 +138,7 @@ def find_misspelt_word(schema: Json) -> Trouble | None:
             near = "" if word in KEYWORDS else find_only_near(word, KEYWORDS - set(here))
             if near:
                 message = f"{quote(word)} at {join_pointer(pointer, word)} is not a keyword of JSON Schema."
-                return Trouble(
-                    pointer=join_pointer(pointer, word), message=message, fix=f"Did you mean {near}?"
-                )
+                return broken(join_pointer(pointer, word), message, f"Did you mean {near}?")
         for keyword in sorted(_OF_SCHEMAS & set(here)):
             held = here[keyword]
             named = held.items() if isinstance(held, dict) else ()
@@ -155,7 +149,7 @@ def find_misspelt_word(schema: Json) -> Trouble | None:
     return None
 
 
-def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Trouble]:
+def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Problem]:
     allowed = CHECKS | REMARKS | {"$ref"} | (AT_THE_ROOT if is_root else frozenset())
     for keyword in sorted(set(schema) - allowed):
         near, sure = (
@@ -166,28 +160,27 @@ def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Troubl
             f"Did you mean {near}?" if near else f"Use only {', '.join(sorted(CHECKS))}, and $ref into $defs."
         )
         place = join_pointer(pointer, keyword)
-        yield Trouble(
-            pointer=place,
-            message=f"Contracts do not use the keyword {quote(keyword)}.",
-            fix=advice,
-            edit=rename_key(place, sure) if sure else NO_EDIT,
-        )
+        message = f"Contracts do not use the keyword {quote(keyword)}."
+        edit = rename_key(place, sure) if sure else NO_EDIT
+        yield broken(place, message, advice, edit)
     yield from _unknown_types(schema, pointer)
     yield from _required(schema, pointer)
+    pattern = schema.get("pattern")
+    reason = explain_refusal(pattern) if isinstance(pattern, str) else ""
+    if reason:
+        yield broken(pointer + "/pattern", reason, "Write a shorter, plainer pattern.")
 
 
-def _unknown_types(schema: Schema, pointer: str) -> Iterator[Trouble]:
+def _unknown_types(schema: Schema, pointer: str) -> Iterator[Problem]:
     named = schema.get("type", [])
     for name in named if isinstance(named, list) else [named]:
         if name not in TYPES:
             sure = _OTHER_TYPES.get(str(name).lower(), "") or find_same_word(str(name), TYPES)
             near = sure or find_only_near(str(name), TYPES)
-            yield Trouble(
-                pointer=pointer + "/type",
-                message=f"{quote(str(name))} is not a type.",
-                fix=f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}.",
-                edit=replace_value(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT,
-            )
+            message = f"{quote(str(name))} is not a type."
+            fix = f"Did you mean {near}?" if near else f"Use one of {', '.join(TYPES)}."
+            edit = replace_value(pointer + "/type", sure) if sure and isinstance(named, str) else NO_EDIT
+            yield broken(pointer + "/type", message, fix, edit)
 
 
 _OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}
@@ -195,7 +188,7 @@ _OTHER_TYPES |= {"list": "array", "dict": "object", "none": "null"}
 """What the types are called elsewhere."""
 
 
-def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
+def _required(schema: Schema, pointer: str) -> Iterator[Problem]:
     """Report a required member that is nearly the same as a declared one."""
     required, properties = schema.get("required"), schema.get("properties")
     if not isinstance(required, list) or not isinstance(properties, dict):
@@ -205,31 +198,24 @@ def _required(schema: Schema, pointer: str) -> Iterator[Trouble]:
         near = find_same_word(name, [one for one in properties if one not in required]) if is_new else ""
         if near:
             here = f"{pointer}/required/{place}"
-            yield Trouble(
-                pointer=here,
-                message=f"{quote(name)} is required and not declared under properties.",
-                fix=f"Did you mean {near}?",
-                edit=replace_value(here, near),
-            )
+            message = f"{quote(name)} is required and not declared under properties."
+            fix = f"Did you mean {near}?"
+            yield broken(here, message, fix, replace_value(here, near))
 
 
-def _reference(schema: Schema, pointer: str) -> Iterator[Trouble]:
+def _reference(schema: Schema, pointer: str) -> Iterator[Problem]:
     if not str(schema["$ref"]).startswith(DEFINITIONS):
         older = str(schema["$ref"]).removeprefix("#/definitions/")
         is_older = older != schema["$ref"]
         shown = older if is_older else " with its name"
-        yield Trouble(
-            pointer=pointer + "/$ref",
-            message=f"The reference {quote(str(schema['$ref']))} {_why_not(str(schema['$ref']))}.",
-            fix=f"Put the schema under $defs and write {DEFINITIONS}{shown}.",
-            edit=replace_value(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT,
-        )
+        message = f"The reference {quote(str(schema['$ref']))} {_why_not(str(schema['$ref']))}."
+        fix = f"Put the schema under $defs and write {DEFINITIONS}{shown}."
+        edit = replace_value(pointer + "/$ref", DEFINITIONS + older) if is_older else NO_EDIT
+        yield broken(pointer + "/$ref", message, fix, edit)
     for keyword in sorted(set(schema) - REMARKS - {"$ref"}):
-        yield Trouble(
-            pointer=join_pointer(pointer, keyword),
-            message=f"{quote(keyword)} stands beside a $ref.",
-            fix="Move it into the definition that the $ref names.",
-        )
+        message = f"{quote(keyword)} stands beside a $ref."
+        fix = "Move it into the definition that the $ref names."
+        yield broken(join_pointer(pointer, keyword), message, fix)
 
 
 def _why_not(reference: str) -> str:
@@ -238,7 +224,7 @@ def _why_not(reference: str) -> str:
     return "names the schema that it stands in" if reference in ("#", "#/") else "names nothing under $defs"
 
 
-def _circles(schema: Schema) -> Iterator[Trouble]:
+def _circles(schema: Schema) -> Iterator[Problem]:
     """Definitions that are unknown or contain themselves: nobody can fill those in."""
     definitions = list_definitions(schema)
     named = {
@@ -252,12 +238,10 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
         unused = [one for one in definitions if not any(used == one for _, used in everywhere)]
         sure = find_same_word(name, definitions) or _find_scrambled(name, unused)
         near = sure or find_only_near(name, definitions)
-        yield Trouble(
-            pointer=place,
-            message=f"There is no definition {quote(name)}.",
-            fix=f"Did you mean {near}?" if near else "Add it under $defs.",
-            edit=replace_value(place, DEFINITIONS + sure) if sure else NO_EDIT,
-        )
+        message = f"There is no definition {quote(name)}."
+        fix = f"Did you mean {near}?" if near else "Add it under $defs."
+        edit = replace_value(place, DEFINITIONS + sure) if sure else NO_EDIT
+        yield broken(place, message, fix, edit)
     for name in sorted(uses):
         reached: set[str] = set()
         waiting = set(uses[name])
@@ -266,11 +250,9 @@ def _circles(schema: Schema) -> Iterator[Trouble]:
             reached.add(step)
             waiting |= uses.get(step, set()) - reached
         if name in reached:
-            yield Trouble(
-                pointer=join_pointer("/$defs", name),
-                message=f"The definition {quote(name)} contains itself.",
-                fix="Write the levels out; an artifact has a fixed depth.",
-            )
+            message = f"The definition {quote(name)} contains itself."
+            fix = "Write the levels out; an artifact has a fixed depth."
+            yield broken(join_pointer("/$defs", name), message, fix)
 
 
 def _find_scrambled(name: str, unused: list[str]) -> str:
@@ -286,7 +268,7 @@ def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str
         if str(schema["$ref"]).startswith(DEFINITIONS):
             yield f"{pointer}/$ref", str(schema["$ref"]).removeprefix(DEFINITIONS)
         return
-    for place, inner in list_inner_schemas(schema):
+    for place, inner in _inner_schemas(schema):
         yield from _names_in(inner, pointer + place, depth - 1)
 
 
@@ -326,8 +308,8 @@ def read_evidence(written: list[Json], schema: Schema) -> ReadEvidence:
     return ReadEvidence(problems=tuple(problems)) if problems else ReadEvidence(rules=tuple(rules))
 
 
-def _problem(code: Any, pointer: str, message: str, fix: str, edit: Any = NO_EDIT) -> Problem:
-    return Problem(code=code, pointer=f"/evidence{pointer}", message=message, fix=fix, edit=edit)
+def _problem(code: ProblemCode, pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> Problem:
+    return make_problem(code, f"/evidence{pointer}", message, fix, edit)
 
 
 def _explain_misfit(value: Json, pointer: str, error: msgspec.ValidationError) -> Problem:

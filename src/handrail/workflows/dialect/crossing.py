@@ -21,7 +21,7 @@ from handrail.workflows.limits import (
     MAX_PROBLEMS,
     MAX_WORKFLOW_ID_CHARACTERS,
 )
-from handrail.workflows.problem import Problem, ProblemCode
+from handrail.workflows.problem import Problem, ProblemCode, make_problem, more_problems
 
 # Texts from values that should have been texts: nothing that an author wrote is lost
 
@@ -140,7 +140,7 @@ class Crossing:
         found = spelled + self._problems
         if len(found) <= MAX_PROBLEMS:
             return tuple(found)
-        return (*found[:MAX_PROBLEMS], _more())
+        return (*found[:MAX_PROBLEMS], more_problems("warning"))
 
     def read_as(self, name: str, pointer: str, became: str) -> None:
         """A key with the same meaning under another name; told once for all its places."""
@@ -151,7 +151,7 @@ class Crossing:
         """Something that cannot be said in quite the same way; `message` says what stands in."""
         # One more than can be shown: the translation of a hostile file stays small.
         if len(self._problems) <= MAX_PROBLEMS:
-            problem = Problem(code=code, message=message, pointer=pointer, fix=fix, severity="warning")
+            problem = make_problem(code, pointer, message, fix, severity="warning")
             self._problems.append(problem)
 
     def keep(self, pointer: str, name: str, value: Json, holder: str = "") -> None:
@@ -186,23 +186,9 @@ class Crossing:
 
 def _spelled(name: str, spelling: _Spelling) -> Problem:
     times = f" ({spelling.times} places)" if spelling.times > 1 else ""
-    return Problem(
-        code="foreign_spelling",
-        message=f"{name} is the spelling of another tool{times}; {spelling.became}.",
-        pointer=spelling.pointer,
-        fix="You need not do anything; the warning goes away once it is written as named here.",
-        severity="warning",
-    )
-
-
-def _more() -> Problem:
-    return Problem(
-        code="too_many_problems",
-        message=f"There are more than {MAX_PROBLEMS} warnings; the others are not listed.",
-        pointer="",
-        fix="Look at the listed ones first and check the file again.",
-        severity="warning",
-    )
+    message = f"{name} is the spelling of another tool{times}; {spelling.became}."
+    fix = "You need not do anything; the warning goes away once it is written as named here."
+    return make_problem("foreign_spelling", spelling.pointer, message, fix, severity="warning")
 
 
 # Native ids and names: the same text always gives the same id

@@ -97,7 +97,7 @@ _NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOn
 _SILENT = frozenset(
     {"id", "title", "type", "prompt", "promptBlocks", "promptFragments", "guidance", "agentRole"}
 )
-_READ_AS = {
+READ_AS = {
     "runCondition": "it is read as when",
     "validationCriteria": "it is read as validation",
     "outputContract": "it is read as output",
@@ -111,6 +111,7 @@ _READ_AS = {
     "templateCall": "it is read as a part of the type template_call",
     "loop": "it is read as the native keys of a loop",
 }
+"""Keys of parts that no native part has, and what becomes of each."""
 _BUNDLED = "wr.contracts."
 
 
@@ -142,8 +143,8 @@ def to_parts(
 def _note_spellings(context: PartContext, source: Source, known: frozenset[str]) -> None:
     """Warn about every key of the other dialect; unknown keys are kept."""
     for name, value in source.value.items():
-        if name in _READ_AS and name in known:
-            context.crossing.read_as(name, join_pointer(source.pointer, name), _READ_AS[name])
+        if name in READ_AS and name in known:
+            context.crossing.read_as(name, join_pointer(source.pointer, name), READ_AS[name])
         elif name == "modelTier":
             place = join_pointer(source.pointer, name)
             context.crossing.read_as(name, place, "it is kept and changes nothing")
@@ -152,9 +153,10 @@ def _note_spellings(context: PartContext, source: Source, known: frozenset[str])
             context.crossing.keep(source.pointer, name, value, "a step")
 
 
-_STEP_KEYS = (
-    frozenset({"requireConfirmation", "notesOptional", *_NATIVE_KEYS}) | _SILENT | set(_READ_AS)
-) - {"templateCall", "loop"}
+_STEP_KEYS = (frozenset({"requireConfirmation", "notesOptional", *_NATIVE_KEYS}) | _SILENT | set(READ_AS)) - {
+    "templateCall",
+    "loop",
+}
 
 
 def _step(
@@ -192,7 +194,7 @@ def _delegations(context: PartContext, source: Source, holder: str, index: int, 
     """Steps that hand out the delegations, and the step itself with what they found."""
     value, crossing = source.value, context.crossing
     place = f"{source.pointer}/parallelDelegations"
-    crossing.read_as("parallelDelegations", place, _READ_AS["parallelDelegations"])
+    crossing.read_as("parallelDelegations", place, READ_AS["parallelDelegations"])
     own = {name: member for name, member in value.items() if name != "parallelDelegations"}
     handing: list[Json] = []
     names: list[str] = []
@@ -314,7 +316,7 @@ def _native_part(context: PartContext, source: Source, native: str) -> Object:
     part = dict(source.value)
     if part.pop("runCondition", None) is not None:
         place = f"{source.pointer}/runCondition"
-        context.crossing.read_as("runCondition", place, _READ_AS["runCondition"])
+        context.crossing.read_as("runCondition", place, READ_AS["runCondition"])
     if isinstance(part.get("id"), str):
         part["id"] = context.ids.claim(part["id"], f"{source.pointer}/id", context.crossing)
     return part | _when(context, source, native)
@@ -343,7 +345,7 @@ def _template_call(context: PartContext, source: Source, holder: str, index: int
         head = _head(context, source, f"{holder}/{index}")
     native = join_pointer(holder, index + len(before))
     context.crossing.came_from(native, pointer)
-    context.crossing.read_as("templateCall", f"{pointer}/templateCall", _READ_AS["templateCall"])
+    context.crossing.read_as("templateCall", f"{pointer}/templateCall", READ_AS["templateCall"])
     call = (
         value["templateCall"]
         if isinstance(value["templateCall"], dict)

@@ -25,7 +25,7 @@ from handrail.workflows.dialect.crossing import (
     native_id,
     native_workflow_id,
 )
-from handrail.workflows.dialect.part_forms import PartContext, to_parts
+from handrail.workflows.dialect.part_forms import READ_AS, PartContext, to_parts
 from handrail.workflows.dialect.step_forms import Assessments
 from handrail.workflows.dialect.when_forms import Source, to_condition
 from handrail.workflows.limits import MAX_INPUTS, MAX_PARTS
@@ -46,22 +46,6 @@ _FOREIGN_KEYS = frozenset(
         "extensionPoints",
         "metricsProfile",
         "validatedAgainstSpecVersion",
-    }
-)
-_FOREIGN_STEP_KEYS = frozenset(
-    {
-        "runCondition",
-        "loop",
-        "templateCall",
-        "outputContract",
-        "validationCriteria",
-        "functionReferences",
-        "functionDefinitions",
-        "assessmentRefs",
-        "assessmentConsequences",
-        "parallelDelegations",
-        "askForFiles",
-        "hasValidation",
     }
 )
 _NATIVE_KEYS = frozenset(
@@ -93,7 +77,7 @@ def is_foreign(document: Object) -> bool:
     foreign = {name for name in document if name in _FOREIGN_KEYS} | _foreign_shapes(document)
     native = {name for name in document if name in _NATIVE_KEYS}
     for step in islice(_steps(document.get("steps")), MAX_PARTS):
-        foreign |= {name for name in step if name in _FOREIGN_STEP_KEYS} | _foreign_step_shapes(step)
+        foreign |= {name for name in step if name in READ_AS} | _foreign_step_shapes(step)
         native |= {name for name in step if name in _NATIVE_STEP_KEYS}
     return bool(foreign) and len(foreign) >= len(native)
 

@@ -42,7 +42,6 @@ from handrail.workflows.reading.shapes import (
     ByType,
     Flag,
     Items,
-    Key,
     Members,
     Named,
     Record,
@@ -53,6 +52,7 @@ from handrail.workflows.reading.shapes import (
     Word,
     optional_key,
     required_key,
+    tag_key,
 )
 
 # Overlays: closed changes to a workflow that another file holds
@@ -185,28 +185,17 @@ _MESSAGE = optional_key(
 )
 
 
-def _type(name: str) -> Key:
-    return required_key(Word(values=(name,)), "What kind of rule this is.")
-
-
 _RULES = Items(of=Named(name="rule"), least=1, most=MAX_LIST_ITEMS)
 RULE_SHAPES: dict[str, Shape] = {
     "rule": Tagged(
         description="What the notes of a step must meet.",
         tag="type",
-        records={
-            "contains": "contains_rule",
-            "regex": "regex_rule",
-            "length": "length_rule",
-            "schema": "schema_rule",
-            "all": "all_rule",
-            "any": "any_rule",
-        },
+        records={kind: f"{kind}_rule" for kind in ("contains", "regex", "length", "schema", "all", "any")},
     ),
     "contains_rule": Record(
         description="The notes hold this text, whatever its case.",
         keys={
-            "type": _type("contains"),
+            "type": tag_key("contains", "rule"),
             "value": required_key(ONE_TEXT, "The text."),
             "message": _MESSAGE,
         },
@@ -214,7 +203,7 @@ RULE_SHAPES: dict[str, Shape] = {
     "regex_rule": Record(
         description="The notes match this pattern somewhere.",
         keys={
-            "type": _type("regex"),
+            "type": tag_key("regex", "rule"),
             "pattern": required_key(Text(most=MAX_PATTERN_CHARACTERS), "A regular expression of Python."),
             "flags": optional_key(
                 Text(
@@ -233,7 +222,7 @@ RULE_SHAPES: dict[str, Shape] = {
         description="The notes have this many characters.",
         any_of=("minimum", "maximum"),
         keys={
-            "type": _type("length"),
+            "type": tag_key("length", "rule"),
             "minimum": optional_key(_LENGTH, "At least this many."),
             "maximum": optional_key(_LENGTH, "At most this many."),
             "message": _MESSAGE,
@@ -242,18 +231,18 @@ RULE_SHAPES: dict[str, Shape] = {
     "schema_rule": Record(
         description="The notes are a JSON document of this schema.",
         keys={
-            "type": _type("schema"),
+            "type": tag_key("schema", "rule"),
             "schema": required_key(FREE_OBJECT, "A JSON Schema (2020-12)."),
             "message": _MESSAGE,
         },
     ),
     "all_rule": Record(
         description="Every one of these rules is met.",
-        keys={"type": _type("all"), "of": required_key(_RULES, "The rules.")},
+        keys={"type": tag_key("all", "rule"), "of": required_key(_RULES, "The rules.")},
     ),
     "any_rule": Record(
         description="One of these rules is met.",
-        keys={"type": _type("any"), "of": required_key(_RULES, "The rules.")},
+        keys={"type": tag_key("any", "rule"), "of": required_key(_RULES, "The rules.")},
     ),
 }
 

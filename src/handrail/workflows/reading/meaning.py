@@ -36,9 +36,8 @@ from handrail.workflows.problem import (
     value_at,
 )
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.repairs import find_free_id, make_id
+from handrail.workflows.reading.repairs import INPUT_FITS, OPERATOR_FITS, convert_value, find_free_id, make_id
 from handrail.workflows.reading.shapes import Record
-from handrail.workflows.reading.value_fit import INPUT_FITS, OPERATOR_FITS, convert_value
 
 # Parts of a document that may still be broken: no shape is trusted
 

@@ -46,6 +46,7 @@ from handrail.workflows.reading.shapes import (
     Word,
     optional_key,
     required_key,
+    tag_key,
 )
 
 # Conditions
@@ -103,9 +104,9 @@ _MEANINGS = {
 
 
 def _condition(kind: str, own: dict[str, Key]) -> Record:
-    tag = required_key(Word(values=(kind,)), "What kind of condition this is.")
+    keys = {**own, "kind": tag_key(kind, "condition"), **_KEYS[kind]}
     one_of = ("input", "artifact") if kind == "compare" else ()
-    return Record(description=_MEANINGS[kind], keys={**own, "kind": tag, **_KEYS[kind]}, one_of=one_of)
+    return Record(description=_MEANINGS[kind], keys=keys, one_of=one_of)
 
 
 CONDITION_SHAPES: dict[str, Shape] = {
@@ -175,10 +176,6 @@ _CONFIRM = optional_key(
 )
 
 
-def _type(name: str) -> Key:
-    return required_key(Word(values=(name,)), "What kind of part this is.")
-
-
 _PART_SHAPES: dict[str, Shape] = {
     "part": Tagged(
         description="One part of the workflow; without a type it is a step.",
@@ -235,7 +232,7 @@ _PART_SHAPES: dict[str, Shape] = {
         one_of=REPEATS,
         any_of=("loopId", "id"),
         keys={
-            "type": _type("loop"),
+            "type": tag_key("loop", "part"),
             "loopId": optional_key(ID, "What loop_control artifacts call this loop."),
             "id": optional_key(ID, "Stands for loopId where that is left out."),
             "title": optional_key(TITLE, "What people see."),
@@ -253,7 +250,7 @@ _PART_SHAPES: dict[str, Shape] = {
     "template_call": Record(
         description="Steps that a builtin template stands for.",
         keys={
-            "type": _type("template_call"),
+            "type": tag_key("template_call", "part"),
             "id": optional_key(ID, "What the expanded steps' ids begin with."),
             "title": optional_key(TITLE, "What people see."),
             "templateId": required_key(_TEMPLATE_ID, "The template, such as wr.templates.verification_pass."),
@@ -265,7 +262,7 @@ _PART_SHAPES: dict[str, Shape] = {
     "choice": Record(
         description="Named options; each sets context and has a token of its own.",
         keys={
-            "type": _type("choice"),
+            "type": tag_key("choice", "part"),
             "id": required_key(ID, "What everything else calls this choice."),
             "title": required_key(TITLE, "What people see."),
             "prompt": required_key(PROMPT, "What to consider before choosing."),
@@ -280,7 +277,7 @@ _PART_SHAPES: dict[str, Shape] = {
         description="An operation. `code.scan` and `code.edit` are run by Handrail itself, "
         "the others by the agent.",
         keys={
-            "type": _type("action"),
+            "type": tag_key("action", "part"),
             "id": required_key(ID, "What everything else calls this action."),
             "title": optional_key(TITLE, "What people see; the operation unless written."),
             "operation": required_key(

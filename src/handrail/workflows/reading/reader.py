@@ -23,6 +23,7 @@ from handrail.workflows.problem import (
     apply_operations,
     guess_surely,
     is_within,
+    make_problem,
     quote_name,
     rename_key,
     rewrite_text,
@@ -30,7 +31,7 @@ from handrail.workflows.problem import (
 )
 from handrail.workflows.problem_places import add_places, locate_depth, suggest_repair
 from handrail.workflows.reading.build import Origin, build_workflow
-from handrail.workflows.reading.compose_overlay import Composed, compose, split_known
+from handrail.workflows.reading.compose_overlay import compose, split_known
 from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.meaning import check_size
 from handrail.workflows.reading.shape_check import check_shape
@@ -327,9 +328,7 @@ def _find_cut_texts(found: Decoded, content: bytes) -> Iterator[Problem]:
         ):
             message = f"The text ends before {quote('#' + words)}: a # behind a space begins a comment."
             fix = "Put the text into quotes; a comment has a space after its #."
-            yield Problem(
-                code="changed_meaning", message=message, pointer=pointer, fix=fix, severity="warning"
-            )
+            yield make_problem("changed_meaning", pointer, message, fix, severity="warning")
 
 
 def _read_damaged(found: Decoded, content: bytes, spelling: Spelling) -> Reading:
@@ -405,7 +404,7 @@ def _misspelt_extends(document: dict[str, Json]) -> str:
 def _refuse_extends(document: dict[str, Json], key: str) -> Reading:
     message, fix = f"The key {quote_name(key)} is not known here.", f"Did you mean {EXTENDS}?"
     edit, place = rename_key(f"/{key}", EXTENDS), f"/{key}"
-    problem = Problem(code="unknown_key", message=message, pointer=place, fix=fix, edit=edit)
+    problem = make_problem("unknown_key", place, message, fix, edit)
     return Reading(workflow=None, problems=(problem,), document=document)
 
 
@@ -419,63 +418,43 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
         found.problems += _check_overlay(document)
     if base is not None and base.trouble and not found.problems:
         found.report("unknown_id", f"/{EXTENDS}", base.trouble, base.fix, base.edit)
-    if found.problems or base is None:
+    if base is None or found.problems:
         # Its base is looked for even if it has problems, so that those with the base are told with them.
         named = [document.get(key, "") for key in (EXTENDS, "id", "name", "description")]
         extends = document[EXTENDS] if spelling != "md" and all(isinstance(one, str) for one in named) else ""
-        rest = None
-        if base is not None and not base.trouble:
-            rest = _rest_of_overlay(document, base)
-            kept = keep_sound(document, _check_overlay)
-            if kept is not None:
-                compose(found, kept.document, base.document)
-        return Reading(
-            workflow=None, problems=tuple(found.problems), document=document, extends=extends, rest=rest
-        )
-    composed = compose(found, document, base.document)
+        if base is not None and not base.trouble and (kept := keep_sound(document, _check_overlay)):
+            compose(found, kept.document, base.document)
+        reading = Reading(workflow=None, problems=tuple(found.problems), document=document, extends=extends)
+    else:
+        reading = _join(document, base, document)
+    if reading.workflow is not None or base is None or base.trouble:
+        return reading
+    return msgspec.structs.replace(reading, document=document, rest=_rest_of_overlay(document, base))
+
+
+def _join(overlay: dict[str, Json], base: BaseDocument, written: Json) -> Reading:
+    """A sound overlay composed with its base; its places are those of the document that was written."""
+    found = Findings()
+    composed = compose(found, overlay, base.document)
     if composed is None:
-        rest = _rest_of_overlay(document, base)
-        return Reading(workflow=None, problems=tuple(found.problems), document=document, rest=rest)
-    origin = origin_in(document, composed.pointers)
+        return Reading(workflow=None, problems=tuple(found.problems), document=overlay)
+    origin = origin_in(written, composed.pointers)
     reading = _read_native(composed.document, origin)
-    problems = tuple(carry_problem(one, composed.document, origin, document) for one in reading.problems)
-    workflow = _extended(reading, composed, base)
-    if workflow is None:
-        rest = _rest_of_overlay(document, base)
-        return msgspec.structs.replace(reading, problems=problems, document=document, rest=rest)
-    return msgspec.structs.replace(reading, workflow=workflow, problems=problems, extends=document[EXTENDS])
+    problems = tuple(carry_problem(one, composed.document, origin, written) for one in reading.problems)
+    workflow = reading.workflow and msgspec.structs.replace(
+        reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
+    )
+    extends = overlay[EXTENDS] if workflow else ""
+    return msgspec.structs.replace(reading, workflow=workflow, problems=problems, extends=extends)
 
 
 def _rest_of_overlay(document: dict[str, Json], base: BaseDocument) -> Rest | None:
     """What is left of the overlay, composed with its base."""
-
-    def check(overlay: Json) -> tuple[Problem, ...]:
-        found = Findings()
-        problems = _check_overlay(overlay)
-        made = None if problems else compose(found, overlay, base.document)
-        if made is None:
-            return problems or tuple(found.problems)
-        origin = origin_in(overlay, made.pointers)
-        wrong = _check_native(made.document)
-        return tuple(carry_problem(one, made.document, origin, overlay) for one in wrong)
-
-    kept = keep_sound(document, check)
-    composed = None if kept is None else compose(Findings(), kept.document, base.document)
-    if kept is None or composed is None:
+    kept = keep_sound(document, lambda one: _check_overlay(one) or _join(one, base, one).problems)
+    reading = None if kept is None else _join(kept.document, base, document)
+    if kept is None or reading is None or reading.workflow is None:
         return None
-    origin = origin_in(document, composed.pointers)
-    reading = _read_native(composed.document, origin)
-    workflow = _extended(reading, composed, base)
-    if workflow is None:
-        return None
-    extends = str(document[EXTENDS])
-    return make_from(Rest, reading, workflow=workflow, written=document, lost=kept.lost, extends=extends)
-
-
-def _extended(reading: Reading, composed: Composed, base: BaseDocument) -> SourceWorkflow | None:
-    return reading.workflow and msgspec.structs.replace(
-        reading.workflow, overlay=composed.overlay, has_open_names=base.has_open_names
-    )
+    return make_from(Rest, reading, written=document, lost=kept.lost)
 
 
 def _check_overlay(document: Json) -> tuple[Problem, ...]:

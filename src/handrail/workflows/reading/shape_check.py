@@ -39,6 +39,7 @@ from handrail.workflows.reading.meaning import MEANINGS
 from handrail.workflows.reading.part_grammar import PARTS
 from handrail.workflows.reading.repairs import (
     advise_on_key,
+    describe_shape,
     guess_key,
     guess_value,
     guess_word,
@@ -46,7 +47,9 @@ from handrail.workflows.reading.repairs import (
     join_pair,
     make_id,
     make_workflow_id,
+    name_type,
     parse_expression,
+    shape_types,
 )
 from handrail.workflows.reading.shapes import (
     CONDITION_ID,
@@ -69,7 +72,6 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
-from handrail.workflows.reading.value_fit import describe_shape, name_type, shape_types
 
 
 def check_shape(found: Findings, shape: Shape, value: Json, pointer: str) -> None:

@@ -193,3 +193,8 @@ def optional_key(shape: Shape, description: str) -> Key:
 def required_key(shape: Shape, description: str) -> Key:
     """A key that must be there."""
     return Key(shape=shape, description=description, is_required=True)
+
+
+def tag_key(tag: str, what: str) -> Key:
+    """The key that says which of several kinds is meant."""
+    return required_key(Word(values=(tag,)), f"What kind of {what} this is.")

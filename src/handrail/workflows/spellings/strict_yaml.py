@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from ruamel.yaml import YAML
@@ -57,7 +57,7 @@ def decode_yaml(text: str, *, first_line: int = 1) -> Decoded:
         return decoded
     [problem] = decoded.problems
     shift = first_line - 1
-    fix, found = mend_yaml(text, problem.line - shift, lambda mended: _decode(mended, 1))
+    fix, found = _mend(text, problem.line - shift)
     edit = tuple(msgspec.structs.replace(one, line=one.line + shift) for one in found)
     if edit:  # a parser may notice it only in the next line
         line, column = edit[0].line, edit[0].column
@@ -80,9 +80,7 @@ def _decode(text: str, first_line: int) -> Decoded:
         marks = [one for one in (trouble.problem_mark, trouble.context_mark) if one is not None]
         places = [building.lines.place(min(one.index, len(text))) for one in marks] or [(1, 1)]
         place, begins = places[0], places[-1]
-        problem = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())
-        stop = Stop(problem[:200], str(trouble.context), *place, *begins)
-        message, fix = explain_stop(text, stop, first_line - 1)
+        message, fix = _explain_stop(text, trouble, place, begins, first_line - 1)
         is_filled = "{{" in text.split("\n")[place[0] - 1]
         return _refuse(first_line, place, message, _PLACEHOLDER_FIX if is_filled else fix)
     except YAMLError as trouble:
@@ -325,8 +323,6 @@ def _refuse(first_line: int, place: Place, message: str, fix: str, edit: Edit = 
 
 # What was meant by a text that is almost YAML: each repair is tried
 
-Decode = Callable[[str], Decoded]
-
 _MOST_BYTES = 64_000
 """Of a longer text the repairs are not tried: each try reads it once more."""
 _WIDTHS = range(1, 9)
@@ -356,31 +352,26 @@ _SYNTAX = (
 """By what the parser says: what that is to an author, and what to do."""
 
 
-class Stop(NamedTuple):
-    """Where a parser gave up, and where what it was reading begins. Lines are those of the text."""
+def _explain_stop(
+    text: str, trouble: MarkedYAMLError, place: Place, first: Place, shift: int
+) -> tuple[str, str]:
+    """What is wrong where a parser gave up in an author's words, and what to do.
 
-    problem: str
-    reading: str
-    line: int
-    column: int
-    first_line: int
-    first_column: int
-
-
-def explain_stop(text: str, stop: Stop, shift: int) -> tuple[str, str]:
-    """What is wrong there in an author's words, and what to do; `shift` lines of the file come before."""
-    here = text.split("\n")[stop.line - 1][stop.column - 1 :]
-    if here.startswith("\t"):
+    `first` is where what it was reading begins; `shift` lines of the file come before the text.
+    """
+    lines, begins = text.split("\n"), f"line {first[0] + shift}"
+    problem = " ".join(str(trouble.problem or trouble.context or "it cannot be parsed").split())[:200]
+    if lines[place[0] - 1].startswith("\t", place[1] - 1):
         return "A tab indents this line.", "Indent with spaces."
-    if "<block end>" not in stop.problem:
-        known = (one for one in _SYNTAX if one[0] in stop.problem)
-        _, message, fix = next(known, ("", f"This is not YAML: {stop.problem}.", _SYNTAX_FIX))
-        if "bracket" in message and " #" in text.split("\n")[stop.first_line - 1][stop.first_column - 1 :]:
-            fix = f"A # behind a space begins a comment: quote the text in line {stop.first_line + shift}."
+    if "<block end>" not in problem:
+        known = (one for one in _SYNTAX if one[0] in problem)
+        _, message, fix = next(known, ("", f"This is not YAML: {problem}.", _SYNTAX_FIX))
+        if "bracket" in message and " #" in lines[first[0] - 1][first[1] - 1 :]:
+            fix = f"A # behind a space begins a comment: quote the text in {begins}."
         return message, fix
-    beside, begins = "items" if "collection" in stop.reading else "keys", f"line {stop.first_line + shift}"
-    if stop.column != stop.first_column:
-        own, wanted = stop.column - 1, stop.first_column - 1
+    beside = "items" if "collection" in str(trouble.context) else "keys"
+    if place[1] != first[1]:
+        own, wanted = place[1] - 1, first[1] - 1
         message = f"This line is indented by {own} spaces, unlike the lines that it could stand beside."
         fix = f"Indent it by {wanted} like the {beside} from {begins} on, or like what it belongs to."
         return message, fix
@@ -398,19 +389,19 @@ Mended = tuple[str, Edit]
 _UNMENDED: Mended = "", NO_EDIT
 
 
-def mend_yaml(text: str, line: int, decode: Decode) -> Mended:
+def _mend(text: str, line: int) -> Mended:
     """What makes the text readable at a line."""
     if len(text) > _MOST_BYTES:
         return _UNMENDED
     lines = text.split("\n")
-    spaces = _spaces_for_tabs(lines, decode)
+    spaces = _spaces_for_tabs(lines)
     if spaces:
         return "Indent with spaces.", spaces
-    fix, edit = _mended_line(lines, line, decode)
-    return (fix, edit) if edit else _moved_line(lines, line, decode)
+    fix, edit = _mended_line(lines, line)
+    return (fix, edit) if edit else _moved_line(lines, line)
 
 
-def _moved_line(lines: list[str], line: int, decode: Decode) -> Mended:
+def _moved_line(lines: list[str], line: int) -> Mended:
     """Another indent of the line, or of the first one, if the text reads with no other.
 
     An indent that lines above have is no slip.
@@ -419,7 +410,7 @@ def _moved_line(lines: list[str], line: int, decode: Decode) -> Mended:
     for at in {line - 1, *([0] if lines[0].startswith(" ") else [])}:
         written, above = lines[at].lstrip(" "), {_indent(one) for one in lines[:at] if one.strip()}
         for spaces in () if not written or _indent(lines[at]) in above else range(_MOST_INDENT):
-            decoded = decode("\n".join([*lines[:at], " " * spaces + written, *lines[at + 1 :]]))
+            decoded = _decode("\n".join([*lines[:at], " " * spaces + written, *lines[at + 1 :]]), 1)
             if not decoded.problems:
                 document = json.dumps(decoded.document, sort_keys=True)
                 found.setdefault(document, (at, spaces))
@@ -430,7 +421,7 @@ def _moved_line(lines: list[str], line: int, decode: Decode) -> Mended:
     return f"Indent it by {spaces}.", edit
 
 
-def _spaces_for_tabs(lines: list[str], decode: Decode) -> Edit:
+def _spaces_for_tabs(lines: list[str]) -> Edit:
     """Spaces for the tabs that indent, if every width at which the text reads says the same."""
     indents = {at: tabs[0] for at, line in enumerate(lines) if (tabs := _INDENT.match(line)) is not None}
     if not indents:
@@ -443,7 +434,7 @@ def _spaces_for_tabs(lines: list[str], decode: Decode) -> Edit:
             indents[at].replace("\t", " " * width) + line[len(indents[at]) :] if at in indents else line
             for at, line in enumerate(lines)
         ]
-        decoded = decode("\n".join(spaced))
+        decoded = _decode("\n".join(spaced), 1)
         if not decoded.problems:
             found.append((width, decoded))
     if not found or any(one.document != found[0][1].document for _, one in found):
@@ -457,11 +448,11 @@ def _spaces_for_tabs(lines: list[str], decode: Decode) -> Edit:
     )
 
 
-def _mended_line(lines: list[str], line: int, decode: Decode) -> Mended:
+def _mended_line(lines: list[str], line: int) -> Mended:
     """A space behind the colon of a key, or quotes around a text that has signs of YAML."""
     for at in (line - 1, line - 2):  # a parser may stop at the line after
         for mended, fix, edit in _mended(lines, at) if 0 <= at < len(lines) else ():
-            decoded = decode("\n".join([*lines[:at], mended, *lines[at + 1 :]]))
+            decoded = _decode("\n".join([*lines[:at], mended, *lines[at + 1 :]]), 1)
             if not decoded.problems or decoded.problems[0].line > max(line, at + 1):
                 return fix, edit
     return _UNMENDED

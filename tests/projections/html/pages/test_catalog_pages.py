@@ -11,11 +11,11 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
+from handrail.operations.workflows.save_workflow import Starter
 from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
-from handrail.workflows.starters import Starter
 from handrail_serve.pages.forms import answer_form, close_form
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.views import render_view

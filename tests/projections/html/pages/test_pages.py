@@ -31,7 +31,7 @@ def pages_of(runtime: Runtime, session_id: str) -> dict[str, Html]:
         "sessions": sessions_page(
             answer(runtime, "session.list"), answer(runtime, "session.needs"), None, {}
         ),
-        "session": session_page(shown, graph, resume=graph["resume_prompt"]),
+        "session": session_page(shown, graph),
         **{
             f"node {node['id']}": node_page(
                 answer(runtime, "run.node", sessionId=session_id, node=node["id"])
@@ -65,7 +65,8 @@ def test_text_of_agents_and_people_is_never_markup(runtime: Runtime) -> None:
         assert 'href="javascript:' not in page.markup, name
         assert "\u202e" not in page.markup, name
         assert " style=" not in page.markup, name
-        assert not re.search(r"<[^>]* on\w+=", page.markup), name
+        without_values = re.sub(r'"[^"]*"', '""', page.markup)  # of a form: the title is held in one
+        assert not re.search(r"<[^>]* on\w+=", without_values), name
 
 
 def test_no_page_shows_a_token(rich: tuple[Runtime, str]) -> None:
