@@ -18,6 +18,7 @@ from handrail_code.facts.model import (
     UNREAD,
     Definition,
     DynamicKind,
+    Export,
     Import,
     Kind,
     Member,
@@ -383,8 +384,11 @@ class Project:
         is_inner = facts.scopes[binding.scope].kind in ("namespace", "enum")
         return is_inner and (binding.is_exported or binding.kind == "enum_member")
 
-    def _leaks(self, slot: Exported) -> Iterator[Trouble]:
-        """Places where the whole module goes somewhere that cannot be followed, and this name with it."""
+    def _leaks(self, slot: Exported, seen: frozenset[Exported] = frozenset()) -> Iterator[Trouble]:
+        """Places where the whole module goes somewhere that cannot be followed, and this name with it.
+
+        What was `seen` stands for a module that holds the name, perhaps through others.
+        """
         if is_python(slot.path):
             yield from self.slots.python.leaks(slot)
             for path in self.source.candidates(slot.name):
@@ -399,19 +403,57 @@ class Project:
                         is_named = found.kind == "mentioned"
                         for place in list_leaking_uses(self.read_facts(path), found, TAKING):
                             yield doubt("module_named" if is_named else "whole_module_used", path, place)
+                for export in self.slots.links(path).exports:
+                    if export.module and self._is_module(path, export.module, module):
+                        yield from self._leaks_of_reexport(path, export, module, seen | {slot})
+                yield from self._leaks_of_default(path, module)
+        for path in self.slots.candidates(slot.name):
+            for member in self.look(path).members:
+                # A function that is called as `module.f()` has the module for its `this`.
+                if member.name == slot.name and member.receiver == "this" and member.index == NONE:
+                    yield doubt("unproven_member", path, member)
+
+    def _leaks_of_reexport(
+        self, path: str, export: Export, module: str, seen: frozenset[Exported]
+    ) -> Iterator[Trouble]:
+        """`export * as a from` is a name for the whole module; so is `default` of a CommonJS one."""
+        holder = Exported(path=path, name=export.exported)
+        if export.kind == "namespace" and holder not in seen:
+            yield from self._leaks_of_whole(holder)
+            yield from self._leaks(holder, seen)
+        elif export.imported == "default" and self.slots.is_commonjs(module):
+            yield doubt("whole_module_used", path, export.statement)
+
+    def _leaks_of_default(self, path: str, module: str) -> Iterator[Trouble]:
+        """`a.default`, where a is a CommonJS module, is that module again."""
+        facts = self.look(path)
+        for member in facts.members if self.slots.is_commonjs(module) else ():
+            if member.name != "default" or member.receiver not in ("use", "import"):
+                continue
+            if member.receiver == "import":
+                behind = self.slots.module_of(path, facts.imports[member.index].module)
+            else:
+                behind = self.slots.module_behind(path, facts.uses[member.index].binding)
+            if behind is not None and self._is_form(behind, module):
+                yield doubt("whole_module_used", path, member)
 
     def _leaks_of_inner(self, slot: Local) -> Iterator[Trouble]:
-        """Places where the enum or the namespace around a name goes somewhere as one thing."""
+        """Of the enum or the namespace around a name."""
         facts = self.read_facts(slot.path)
         scope = facts.bindings[slot.binding].scope
         owner = next((at for at, each in enumerate(facts.bindings) if each.inner == scope), NONE)
-        around = None if owner == NONE else self.symbol_of_slot(self.slots.slot_of_binding(slot.path, owner))
+        if owner != NONE:
+            yield from self._leaks_of_whole(self.slots.slot_of_binding(slot.path, owner))
+
+    def _leaks_of_whole(self, holder: Slot) -> Iterator[Trouble]:
+        """Places where what holds a name goes somewhere as one thing."""
+        around = self.symbol_of_slot(holder)
         received: dict[str, set[int]] = {}
         for whole in () if around is None else self._slots_that_mean(around)[0]:
             for token in self.slots.tokens(whole):
                 if token.path not in received:
                     received[token.path] = set(self._receivers(token.path))
-                is_read = token.role in ("read", "shorthand")
+                is_read = token.role in ("read", "shorthand", "pattern")
                 if is_read and token.start not in received[token.path]:
                     yield doubt("whole_module_used", token.path, token)
 

@@ -14,7 +14,7 @@ import msgspec
 
 # The structs of a file hold no references to each other, so the garbage collector need not look at them.
 
-FACTS_VERSION: Final = 18
+FACTS_VERSION: Final = 19
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1

@@ -171,14 +171,14 @@ class Slots:
             return None
         if found.imported == "*":
             return target
-        if found.imported == "default" and self._is_commonjs(target):
+        if found.imported == "default" and self.is_commonjs(target):
             return target
         for export in self.exports_of(target).get(found.imported, ()):
             if export.kind == "namespace":
                 return self.module_of(target, export.module)
         return None
 
-    def _is_commonjs(self, path: str) -> bool:
+    def is_commonjs(self, path: str) -> bool:
         """Whether a default import is the module as a whole: told by the source of a declaration file."""
         links = self.links(path)
         if links is UNLINKED or links.is_commonjs:

@@ -78,10 +78,23 @@ def _link(found: Found | None, name: str, path: str, spots: Sequence[int]) -> Li
 
 def _list_handed_on(project: Project, found: Found, used: References) -> Iterator[Trouble]:
     for one in used.sure:
-        if one.role in _HANDED_ON and not _is_known_export(project, one):
+        is_handed_on = one.role in _HANDED_ON or _is_taken_by_pattern(project, one)
+        if is_handed_on and not _is_known_export(project, one):
             yield doubt("used_as_value", one.path, one)
-    if _is_decorated(project, found):
+    if _is_decorated(project, found) or _is_value(project, found):
         yield doubt("used_as_value", found.path, found.definition)
+
+
+def _is_taken_by_pattern(project: Project, one: Reference) -> bool:
+    """`{f: g} = module`: whoever calls g calls f."""
+    members = project.look(one.path).members if one.role == "pattern" else ()
+    return any(each.start == one.start and each.role == "pattern" for each in members)
+
+
+def _is_value(project: Project, found: Found) -> bool:
+    """`x = function f() {}`: the name is known inside alone, and the function goes elsewhere."""
+    facts, binding = project.look(found.path), found.definition.binding
+    return binding != NONE and facts.scopes[facts.bindings[binding].scope].kind == "name"
 
 
 def _is_known_export(project: Project, one: Reference) -> bool:

@@ -312,6 +312,43 @@ WHOLE: dict[str, tuple[Files, str, Files]] = {
 }
 
 
+REACHED = (
+    "f(exports)",
+    "f(module)",
+    "f(this)",
+    "const k = () => exports.a()",
+    "const k = () => module.exports.a()",
+    "const k = (name) => exports[name]()",
+    "const k = () => require('./m').a()",
+)
+"""How a CommonJS module itself takes what it exports, or lets others take it."""
+
+
+@every_case("reached", REACHED)
+def test_a_name_that_its_module_reaches_through_its_exports_stays_exported(reached: str) -> None:
+    files = {"m.js": f"function ^a() {{}}\nexports.a = a;\n{reached};\n", "n.js": "require('./m').a();\n"}
+
+    moved = move(files)
+
+    assert moved == {
+        "m.js": f"const {{ a }} = require('./t');\n\nexports.a = a;\n{reached};\n",
+        "t.js": "function a() {}\nexports.a = a;\n",
+        "n.js": "require('./t').a();\n",
+    }
+
+
+@every_case(
+    "taken",
+    ["import * as own from './m.js';\nown.a();\n", "import { a as own } from './m.js';\nown();\n"],
+)
+def test_a_name_that_its_module_imports_from_itself_stays_exported(taken: str) -> None:
+    moved = move({"m.js": f"{taken}export function ^a() {{}}\n"})
+
+    first, *rest = taken.splitlines()
+    left = "\n".join([first, "export { a } from './t.js';", *rest, ""])
+    assert moved == {"m.js": left, "t.js": "export function a() {}\n"}
+
+
 @every_case(("before", "to_module", "after"), WHOLE.values())
 def test_a_move(before: Files, to_module: str, after: Files) -> None:
     plain = {path: text.replace("^", "") for path, text in before.items()}

@@ -47,12 +47,57 @@ UNSURE: dict[str, Files] = {
     "a factory": {
         "a.js": "(function (make) { module.exports = make() })(() => { function ^f(){}\nreturn {<f>} })"
     },
+    "a name inside of an expression": {"a.js": "const g = function ^<f>(){}\ng()"},
+    "a class with a name of its own": {"a.js": "const D = class ^<C> {}\nnew D()"},
+    "a pattern": {"a.js": "export function ^f(){}", "b.js": "import * as a from './a'\nconst {<f>: g} = a"},
+    "CommonJS: a pattern": {
+        "a.js": "exports.f = f\nfunction ^f(){}",
+        "b.js": "const a = require('./a')\nconst {<f>} = a\nf()",
+    },
     "a method": {"a.js": "class C { ^m(){} }\nnew C().<m>()"},
     "a method as a value": {"a.js": "class C { ^m(){} }\nx.on('y', new C().<m>)"},
     "a getter": {"a.js": "class C { get ^m(){} }\nnew C().<m>"},
     "Python: a method": {"a.py": "class C:\n    def ^m(self): pass\nC().<m>()"},
     "Python: a property": {"a.py": "class C:\n    @property\n    def ^m(self): pass\nC().<m>"},
     "Python: a method by name": {"a.py": "class C:\n    def ^m(self): pass\ngetattr(C(), '<m>')()"},
+}
+REACHED: dict[str, Files] = {
+    "the CommonJS module": {"a.js": "function ^f(){}\nexports.f = f\ng(<module>)"},
+    "`exports` in an object": {"a.js": "function ^f(){}\nexports.f = f\ng({<exports>})"},
+    "`this` of a CommonJS module": {"a.js": "function ^f(){}\nexports.f = f\ng(<this>)"},
+    "a member of that": {"a.js": "function ^f(){}\nexports.f = f\n<this>.f()"},
+    "an export that is a variable as well": {"a.js": "const g = <exports>.^f = () => 1\ng()"},
+    "all exports in a variable": {"a.js": "function ^f(){}\nconst g = <module>.exports = {f}\ng.f()"},
+    "a method of what is exported": {"a.js": "export function ^f(){}\nexport function g() { this.<f>() }"},
+    "a default that is a module": {
+        "a.cjs": "function ^f(){}\nexports.f = f",
+        "b.js": "import * as a from './a.cjs'\na.<default>.f()",
+    },
+    "a re-exported default that is a module": {
+        "a.cjs": "function ^f(){}\nmodule.exports = f",
+        "b.js": "<export {default as g} from './a.cjs'",
+        "c.js": "import {g} from './b'\ng()",
+    },
+    "a module by name": {
+        "a.js": "export function ^f(){}",
+        "b.js": "export * as a from './a'",
+        "c.js": "import {a} from './b'\nconst g = <a>\ng.f()",
+    },
+    "a module that holds it by name": {
+        "a.js": "export function ^f(){}",
+        "b.js": "export * as a from './a'",
+        "c.js": "import * as b from './b'\nconst g = <b>\ng.a.f()",
+    },
+    "modules that hold each other": {
+        "a.js": "export function ^f(){}\nexport * as b from './b'",
+        "b.js": "export * as a from './a'",
+        "c.js": "import * as b from './b'\nconst g = <b>\ng.a.f()",
+    },
+    "a module as a default": {
+        "a.js": "export function ^f(){}",
+        "b.js": "export * as default from './a'",
+        "c.js": "import a from './b'\nconst g = <a>\ng.f()",
+    },
 }
 KNOWN: dict[str, Files] = {
     "exports.f": {"a.js": "function ^f(){}\nexports.f = f", "b.js": "require('./a').<f>()"},
@@ -61,6 +106,11 @@ KNOWN: dict[str, Files] = {
         "b.js": "const {f} = require('./a')\n<f>()",
     },
     "a key": {"a.js": "function ^f(){}\nmodule.exports = {g: f}", "b.js": "require('./a').<g>()"},
+    "a module as a default": {
+        "a.js": "export function ^f(){}",
+        "b.js": "export * as default from './a'",
+        "c.js": "import a from './b'\na.<f>()",
+    },
     "a chain": {"a.js": "function ^f(){}\nexports.a = exports.b = f", "b.js": "require('./a').<a>()"},
     "an inner assignment": {
         "a.js": "(function () { function ^f(){}\nmodule.exports = {f} })()",
@@ -101,6 +151,21 @@ def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
     assert not told.nodes
     assert spot in {(one.path, one.start) for one in told.unsure}
     assert {one.code for one in told.troubles} & {"used_as_value", "unproven_member"}
+
+
+@pytest.mark.promise("code.proof.callers")
+@every_case("case", REACHED)
+def test_what_holds_all_names_of_a_module_may_call_each(case: str) -> None:
+    told, spot = trace(REACHED[case])
+    assert not told.nodes
+    assert spot in {(one.path, one.start) for one in told.troubles}
+
+
+@pytest.mark.promise("code.proof.callers")
+def test_asking_what_a_module_is_holds_nothing() -> None:
+    asked = "if (require.main === module && typeof exports !== typeof module) module.id"
+    told, _ = trace({"a.js": f"function ^f(){{}}\nexports.f = f\n{asked}"})
+    assert told == TraceAnswer(nodes=(), left_out=0, unsure=(), troubles=())
 
 
 @every_case("case", KNOWN)

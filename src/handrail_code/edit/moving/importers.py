@@ -21,18 +21,19 @@ def rewrite_importers(shift: Shift) -> None:
     names = {each.exported for each in shift.extent.exports}
     if not names:
         return
-    if shift.project.slots.modules.is_entry(shift.home):
+    if shift.project.slots.modules.is_entry(shift.home) or _hands_exports_on(shift):
         shift.kept |= names
     for path in importing_files(shift, names):
         facts = shift.project.look(path)
-        if path == shift.home:
-            continue
         imports = [
             each for each in facts.imports if each.kind != "mentioned" and shift.leads_home(path, each.module)
         ]
         exports = [each for each in facts.exports if each.module and shift.leads_home(path, each.module)]
         if facts.troubles and (imports or exports):
             raise refuse_troubles(path, facts)
+        if path == shift.home:
+            shift.kept |= names if imports or exports else set()
+            continue
         if any(_is_conditional(shift, path, each.module) for each in list_ties(facts)):
             shift.kept |= names  # only the name of the old module leads to the others
             continue
@@ -40,6 +41,14 @@ def rewrite_importers(shift: Shift) -> None:
             _rewrite_import(shift, path, facts, found, names)
         for export in exports:
             _rewrite_export(shift, path, export, names)
+
+
+def _hands_exports_on(shift: Shift) -> bool:
+    """Whether the old module itself takes one of its exports, or gives all of them to somebody."""
+    facts = shift.facts(shift.home)
+    own = [each for each in facts.members if each.receiver == "exports" and each.role != "write"]
+    is_taken = any(each.name == export.exported for each in own for export in shift.extent.exports)
+    return is_taken or any(each.kind == "exports" for each in facts.dynamic)
 
 
 def importing_files(shift: Shift, names: set[str]) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from handrail_code.facts.model import NONE, Definition, Export, FileFacts, Language, ParseTrouble
@@ -18,6 +19,8 @@ from handrail_code.languages.javascript.documentation import read_documentation
 from handrail_code.languages.javascript.draft import Draft, DraftAssignment, DraftDefinition, DraftExport
 from handrail_code.languages.javascript.loading import bind_loaded
 
+COMPARED = re.compile(rb"(?:\btypeof|[!=]==?)\s*\Z")
+"""What only asks whether there is such a thing, or which: `typeof module`, `require.main === module`."""
 HASHED = frozenset({"function", "class", "method", "type", "enum", "namespace"})
 
 
@@ -177,7 +180,13 @@ def read_commonjs(draft: Draft) -> bool:
             _export_whole(draft, assignment)
         elif assignment.member != NONE and draft.members[assignment.member].receiver == "exports":
             _export_one(draft, assignment)
+        else:
+            continue
+        if assignment.is_held:
+            draft.dynamic.append(("exports", *assignment.statement))
     has_exports = any(each.kind == "commonjs" for each in draft.exports) or bool(whole)
+    if has_exports:
+        draft.dynamic += [("exports", *span) for span in draft.module_receivers]
     return has_exports or any(
         use.name == "require" and use.role == "call" and use.binding == NONE for use in draft.uses
     )
@@ -213,12 +222,13 @@ def _mark_exports(draft: Draft) -> set[int]:
 
 
 def _mark_escapes(draft: Draft, whole: set[int]) -> None:
-    """`f(exports)` and `f(module.exports)`: someone else may add names or read them."""
+    """`f(exports)`, `f(module)` and `f(module.exports)`: someone else may add names or read them."""
     held = {(member.receiver, member.index) for member in draft.members}
     computed = {start for kind, start, _ in draft.dynamic if kind == "exports"}
     for at, use in enumerate(draft.uses):
-        is_whole = use.name == "exports" and use.binding == NONE and use.role == "read"
-        is_whole = is_whole and use.start not in computed
+        is_whole = use.name in ("exports", "module") and use.binding == NONE
+        is_whole = is_whole and use.role in ("read", "shorthand") and use.start not in computed
+        is_whole = is_whole and not COMPARED.search(draft.text, max(0, use.start - 20), use.start)
         if is_whole and ("use", at) not in held and at not in draft.exports_receivers:
             draft.dynamic.append(("exports", use.start, use.end))
     for at in whole:

@@ -21,13 +21,15 @@ from handrail_code.languages.grammars import Node
 
 HOISTS_TO: frozenset[ScopeKind] = frozenset({"module", "function", "namespace", "global"})
 """The kinds of scope in which a `var` lands."""
+MODULE = -2
+"""What `this` is outside of every function: in CommonJS the exports, as they are at first."""
 
 
 @dataclass(slots=True)
 class DraftScope(FoundScope):
     is_strict: bool = False
     this: int = NONE
-    """The definition of the class that `this` is an instance of; of a class's scope, the class."""
+    """The definition of the class that `this` is an instance of; of a class's scope, the class; or MODULE."""
 
 
 @dataclass(slots=True)
@@ -62,6 +64,8 @@ class DraftAssignment:
     member: int
     """The assigned member."""
     statement: tuple[int, int]
+    is_held: bool
+    """Its value goes elsewhere, too: `const a = exports.a = …`."""
     right_use: int = NONE
     right_definition: int = NONE
     spreads: list[tuple[int, int]] = field(default_factory=list)
@@ -106,6 +110,8 @@ class Draft(FoundSoFar):
         """Uses of `exports` before a member."""
         self.exports_members: set[int] = set()
         """Members `module.exports` before a further member."""
+        self.module_receivers: list[tuple[int, int]] = []
+        """Where `this` stands outside of every function."""
         self.whole_parameters: set[int] = set()
         """Bindings of parameters that are one name, as against names in a pattern."""
         self.is_module = False

@@ -12,7 +12,7 @@ from handrail_code.languages.javascript.declarations import (
     quoted,
     unquoted,
 )
-from handrail_code.languages.javascript.draft import Draft, DraftAssignment
+from handrail_code.languages.javascript.draft import MODULE, Draft, DraftAssignment
 from handrail_code.languages.javascript.loading import (
     is_importing,
     loading_call_of,
@@ -21,6 +21,7 @@ from handrail_code.languages.javascript.loading import (
 )
 
 EXPORTS = frozenset({b"exports", b"module.exports"})
+PASSING_ON = frozenset({"assignment_expression", "parenthesized_expression", "sequence_expression"})
 PROMISE = frozenset({b"then", b"catch", b"finally"})
 HOLDERS = PATTERNS | {"parenthesized_expression", "non_null_expression"}
 CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
@@ -109,7 +110,7 @@ def _read_root(draft: Draft, node: Node, scope: int, definition: int) -> tuple[R
         case "identifier":
             return read_name(draft, node, "read", scope, VALUE, definition)
         case "this":
-            return "this", NONE if draft.scopes[scope].kind == "class" else draft.scopes[scope].this
+            return "this", _read_this(draft, node, scope)
         case "await_expression":
             inside = parts_of(node)[0]
             if inside.type == "call_expression":
@@ -120,6 +121,18 @@ def _read_root(draft: Draft, node: Node, scope: int, definition: int) -> tuple[R
             pass
     draft.stack.append((node, scope, definition))
     return "unknown", NONE
+
+
+def visit_this(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001 - one shape for all
+    _read_this(draft, node, scope)
+
+
+def _read_this(draft: Draft, node: Node, scope: int) -> int:
+    """The class of which it is an instance."""
+    this = NONE if draft.scopes[scope].kind == "class" else draft.scopes[scope].this
+    if this == MODULE:
+        draft.module_receivers.append(span_of(node))
+    return NONE if this == MODULE else this
 
 
 def read_name(
@@ -171,7 +184,7 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
         member = read_chain(draft, left, scope, definition, "write")
     else:
         visit_target(draft, left, scope, definition)
-    made = DraftAssignment(use, member, span_of(node))
+    made = DraftAssignment(use, member, span_of(node), _is_held(draft, node))
     inner = definition
     if member != NONE or (use != NONE and draft.uses[use].name == "exports"):
         draft.assignments.append(made)
@@ -208,9 +221,24 @@ def _may_be_exports_target(draft: Draft, use: int, member: int) -> bool:
 
 def _names_export(draft: Draft, left: Node, right: Node) -> bool:
     """`exports.a = 1`: the value has no name of its own."""
+    return _is_of_exports(draft, left) and right.type not in ("identifier", "undefined")
+
+
+def _is_of_exports(draft: Draft, left: Node) -> bool:
     owner = left.child_by_field_name("object")
-    is_export = owner is not None and draft.text[owner.start_byte : owner.end_byte] in EXPORTS
-    return is_export and right.type not in ("identifier", "undefined")
+    return owner is not None and draft.text[slice(*span_of(owner))] in EXPORTS
+
+
+def _is_held(draft: Draft, node: Node) -> bool:
+    """Whether more than exports get the value; `exports.a = exports.b = c` is a statement for both."""
+    above = node.parent
+    while above is not None and above.type in PASSING_ON:
+        left = above.child_by_field_name("left")
+        is_export = left is None or draft.text[slice(*span_of(left))] in EXPORTS
+        if not is_export and left is not None and not _is_of_exports(draft, left):
+            return True
+        above = above.parent
+    return above is None or above.type != "expression_statement"
 
 
 def _define_assigned(draft: Draft, left: Node, right: Node, node: Node, definition: int) -> int:

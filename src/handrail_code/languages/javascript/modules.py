@@ -186,7 +186,7 @@ def _named(draft: Draft, module: Node) -> tuple[str, tuple[int, int]]:
 
 def _export_all(draft: Draft, node: Node, module: Node) -> None:
     named = next((child for child in node.named_children if child.type == "namespace_export"), None)
-    name = None if named is None else unquoted(next(iter(named.named_children), None))
+    name = None if named is None else unquoted(named.children[-1])  # `default` is a word of the grammar
     made = DraftExport("star" if name is None else "namespace", "*", span_of(node))
     if name is not None:
         made.exported, made.exported_span = draft.name_of(name), span_of(name)

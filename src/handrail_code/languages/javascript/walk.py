@@ -13,7 +13,7 @@ from handrail_code.languages.javascript import (
     statements,
     type_syntax,
 )
-from handrail_code.languages.javascript.draft import Draft
+from handrail_code.languages.javascript.draft import MODULE, Draft
 
 VISITS: dict[str, Visit[Draft]] = {
     "identifier": expressions.read_as("read"),
@@ -22,6 +22,7 @@ VISITS: dict[str, Visit[Draft]] = {
     "shorthand_property_identifier_pattern": expressions.read_as("pattern"),
     "private_property_identifier": expressions.read_as("read"),
     "property_identifier": expressions.visit_stray_property,
+    "this": expressions.visit_this,
     "string": loading.visit_string,
     "template_string": loading.visit_template,
     "pair_pattern": expressions.visit_target,
@@ -98,7 +99,7 @@ VISITS: dict[str, Visit[Draft]] = {
     "module": type_syntax.visit_namespace,
     **dict.fromkeys(
         (
-            *("number", "regex", "true", "false", "null", "undefined", "this", "super", "jsx_text"),
+            *("number", "regex", "true", "false", "null", "undefined", "super", "jsx_text"),
             *("predefined_type", "hash_bang_line", "empty_statement", "debugger_statement", "import"),
             *("meta_property", "this_type", "accessibility_modifier", "override_modifier", "optional_chain"),
             *("string_fragment", "escape_sequence", "html_character_reference", "existential_type"),
@@ -112,6 +113,6 @@ def walk(language: Language, root: Node, text: bytes, is_strict: bool) -> Draft 
     """Everything the tree says, or None where scopes nest deeper than anyone writes."""
     draft = Draft(text)
     top = draft.open_scope("module", root, NONE)
-    draft.scopes[top].is_strict = is_strict
+    draft.scopes[top].is_strict, draft.scopes[top].this = is_strict, MODULE
     declarations.visit_body(draft, root, top, NONE)
     return walk_tree(draft, language, VISITS, modules.record_exported)
