@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
-from handrail.projections.plain_words import spell_kind
+from handrail.projections.plain_words import NEED_WORDS, spell_kind
 from handrail.workflows.prompt_sections import authored_part
 from handrail_serve.pages.forms import answer_form, settle_form
 from handrail_serve.pages.parts import (
@@ -46,12 +46,12 @@ MOST_REPORT = 4_000
 MOST_DIFF = 8_000
 """Characters of the lines that a write changes."""
 COMMAND_LINE = "command line"
-_WORDS: Mapping[str, tuple[str, str, str]] = {
-    "person": ("Needs your answer", "busy", "person"),
-    "blocked": ("Blocked", "bad", "blocked"),
-    "gap": ("Critical gap", "warn", "gap"),
-    "damaged": ("Damaged", "bad", "blocked"),
-    "newer": ("Newer version", "warn", "blocked"),
+_LOOKS = {
+    "person": ("busy", "person"),
+    "blocked": ("bad", "blocked"),
+    "gap": ("warn", "gap"),
+    "damaged": ("bad", "blocked"),
+    "newer": ("warn", "blocked"),
 }
 QUESTIONS = {
     "confirm": "Do you confirm “{}”?",
@@ -130,7 +130,7 @@ def _reason(card: Card) -> str:
 
 def _state(card: Card) -> Html:
     """What kind of need it is, or that it is answered, and whether nobody came."""
-    word, look, glyph = _WORDS.get(card.row["kind"], _WORDS["person"])
+    word, (look, glyph) = NEED_WORDS[card.row["kind"]], _LOOKS[card.row["kind"]]
     is_answered = card.answer is not None
     if card.question is not None and card.question["others"]:
         word = "Waits for somebody else"
