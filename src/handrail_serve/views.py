@@ -20,7 +20,7 @@ from handrail.contract.catalogue import (
     WORKFLOW_INVALID,
 )
 from handrail.contract.envelopes.cli import payload_of
-from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, success_of
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
 from handrail.projections.html.elements import Child, Html, element
@@ -72,20 +72,9 @@ def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Js
 
 def data_of(outcome: Outcome) -> dict[str, Json]:
     """What the command line shows under `data`. Raises the Fault of a failure."""
-    match outcome:
-        case Success() as success:
-            data = payload_of(success)
-            assert isinstance(data, dict), "pages are drawn from objects"
-            return data
-        case Failure() as failure:
-            raise Fault(
-                failure.kind,
-                failure.message,
-                details=failure.details,
-                hint=failure.hint,
-                next_call=failure.next_call,
-                retry_after_ms=failure.retry_after_ms,
-            )
+    data = payload_of(success_of(outcome))
+    assert isinstance(data, dict), "pages are drawn from objects"
+    return data
 
 
 def payload_or_none(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json] | None:
