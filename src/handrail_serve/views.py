@@ -28,17 +28,15 @@ from handrail.projections.overview import UNDER_WAY
 from handrail_serve.exchange import Matcher
 from handrail_serve.limits import MOST_BUNDLE_BYTES, MOST_VIEW_BYTES
 from handrail_serve.pages.catalog import workflow as parts
-from handrail_serve.pages.catalog.builtins import builtins_page
 from handrail_serve.pages.catalog.editor import editor, problems
-from handrail_serve.pages.catalog.workflows import workflows_page
+from handrail_serve.pages.catalog.workflows import builtins_page, workflows_page
 from handrail_serve.pages.compare import compare_page
-from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.moving import export_page, import_page
 from handrail_serve.pages.needs import SHOWN_NEEDS, Card, door_panel
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.parts import SILENCES, acts, button, cluster, empty, head, page
 from handrail_serve.pages.session import session_page
-from handrail_serve.pages.sessions import sessions_page
+from handrail_serve.pages.sessions import gaps_page, sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
 from handrail_serve.pages.team import no_team_page, team_page
 from handrail_serve.pages.timeline import ZOOMS, timeline_page
