@@ -20,7 +20,7 @@ from handrail.contract.catalogue import (
     WORKFLOW_INVALID,
 )
 from handrail.contract.envelopes.cli import payload_of
-from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, success_of
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
 from handrail.projections.html.elements import Child, Html, element
@@ -28,17 +28,15 @@ from handrail.projections.overview import UNDER_WAY
 from handrail_serve.exchange import Matcher
 from handrail_serve.limits import MOST_BUNDLE_BYTES, MOST_VIEW_BYTES
 from handrail_serve.pages.catalog import workflow as parts
-from handrail_serve.pages.catalog.builtins import builtins_page
 from handrail_serve.pages.catalog.editor import editor, problems
-from handrail_serve.pages.catalog.workflows import workflows_page
+from handrail_serve.pages.catalog.workflows import builtins_page, workflows_page
 from handrail_serve.pages.compare import compare_page
-from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.moving import export_page, import_page
 from handrail_serve.pages.needs import SHOWN_NEEDS, Card, door_panel
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.parts import SILENCES, acts, button, cluster, empty, head, page
 from handrail_serve.pages.session import session_page
-from handrail_serve.pages.sessions import sessions_page
+from handrail_serve.pages.sessions import gaps_page, sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
 from handrail_serve.pages.team import no_team_page, team_page
 from handrail_serve.pages.timeline import ZOOMS, timeline_page
@@ -72,20 +70,9 @@ def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Js
 
 def data_of(outcome: Outcome) -> dict[str, Json]:
     """What the command line shows under `data`. Raises the Fault of a failure."""
-    match outcome:
-        case Success() as success:
-            data = payload_of(success)
-            assert isinstance(data, dict), "pages are drawn from objects"
-            return data
-        case Failure() as failure:
-            raise Fault(
-                failure.kind,
-                failure.message,
-                details=failure.details,
-                hint=failure.hint,
-                next_call=failure.next_call,
-                retry_after_ms=failure.retry_after_ms,
-            )
+    data = payload_of(success_of(outcome))
+    assert isinstance(data, dict), "pages are drawn from objects"
+    return data
 
 
 def payload_or_none(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json] | None:

@@ -23,8 +23,7 @@ from handrail.engine.messages import (
 )
 from handrail.engine.reasons import AskKind, Issue, WaitKind, WaitsFor, WaitState
 from handrail.projections.needs import ASKED
-from handrail_serve.pages.forms import EFFECTS, RECORDED
-from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
+from handrail_serve.pages.needs import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_DOOR
 from tests.cases import every_case
 from tools.messages_page import PersonMessage, Refusal, list_person_messages, list_refusals
 

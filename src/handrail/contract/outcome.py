@@ -196,6 +196,20 @@ def failure_of(fault: Fault) -> Failure:
     )
 
 
+def success_of(outcome: Outcome) -> Success:
+    """The success. Raises the Fault that a failure stands for."""
+    if isinstance(outcome, Success):
+        return outcome
+    raise Fault(
+        outcome.kind,
+        outcome.message,
+        details=outcome.details,
+        hint=outcome.hint,
+        next_call=outcome.next_call,
+        retry_after_ms=outcome.retry_after_ms,
+    )
+
+
 def failure_of_defect(defect: Exception, incident: str) -> Failure:
     """The Failure for an unforeseen exception; its traceback is kept under the incident."""
     details: dict[str, Json] = {"incident": incident} if incident else {}

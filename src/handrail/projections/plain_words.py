@@ -24,6 +24,27 @@ CLOSE_WORDS = {
     "superseded": "superseded by other work",
     "done_elsewhere": "done elsewhere",
 }
+NEED_WORDS = {
+    "person": "Needs your answer",
+    "blocked": "Blocked",
+    "gap": "Critical gap",
+    "damaged": "Damaged",
+    "newer": "Newer version",
+}
+"""What waits for a person, by its kind."""
+MOMENT_WORDS = {
+    "step": "The agent finished",
+    "checkpoint": "The agent saved its progress after",
+    "blocked_attempt": "The report was not accepted at",
+    "receipt": "A check ran at",
+    "closed": "The run was closed at",
+    "notes": "Notes of the session were kept",
+    "renamed": "A person renamed the session",
+    "imported": "The session was imported",
+}
+"""What happened; the name of the step follows where there is one."""
+TOLD_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
+"""What is said of these moments follows: how a check ended, why a report was not accepted."""
 SHOWN_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported", "settled")
 """Doubts and facts of a run that its status, its evidence and its gaps tell."""
 _DEEPEST = 6

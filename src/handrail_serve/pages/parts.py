@@ -480,6 +480,11 @@ def json_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
+def format_json(value: Any) -> str:
+    """A value as an author writes it."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
 # Artifacts, as people read them
 
 LONGEST_NAME = 40

@@ -9,8 +9,7 @@ from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import CLOSE_WORDS, SHOWN_OTHERWISE, spell_kind
-from handrail_serve.pages.forms import close_form, rename_form, settle_form
-from handrail_serve.pages.needs import Card, own_card, whose_agent
+from handrail_serve.pages.needs import Card, close_form, own_card, rename_form, settle_form, whose_agent
 from handrail_serve.pages.parts import (
     ANSWERED,
     WAITING,

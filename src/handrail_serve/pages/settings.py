@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
-from handrail_serve.pages.catalog.builtins import format_json
 from handrail_serve.pages.parts import (
     Payload,
     acts,
@@ -15,6 +14,7 @@ from handrail_serve.pages.parts import (
     count,
     details,
     facts,
+    format_json,
     head,
     meta,
     moment,

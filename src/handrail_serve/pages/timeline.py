@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.plain_words import MOMENT_WORDS, TOLD_WITH_MORE
 from handrail.projections.timeline import SESSION_LANE
 from handrail_serve.pages.parts import (
     Payload,
@@ -33,20 +34,6 @@ MOST_LANES = 8
 """Lanes that are drawn beside each other; further runs share the last one."""
 LANE = 14
 ROW = 30
-_WORDS = {
-    "step": "The agent finished ",
-    "checkpoint": "The agent saved its progress after ",
-    "blocked_attempt": "The report was not accepted at ",
-    "receipt": "A check ran at ",
-    "closed": "The run was closed at ",
-    "notes": "Notes of the session were kept",
-    "renamed": "A person renamed the session",
-    "imported": "The session was imported",
-}
-
-
-_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
-"""What is said of these follows: how a check ended, why a report was not accepted."""
 
 
 def timeline_page(shown: Payload, found: Payload, zoom: str = "step") -> Html:
@@ -147,18 +134,26 @@ def _words(session_id: str, entry: Payload) -> Html:
     loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
     is_start = entry["what"] == "step" and not entry["step_id"]
     took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
-    more = entry["said"] if entry["what"] in _WITH_MORE else ""
+    more = entry["said"] if entry["what"] in TOLD_WITH_MORE else ""
     return element(
         "span",
-        "The run " if is_start else _describe_answer(entry) or _WORDS.get(entry["what"], f"{entry['what']} "),
+        "The run " if is_start else _describe_answer(entry) or _name_moment(entry["what"]),
         _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
         element("span", ": ", element("bdi", entry["said"]), class_="soft") if more else None,
     )
 
 
+def _name_moment(what: str) -> str:
+    """With a space where the name of a step follows."""
+    words = MOMENT_WORDS.get(what, what)
+    return words if what in ("notes", "renamed", "imported") else f"{words} "
+
+
 def _describe_answer(entry: Payload) -> str:
-    return f"A person {entry['said']} at " if entry["what"] in ("confirmed", "declined") else ""
+    """What a person chose, gave, confirmed or declined."""
+    answer = "" if entry["what"] in TOLD_WITH_MORE else entry["said"]
+    return f"A person {answer} at " if answer else ""
 
 
 def _link(session_id: str, entry: Payload) -> Child:

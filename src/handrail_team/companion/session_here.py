@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Failure, Fault, Json, Outcome
+from handrail.contract.outcome import Json, Outcome, success_of
 from handrail.engine.bundles.reading import read_bundle
 from handrail.engine.facts import encode_project
 from handrail.event_log.memory import MemoryLog
@@ -94,20 +94,12 @@ def _find_newest(project: str, ask: Ask) -> str:
 
 
 def _list_sessions(outcome: Outcome) -> list[str]:
-    _require(outcome)
-    page = None if isinstance(outcome, Failure) else outcome.page
+    page = success_of(outcome).page
     rows: Any = () if page is None else page.items
     return [str(row["id"]) for row in rows]
 
 
 def _require(outcome: Outcome) -> dict[str, Any]:
-    if isinstance(outcome, Failure):
-        raise Fault(
-            outcome.kind,
-            outcome.message,
-            details=outcome.details,
-            hint=outcome.hint,
-            next_call=outcome.next_call,
-        )
-    assert isinstance(outcome.data, dict), "answers are objects"
-    return outcome.data
+    data = success_of(outcome).data
+    assert isinstance(data, dict), "answers are objects"
+    return data

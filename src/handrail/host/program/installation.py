@@ -182,7 +182,7 @@ def client_servers(
             command_exists=bool(found_at(line[0])),
         )
         for name, client in TABLE.items()
-        for path in {file_of(name, scope, project, places): None for scope in SCOPES}
+        for path in {file_of(client, scope, project, places): None for scope in SCOPES}
         for line in _lines(_document(content_of(path), is_toml=client.is_toml).get(client.key))
     ]
     return sorted(found, key=lambda one: (one.client, one.path, one.command))
@@ -324,7 +324,7 @@ def _packed_files(root: str) -> Iterator[str]:
         folders[:] = [name for name in folders if name != "__pycache__"]
         for name in files:
             if name != READINESS_NAME and not name.endswith(".pyc"):
-                yield os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
+                yield os.path.relpath(os.path.join(folder, name), root)
 
 
 def _content(path: str) -> bytes | None:

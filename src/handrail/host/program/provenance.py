@@ -28,7 +28,6 @@ _CHILD = "handrail.host.program.sigstore_child"
 _BY_MANAGERS = frozenset(
     {"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"}
 )
-_PROGRAMS = frozenset({"handrail", "handrail.exe"})
 _MOST_BYTES = 268_435_456
 _ANSWER: msgspec.json.Decoder[ProvenanceAnswer] = msgspec.json.Decoder(ProvenanceAnswer)
 
@@ -122,7 +121,7 @@ def _without_bytecode(folder: str) -> None:
 def _files(site: str, top: str) -> Iterator[str]:
     for place, _, names in os.walk(os.path.join(site, top)):
         for name in names:
-            yield os.path.relpath(os.path.join(place, name), site).replace(os.sep, "/")
+            yield os.path.relpath(os.path.join(place, name), site)
 
 
 def _recorded(site: str, information: str, tops: list[str]) -> set[str]:
@@ -132,7 +131,7 @@ def _recorded(site: str, information: str, tops: list[str]) -> set[str]:
     return {
         name
         for name in names
-        if name and name.partition("/")[0] not in tops and os.path.basename(name) not in _PROGRAMS
+        if name and name.partition("/")[0] not in tops and os.path.basename(name) != "handrail"
     }
 
 

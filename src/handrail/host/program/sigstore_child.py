@@ -54,8 +54,7 @@ class _Exactly:
 
 
 def main() -> None:
-    if hasattr(signal, "alarm"):
-        signal.alarm(_SECONDS)
+    signal.alarm(_SECONDS)
     sys.stdout.buffer.write(LOADED)
     sys.stdout.buffer.flush()
     order = msgspec.json.decode(sys.stdin.buffer.read(), type=ProvenanceOrder)

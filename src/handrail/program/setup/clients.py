@@ -136,14 +136,8 @@ def path_of(template: str, places: ClientPlaces) -> str:
     return f"{roots[begin]}/{rest}" if rest else roots[begin]
 
 
-def file_of(name: ClientName, scope: Scope, project: str, places: ClientPlaces) -> str:
-    client = TABLE[name]
-    return f"{project}/{client.project_file}" if scope == "project" else path_of(client.user_file, places)
-
-
-def hooks_file(name: ClientName, scope: Scope, project: str, places: ClientPlaces) -> str:
-    place = HOOKS[name]
-    return f"{project}/{place.project_file}" if scope == "project" else path_of(place.user_file, places)
+def file_of(kept: Client | HookPlace, scope: Scope, project: str, places: ClientPlaces) -> str:
+    return f"{project}/{kept.project_file}" if scope == "project" else path_of(kept.user_file, places)
 
 
 def entry_of(name: ClientName, command: tuple[str, ...], tool_set: ToolSet) -> dict[str, Any]:
@@ -178,35 +172,18 @@ def is_own_hook(event: str, element: Any) -> bool:
     return isinstance(line, str) and re.search(f"{ours}$", line) is not None
 
 
-def build_add_command(
-    name: ClientName, scope: Scope, places: ClientPlaces, tool_set: ToolSet
+def build_command(
+    name: ClientName, scope: Scope, places: ClientPlaces, tool_set: ToolSet, *, is_removal: bool
 ) -> tuple[str, ...]:
-    """The client's own way to register a server; empty where it has none or is not installed."""
+    """The client's own way to add a server or to remove it; empty where it has none or is not installed."""
     program = places.programs.get(TABLE[name].program, "")
-    if not program:
+    if not program or (name == "codex" and scope == "project"):
         return ()
-    entry, started = ENTRIES[tool_set], (*places.command, *_words(tool_set))
-    match name:
-        case "claude-code":
-            return (program, "mcp", "add", "--scope", scope, entry, "--", *started)
-        case "codex" if scope == "user":
-            return (program, "mcp", "add", entry, "--", *started)
-        case "gemini" if tool_set == "workflow":  # it takes flags of the server for its own
-            return (program, "mcp", "add", "--scope", scope, entry, *started)
-        case _:
-            return ()
-
-
-def build_remove_command(
-    name: ClientName, scope: Scope, places: ClientPlaces, tool_set: ToolSet
-) -> tuple[str, ...]:
-    program = places.programs.get(TABLE[name].program, "")
-    if not program:
+    scoped = () if name == "codex" else ("--scope", scope)
+    if is_removal:
+        return (program, "mcp", "remove", *scoped, ENTRIES[tool_set])
+    if name == "gemini" and tool_set != "workflow":  # it takes flags of the server for its own
         return ()
-    match name:
-        case "claude-code" | "gemini":
-            return (program, "mcp", "remove", "--scope", scope, ENTRIES[tool_set])
-        case "codex" if scope == "user":
-            return (program, "mcp", "remove", ENTRIES[tool_set])
-        case _:
-            return ()
+    ends_flags = () if name == "gemini" else ("--",)
+    started = (*places.command, *_words(tool_set))
+    return (program, "mcp", "add", *scoped, ENTRIES[tool_set], *ends_flags, *started)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -242,7 +240,6 @@ def diff_texts(before: str, after: str) -> dict[str, Json]:
 # The worker definition: what a client that knows subagents needs to hand work over in one line.
 
 
-WORKER_OF: Final = "{} worker"
 _NAME: Final = "handrail-worker"
 _DESCRIPTION: Final = (
     "Does one piece of work that Handrail handed out. Give it the brief and the workToken as they are."
@@ -264,66 +261,34 @@ _TOML: Final = (
 )
 
 
-class _Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a client reads such definitions, below the project and, unless it is empty, below the home."""
-
-    project: str
-    home: str
-    text: str = _MARKDOWN
-
-
-def _below_both(path: str, text: str = _MARKDOWN) -> _Place:
-    return _Place(project=path, home=path, text=text)
-
-
-_PLACES: Final[dict[ClientName, _Place]] = {
-    "claude-code": _below_both(f".claude/agents/{_NAME}.md"),
-    "cursor": _below_both(f".cursor/agents/{_NAME}.md"),
-    "codex": _below_both(f".codex/agents/{_NAME}.toml", _TOML),
-    "gemini": _below_both(f".gemini/agents/{_NAME}.md"),
-    # Those of a user lie in a profile of the editor, which has no one place.
-    "vscode": _Place(project=f".github/agents/{_NAME}.agent.md", home=""),
+_PLACES: Final[dict[ClientName, str]] = {
+    "claude-code": f".claude/agents/{_NAME}.md",
+    "cursor": f".cursor/agents/{_NAME}.md",
+    "codex": f".codex/agents/{_NAME}.toml",
+    "gemini": f".gemini/agents/{_NAME}.md",
+    "vscode": f".github/agents/{_NAME}.agent.md",
 }
-"""Clients whose own documentation has such definitions; Zed has none."""
+"""Below the project or the home: clients whose own documentation has such definitions; Zed has none."""
+_IN_A_PROFILE: Final = ("vscode",)
+"""Where those of a user lie in a profile of the editor, which has no one place."""
 
 
-class WorkerFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a client reads the definition, and what becomes of it."""
-
-    target: str
-    path: str
-    text: str
-    change: Callable[[str], str]
+def worker_file(name: ClientName, scope: Scope, project: str, places: ClientPlaces) -> str:
+    """Where the client reads the definition; empty where there is no such place."""
+    if name not in _PLACES or (scope == "user" and name in _IN_A_PROFILE):
+        return ""
+    return path_of(f"~/{_PLACES[name]}", places) if scope == "user" else f"{project}/{_PLACES[name]}"
 
 
-def list_workers(
-    names: Sequence[ClientName], scope: Scope, project: str, places: ClientPlaces, is_removal: bool
-) -> list[WorkerFile]:
-    """The definitions of those clients that know subagents.
-
-    One that somebody changed stays when Handrail goes; one that is as it was is put back.
-    """
-    found = []
-    for name in names:
-        place = _PLACES.get(name)
-        path = "" if place is None else place.home if scope == "user" else place.project
-        if place is not None and path:
-            found.append(
-                WorkerFile(
-                    target=WORKER_OF.format(name),
-                    path=path_of(f"~/{path}", places) if scope == "user" else f"{project}/{path}",
-                    text=place.text,
-                    change=(lambda text: text) if is_removal else partial(_write_worker, place.text),
-                )
-            )
-    return found
+def worker_text(name: ClientName) -> str:
+    return _TOML if TABLE[name].is_toml else _MARKDOWN
 
 
-def _write_worker(wanted: str, text: str) -> str:
+def write_worker(name: ClientName, text: str) -> str:
     """The definition in place of an older one of ours. Raises NotEditable where it is somebody else's."""
     if text and f"name: {_NAME}" not in text and f'name = "{_NAME}"' not in text:
         raise NotEditable("it is not Handrail's")
-    return wanted
+    return worker_text(name)
 
 
 # JSON with comments, edited as text: only what is added or taken out changes, byte for byte.

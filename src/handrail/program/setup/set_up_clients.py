@@ -31,11 +31,9 @@ from handrail.program.setup.clients import (
     ClientName,
     Scope,
     ToolSet,
-    build_add_command,
-    build_remove_command,
+    build_command,
     entry_of,
     file_of,
-    hooks_file,
     path_of,
 )
 from handrail.program.setup.edits import (
@@ -43,14 +41,16 @@ from handrail.program.setup.edits import (
     decode_text,
     diff_texts,
     hooks_snippet,
-    list_workers,
     read_entry,
     remove_entry,
     remove_hooks,
     set_member,
     snippet_of,
+    worker_file,
+    worker_text,
     write_entry,
     write_hooks,
+    write_worker,
 )
 from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
@@ -70,6 +70,7 @@ SKILL = "skill"
 CHECKS = "checks"
 PROJECT_SETTINGS = ".handrail/config.json"
 HOOKS_OF = "{} hooks"
+WORKER_OF = "{} worker"
 CODE_SET = (
     "For an agent without a shell, tools about source code: handrail setup --set code --dry-run --compact."
 )
@@ -147,10 +148,13 @@ class _Setup(msgspec.Struct, frozen=True, kw_only=True):
     is_removal: bool
 
     def file(self, name: ClientName) -> str:
-        return file_of(name, self.scope, self.project, self.places)
+        return file_of(TABLE[name], self.scope, self.project, self.places)
 
     def hooks_file(self, name: ClientName) -> str:
-        return hooks_file(name, self.scope, self.project, self.places)
+        return file_of(HOOKS[name], self.scope, self.project, self.places)
+
+    def worker_file(self, name: ClientName) -> str:
+        return worker_file(name, self.scope, self.project, self.places)
 
     def edit_hooks(self, name: ClientName, text: str) -> str:
         return remove_hooks(name, text) if self.is_removal else write_hooks(name, text, self.places.command)
@@ -282,12 +286,8 @@ def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list
     apart = [name for name in hooked if setup.hooks_file(name) != setup.file(name)]
     targets = [_of_client(setup, name, has_hooks=name in hooked and name not in apart) for name in chosen]
     targets += [_of_hooks(setup, name) for name in apart]
-    targets += [
-        _of_file(files, one.target, one.path, one.text, one.change, is_removal=setup.is_removal)
-        for one in list_workers(
-            chosen if is_workflow else (), setup.scope, project, setup.places, setup.is_removal
-        )
-    ]
+    workers = [(name, setup.worker_file(name)) for name in chosen if is_workflow]
+    targets += [_of_worker(setup, name, path) for name, path in workers if path]
     return [*targets, _of_skill(setup, _users_of_skill(setup, targets) if setup.is_removal else "")]
 
 
@@ -385,13 +385,12 @@ def _of_client(setup: _Setup, name: ClientName, *, has_hooks: bool) -> _Target:
         return target  # the client's command changes only the entry, and leaves a file that we did not plan
     held = {one: read_entry(name, text, one) for one in sets}
     if is_removal:
-        gone = [one for one in sets if held[one] is not None]
-        commands = [build_remove_command(name, setup.scope, places, one) for one in gone]
+        wrong = [one for one in sets if held[one] is not None]
     else:
         wrong = [one for one in sets if write_entry(name, text, entries[one], one) != text]
         if any(held[one] is not None for one in wrong):
             return target  # an entry to correct is edited: the client's own command refuses a second one
-        commands = [build_add_command(name, setup.scope, places, one) for one in wrong]
+    commands = [build_command(name, setup.scope, places, one, is_removal=is_removal) for one in wrong]
     if not all(commands):
         return target
     version = _version_entries(name, text, sets)
@@ -407,6 +406,16 @@ def _of_hooks(setup: _Setup, name: ClientName) -> _Target:
     target, snippet = HOOKS_OF.format(name), hooks_snippet(name, setup.places.command)
     changed = partial(setup.edit_hooks, name)
     path = setup.hooks_file(name)
+    return _of_file(setup.files, target, path, snippet, changed, is_removal=setup.is_removal)
+
+
+def _of_worker(setup: _Setup, name: ClientName, path: str) -> _Target:
+    """A definition that somebody changed stays when Handrail goes; one that is as it was is put back."""
+
+    def changed(text: str) -> str:
+        return text if setup.is_removal else write_worker(name, text)
+
+    target, snippet = WORKER_OF.format(name), worker_text(name)
     return _of_file(setup.files, target, path, snippet, changed, is_removal=setup.is_removal)
 
 

@@ -17,7 +17,7 @@ import msgspec
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Failure, Fault, Json, failure_of
+from handrail.contract.outcome import Failure, Fault, Json, failure_of, success_of
 from handrail.operations.checks.note_command import NOTE_COMMAND
 from handrail.operations.sessions.resume_session import WORK_HERE, Candidate, WorkHere, find_work_in_progress
 from handrail.runtime.damaged_sessions import list_repair_commands
@@ -189,9 +189,7 @@ def _find_work(rt: Runtime, project: str) -> WorkHere:
     if rt.team is None:
         return find_work_in_progress(rt, project)
     outcome = perform_operation(rt, WORK_HERE, {"project": project}, caller=_CALLER)
-    if isinstance(outcome, Failure):
-        raise Fault(outcome.kind, outcome.message, details=outcome.details, hint=outcome.hint)
-    return msgspec.convert(outcome.data, WorkHere)
+    return msgspec.convert(success_of(outcome).data, WorkHere)
 
 
 def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:

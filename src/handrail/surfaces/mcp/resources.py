@@ -13,7 +13,7 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import encode_document, payload_of
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.outcome import Fault, Json, success_of
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.engine.events import is_newer
@@ -37,16 +37,7 @@ def read_payload(
 ) -> dict[str, Any]:
     """The payload, as every surface sends it. Raises Fault for a failure."""
     assert runtime.registry.operation(name).effect == "read", "only tools may change something"
-    outcome = perform(runtime, name, params, ask, caller=_CALLER)
-    if isinstance(outcome, Failure):
-        raise Fault(
-            outcome.kind,
-            outcome.message,
-            details=outcome.details,
-            hint=outcome.hint,
-            next_call=outcome.next_call,
-        )
-    payload = payload_of(outcome)
+    payload = payload_of(success_of(perform(runtime, name, params, ask, caller=_CALLER)))
     assert isinstance(payload, dict), "every read answers with an object"
     return payload
 

@@ -9,7 +9,6 @@ import msgspec
 
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
-from handrail_serve.pages.catalog.builtins import format_json
 from handrail_serve.pages.parts import (
     Payload,
     add_query,
@@ -23,6 +22,7 @@ from handrail_serve.pages.parts import (
     empty,
     facts,
     folded,
+    format_json,
     head,
     meta,
     moment,

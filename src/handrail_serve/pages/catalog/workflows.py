@@ -1,19 +1,23 @@
-"""The catalog of workflows: what can be started here, and what is wrong with files that cannot. Pure."""
+"""The catalog: what can be started here, what is wrong with files that cannot, what a workflow uses. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from handrail.projections.html.elements import Html, element
+from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
     acts,
     badge,
     button,
+    cluster,
+    copy_button,
     count,
     empty,
     filters,
+    folded,
+    format_json,
     head,
     meta,
     mono,
@@ -21,8 +25,10 @@ from handrail_serve.pages.parts import (
     page,
     points,
     search_field,
+    section,
     select,
     soft,
+    table,
     text_field,
     workflow_path,
 )
@@ -38,7 +44,7 @@ _SOURCES = (
 _KINDS = (("", "workflows and routines"), ("workflow", "workflows"), ("routine", "routines"))
 SHOWN_PROBLEMS = 3
 """Of one broken file in the catalog; its own page has the rest."""
-_ASKED = ("source", "kind", "query")
+_FILTERS = ("source", "kind", "query")
 
 
 def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
@@ -62,7 +68,7 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             search_field("query", "Words", asked),
         ),
         element("ol", *(_row(one) for one in items), class_="rows") if items else _nothing(asked),
-        more_rows("/workflows", listed, asked, _ASKED),
+        more_rows("/workflows", listed, asked, _FILTERS),
         _new(),
     )
 
@@ -146,8 +152,96 @@ def place(problem: Payload) -> str:
 
 
 def _nothing(asked: Mapping[str, str]) -> Html:
-    if any(asked.get(name) for name in _ASKED):
+    if any(asked.get(name) for name in _FILTERS):
         return empty("No workflow is like that", element("p", element("a", "Show all", href="/workflows")))
     return empty(
         "There is no workflow", element("p", "Even the bundled ones are missing; run handrail doctor.")
     )
+
+
+# What a workflow can use without writing it, with examples to copy
+
+
+_BUILTIN_KINDS = (
+    ("", "every kind"),
+    ("template", "templates"),
+    ("feature", "features"),
+    ("contract", "contracts"),
+    ("ref", "refs"),
+    ("capability", "capabilities"),
+)
+_WHERE = {
+    "template": "Stands in the list of steps, and becomes steps when the workflow is compiled.",
+    "feature": "Stands in features, and adds its text where it belongs.",
+    "contract": "Named by a step as its contract; this is an artifact that fits it.",
+    "ref": "Stands among the blocks of a prompt, and becomes its text.",
+    "capability": "Stands in capabilities, and makes the agent find out whether it has it.",
+}
+_OF_BUILTINS = ("kind", "query")
+
+
+def builtins_page(listed: Payload, asked: Mapping[str, str]) -> Html:
+    """`listed` is of workflow.builtins; `asked` are the filters of the address."""
+    items = listed["items"]
+    return page(
+        head("Builtins", meta(count(len(items), "builtin") if not listed.get("has_more") else "")),
+        element(
+            "p",
+            "Everything that a workflow can use without writing it, from the registry of the compiler. "
+            "Routines of the library are among the templates.",
+        ),
+        filters(
+            "/builtins",
+            select("kind", "Kind", _BUILTIN_KINDS, asked.get("kind", "")),
+            search_field("query", "Words", asked),
+        ),
+        element("div", *_groups(items), class_="stack")
+        if items
+        else empty(
+            "Nothing is called that",
+            element("p", element("a", "Show every builtin", href="/builtins")),
+        ),
+        more_rows("/builtins", listed, asked, _OF_BUILTINS),
+    )
+
+
+def _groups(items: Sequence[Any]) -> Iterator[Html]:
+    """One part for each kind, in the order of the list."""
+    for kind, word in _BUILTIN_KINDS:
+        held = [one for one in items if one["kind"] == kind]
+        if held:
+            yield section(word.capitalize(), soft(_WHERE[kind]), *map(_builtin, held))
+
+
+def _builtin(one: Payload) -> Html:
+    example = format_json(one["example"])
+    title = element("span", one["title"], " ", element("code", one["id"], class_="soft"))
+    return folded(
+        title,
+        element("p", one["summary"]),
+        _settings(one),
+        element("h3", "What an author writes"),
+        element("pre", example, class_="code wide", tabindex=0),
+        cluster(copy_button(example, "Copy the example")),
+        id_=f"builtin-{one['id']}",
+    )
+
+
+def _settings(one: Payload) -> Child:
+    if not one["settings"]:
+        return None
+    rows = [
+        element(
+            "tr",
+            element("th", mono(held["name"]), scope="row"),
+            element("td", " or ".join(map(str, held["enum"])) if held["enum"] else held["type"]),
+            element("td", "required" if held["required"] else _default(held["default"])),
+            element("td", held["description"]),
+        )
+        for held in one["settings"]
+    ]
+    return table(("Setting", "Takes", "Default", "What"), rows, f"Settings of {one['id']}")
+
+
+def _default(value: Any) -> str:
+    return "none" if value is None else format_json(value)

@@ -16,8 +16,8 @@ from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
-from handrail_serve.pages.forms import answer_form, close_form
-from handrail_serve.pages.gaps import gaps_page
+from handrail_serve.pages.needs import answer_form, close_form
+from handrail_serve.pages.sessions import gaps_page
 from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, GivenFiles, memory_runtime
 from tests.journeys.conversation import advance, answer, start

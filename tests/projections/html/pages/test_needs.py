@@ -13,8 +13,7 @@ from handrail.contract.outcome import Json, Outcome
 from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail_serve.pages.forms import answer_form
-from handrail_serve.pages.needs import Card, need_card
+from handrail_serve.pages.needs import Card, answer_form, need_card
 from handrail_serve.pages.parts import duration
 from handrail_serve.pages.timeline import timeline_page
 from handrail_serve.views import render_view

@@ -176,13 +176,7 @@ def _troubles(item: dict[str, Json]) -> list[str]:
     troubles = (
         [f"{error.get('code', '')}: {one_line(error.get('message', ''))}"] if isinstance(error, dict) else []
     )
-    for problem in item.get("problems") or []:
-        place = f"{problem['line']}:{problem['column']} " if problem.get("line") else ""
-        troubles.append(
-            f"{place}{problem['severity']} {problem['code']}: {one_line(problem['message'])} "
-            f"{one_line(problem.get('fix', ''))}".rstrip()
-        )
-    return troubles
+    return [*troubles, *(one_line(_describe_problem(problem)) for problem in item.get("problems") or [])]
 
 
 def _tally(summary: dict[str, Json]) -> str:
@@ -246,8 +240,9 @@ def _value(value: Json) -> str:
 def _describe_problem(problem: dict[str, Json]) -> str:
     """One problem of a call or of a workflow file, as a sentence."""
     if "message" in problem:
-        place = f"{problem['line']}:{problem['column']} " if "line" in problem else ""
-        return f"{place}{problem['severity']} {problem['code']}: {problem['message']} {problem['fix']}"
+        place = f"{problem['line']}:{problem['column']} " if problem.get("line") else ""
+        what = f"{place}{problem['severity']} {problem['code']}: {problem['message']}"
+        return f"{what} {problem.get('fix', '')}".rstrip()
     subject = "The command" if problem.get("param") == "command" else problem.get("param") or ""
     got = f' ("{problem["got"]}")' if problem.get("got") else ""
     expected = f"; expected {problem['expected']}" if problem.get("expected") else ""

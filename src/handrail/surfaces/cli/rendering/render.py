@@ -300,8 +300,6 @@ def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default:
 
 WIDEST_MS = 3_600_999
 """A call ends at most a little after its deadline, which is at most an hour."""
-_CURSOR_FACTS_BYTES = 240
-"""A generous limit for a cursor without its sort key: operation, scope digest, expiry, signature."""
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
@@ -362,15 +360,9 @@ def render_plain(text: str) -> Rendered:
 
 
 def measure_widest(success: Success, call: Call, output: Output, columns: Sequence[str]) -> int:
-    """The size of the answer with every variable part at its longest, so that a budget always holds."""
-    page = success.page
-    if page is not None and page.has_more and page.next_cursor is None:
-        longest = max((len(msgspec.json.encode(key)) for key in page.sort_keys), default=0)
-        cursor = "c" * (4 * (longest + len(call.operation) + _CURSOR_FACTS_BYTES) // 3)
-        success = msgspec.structs.replace(success, page=msgspec.structs.replace(page, next_cursor=cursor))
-    return len(
-        render(success, msgspec.structs.replace(call, duration_ms=WIDEST_MS), output, columns=columns).out
-    )
+    """The size of the answer with its duration at its longest, so that a budget always holds."""
+    widest = msgspec.structs.replace(call, duration_ms=WIDEST_MS)
+    return len(render(success, widest, output, columns=columns).out)
 
 
 def _failure(failure: Failure, call: Call, output: Output) -> Rendered:

@@ -9,7 +9,13 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
 from handrail.projections.evidence import PERSON_DOORS, PROOF, WORTH_WORDS
-from handrail.projections.plain_words import SHOWN_OTHERWISE, spell_kind
+from handrail.projections.plain_words import (
+    MOMENT_WORDS,
+    NEED_WORDS,
+    SHOWN_OTHERWISE,
+    TOLD_WITH_MORE,
+    spell_kind,
+)
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
@@ -259,27 +265,6 @@ def _closed(closing: dict[str, Json]) -> str:
 
 
 _SOUND = ("", "healthy")
-_KINDS = {
-    "person": "Needs your answer",
-    "blocked": "Blocked",
-    "gap": "Critical gap",
-    "damaged": "Damaged",
-    "newer": "Newer version",
-}
-_WHAT = {
-    "step": "The agent finished",
-    "checkpoint": "The agent saved its progress at",
-    "blocked_attempt": "The report was not accepted at",
-    "receipt": "A check ran at",
-    "confirmed": "A person confirmed",
-    "declined": "A person declined",
-    "closed": "The run was closed at",
-    "notes": "Notes of the session were kept",
-    "renamed": "A person renamed the session",
-    "imported": "The session was imported",
-}
-_WITH_MORE = ("receipt", "blocked_attempt")
-"""What is said of these stands below: how a check ended, why a report was not accepted."""
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
@@ -325,7 +310,7 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
         return ["Nothing needs you.", f"Looked at: {one_line(payload.get('scope', ''))}."]
     lines: list[str] = []
     for item in items:
-        what = "Answered" if item.get("is_answered") else _KINDS.get(item["kind"], item["kind"])
+        what = "Answered" if item.get("is_answered") else NEED_WORDS.get(item["kind"], item["kind"])
         about = item["title"] or item["goal"] or item["workflow_name"]
         lines.append(cut(f"{what}: {one_line(about)}", page.width))
         lines += wrap(one_line(item["why"]), page.width, INDENT)
@@ -377,7 +362,7 @@ def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
             day = item["at"][:10]
             lines.append(day)
         lines.append(cut(f"{INDENT}{item['at'][11:16]}  {_moment(item)}", page.width))
-        more = one_line(item["said"]) if item["what"] in _WITH_MORE else ""
+        more = one_line(item["said"]) if item["what"] in TOLD_WITH_MORE else ""
         lines += wrap(more, page.width, INDENT + " " * 7) if more else []
     return [*lines, *describe_list(payload, page)[1:]]
 
@@ -386,8 +371,8 @@ def _moment(item: Mapping[str, Json]) -> str:
     title = one_line(item["title"])
     if item["what"] == "step" and not item["step_id"]:
         return f"{one_line(item['workflow_name'])} was started"
-    answer = "" if item["what"] in _WITH_MORE else one_line(item["said"])
-    what = f"A person {answer} at" if answer else _WHAT.get(item["what"], item["what"])
+    answer = "" if item["what"] in TOLD_WITH_MORE else one_line(item["said"])
+    what = f"A person {answer} at" if answer else MOMENT_WORDS.get(item["what"], item["what"])
     seconds = item["seconds"] or 0
     took = f" after {seconds // 60} min" if seconds >= 60 else ""
     return f"{what} {title}".strip() + took
