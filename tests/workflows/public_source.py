@@ -24,7 +24,7 @@ from handrail.operations.workflow_catalog import compile_entry, list_errors_in_u
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, CatalogEntry
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 from tests.conftest import memory_runtime
 from tests.engine.simulation.simulated import first_start, simulate
 from tests.properties.mutated_files import SMALL, run_to_end
@@ -81,6 +81,11 @@ def _use(runtime: Runtime, catalog: Catalog, entry: CatalogEntry, counts: Counte
     pinned = compile_entry(catalog, entry, source).pinned
     assert pinned is not None, "a workflow without errors is compiled"
     workflow = pinned.workflow
+    counts["calls of their own routines"] += sum(
+        ".routine." in part.provenance.origin for part in walk_parts(workflow.steps)
+    )
+    if not entry.id.startswith("workrail."):
+        return f"not under its namespace: {entry.id}"
     report = simulate(workflow, SMALL, ("guided",))
     if report.problems or not (report.completed or report.truncated):
         return f"not simulated: {[one.message for one in report.problems]}"

@@ -20,11 +20,12 @@ from handrail.engine.navigate import Complete, Running, first_move, next_move
 from handrail.engine.simulation.report import ALL_MODES, Coverage
 from handrail.workflows.builtins.placement import routine_template_id
 from handrail.workflows.checking.linter import check as lint
-from handrail.workflows.compiled import Choice, CompiledWorkflow, Loop, Part, Step
+from handrail.workflows.compiled import Choice, CompiledWorkflow, Loop, Step, walk_parts
 from handrail.workflows.compiling.compilation import Compilation, Surroundings
 from handrail.workflows.compiling.compiler import compile_workflow
-from handrail.workflows.conditions import Compare, Facts
+from handrail.workflows.conditions import Facts, comparisons
 from handrail.workflows.model import SourceWorkflow
+from handrail.workflows.part_contents import strings_in
 from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.spellings.spelling import decode_document
 from tests.cases import every_case
@@ -108,27 +109,6 @@ def name_of(part: dict[str, Any]) -> str:
     return name
 
 
-def texts_in(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for inner in value.values():
-                yield from texts_in(inner)
-        case list():
-            for inner in value:
-                yield from texts_in(inner)
-        case _:
-            pass
-
-
-def all_parts(parts: tuple[Part, ...]) -> Iterator[Part]:
-    for part in parts:
-        yield part
-        if isinstance(part, Loop):
-            yield from all_parts(part.body)
-
-
 def test_there_are_at_least_ten_workflows_and_five_routines() -> None:
     kinds = {name: document(name)["kind"] for name in IDS}
 
@@ -174,7 +154,7 @@ def test_nothing_is_used_that_is_not_declared(workflow_id: str) -> None:
 
 @every
 def test_the_work_is_verified_by_evidence(workflow_id: str) -> None:
-    contracts = [part.contract for part in all_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
+    contracts = [part.contract for part in walk_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
 
     assert VERIFICATION in contracts
 
@@ -192,7 +172,7 @@ def test_every_step_says_its_goal_what_to_do_and_what_to_hand_in(workflow_id: st
 
 @every
 def test_the_rules_of_the_project_are_read_once_and_the_user_is_told_at_the_end(workflow_id: str) -> None:
-    texts = [step.prompt for step in all_parts(compiled(workflow_id).steps) if isinstance(step, Step)]
+    texts = [step.prompt for step in walk_parts(compiled(workflow_id).steps) if isinstance(step, Step)]
 
     if workflow_id in ROUTINES:
         return
@@ -202,7 +182,7 @@ def test_the_rules_of_the_project_are_read_once_and_the_user_is_told_at_the_end(
 
 @every
 def test_a_prompt_of_more_than_600_tokens_has_a_reason_on_its_page(workflow_id: str) -> None:
-    steps = [part for part in all_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
+    steps = [part for part in walk_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
     long = [part.id for part in steps if (estimate_tokens(part.prompt) or 0) > PROMPT_TOKENS]
 
     reasons = section(page(page_name(workflow_id)), "Long prompts")
@@ -214,13 +194,13 @@ def test_a_prompt_of_more_than_600_tokens_has_a_reason_on_its_page(workflow_id: 
 def test_a_prompt_stays_short(workflow_id: str) -> None:
     for part in parts_of(workflow_id):
         written = [part.get(key) for key in ("prompt", "promptBlocks", "promptFragments", "guidance")]
-        size = sum(len(text.encode()) for text in texts_in(written))
+        size = sum(len(text.encode()) for text in strings_in(written))
         assert size <= PROMPT_BYTES, (name_of(part), size)
 
 
 @every
 def test_no_word_lets_the_agent_off(workflow_id: str) -> None:
-    found = [text for text in texts_in(document(workflow_id)) if SOFT.search(text)]
+    found = [text for text in strings_in(document(workflow_id)) if SOFT.search(text)]
 
     assert found == []
 
@@ -229,7 +209,7 @@ def test_no_word_lets_the_agent_off(workflow_id: str) -> None:
 def test_a_loop_ends_with_the_step_that_decides_or_with_the_report_that_does(workflow_id: str) -> None:
     for loop in (part for part in parts_of(workflow_id) if "while" in part):
         condition = compiled(workflow_id).conditions[loop["while"]["conditionId"]]
-        read = {one.artifact.replace("wr.", "wr.contracts.") for one in _comparisons(condition)} - {""}
+        read = {one.artifact.replace("wr.", "wr.contracts.") for one in comparisons(condition)} - {""}
         assert {loop["body"][-1]["output"]["contractRef"]} == (read or {LOOP_CONTROL}), name_of(loop)
         assert 2 <= loop["maxIterations"] <= 30, name_of(loop)
 
@@ -285,21 +265,13 @@ def test_the_everyday_workflows_start_without_any_input(workflow_id: str) -> Non
     assert not any(spec.required for spec in compiled(workflow_id).inputs.values())
 
 
-def _comparisons(condition: Any) -> Iterator[Compare]:
-    if isinstance(condition, Compare):
-        yield condition
-    inner = getattr(condition, "of", ())
-    for part in inner if isinstance(inner, tuple) else (inner,):
-        yield from _comparisons(part)
-
-
 @every
 def test_conditions_ask_only_for_values_that_can_occur(workflow_id: str) -> None:
     workflow = compiled(workflow_id)
     kinds = {contract.artifact_kind: contract.schema for contract in workflow.contracts.values()}
-    choices = [part for part in all_parts(workflow.steps) if isinstance(part, Choice)]
+    choices = [part for part in walk_parts(workflow.steps) if isinstance(part, Choice)]
 
-    for one in (found for condition in workflow.conditions.values() for found in _comparisons(condition)):
+    for one in (found for condition in workflow.conditions.values() for found in comparisons(condition)):
         if one.artifact:
             possible = kinds[one.artifact]["properties"][one.field]["enum"]
         elif one.input in workflow.inputs:
@@ -336,7 +308,7 @@ def test_every_loop_ends_even_when_each_round_wants_another(workflow_id: str) ->
     values = {
         name: ["one"] * 40 if spec.type == "array" else spec.default for name, spec in workflow.inputs.items()
     }
-    limits = [part.max_iterations for part in all_parts(workflow.steps) if isinstance(part, Loop)]
+    limits = [part.max_iterations for part in walk_parts(workflow.steps) if isinstance(part, Loop)]
 
     state = first_move(workflow, Facts(values=values)).state
     for _ in range(100 + 5 * sum(limits)):

@@ -15,19 +15,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.host.workflow_library import list_bundled_files
-from handrail.operations.workflow_catalog import compile_entry, list_errors_in_use, load_catalog, read_entry
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
-from handrail.ports.workspace import WorkflowFile
-from handrail.runtime.runtime import Runtime
-from handrail.workflows.catalog import Catalog, CatalogEntry
-from handrail.workflows.compiled import walk_parts
+from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.dialect.translation import is_foreign, to_native
-from handrail.workflows.model import SourceWorkflow
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
-from tests.conftest import library_of
 from tests.engine.simulation.simulated import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -189,36 +182,3 @@ def test_every_warning_and_every_pointer_leads_into_the_file(path: Path) -> None
         value = document
         for part in pointer.split("/")[1:]:
             value = value[int(part)] if isinstance(value, list) else value[part]
-
-
-def test_as_a_source_under_a_namespace_of_its_own_every_file_can_be_started(runtime: Runtime) -> None:
-    library_of(runtime).held = [
-        *list_bundled_files(),
-        *(
-            WorkflowFile(
-                source_kind="git",
-                source_ref=f"theirs@0123/{path.name}",
-                content=path.read_bytes(),
-                namespaces={"wr": "workrail", "": "workrail"},
-            )
-            for path in FILES
-        ),
-    ]
-    catalog = load_catalog(runtime, "")
-    theirs = [entry for entry in catalog.entries if entry.source_kind == "git"]
-
-    told = {entry.id: list_errors_in_use(catalog, entry) for entry in theirs}
-
-    assert [entry.source_ref for entry in theirs if not entry.is_usable] == []
-    assert {name: found for name, found in told.items() if found} == {}
-    assert {entry.id.partition(".")[0] for entry in theirs} == {"workrail"}
-    pinned = [compile_entry(catalog, entry, read_workflow_of(entry)).pinned for entry in theirs]
-    parts = [part for one in pinned if one for part in walk_parts(one.workflow.steps)]
-    called = [part for part in parts if ".routine." in part.provenance.origin]
-    assert called, "their files call their own routines by the names in the files"
-
-
-def read_workflow_of(entry: CatalogEntry) -> SourceWorkflow:
-    source = read_entry(entry).workflow
-    assert source is not None
-    return source

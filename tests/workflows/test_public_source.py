@@ -33,6 +33,7 @@ def test_every_public_file_is_usable_unedited_and_asks_for_what_steers_it(tmp_pa
     done = {name: used.counts[name] for name in ("files", "taken", "validated", "simulated", "started")}
     assert set(done.values()) == {len(FILES)}, done
     assert used.counts["values asked for by a step"] > 0
+    assert used.counts["calls of their own routines"] > 0
 
 
 def test_a_file_that_breaks_its_own_schema_is_named_and_stops_no_other(tmp_path: Path) -> None:

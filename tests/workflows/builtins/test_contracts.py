@@ -85,18 +85,6 @@ def test_builtin_contracts_keep_the_rules_that_projects_must_keep(contract: Cont
     assert explain_unsatisfiable(contract.schema) is None
 
 
-@every_contract
-def test_the_compiled_contract_says_the_same(contract: ContractSpec) -> None:
-    compiled = contract.compiled()
-
-    assert (compiled.artifact_kind, compiled.schema, compiled.example, compiled.guidance) == (
-        contract.artifact_kind,
-        contract.schema,
-        contract.example,
-        contract.guidance,
-    )
-
-
 @every_case("kind", sorted(set(SHAPES) - {"wr.user_input"}))
 def test_what_the_engine_reads_itself_fits_its_contract(kind: str) -> None:
     contract = find_contract(kind.replace("wr.", "wr.contracts.", 1))

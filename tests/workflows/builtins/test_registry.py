@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from handrail.workflows.builtins import templates as registry
-from handrail.workflows.builtins.contracts import CONTRACTS
-from handrail.workflows.builtins.prompt_texts import CAPABILITIES, FEATURES, REFS
+from handrail.workflows.builtins.prompt_texts import CAPABILITIES, REFS
 from handrail.workflows.builtins.specs import (
     Builtin,
     CapabilitySpec,
@@ -21,7 +20,6 @@ from handrail.workflows.builtins.specs import (
     TemplateContext,
     TemplateSpec,
 )
-from handrail.workflows.builtins.templates import TEMPLATES
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.model import PromptBlocks, SourceStep
 from handrail.workflows.reading.reader import read_workflow
@@ -144,18 +142,6 @@ def test_an_unknown_id_finds_nothing() -> None:
     assert registry.find_contract("wr.contracts.nothing") is None
     assert registry.find_ref("wr.refs.nothing") is None
     assert registry.find_capability("nothing") is None
-
-
-def test_each_kind_is_listed_on_its_own() -> None:
-    listed = (
-        *TEMPLATES,
-        *FEATURES,
-        *CONTRACTS,
-        *REFS,
-        *CAPABILITIES,
-    )
-
-    assert listed == registry.all_builtins()
 
 
 @every_builtin

@@ -290,30 +290,11 @@ def count_keys(lines: list[str]) -> int:
     return count if is_meant else 0
 
 
-# Writing: lines, or None where plain Markdown would not give the value back
+# Writing
 
 
-def write_text(text: str) -> list[str] | None:
-    """A prompt as plain lines."""
-    lines = text.split("\n")
-    numbered = [Line(0, line) for line in lines]
-    is_same = trim_blank(numbered) == numbered and "\r" not in text and bool(text)
-    return lines if is_same and not has_constructs(lines) and not count_keys(lines) else None
-
-
-def write_block(key: str, value: Json, links: Mapping[str, str]) -> list[str] | None:
+def write_block(key: str, value: Json, links: Mapping[str, str]) -> list[str]:
     """A prompt block as plain lines; `links` are the words of its refs, by pointers into it."""
-    lines = _block_lines(key, value, links)
-    if lines is None or write_text("\n".join(lines)) is None:
-        return None
-    items = read_items(key, [Line(0, line) for line in lines])
-    if isinstance(items, Misplaced) or (items is None and key == "outputRequired"):
-        return None
-    read = read_part("\n".join(lines)) if items is None else join_items(key, items)
-    return lines if read == value else None
-
-
-def _block_lines(key: str, value: Json, links: Mapping[str, str]) -> list[str] | None:
     match value:
         case dict() if key == "outputRequired":
             items = [
@@ -337,26 +318,6 @@ def _words(part: Json, link: str) -> str:
         ref = str(part.get("refId", ""))
         return f"[{link or _link_words(ref)}]({ref})"
     return str(part)
-
-
-def has_constructs(lines: list[str]) -> bool:
-    """Whether something in the text would be taken for a heading or a fence of the workflow."""
-    closing = None
-    is_html = False
-    for line, after in zip(lines, [*lines[1:], ""], strict=True):
-        if closing is not None:
-            if is_html and is_construct(line):
-                return True
-            closing = None if closing.fullmatch(line) else closing
-        elif HEADING.fullmatch(line) or line.startswith("#") or find_lost_heading(line, after):
-            return True
-        elif (fence := FENCE.fullmatch(line)) is not None:
-            if meant_fence(fence[3]):
-                return True
-            closing, is_html = closing_of(fence[2]), False
-        elif (closing := closing_of_html(line)) is not None:
-            is_html = True
-    return closing is not None
 
 
 def meant_fence(info: str) -> str:

@@ -10,7 +10,8 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.workflows.problem import is_within
 from handrail.workflows.spellings.decoded import Comment
-from handrail.workflows.spellings.markdown_text import BLOCKS, split_title, write_block, write_text
+from handrail.workflows.spellings.markdown import decode_markdown
+from handrail.workflows.spellings.markdown_text import BLOCKS, split_title, write_block
 from handrail.workflows.spellings.strict_yaml import read_plain
 
 Comments = dict[str, Comment]
@@ -219,8 +220,9 @@ def _link(comment: Comment | None) -> str:
 def _prose(fence: dict[str, Json], level: int, links: dict[str, str]) -> list[str]:
     """The text below the heading; what it says is taken out of the fence."""
     if isinstance(fence.get("prompt"), str):
-        text = fence.pop("prompt")
-        return ["", *(write_text(text) or _fenced(text))]
+        text = str(fence.pop("prompt"))
+        plain = text.split("\n")
+        return ["", *(plain if _reads_back(plain, "prompt", text) else _fenced(text))]
     blocks = fence.get("promptBlocks")
     if not isinstance(blocks, dict) or not any(key in blocks for key in _HEADINGS):
         return []
@@ -229,15 +231,27 @@ def _prose(fence: dict[str, Json], level: int, links: dict[str, str]) -> list[st
         at = join_pointer("", key)
         own = {place[len(at) :]: words for place, words in links.items() if is_within(place, at)}
         written = write_block(key, value, own)
-        if written is None and isinstance(value, str) and key != "outputRequired":
-            written = _fenced(value)
-        if written is None or (key != "goal" and key not in _HEADINGS):
+        if key != "goal" and key not in _HEADINGS:
             return []
+        if not _reads_back(written, key, value):
+            if not isinstance(value, str) or key == "outputRequired":
+                return []
+            written = _fenced(value)
         if key != "goal":
             lines += ["", f"{'#' * (level + 1)} {_HEADINGS[key]}"]
         lines += ["", *written]
     del fence["promptBlocks"]
     return lines
+
+
+def _reads_back(lines: list[str], key: str, value: Json) -> bool:
+    """Whether plain lines give back the value of a step, or of a block of its prompt."""
+    heading = [] if key in ("prompt", "goal") else [f"### {_HEADINGS[key]}"]
+    after = ["### Verify", "", "- It holds."] if key == "goal" else []
+    page = ["---", "id: a.b", "---", "## T {#t}", "", *heading, "", *lines, "", *after]
+    document = decode_markdown("\n".join(page)).document
+    step = document["steps"][0] if document else {}
+    return bool(step.get(key, step.get("promptBlocks", {}).get(key)) == value)
 
 
 def _fenced(text: str) -> list[str]:
