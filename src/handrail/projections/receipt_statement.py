@@ -163,6 +163,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     failed = [one for one in checks if not one["hasPassed"] and one["receipt"] not in stated]
     reasons = [f"{tick(one['name'])} did not pass" for one in failed]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
+    reasons += [] if checks or codes & {"unrun", "undeclared"} else [describe_unrun(history, run.run_id)]
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
@@ -170,8 +171,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
             f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}"
         )
     reasons += map(describe_doubt, doubts)
-    unrun = [] if checks else [describe_unrun(history, run.run_id)]
-    return [_cut(one) for one in (reasons or unrun)[:MOST_NAMED]]
+    return [_cut(one) for one in reasons[:MOST_NAMED]]
 
 
 def _state_work(history: History, run: Run, base: CompiledBase | None, subject: Subject) -> dict[str, Any]:
