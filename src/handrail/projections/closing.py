@@ -20,18 +20,17 @@ from handrail.projections.doubts import (
     OWN_RUNS,
     Doubt,
     FactCode,
+    RunEnd,
     describe_doubt,
     describe_fact,
+    gather_end,
     list_doubts,
     list_facts,
 )
 from handrail.projections.evidence import (
     PlacedClaim,
     describe_sum_at,
-    is_arrival,
     is_unshown,
-    list_claims,
-    list_ran,
     list_words,
     text_of,
     worth_of,
@@ -49,13 +48,13 @@ _OTHER_TESTS: tuple[FactCode, ...] = ("grown", "new_tests", "never_red", "not_lo
 def closing_line(history: History, name: str, node_id: NodeId) -> str:
     """How the run of the workflow of this name ended: what was done, what did not run, what is left."""
     not_run, gaps = not_run_at(history, node_id), open_gaps(history, node_id)
-    claims = [placed for placed in list_claims(history, node_id) if not is_arrival(placed.claim)]
-    doubts, facts = list_doubts(history, node_id), list_facts(history, node_id)
-    word = _describe_unproven(history, claims)
-    ran = "" if word else _describe_what_ran(history, claims, doubts, facts)
+    end = gather_end(history, node_id)
+    doubts, facts = list_doubts(end), list_facts(end)
+    word = _describe_unproven(history, end.claims)
+    ran = "" if word else _describe_what_ran(end, doubts, facts)
     total = describe_sum_at(history, node_id)
     elsewhere: set[str] = {"gaps", *(_IN_SUM if total else ()), *(_OF_WHAT_RAN if ran else ())}
-    elsewhere |= {"uncounted"} if ran and _counts_none(history, claims, facts) else set()
+    elsewhere |= {"uncounted"} if ran and _counts_none(end, facts) else set()
     parts = [
         f"{format_count(history.nodes[node_id].steps_done, 'step')} done",
         f"{not_run.total} skipped" if not_run.total else "",
@@ -118,24 +117,22 @@ def _describe_claim(history: History, placed: PlacedClaim) -> str:
     return without_folder(text) if placed.claim.check in OWN_RUNS else text
 
 
-def _describe_what_ran(
-    history: History, claims: Sequence[PlacedClaim], doubts: Sequence[Doubt], facts: Facts
-) -> str:
+def _describe_what_ran(end: RunEnd, doubts: Sequence[Doubt], facts: Facts) -> str:
     """That everything was checked says no more than these commands look at; empty where there is a doubt."""
-    worths = {worth_of(placed.claim) for placed in claims}
+    worths = {worth_of(placed.claim) for placed in end.claims}
     if any(one.code != "undeclared" for one in doubts) or worths.isdisjoint(("ran", "confirmed")):
         return ""
-    names = list(dict.fromkeys(_name_with_command(one) for _, one in list_ran(history, claims)))
-    which = f", which {NO_TEST_COUNTED}" if _counts_none(history, claims, facts) else ""
+    names = list(dict.fromkeys(_name_with_command(one) for _, one in end.ran))
+    which = f", which {NO_TEST_COUNTED}" if _counts_none(end, facts) else ""
     is_known = not which and facts.keys().isdisjoint((*_LEFT, *_OTHER_TESTS))
     is_all = not doubts and (is_known or "confirmed" in worths)
     parts = [f"what ran: {list_names(names)}{which}"] if names else []
     return "; ".join([*parts, *([ALL_RAN] if doubts else []), *([ALL_CHECKED] if is_all else [])])
 
 
-def _counts_none(history: History, claims: Sequence[PlacedClaim], facts: Facts) -> bool:
+def _counts_none(end: RunEnd, facts: Facts) -> bool:
     """Whether nothing that ran counted a test: any program can end with 0."""
-    ran = {tick(name_check(one)) for _, one in list_ran(history, claims)}
+    ran = {tick(name_check(one)) for _, one in end.ran}
     return bool(ran) and ran <= {*facts.get("uncounted", ())}
 
 

@@ -48,7 +48,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
-from handrail.engine.receipts import ReceiptSource, describe_outcome, has_passed
+from handrail.engine.receipts import ReceiptSource, describe_outcome
 from handrail.workflows.problem import value_at
 
 _NOT_SEEN_AGAIN = "the files could not be seen again at the last look: "
@@ -484,11 +484,6 @@ def list_ran(history: History, claims: Sequence[PlacedClaim]) -> list[tuple[Plac
     """Claims that rest on a command which ran, each with its receipt."""
     ran = ((one, receipt_of(history, one)) for one in claims if worth_of(one.claim) == "ran")
     return [(one, receipt) for one, receipt in ran if receipt is not None]
-
-
-def list_passed(history: History, claims: Sequence[PlacedClaim]) -> list[ReceiptRecorded]:
-    ran = (receipt for _, receipt in list_ran(history, claims))
-    return [one for one in ran if has_passed(one.outcome, one.counts, one.uncounted)]
 
 
 def receipts_by_id(history: History, node_id: NodeId) -> dict[str, ReceiptRecorded]:

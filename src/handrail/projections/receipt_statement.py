@@ -29,7 +29,7 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
-from handrail.engine.judge.named_places import is_test_file, sort_by_use
+from handrail.engine.judge.named_places import is_test_file
 from handrail.engine.judge.red_then_green import (
     DIFFERS,
     NOT_FOUND,
@@ -46,28 +46,27 @@ from handrail.projections.check_names import name_check, tick
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
     FactCode,
+    RunEnd,
     describe_doubt,
     describe_fact,
     describe_unrun,
     find_still_failing,
+    gather_end,
     is_uncounted,
-    list_commands,
     list_doubts,
     list_facts,
-    list_programs,
     list_relied,
     list_unanswered,
+    sort_files,
 )
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
-    PlacedClaim,
     is_from_elsewhere,
     level_of,
     list_claims,
     list_settlements,
     list_words,
-    receipts_by_id,
     sum_evidence,
     text_of,
 )
@@ -154,16 +153,15 @@ def state_run(
 
 def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], subject: Subject) -> list[str]:
     """Why it is not PASSED, one sentence each: what failed, is of other files, or was left open."""
-    tip = run_graph(history, run.run_id).preferred_tip
-    doubts = list_doubts(history, tip, subject.approved)
-    codes, own = {one.code for one in doubts}, receipts_by_id(history, tip)
-    failing = find_still_failing(history, tip, list_claims(history, tip))
-    named = [one for code, held in failing.items() if code in codes for one in held]
-    stated = {ref for ref, held in own.items() if any(is_command_of(one, held) for one in named)}
+    end = gather_end(history, run_graph(history, run.run_id).preferred_tip, subject.approved)
+    doubts = list_doubts(end)
+    codes = {one.code for one in doubts}
+    named = [one for code, held in find_still_failing(end).items() if code in codes for one in held]
+    stated = {ref for ref, held in end.receipts.items() if any(is_command_of(one, held) for one in named)}
     failed = [one for one in checks if not one["hasPassed"] and one["receipt"] not in stated]
     reasons = [f"{tick(one['name'])} did not pass" for one in failed]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
-    reasons += [] if checks or codes & {"unrun", "undeclared"} else [describe_unrun(history, run.run_id)]
+    reasons += [] if checks or codes & {"unrun", "undeclared"} else [describe_unrun(end)]
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
@@ -178,12 +176,12 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     """What one run proved."""
     graph = run_graph(history, run.run_id)
     tip = graph.preferred_tip
-    claims = list_claims(history, tip)
+    end = gather_end(history, tip, subject.approved)
     evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
-    claimed = {ref for one in claims if one.claim.check == "red_then_green" for ref in one.claim.refs}
-    only_ran = {ref for one in claims for ref in one.claim.refs}
+    claimed = {ref for one in end.claims if one.claim.check == "red_then_green" for ref in one.claim.refs}
+    only_ran = {ref for one in end.claims for ref in one.claim.refs}
     only_ran |= {one.receipt_id for one in ran if not may_guard(one)}
-    facts, unanswered = list_facts(history, tip, subject.approved), list_unanswered(history, claims)
+    facts, unanswered = list_facts(end), list_unanswered(end)
     guards = [
         _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
         | {"isTold": green.receipt_id in claimed}
@@ -194,13 +192,13 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "workflow": {"id": run.workflow_id, "hash": run.workflow_hash},
         "status": graph.status,
         "checks": [_state_check(history, run, one, subject) for one in ran],
-        "isCounted": not is_uncounted(history, tip, ran, subject.approved),
-        "approvedChecks": list_relied(history, tip, ran, subject.approved),
+        "isCounted": not is_uncounted(end, ran),
+        "approvedChecks": list_relied(end, ran),
         # What shows nothing is nobody's claim where reports say only that it ran.
         "redThenGreen": [one for one in guards if one["holds"] or one["receipt"] not in only_ran - claimed],
-        "testsTouched": _name_touched_tests(history, claims, subject),
+        "testsTouched": _name_touched_tests(end, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
-        "onlyAgentsWord": [_cut(text) for text in list_words(history, claims)[:MOST_NAMED]],
+        "onlyAgentsWord": [_cut(text) for text in list_words(history, end.claims)[:MOST_NAMED]],
         "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
         "told": {code: _cut(describe_fact(code, _leave_credentials(names))) for code, names in facts.items()},
         "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
@@ -343,15 +341,11 @@ def _find_environment(one: ReceiptRecorded, subject: Subject) -> list[str] | Non
     return None if found is None else list(map(_cut, found))
 
 
-def _name_touched_tests(history: History, claims: Sequence[PlacedClaim], subject: Subject) -> list[str]:
-    seen = {
-        text_of(history, placed)
-        for placed in claims
-        if placed.claim.check == "changed_in_run" and level_of(placed.claim) == "seen"
-    }
-    ran = [placed.claim for placed in claims if level_of(placed.claim) == "ran"]
-    paths = {path for claim in ran for path in (*claim.paths, *claim.unanswered)}
-    uses = sort_by_use(paths, list_programs(history, claims), list_commands(history, claims))
+def _name_touched_tests(end: RunEnd, subject: Subject) -> list[str]:
+    listed = (one for one in end.claims if one.claim.check == "changed_in_run")
+    seen = {text_of(end.history, one) for one in listed if level_of(one.claim) == "seen"}
+    ran = [placed.claim for placed in end.claims if level_of(placed.claim) == "ran"]
+    uses = sort_files(end, {path for claim in ran for path in (*claim.paths, *claim.unanswered)})
     own = [*uses.get("configuration", ()), *uses.get("tests", ())]
     return _name_paths(sorted({*own, *subject.tests, *filter(is_test_file, seen)}))
 

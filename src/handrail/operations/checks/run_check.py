@@ -67,6 +67,7 @@ from handrail.projections.doubts import (
     Doubt,
     describe_doubt,
     describe_unanswered,
+    gather_end,
     is_declared_here,
 )
 from handrail.runtime.hub import try_afterwards
@@ -295,7 +296,7 @@ def _warn_of_curable(
     run, messages = history.runs[node.run_id], []
     own = [held.fact for held in list_receipts(history, run.run_id) if is_command_of(held.fact, receipt)]
     approved = list_approved(rt, run, project) if receipt.check and len(own) == 1 else None
-    if approved is not None and is_declared_here(history, node.node_id, receipt.check, approved):
+    if approved is not None and is_declared_here(gather_end(history, node.node_id, approved), receipt.check):
         name = Doubt(code="declared_here", names=(receipt.check,))
         messages.append(f"At its end the run will say: {describe_doubt(name)}")
     turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}

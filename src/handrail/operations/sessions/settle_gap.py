@@ -24,7 +24,7 @@ from handrail.engine.navigate import Complete
 from handrail.operations.declared_checks import list_approved_since
 from handrail.operations.finding import find_run, find_session, name_answerer
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
-from handrail.projections.doubts import AGREEABLE, describe_doubt, list_all_doubts, name_doubts
+from handrail.projections.doubts import AGREEABLE, describe_doubt, gather_end, list_all_doubts, name_doubts
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
@@ -149,7 +149,7 @@ def _find_gap(rt: ReadPorts, history: History, gap_id: str) -> tuple[Node, GapRe
 def _sum_doubts(rt: ReadPorts, history: History, run: Run, asked: str) -> tuple[Node, GapRecorded]:
     """What is in doubt of a finished run and a person can agree to, as one gap."""
     node, now = find_tip(history, run.run_id), name_doubts(history, run.run_id)
-    doubts = list_all_doubts(history, node.node_id, list_approved_since(rt, run))
+    doubts = list_all_doubts(gather_end(history, node.node_id, list_approved_since(rt, run)))
     agreeable = [one for one in doubts if one.code in AGREEABLE]
     if asked not in (run.run_id, now):
         raise _refuse_doubts(history, _RECORDED_MORE)

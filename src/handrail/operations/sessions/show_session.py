@@ -41,6 +41,7 @@ from handrail.projections.doubts import (
     AGREEABLE,
     describe_doubt,
     describe_fact,
+    gather_end,
     list_doubts,
     list_facts,
     name_doubts,
@@ -458,7 +459,8 @@ def _list_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]
     """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
     node = history.nodes[tip]
     approved = list_approved_since(rt, history.runs[node.run_id])
-    doubts, facts = list_doubts(history, tip, approved), list_facts(history, tip, approved)
+    end = gather_end(history, tip, approved)
+    doubts, facts = list_doubts(end), list_facts(end)
     is_settled_here = isinstance(node.state, Complete) and any(one.code in AGREEABLE for one in doubts)
     return {
         "doubts_id": name_doubts(history, node.run_id) if is_settled_here else UNSET,
