@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_USAGE, FORMAT_CONFLICT, INVARIANT_VIOLATION, RESULTS_STALE
-from handrail.contract.json.canonical import LARGEST_INTEGER
+from handrail.contract.json.numbers import LARGEST_INTEGER
 from handrail.contract.outcome import Call, Failure, Fault, Json, NextCall, Notice, Outcome, Page, Success
 from handrail.contract.wording import escape_hidden, quote
 

@@ -10,10 +10,10 @@ import hashlib
 import re
 from collections.abc import Callable
 from hashlib import sha256
-from math import isfinite
 
 import msgspec
 
+from handrail.contract.json.numbers import float_text, integer_text
 from handrail.contract.outcome import Json
 
 _UNSURE_NUMBERS = tuple(before + rb"-?(?:[0-9]+[.eE]|[0-9]{16})" for before in (rb'":', rb",", rb"\[", rb"^"))
@@ -105,54 +105,3 @@ def genesis(session_id: str) -> str:
 def chain_digest(previous: str, dedupe_key: str, body: bytes) -> str:
     """The digest after one more event."""
     return hashlib.sha256(bytes.fromhex(previous) + dedupe_key.encode() + b"\n" + body).hexdigest()
-
-
-# Numbers as ECMAScript writes them, and which integers a reader with doubles keeps exactly
-
-LARGEST_INTEGER = 2**53 - 1
-"""I-JSON (RFC 7493, 2.2): up to here, and down to its negative, every integer survives."""
-
-_FIRST_WITH_EXPONENT = 10**21
-
-
-def float_text(value: float) -> str:
-    """ECMAScript's Number::toString: Python finds the same shortest digits and lays them out differently.
-
-    Raises: ValueError for NaN and the infinities.
-    """
-    if not isfinite(value):
-        raise ValueError
-    mantissa, _, exponent = repr(value).partition("e")
-    if not exponent:
-        return mantissa.removesuffix(".0") if value else "0"  # RFC 8785: minus zero is zero
-    power = int(exponent)
-    sign = "-" if value < 0 else ""
-    digits = mantissa.lstrip("-").replace(".", "")
-    if 0 < power < 21:
-        return sign + digits.ljust(power + 1, "0")
-    if -7 < power < 0:
-        return sign + "0." + "0" * (-power - 1) + digits
-    return f"{mantissa}e{power:+d}"
-
-
-def integer_text(value: int) -> str:
-    """The digits, if a reader that holds doubles would write the same ones.
-
-    A large double is written with all its digits and comes back as an integer, so those are taken, too.
-
-    Raises: ValueError for an integer that such a reader would round.
-    """
-    if -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-        return str(value)
-    if abs(value) < _FIRST_WITH_EXPONENT and float_text(float(value)) == str(value):
-        return str(value)
-    raise ValueError
-
-
-def is_exact_integer(value: int) -> bool:
-    """Whether `integer_text` takes the integer."""
-    try:
-        integer_text(value)
-    except ValueError:
-        return False
-    return True

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
-from handrail.contract.json.canonical import is_exact_integer
+from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.json.places import CLOSING, OPENING, PART, find_place, join_pointer
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote

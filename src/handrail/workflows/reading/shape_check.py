@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.contract.json.canonical import is_exact_integer
+from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.wording import explain_unseen
