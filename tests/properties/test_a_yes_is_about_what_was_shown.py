@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from handrail.contract.ids import BundleId
 from handrail.engine.ask import ask_about
-from handrail.engine.decide import decide_advance, decide_confirmation
+from handrail.engine.decide import decide_advance
 from handrail.engine.events import (
     ConfirmationAnswer,
     ConfirmationRecorded,
@@ -26,6 +26,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node
+from handrail.engine.plans import plan_confirmation
 from tests.engine.written_log import SESSION_ID, WrittenLog, step, tried, work, workflow_of
 
 NOTES = ("one", "two")
@@ -122,7 +123,7 @@ class Oracle:
             asked=shown.kind,
             subject=shown.subject,
         )
-        self.log.take(decide_confirmation(self.log.history, fact))
+        self.log.take(plan_confirmation(self.log.history, fact))
         here = len(self.branches) - 1
         self.said.append(Said(branch=here, report=branch.waiting, is_yes=answer == "confirmed"))
 

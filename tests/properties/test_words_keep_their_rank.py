@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from handrail.contract.ids import BundleId, NodeId, RunId
 from handrail.contract.outcome import Fault
-from handrail.engine.decide import decide_confirmation, decide_start
+from handrail.engine.decide import decide_start
 from handrail.engine.events import (
     ConfirmationRecorded,
     ContextSet,
@@ -36,6 +36,7 @@ from handrail.engine.facts import facts_at
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.owners import owners_at
+from handrail.engine.plans import plan_confirmation
 from handrail.workflows.compiled import Action, Choice, Count, InputSpec, Loop, Option, UserOnly
 from tests.engine.written_log import SESSION_ID, WrittenLog, start_facts, step, work, workflow_of
 from tests.journeys.code_project import CodeProject
@@ -134,7 +135,7 @@ class Oracle:
             option_id=option_id,
             value=value,
         )
-        self.log.take(decide_confirmation(self.log.history, fact))
+        self.log.take(plan_confirmation(self.log.history, fact))
         self.persons[self._question(node)] = option_id or value
         self.asked.add((self.instance[node.node_id], self._question(node)))
         self.is_old = self.is_old and not value

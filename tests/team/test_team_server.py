@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.team import as_url
-from handrail.contract.accounts import Actor
+from handrail.contract.ids import Actor
 from handrail.contract.outcome import Fault, Success
 from handrail.engine.events import decode_event
 from handrail.runtime.hub import perform

@@ -1,4 +1,4 @@
-"""Accounts as every room knows them: who calls a server that has them, and who caused an event. Pure."""
+"""Accounts as every room knows them: who calls a server that has them. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.ids import Actor
+
 Role: TypeAlias = Literal["owner", "admin", "member", "viewer"]
 ROLES: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
 """Each may do what those before it may."""
-
-
-class Actor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The account that caused an event: an opaque id, whose name is looked up where something is shown."""
-
-    id: str
-    kind: Literal["person", "agent"]
-    machine: str = ""
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):

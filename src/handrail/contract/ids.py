@@ -11,6 +11,8 @@ import hmac
 import re
 from typing import Literal, NewType, TypeAlias
 
+import msgspec
+
 # Crockford base32, lower case: the alphabet of ids and workflow tokens
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -206,3 +208,11 @@ OutwardKind: TypeAlias = Literal["needs_person", "blocked", "done", "critical_ga
 """What people are told about a run who do not look at a screen; the last two by a team's server alone."""
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
 """The permission ceiling, least first; `write` covers record, create, ack and gated operations."""
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """The account that caused an event: an opaque id, whose name is looked up where something is shown."""
+
+    id: str
+    kind: Literal["person", "agent"]
+    machine: str = ""

@@ -28,8 +28,8 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault
 from handrail.engine.events import (
     RULES,
-    CloseReason,
-    ConfirmationRecorded,
+    Artifact,
+    CapabilityObserved,
     ContextSet,
     EvidenceRecorded,
     GapRecorded,
@@ -38,7 +38,6 @@ from handrail.engine.events import (
     PlannedEvent,
     PreferencesChanged,
     PreferencesDelta,
-    RunClosed,
     RunStarted,
     Scope,
     SessionCreated,
@@ -79,16 +78,7 @@ from handrail.engine.judge.assess import (
     find_way,
     place_of,
 )
-from handrail.engine.judge.missing_lists import name_carried
-from handrail.engine.judge.settling import (
-    is_evidence_gap,
-    name_evidence_gaps,
-    settle_by_observation,
-    settle_by_output,
-    settle_by_verification,
-    unverified_gaps,
-)
-from handrail.engine.navigate import Complete, Move, Running, first_move, leaf_at
+from handrail.engine.navigate import Complete, Move, Running, first_move, frames_of, leaf_at
 from handrail.engine.owners import find_refused, keep_stronger, refuse_context
 from handrail.engine.plans import (
     Accepted,
@@ -264,13 +254,12 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     sent = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    mode = _mode_at(autonomy, gathered)
     known = _witness(history, workflow, node, word, gathered.sighting)
     answer = answer_report(
         workflow,
         node.state,
         leaf,
-        mode,
+        _mode_at(autonomy, gathered),
         facts_after(history, workflow, node, sent, ()),
         notes=work.notes,
         artifacts=work.artifacts,
@@ -284,7 +273,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     )
     owners = _name_owners(work.result, persons, answer.option, word)
     work, judged = replace(work, context=answer.context, owners=owners), answer.verdict
-    settled = settle_by_observation(partial(gaps_at, history, node.node_id), judged.observed)
+    settled = _settle(history, node, judged.observed, ())
     at, seen = attempt.attempt_id, gathered.sighting
     if isinstance(answer.outcome, Block):
         return plan_blocked(history, node, at, work, judged, answer.outcome, settled, salt, seen)
@@ -292,13 +281,13 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
-    settled += settle_by_output(partial(gaps_at, history, node.node_id), judged.artifacts)
+    settled += _settle(history, node, (), judged.artifacts)
     verdict, ending = _judge_end(way.move, judged, facts, known)
     disclosed, again = _look_back(history, workflow, node, known, [*verdict.disclosed, *ending])
     accepted = Accepted(
         verdict=verdict,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
-        move=name_carried(history, workflow, node, judged.artifacts, way.move),
+        move=_name_carried(history, workflow, node, judged.artifacts, way.move),
         disclosed=(
             *list_unasked_gaps(leaf, autonomy),
             *way.gaps,
@@ -317,6 +306,28 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     return plan_advance(
         history, node, attempt.attempt_id, work, accepted, gathered.seen, salt, gathered.sighting
     )
+
+
+def _settle(
+    history: History, node: Node, observed: Sequence[CapabilityObserved], artifacts: Sequence[Artifact]
+) -> list[GapRecorded]:
+    """The gaps on the way to a node that what was observed or delivered settles."""
+    if not observed and not artifacts:
+        return []
+    from handrail.engine.judge.settling import settle_by_observation, settle_by_output  # noqa: PLC0415 - not by notes
+
+    find_gaps = partial(gaps_at, history, node.node_id)
+    return [*settle_by_observation(find_gaps, observed), *settle_by_output(find_gaps, artifacts)]
+
+
+def _name_carried(
+    history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[Artifact], move: Move
+) -> Move:
+    if not frames_of(node.state):
+        return move
+    from handrail.engine.judge.missing_lists import name_carried  # noqa: PLC0415 - only inside loops
+
+    return name_carried(history, workflow, node, artifacts, move)
 
 
 def _mode_at(autonomy: Autonomy, gathered: Gathered) -> Autonomy:
@@ -355,6 +366,8 @@ def _judge_end(
     """The gaps of a run that ends here: its last verification, and what its last files do not bear out."""
     if not isinstance(move.state, Complete):
         return verdict, []
+    from handrail.engine.judge.settling import unverified_gaps  # noqa: PLC0415 - only the end of a run needs it
+
     ending = unverified_gaps(facts, verdict.artifacts)
     if known is None:
         return verdict, ending
@@ -373,7 +386,12 @@ def _look_back(
 ) -> tuple[list[GapRecorded], tuple[EvidenceRecorded, ...]]:
     """The gaps that commands settle which ran since, those that evidence opens and no earlier one tells, and
     what reports before are worth by such commands."""
-    if known is None or not known.receipts:
+    has_receipts = known is not None and bool(known.receipts)
+    if not opened and not has_receipts:
+        return [], ()
+    from handrail.engine.judge.settling import name_evidence_gaps  # noqa: PLC0415 - few reports open a gap
+
+    if known is None or not has_receipts:
         return name_evidence_gaps(opened), ()
     from handrail.engine.judge.later_runs import drop_disclosed, settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
 
@@ -427,8 +445,10 @@ def decide_checkpoint(
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     verdict = _progress(history, node, gathered)
     is_over = isinstance(node.state, Complete)
-    settled = settle_by_observation(partial(gaps_at, history, node.node_id), verdict.observed)
-    if is_over and not verdict.reasons:
+    settled = _settle(history, node, verdict.observed, ())
+    if is_over and verdict.artifacts and not verdict.reasons:
+        from handrail.engine.judge.settling import settle_by_verification  # noqa: PLC0415 - only after the end
+
         settled += settle_by_verification(gaps_at(history, node.node_id), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
@@ -448,30 +468,6 @@ def decide_checkpoint(
         *plan_evidence(history, node, to_node_id, attempt_id, verdict, gathered.sighting),
         *([] if gathered.helper is None else _plan_helper(history, node, gathered.helper)),
     ]
-
-
-def decide_close(
-    history: History, tip: Node, reason: CloseReason, note: str, request_id: str
-) -> list[PlannedEvent]:
-    """Close the run with this preferred tip. The key counts its anchors, so a run can be closed again."""
-    closed = RunClosed(reason=reason, node_id=tip.node_id, note=note, request_id=request_id)
-    key = f"run_closed:{tip.run_id}:{len(history.anchors[tip.run_id])}"
-    return [plan_event(key, Scope(run_id=tip.run_id), closed)]
-
-
-def decide_confirmation(history: History, answer: ConfirmationRecorded) -> list[PlannedEvent]:
-    """Keep what a person answered. The key counts the run's anchors: who declined may be asked again."""
-    run_id = history.nodes[answer.node_id].run_id
-    key = f"confirmation_recorded:{answer.node_id}:{len(history.anchors[run_id])}"
-    return [plan_event(key, Scope(run_id=run_id), answer)]
-
-
-def decide_settlement(history: History, settlement: GapRecorded) -> list[PlannedEvent]:
-    """Keep that a person settled a gap, once."""
-    assert settlement.node_id is not None, "a gap is recorded at a node"
-    run_id = history.nodes[settlement.node_id].run_id
-    gap = replace(settlement, gap_id=f"{settlement.resolves_gap_id}_settled")
-    return [plan_event(f"gap_recorded:settled:{settlement.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
 def _witness(
@@ -567,6 +563,8 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
+    from handrail.engine.judge.settling import is_evidence_gap  # noqa: PLC0415 - few reports settle a gap
+
     gaps = gaps_at(history, node.node_id)
     judged = frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap))
     return KnownGaps(ids=tuple(gap.gap_id for gap in gaps), by_evidence=judged)

@@ -8,9 +8,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from handrail.contract.accounts import Actor
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
 from handrail.contract.ids import (
+    Actor,
     AttemptId,
     Autonomy,
     BlobRef,

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.accounts import Actor
 from handrail.contract.ids import (
+    Actor,
     AttemptId,
     BlobRef,
     BundleId,

@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, cast
 
 import msgspec
 
-from handrail.contract.effort import Effort
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -38,7 +37,7 @@ from handrail.workflows.conditions import (
     is_ruled_out,
     named_value,
 )
-from handrail.workflows.limits import MAX_MOVE_PLACES
+from handrail.workflows.limits import MAX_MOVE_PLACES, Effort
 
 # The position of a run in its compiled workflow; there is no list of finished steps
 

@@ -38,7 +38,7 @@ from handrail.workflows.compiled import (
     derive_once,
     loop_variables,
 )
-from handrail.workflows.conditions import nest_values
+from handrail.workflows.conditions import Facts, nest_values
 
 _RANK: dict[ValueOwner, int] = {owner: rank for rank, owner in enumerate(get_args(ValueOwner))}
 
@@ -358,6 +358,24 @@ def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
     if head in offered_names(workflow) and (declared is None or declared.implicit):
         return f"only an option that somebody takes gives {name}"
     return ""
+
+
+def counter_of(workflow: CompiledWorkflow, name: str) -> str:
+    """The value that says how long a list of numbers is; empty for any other list."""
+    spec = workflow.inputs.get(name)
+    return spec.counted_by if spec is not None else ""
+
+
+def is_known(workflow: CompiledWorkflow, name: str, facts: Facts, *, is_list: bool) -> bool:
+    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
+    value = facts.values.get(name)
+    return value is not None and not (is_list and value == [] and is_unsent(workflow, name, facts))
+
+
+def is_unsent(workflow: CompiledWorkflow, name: str, facts: Facts) -> bool:
+    """Whether nobody sent a value so far: there is none, or only its default."""
+    value, spec = facts.values.get(name), workflow.inputs.get(name)
+    return value is None or (spec is not None and value == spec.default)
 
 
 def _given_inside(workflow: CompiledWorkflow) -> Set[str]:

@@ -1,4 +1,4 @@
-"""Plans: the events of an advance, a blocked attempt, a checkpoint and a session without a run. Pure.
+"""Plans: the events of an advance, a blocked attempt, a checkpoint, a closing, an answer, a session. Pure.
 
 `decide.py` decides what happens; this file says which events record it, in which order.
 """
@@ -18,6 +18,8 @@ from handrail.engine.events import (
     AdvanceRecorded,
     Artifact,
     Blocked,
+    CloseReason,
+    ConfirmationRecorded,
     ContextSet,
     DecisionTraceAppended,
     EdgeCause,
@@ -35,6 +37,7 @@ from handrail.engine.events import (
     PreferencesChanged,
     Project,
     ReceiptRecorded,
+    RunClosed,
     Scope,
     SessionCreated,
     TreeRecorded,
@@ -425,6 +428,33 @@ def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEve
 def _strip_acceptance(artifact: Artifact) -> Artifact:
     """What a blocked attempt brought does not count until an attempt with it is accepted."""
     return msgspec.structs.replace(artifact, contract_ref="")
+
+
+# What is said about a run, or by a person to it
+
+
+def plan_closing(
+    history: History, tip: Node, reason: CloseReason, note: str, request_id: str
+) -> list[PlannedEvent]:
+    """Close the run with this preferred tip. The key counts its anchors, so a run can be closed again."""
+    closed = RunClosed(reason=reason, node_id=tip.node_id, note=note, request_id=request_id)
+    key = f"run_closed:{tip.run_id}:{len(history.anchors[tip.run_id])}"
+    return [plan_event(key, Scope(run_id=tip.run_id), closed)]
+
+
+def plan_confirmation(history: History, answer: ConfirmationRecorded) -> list[PlannedEvent]:
+    """Keep what a person answered. The key counts the run's anchors: who declined may be asked again."""
+    run_id = history.nodes[answer.node_id].run_id
+    key = f"confirmation_recorded:{answer.node_id}:{len(history.anchors[run_id])}"
+    return [plan_event(key, Scope(run_id=run_id), answer)]
+
+
+def plan_settlement(history: History, settlement: GapRecorded) -> list[PlannedEvent]:
+    """Keep that a person settled a gap, once."""
+    assert settlement.node_id is not None, "a gap is recorded at a node"
+    run_id = history.nodes[settlement.node_id].run_id
+    gap = msgspec.structs.replace(settlement, gap_id=f"{settlement.resolves_gap_id}_settled")
+    return [plan_event(f"gap_recorded:settled:{settlement.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
 # A session without a run

@@ -19,7 +19,6 @@ from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
-from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.progress import BranchSummary, HandedOut, Progress, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reasons import Blocker, Issue, Purpose
@@ -496,6 +495,8 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
 
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
+    from handrail.engine.judge.settling import how_to_settle, is_evidence_gap  # noqa: PLC0415 - few steps have gaps
+
     details = {"gapId": gap.gap_id, "reason": gap.reason}
     settle = f"Kept as {gap.gap_id}; {how_to_settle(gap)}"
     if gap.reason == "loop_limit_reached":

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import LOOP_CONTROL
@@ -84,7 +83,7 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import Facts, fill_placeholders, holds
 from handrail.workflows.evidence import ChangedInRun, RedThenGreen
-from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES
+from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES, Effort
 from handrail.workflows.prompt_sections import (
     RULES_OF_REPORTS,
     SEND_AS_CONTEXT,

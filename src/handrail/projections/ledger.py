@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.effort import Effort
 from handrail.contract.ids import NodeId, RunId, event_id
 from handrail.contract.json.canonical import digest
 from handrail.contract.ledger import ContextDelta, LedgerEntry, ListChange
@@ -37,6 +36,7 @@ from handrail.engine.events import (
 from handrail.engine.folding import StoredRecord, grow_context
 from handrail.engine.history import History, Node, is_imported
 from handrail.engine.navigate import ExitedLoop, Running, step_key
+from handrail.workflows.limits import Effort
 
 MOST_LEDGER_WORK = 10_000_000
 """What is compared from entry to entry: constraints, references, gaps; and nodes below a changed one."""

@@ -18,7 +18,8 @@ from handrail.contract.redaction import Secrets
 from handrail.runtime.operation import CORE, Effect, Operation, Registry
 
 if TYPE_CHECKING:
-    from handrail.contract.accounts import Actor, Principal, Role
+    from handrail.contract.accounts import Principal, Role
+    from handrail.contract.ids import Actor
     from handrail.contract.outcome import Json
     from handrail.ports.actions import OwnAction
     from handrail.ports.checks import (

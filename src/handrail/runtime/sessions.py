@@ -66,7 +66,7 @@ from handrail.runtime.runtime import NoticeDue, WritePorts
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
 
 if TYPE_CHECKING:
-    from handrail.contract.accounts import Actor
+    from handrail.contract.ids import Actor
     from handrail.ports.process import Interruptions
 
 # Reading, holding and appending

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 import msgspec
 
-from handrail.contract.effort import Effort
 from handrail.contract.wording import end_sentence
+from handrail.workflows.limits import Effort
 
 ConditionId: TypeAlias = str
 Operator: TypeAlias = Literal["equals", "not_equals", "in", "contains", "gt", "gte", "lt", "lte", "exists"]

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
+from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
 
 MAX_SOURCE_BYTES = 1_000_000
@@ -67,7 +69,7 @@ MAX_PATTERN_WAYS = 1_000
 MAX_NOTES_CHARACTERS = 65_536
 """What a run stores of one step's notes; a rule cannot ask for more."""
 
-# Work that is counted while it is done (contract/effort.py), or before a library starts that cannot be
+# Work that is counted while it is done (`Effort`), or before a library starts that cannot be
 # stopped
 MAX_MOVE_PLACES = 100_000
 """Parts, rounds and comparisons that lie between two steps of a run."""
@@ -204,3 +206,41 @@ def rename_namespace(workflow_id: str, namespaces: Mapping[str, str]) -> str:
     namespace, _, name = workflow_id.rpartition(".")
     renamed = namespaces.get(namespace, namespace)
     return f"{renamed}.{name}" if renamed else name
+
+
+# Work is counted while it is done, and stops when it is too much
+#
+# Counted, never timed: the same input stops at the same place on every machine and in every replay.
+
+
+class Effort:
+    """What one computation may spend, in its own unit: places, values or characters."""
+
+    __slots__ = ("advice", "left", "limit", "trouble", "where")
+
+    def __init__(self, limit: int, trouble: str, advice: str) -> None:
+        self.limit = limit
+        self.left = limit
+        self.trouble = trouble
+        """A sentence that says what is too large; the limit is part of it."""
+        self.advice = advice
+        self.where = ""
+        """Where the work is now, for whoever has to make something smaller."""
+
+    def affords(self, amount: int = 1) -> bool:
+        """Whether that much was left, which is now spent. After a refusal nothing is left, even for less."""
+        self.left -= amount
+        if self.left < 0:
+            self.left = -1
+        return self.left >= 0
+
+    def spend(self, amount: int = 1) -> None:
+        """Spend it. Raises Fault WORK_LIMIT_EXCEEDED when less is left."""
+        self.left -= amount
+        if self.left < 0:
+            raise self.fault()
+
+    def fault(self) -> Fault:
+        place = f" It is in {self.where}." if self.where else ""
+        details = {"limit": self.limit, "where": self.where}
+        return Fault(WORK_LIMIT_EXCEEDED, f"{self.trouble}{place}", details=details, hint=self.advice)

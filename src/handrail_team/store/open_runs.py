@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
-from handrail.contract.accounts import Actor
 from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
-from handrail.contract.ids import RunId, SessionId
+from handrail.contract.ids import Actor, RunId, SessionId
 from handrail.contract.outcome import Fault, NextCall
 from handrail.engine.children.tips import find_tips, is_closed
 from handrail.engine.events import RunStarted, decode_event

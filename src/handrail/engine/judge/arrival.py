@@ -16,8 +16,8 @@ from handrail.contract.ids import Autonomy
 from handrail.contract.wording import shorten
 from handrail.engine.events import Claim, GapRecorded
 from handrail.engine.history import Confirmation
-from handrail.engine.judge.missing_lists import counter_of, find_missing_lists, judge_handouts
-from handrail.engine.navigate import ExitedLoop, Move, Running, TraceEntry, find_loop, list_passed
+from handrail.engine.navigate import ExitedLoop, Move, Running, TraceEntry, find_loop, leaf_at, list_passed
+from handrail.engine.owners import counter_of
 from handrail.engine.reasons import (
     BY_PERSON,
     AskKind,
@@ -486,8 +486,18 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
         left = _describe_left_work(workflow, find_loop(workflow, loop_id), rounds, facts)
         summary = shorten_message(f"The loop {loop_id} ended at its limit of {rounds} rounds: {left}.")
         gaps.append(GapRecorded(gap_id="", severity="warning", reason="loop_limit_reached", summary=summary))
-    reasons = (*find_missing_lists(workflow, move), *judge_handouts(workflow, move, facts))
-    return Arrival(reasons=reasons, gaps=tuple(gaps))
+    return Arrival(reasons=_list_lacking(workflow, move, facts), gaps=tuple(gaps))
+
+
+def _list_lacking(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
+    """The lists that a move misses, for a loop that it passed or a step that hands out work."""
+    is_missed = any(isinstance(entry, ExitedLoop) and entry.reason == "items_missing" for entry in move.trace)
+    leaf = leaf_at(workflow, move.state) if isinstance(move.state, Running) else None
+    if not is_missed and not isinstance(leaf, Delegate):
+        return ()
+    from handrail.engine.judge.missing_lists import find_missing_lists, judge_handouts  # noqa: PLC0415 - few moves miss a list
+
+    return (*find_missing_lists(workflow, move), *judge_handouts(workflow, move, facts))
 
 
 def list_dropped_items(

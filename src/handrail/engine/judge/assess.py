@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, assert_never
 
 import msgspec
 
-from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.wording import explain_unseen
 from handrail.engine.artifact_shapes import (
@@ -113,6 +112,7 @@ from handrail.workflows.compiled import (
     UserOnly,
 )
 from handrail.workflows.conditions import Facts
+from handrail.workflows.limits import Effort
 
 if TYPE_CHECKING:
     from handrail.engine.judge.witnessed import Weighed, Witnessed

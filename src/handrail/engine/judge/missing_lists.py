@@ -23,7 +23,7 @@ from handrail.engine.navigate import (
     loop_values,
     step_key,
 )
-from handrail.engine.owners import describe_giver
+from handrail.engine.owners import counter_of, describe_giver
 from handrail.engine.reasons import ContextKey, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import CompiledWorkflow, Delegate, ForEach, Until, While
 from handrail.workflows.conditions import Facts, comparisons, named_value, nest_values
@@ -31,24 +31,6 @@ from handrail.workflows.limits import MAX_CHILDREN
 
 GO_BACK = "Read an earlier step again and go on from there, or close the run."
 """What is left where no report can bring what is missing."""
-
-
-def counter_of(workflow: CompiledWorkflow, name: str) -> str:
-    """The value that says how long a list of numbers is; empty for any other list."""
-    spec = workflow.inputs.get(name)
-    return spec.counted_by if spec is not None else ""
-
-
-def is_known(workflow: CompiledWorkflow, name: str, facts: Facts, *, is_list: bool) -> bool:
-    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
-    value = facts.values.get(name)
-    return value is not None and not (is_list and value == [] and is_unsent(workflow, name, facts))
-
-
-def is_unsent(workflow: CompiledWorkflow, name: str, facts: Facts) -> bool:
-    """Whether nobody sent a value so far: there is none, or only its default."""
-    value, spec = facts.values.get(name), workflow.inputs.get(name)
-    return value is None or (spec is not None and value == spec.default)
 
 
 def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:

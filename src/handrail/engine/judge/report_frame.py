@@ -24,7 +24,7 @@ from handrail.engine.artifact_shapes import (
     Judgement,
 )
 from handrail.engine.events import Blocked
-from handrail.engine.judge.missing_lists import is_known, is_unsent
+from handrail.engine.owners import is_known, is_unsent
 from handrail.engine.reasons import (
     Blocker,
     CapabilityPointer,

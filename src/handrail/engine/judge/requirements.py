@@ -16,7 +16,6 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.effort import Effort
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
     CAPABILITY_OBSERVATION,
@@ -56,7 +55,7 @@ from handrail.workflows.compiled import (
     UserOnly,
 )
 from handrail.workflows.conditions import Facts
-from handrail.workflows.limits import MAX_MATCH_WORK
+from handrail.workflows.limits import MAX_MATCH_WORK, Effort
 from handrail.workflows.prompt_sections import USER_WORDS
 
 MOST_ISSUES = 20

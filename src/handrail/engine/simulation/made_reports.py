@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, assert_never, get_args
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.effort import Effort
 from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
@@ -48,7 +47,7 @@ from handrail.workflows.compiled import (
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.contracts.check import find_violations, make_invalid_variants
 from handrail.workflows.contracts.samples import make_sample, make_text
-from handrail.workflows.limits import MAX_SIMULATION_WORK
+from handrail.workflows.limits import MAX_SIMULATION_WORK, Effort
 from handrail.workflows.part_contents import conditions_of, walk_rules
 
 MOST_VARIANTS = 24

@@ -8,7 +8,6 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.contract.effort import Effort
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault
 from handrail.engine.facts import add_loop_values, apply_report, carry_facts, first_facts
@@ -82,6 +81,7 @@ from handrail.workflows.conditions import (
     value_of,
 )
 from handrail.workflows.contracts.check import explain_unsatisfiable, make_example
+from handrail.workflows.limits import Effort
 from handrail.workflows.part_contents import leaves_in_loops
 
 # Steps that no walk reached: dead where that is proven, untried where only a limit was reached

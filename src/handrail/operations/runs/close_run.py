@@ -18,9 +18,9 @@ from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
-from handrail.engine.decide import decide_close
 from handrail.engine.events import CloseReason
 from handrail.engine.history import Closing, History, closing_of, is_session_point, not_run_at
+from handrail.engine.plans import plan_closing
 from handrail.engine.progress import describe_not_run
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
@@ -233,7 +233,7 @@ def _decide(history: History, run_id: RunId, request: CloseRun) -> PlanWith | No
         return None
     _require_open(history, run_id)
     tip = preferred_tip(history, run_id)
-    plan = decide_close(history, tip, request.reason, (request.note or "").strip(), request.request_id or "")
+    plan = plan_closing(history, tip, request.reason, (request.note or "").strip(), request.request_id or "")
     return lambda _: plan
 
 

@@ -21,13 +21,13 @@ from handrail.contract.outcome import Answer, Fault, Json, NextCall, make_from, 
 from handrail.contract.redaction import Secrets
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
-from handrail.engine.decide import decide_confirmation
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.history import Confirmation, History, Node, Recorded, confirmation_of
 from handrail.engine.judge.arrival import PersonsWord, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.plans import plan_confirmation
 from handrail.engine.reasons import Blocker, WaitKind, wait_of
 from handrail.operations.finding import name_answerer
 from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
@@ -410,7 +410,7 @@ def record_answer(
     def decide(now: Session) -> PlanWith:
         # As it is now: an agent of theirs may have worked on it since they were asked.
         by = require_confirmer(rt, now.history, pending.node, _name_confirmer(ask))
-        plan = decide_confirmation(now.history, msgspec.structs.replace(fact, by=by))
+        plan = plan_confirmation(now.history, msgspec.structs.replace(fact, by=by))
         return lambda _: plan
 
     committed, _ = decide_and_commit(rt, pending.session, decide, by_token=pending.by_token)

@@ -16,11 +16,11 @@ from handrail.contract.ids import RunId, SessionId, is_run_id
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.wording import list_names, quote
 from handrail.engine.children.tips import find_tip, open_gaps
-from handrail.engine.decide import decide_settlement
 from handrail.engine.events import ConfirmationDoor, GapRecorded
 from handrail.engine.history import History, Node, Run
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete
+from handrail.engine.plans import plan_settlement
 from handrail.operations.declared_checks import list_approved_since
 from handrail.operations.finding import find_run, find_session, name_answerer
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
@@ -95,7 +95,7 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     def decide(now: Session) -> PlanWith:
         if _names_run(gap.gap_id) and name_doubts(now.history, node.run_id) != gap.gap_id:
             raise _refuse_doubts(now.history, _RECORDED_MORE)
-        plan = decide_settlement(now.history, settlement)
+        plan = plan_settlement(now.history, settlement)
         return lambda _: plan
 
     committed, _ = decide_and_commit(rt, session, decide, by_token=False)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, assert_never
 
-from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.contract.wording import end_sentence, format_count, mark_hidden
 from handrail.engine.children.joins import name_workers
@@ -66,6 +65,7 @@ from handrail.projections.report.story import (
 )
 from handrail.projections.run_graph import CurrentArtifact, capabilities_at, current_artifacts, draw_run
 from handrail.workflows.conditions import GENERATED_PREFIX
+from handrail.workflows.limits import Effort
 
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _SCHEME = re.compile(r"(?i)\b(javascript|vbscript|data|file):")

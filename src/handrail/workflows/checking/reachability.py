@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from handrail.contract.effort import Effort
 from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.compiled import (
     Action,
@@ -39,7 +38,7 @@ from handrail.workflows.conditions import (
     parts_of,
     replace_leaves,
 )
-from handrail.workflows.limits import MAX_TRIED_COMPARISONS
+from handrail.workflows.limits import MAX_TRIED_COMPARISONS, Effort
 from handrail.workflows.part_contents import conditions_of
 from handrail.workflows.problem import Findings, ProblemCode
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
-from handrail.contract.effort import Effort
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Fault, Json
@@ -41,6 +40,7 @@ from handrail.workflows.limits import (
     MAX_LISTED_WORK,
     MAX_PATTERN_SIZE,
     MAX_SCHEMA_PLACES,
+    Effort,
 )
 from handrail.workflows.problem import Problem, replace_value, value_at
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.effort import Effort
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import MAX_DEPTH, Schema, resolve_ref
 from handrail.workflows.contracts.patterns import PART
-from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES
+from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES, Effort
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
 
 # Lines for a prompt
