@@ -12,8 +12,7 @@ import msgspec
 from handrail.engine.messages import WHY_TO_PERSON, Parts, ShownBlocker, explain
 from handrail.engine.reasons import Issue, WaitsFor
 from handrail.projections.needs import ASKED
-from handrail_serve.pages.forms import EFFECTS, RECORDED
-from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
+from handrail_serve.pages.needs import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_DOOR
 from tools.page_parts import page, table
 
 SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
