@@ -12,8 +12,7 @@ import msgspec
 from handrail.engine.messages import WHY_TO_PERSON, Parts, ShownBlocker, explain
 from handrail.engine.reasons import Issue, WaitsFor
 from handrail.projections.needs import ASKED
-from handrail_serve.pages.forms import EFFECTS, RECORDED
-from handrail_serve.pages.needs import EARLY, QUESTIONS, WITHOUT_DOOR
+from handrail_serve.pages.needs import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_DOOR
 from tools.page_parts import page, table
 
 SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
@@ -106,10 +105,18 @@ def _refusals_in(path: str) -> Iterator[Refusal]:
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "Fault":
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             continue
-        code, message = call.args[0], _text(call.args[1]) if len(call.args) > 1 else ""
-        hint = next((_text(given.value) for given in call.keywords if given.arg == "hint"), "")
+        named = {given.arg: given.value for given in call.keywords}
+        match call.func.id, call.args:
+            case "Fault", [code, *told]:
+                pass
+            case "refuse_argument", [*told]:
+                code = named.get("kind", ast.Name(id="VALIDATION_ERROR"))
+            case _:
+                continue
+        message = _text(told[0]) if told else ""
+        hint = _text(named["hint"]) if "hint" in named else ""
         if isinstance(code, ast.Name) and code.id.isupper() and (message or hint):
             yield Refusal(code=code.id, message=message, hint=hint)
 

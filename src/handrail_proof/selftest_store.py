@@ -7,9 +7,9 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, to_builtins
 
-from handrail.contract.catalogue import E_INTEGRITY, VALIDATION_ERROR
+from handrail.contract.catalogue import E_INTEGRITY
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.ports.store import Effort, ProofOrder, ProofPart
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
@@ -103,8 +103,8 @@ def _judge(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestSto
 
 def _order(rt: Runtime, request: SelftestStore) -> ProofOrder:
     if request.quick is True and request.full is True:
-        problem = {"param": "full", "problem": "given together with quick", "expected": "one of the two"}
-        raise Fault(VALIDATION_ERROR, "Choose quick or full.", details={"problems": [problem]})
+        what = "given together with quick"
+        raise refuse_argument("Choose quick or full.", "full", what, "one of the two")
     effort: Effort = "full" if request.full is True else "quick"
     seed = int.from_bytes(rt.randomness.bytes(4)) if request.seed is UNSET else request.seed
     return ProofOrder(

@@ -13,10 +13,10 @@ from typing import Any, cast, get_args
 import msgspec
 from msgspec.inspect import IntType, Metadata, Type, UnionType, type_info
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION, FEATURE_DISABLED, VALIDATION_ERROR
+from handrail.contract.catalogue import E_NOT_FOUND, E_VALIDATION, FEATURE_DISABLED
 from handrail.contract.disclosure.fields import Ask, Budget, Level, parse_budget, parse_fields
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.outcome import Failure, Fault, Json, refuse_argument
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation, Registry
@@ -254,17 +254,14 @@ def _read_params(body: bytes) -> dict[str, Json]:
     decoded = decode_json(body, max_bytes=MOST_BUNDLE_BYTES)  # measured for this call while it was read
     refuse_members(decoded)
     if not isinstance(decoded, dict):
-        raise Fault(
-            E_VALIDATION,
+        raise refuse_argument(
             "The body of this request must be a JSON object with the input of the operation.",
-            details={"problems": [{"param": "", "problem": "not an object"}]},
+            "",
+            "not an object",
+            kind=E_VALIDATION,
         )
     return decoded
 
 
 def _refuse_parameter(name: str, problem: str) -> Fault:
-    return Fault(
-        VALIDATION_ERROR,
-        f"The parameter {quote(name)} {problem}.",
-        details={"problems": [{"param": name[:80], "problem": problem}]},
-    )
+    return refuse_argument(f"The parameter {quote(name)} {problem}.", name[:80], problem)

@@ -141,12 +141,9 @@ def answer_read(served: Served, plain: Asked, read: Callable[[], Asked]) -> Resp
     `read` may raise Fault.
     """
     asked = run_guarded(served.runtime, read)
-    return answer_refused(served, plain, asked) if isinstance(asked, Failure) else answer_call(served, asked)
-
-
-def answer_refused(served: Served, asked: Asked, failure: Failure) -> Response:
-    """The response to a call that was refused before its operation ran, in the dialect that was asked for."""
-    return _render(served, asked, failure, served.runtime.clock.monotonic_ms())
+    if isinstance(asked, Failure):
+        return _render(served, plain, asked, served.runtime.clock.monotonic_ms())
+    return answer_call(served, asked)
 
 
 _LAST_WORD = Response(

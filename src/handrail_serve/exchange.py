@@ -13,11 +13,11 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from handrail.contract.catalogue import E_INTERRUPTED, VALIDATION_ERROR
+from handrail.contract.catalogue import E_INTERRUPTED
 from handrail.contract.deprecations import Deprecation
 from handrail.contract.envelopes.cli import encode_document
 from handrail.contract.envelopes.mcp_and_http import MEDIA_TYPE, retry_after_seconds, to_problem
-from handrail.contract.outcome import Failure, Fault
+from handrail.contract.outcome import Failure, Fault, refuse_argument
 from handrail.runtime.runtime import Runtime
 from handrail_serve.limits import MOST_BODY_BYTES, too_large
 
@@ -96,10 +96,10 @@ def parameters(query: bytes) -> list[tuple[str, str]]:
             max_num_fields=MOST_PARAMETERS,
         )
     except ValueError:
-        raise Fault(
-            VALIDATION_ERROR,
+        raise refuse_argument(
             "The part of the address after the question mark cannot be read.",
-            details={"problems": [{"param": "?", "problem": f"at most {MOST_PARAMETERS} name=value pairs"}]},
+            "?",
+            f"at most {MOST_PARAMETERS} name=value pairs",
         ) from None
 
 

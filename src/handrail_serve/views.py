@@ -15,12 +15,11 @@ from handrail.contract.catalogue import (
     E_NOT_FOUND,
     FEATURE_DISABLED,
     RUN_NOT_FOUND,
-    VALIDATION_ERROR,
     WORKFLOW_ID_RESERVED,
     WORKFLOW_INVALID,
 )
 from handrail.contract.envelopes.cli import payload_of
-from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, success_of
+from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success, refuse_argument, success_of
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
 from handrail.projections.html.elements import Child, Html, element
@@ -236,11 +235,7 @@ def _read_number(query: Query, name: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER):
-        raise Fault(
-            VALIDATION_ERROR,
-            f"{quote(text)} is not a number.",
-            details={"problems": [{"param": name, "problem": "is not a number"}]},
-        )
+        raise refuse_argument(f"{quote(text)} is not a number.", name, "is not a number")
     return int(text)
 
 

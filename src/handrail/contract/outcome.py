@@ -186,28 +186,14 @@ class PartlyDone(Fault):
 
 def failure_of(fault: Fault) -> Failure:
     """The Failure that a Fault stands for."""
-    return Failure(
-        kind=fault.kind,
-        message=fault.message,
-        details=fault.details,
-        hint=fault.hint,
-        next_call=fault.next_call,
-        retry_after_ms=fault.retry_after_ms,
-    )
+    return Failure(**{name: getattr(fault, name) for name in Failure.__struct_fields__})
 
 
 def success_of(outcome: Outcome) -> Success:
     """The success. Raises the Fault that a failure stands for."""
     if isinstance(outcome, Success):
         return outcome
-    raise Fault(
-        outcome.kind,
-        outcome.message,
-        details=outcome.details,
-        hint=outcome.hint,
-        next_call=outcome.next_call,
-        retry_after_ms=outcome.retry_after_ms,
-    )
+    raise Fault(**msgspec.structs.asdict(outcome))
 
 
 def failure_of_defect(defect: Exception, incident: str) -> Failure:

@@ -13,10 +13,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from handrail import __version__
-from handrail.contract.catalogue import E_NOT_FOUND, VALIDATION_ERROR
+from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.envelopes.lafs import SCHEMA_URI, VERSION
 from handrail.contract.json.canonical import canonical_bytes
-from handrail.contract.outcome import Failure, Fault, Json
+from handrail.contract.outcome import Failure, Fault, Json, refuse_argument
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation, Registry, operation
 from handrail_serve.api import (
@@ -29,7 +29,7 @@ from handrail_serve.api import (
     read_query,
     why_not_served,
 )
-from handrail_serve.calls import LAFS_TYPE, Asked, Served, answer_read, answer_refused
+from handrail_serve.calls import LAFS_TYPE, Asked, Served, answer_read
 from handrail_serve.exchange import JSON_TYPE, Headers, HttpRequest, Response, deprecated_since, parameters
 
 LEDGER = "/_lafs/context/"
@@ -90,10 +90,8 @@ def _read_lafs_names(given: Sequence[tuple[str, str]]) -> dict[str, Json]:
         params["filterByOperation"] = ",".join(names)
     switches = [value for name, value in given if name == "includeChecksum"]
     if len(switches) > 1 or not set(switches) <= {"true", "false"}:
-        raise Fault(
-            VALIDATION_ERROR,
-            "The parameter includeChecksum is true or false.",
-            details={"problems": [{"param": "includeChecksum", "problem": "not true or false"}]},
+        raise refuse_argument(
+            "The parameter includeChecksum is true or false.", "includeChecksum", "not true or false"
         )
     return params | ({"withoutChecksum": True} if switches == ["false"] else {})
 
@@ -323,17 +321,22 @@ def perform_for_agent(served: Served, request_id: str, operation: str, given: di
     named = operation[:LONGEST_ID]
     plain = Asked(operation=named, params={}, dialect="lafs", request_id=request_id, door=_DOOR)
     called = next((one for one in offered_operations(served.runtime.registry) if one.name == operation), None)
-    if called is None:
-        unknown = Failure(
-            kind=E_NOT_FOUND,
-            message=f"No operation of this server is named {quote(operation)}.",
+
+    def read() -> Asked:
+        if called is not None:
+            return read_message_call(called, given, request_id, _DOOR)
+        raise Fault(
+            E_NOT_FOUND,
+            f"No operation of this server is named {quote(operation)}.",
             details={"resource": "operation", "id": named},
             hint="Use the id of a skill of the agent card.",
         )
-        return Done(state="REJECTED", body=_bytes_of(answer_refused(served, plain, unknown)))
-    response = answer_read(served, plain, lambda: read_message_call(called, given, request_id, _DOOR))
-    body = _bytes_of(response)
-    return Done(state=_state_of(response.status, json.loads(body)), body=body)
+
+    response = answer_read(served, plain, read)
+    body = response.body
+    assert isinstance(body, bytes), "an operation is answered as a whole"
+    state = "REJECTED" if called is None else _state_of(response.status, json.loads(body))
+    return Done(state=state, body=body)
 
 
 def _state_of(status: int, envelope: Any) -> State:
@@ -343,8 +346,3 @@ def _state_of(status: int, envelope: Any) -> State:
         return "INPUT_REQUIRED" if is_blocked else "COMPLETED"
     error = envelope.get("error") or {}
     return "AUTH_REQUIRED" if error.get("category") == "AUTH" else "FAILED"
-
-
-def _bytes_of(response: Response) -> bytes:
-    assert isinstance(response.body, bytes), "an operation is answered as a whole"
-    return response.body

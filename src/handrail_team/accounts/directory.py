@@ -566,19 +566,5 @@ def _role(offered: str) -> Role:
 
 
 def _credential(row: tuple[Any, ...]) -> Credential:
-    *values, offered, role, owner = row
-    names = (
-        "id",
-        "workspace",
-        "account",
-        "kind",
-        "name",
-        "machine",
-        "scopes",
-        "expires_at",
-        "ended_at",
-        "used_at",
-    )
-    held = dict(zip(names, values, strict=True))
-    held["scopes"] = tuple(held["scopes"].split())
-    return Credential(**held, offered=offered, role=role, owner=owner or "")
+    held = dict(zip(Credential.__struct_fields__, row, strict=True))  # in the order of the statement
+    return Credential(**held | {"scopes": tuple(held["scopes"].split()), "owner": held["owner"] or ""})

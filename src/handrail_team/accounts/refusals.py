@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_VALIDATION
-from handrail.contract.outcome import Fault
+from handrail.contract.outcome import Fault, refuse_argument
 from handrail.contract.wording import quote
 from handrail_team.accounts.names import NAME_EXPECTED
 
@@ -52,8 +52,9 @@ def refuse_taken(what: str, name: str, hint: str = "Choose another one.") -> Fau
 
 
 def refuse_name() -> Fault:
-    problem = {"param": "name", "problem": "it is no name", "expected": NAME_EXPECTED}
-    return Fault(E_VALIDATION, f"A name has {NAME_EXPECTED}.", details={"problems": [problem]})
+    return refuse_argument(
+        f"A name has {NAME_EXPECTED}.", "name", "it is no name", NAME_EXPECTED, kind=E_VALIDATION
+    )
 
 
 def refuse_changed_role() -> Fault:

@@ -14,10 +14,10 @@ from typing import Any, Final, Literal, NoReturn, cast
 
 import msgspec
 
-from handrail.contract.catalogue import E_VALIDATION, KINDS, RESULTS_STALE, VALIDATION_ERROR
+from handrail.contract.catalogue import E_VALIDATION, KINDS, RESULTS_STALE
 from handrail.contract.ids import ObservationKey, SourceKind
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Fault, Json, make_from
+from handrail.contract.outcome import Fault, Json, make_from, refuse_argument
 from handrail.ports.actions import Preview
 from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.process import Randomness
@@ -292,8 +292,7 @@ class SentPrograms:
             _ask(directories=(asked,), tree=self._worktree.tree is None)
         if row.path:
             return f"{self._machine}:{row.path}"
-        problem = {"param": "directory", "problem": row.trouble}
-        raise Fault(VALIDATION_ERROR, row.trouble, details={"problems": [problem]})
+        raise refuse_argument(row.trouble, "directory", row.trouble)
 
     def run(
         self,

@@ -212,19 +212,14 @@ def logout(rt: Runtime, request: Logout) -> SignedOut:
     known = [name for name in file.servers if server in ("", name)]
     if not known:
         return SignedOut(server=server, projects=[], had_token=False, is_ended=False)
-    if len(known) > 1:
-        raise Fault(
-            E_CONFIG,
-            "This machine is signed in to several servers.",
-            details={"setting": "team.json"},
-            hint=f"Name one of {', '.join(known)}."[:500],
-        )
-    token = file.servers[known[0]].token
-    is_ended = bool(token) and _end(rt, known[0], token)
-    change_team_file(home, known[0], None)
+    hint = f"Name one of {', '.join(known)}."[:500]
+    server = _choose(known, UNSET, "This machine is signed in to", hint)
+    token = file.servers[server].token
+    is_ended = bool(token) and _end(rt, server, token)
+    change_team_file(home, server, None)
     rt.commits.note(NextCall(operation="self.context", params={}))
-    projects = [root for root, link in file.projects.items() if link.server == known[0]]
-    return SignedOut(server=known[0], projects=projects, had_token=bool(token), is_ended=is_ended)
+    projects = [root for root, link in file.projects.items() if link.server == server]
+    return SignedOut(server=server, projects=projects, had_token=bool(token), is_ended=is_ended)
 
 
 def _end(rt: Runtime, server: str, token: str) -> bool:

@@ -103,7 +103,7 @@ class ReleaseReadiness(Answer, frozen=True, kw_only=True):
     live_smoke_required_for_stable: bool = True
     live_smoke_status: Status = "unknown"
     reason: str
-    required_evidence: tuple[str, ...] = REQUIRED_EVIDENCE
+    required_evidence: list[str] = msgspec.field(default_factory=lambda: list(REQUIRED_EVIDENCE))
 
 
 def release_readiness(installation: Installation) -> ReleaseReadiness:

@@ -13,11 +13,11 @@ import msgspec
 from msgspec import UNSET, Meta
 
 from handrail import __version__
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_IO, VALIDATION_ERROR
+from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_IO
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
+from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success, refuse_argument
 from handrail.contract.printed_text import spell_whole
 from handrail.contract.redaction import redact_credentials
 from handrail.contract.suggest import find_nearest
@@ -366,12 +366,8 @@ def _find_setting(rt: Runtime, name: str) -> PackedSetting:
         message = f"{name} is a setting of projects: it stands in .handrail/config.json of the project."
     else:
         message = f"There is no setting {quote(name)}."
-    raise Fault(
-        VALIDATION_ERROR,
-        message,
-        details={"problems": [{"param": "key", "problem": "is not one", "expected": expected}]},
-        next_call=NextCall(operation="self.settings"),
-    )
+    following = NextCall(operation="self.settings")
+    raise refuse_argument(message, "key", "is not one", expected, next_call=following)
 
 
 def _read_value(text: str) -> Json:

@@ -1,4 +1,4 @@
-"""The rows of commands about Handrail itself: settings, descriptions, checks, servers, clients, updates."""
+"""The rows of commands about Handrail itself: its store, settings, descriptions, servers, clients, update."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from handrail.contract.catalogue import (
     INTERNAL_ERROR,
 )
 from handrail.program.setup.clients import CLIENTS
-from handrail.surfaces.cli.commands.row import Row, Spelling, show_gated
+from handrail.surfaces.cli.commands.row import CURSOR, Row, Spelling, show_gated
 
 # Settings: preferences and keys
 
@@ -57,6 +57,69 @@ SETTINGS_ROWS = (
     Row(
         path="keys rotate",
         examples=show_gated("keys rotate"),
+    ),
+)
+
+
+# The ledger and the store
+
+LEDGER_ROWS = (
+    Row(
+        path="ledger show",
+        spellings=(
+            Spelling(
+                field="runId",
+                position=1,
+                kind="id",
+                value="RUN",
+                text="A run id, or a session id for its latest run.",
+            ),
+            Spelling(field="filterByOperation", value="run.*,!run.start"),
+            Spelling(field="limit", value="N", text="Entries per page, 100 by default."),
+            CURSOR,
+        ),
+        examples=(
+            "handrail ledger show RUN_ID --mode summary --compact",
+            "handrail ledger show RUN_ID --mode delta --since-version 2 --compact",
+        ),
+    ),
+)
+
+
+STORE_ROWS = (
+    Row(
+        path="store verify",
+        spellings=(
+            Spelling(field="ids", kind="ids", value="ID,ID", text="Only these sessions and their blobs."),
+        ),
+        seconds=900,
+        examples=(
+            "handrail store verify --compact",
+            "handrail store verify --ids SESSION_ID --human",
+            "handrail store verify --stream",
+        ),
+    ),
+    Row(
+        path="store du",
+        examples=("handrail store du --compact", "handrail store du --human"),
+    ),
+    Row(
+        path="store gc",
+        spellings=(Spelling(field="olderThan", value="DAYS"),),
+        columns=("target", "ok", "error"),
+        seconds=900,
+        examples=show_gated("store gc --older-than 90 --dangerous"),
+    ),
+    Row(
+        path="store copy",
+        spellings=(
+            Spelling(field="from", value="HOME"),
+            Spelling(field="to", value="HOME"),
+            Spelling(field="ids", kind="ids", value="ID,ID"),
+        ),
+        columns=("target", "ok", "error"),
+        seconds=900,
+        examples=show_gated("store copy --to copied"),
     ),
 )
 
