@@ -320,6 +320,7 @@ REACHED = (
     "const k = () => module.exports.a()",
     "const k = (name) => exports[name]()",
     "const k = () => require('./m').a()",
+    "exports.k = function () { this.a() }",
 )
 """How a CommonJS module itself takes what it exports, or lets others take it."""
 
@@ -335,6 +336,34 @@ def test_a_name_that_its_module_reaches_through_its_exports_stays_exported(reach
         "t.js": "function a() {}\nexports.a = a;\n",
         "n.js": "require('./t').a();\n",
     }
+
+
+WHOLE_REQUIRERS = {
+    "all its names": ("n.js", "module.exports = require('./m');\n"),
+    "all its names among others": ("n.js", "module.exports = { ...require('./m'), z: 1 };\n"),
+    "the module as a default": ("n.mjs", "import * as m from './m.js';\nm.default.a();\n"),
+    "the module re-exported": ("n.mjs", "export { default } from './m.js';\n"),
+}
+
+
+@every_case("case", WHOLE_REQUIRERS)
+def test_a_name_that_somebody_takes_with_its_whole_module_stays_exported(case: str) -> None:
+    path, text = WHOLE_REQUIRERS[case]
+
+    moved = move({"m.js": "function ^a() {}\nexports.a = a;\n", path: text})
+
+    assert moved == {
+        "m.js": "const { a } = require('./t');\n\nexports.a = a;\n",
+        "t.js": "function a() {}\nexports.a = a;\n",
+        path: text,
+    }
+
+
+def test_a_name_that_is_reexported_in_quotes_stays_exported() -> None:
+    moved = move({"m.js": "export function ^a() {}\n", "n.js": "export { a as 'a b' } from './m.js';\n"})
+
+    assert isinstance(moved, dict)
+    assert moved["m.js"] == "export { a } from './t.js';\n"
 
 
 @every_case(

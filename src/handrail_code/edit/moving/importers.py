@@ -46,8 +46,13 @@ def rewrite_importers(shift: Shift) -> None:
 def _hands_exports_on(shift: Shift) -> bool:
     """Whether the old module itself takes one of its exports, or gives all of them to somebody."""
     facts = shift.facts(shift.home)
-    own = [each for each in facts.members if each.receiver == "exports" and each.role != "write"]
-    is_taken = any(each.name == export.exported for each in own for export in shift.extent.exports)
+    names = {each.exported for each in shift.extent.exports}
+    is_taken = any(
+        each.name in names
+        and (each.receiver == "exports" or (each.receiver == "this" and each.index == NONE))
+        and each.role != "write"
+        for each in facts.members
+    )
     return is_taken or any(each.kind == "exports" for each in facts.dynamic)
 
 
@@ -138,6 +143,9 @@ def _rewrite_whole(shift: Shift, path: str, facts: FileFacts, found: Import, nam
     if "=" in names:
         _rewrite_single(shift, path, facts, found)
         return
+    if shift.system == "commonjs" and any(each.name == "default" for each in members):
+        shift.kept |= names  # that is the module again
+        return
     if free or not shift.sheet(path).layout.runs_on_load(found.statement.start) or found.kind == "dynamic":
         shift.kept |= names  # what is loaded late stays so
         return
@@ -192,21 +200,21 @@ def _replace_members(
 
 
 def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) -> None:
-    sheet = shift.sheet(path)
-    at = next(
-        (at for at, each in enumerate(sheet.layout.statements) if each.start == export.statement.start), NONE
-    )
-    if export.kind == "namespace":
-        shift.kept |= names
-        return
-    if export.kind == "star":
+    if export.kind == "star" and not shift.project.look(path).is_commonjs:
         _add_to_star(shift, path, export, names)
         return
-    if export.kind != "reexport" or export.imported not in names or at == NONE:
+    is_default_whole = export.imported == "default" and shift.system == "commonjs"
+    if export.kind in ("star", "namespace") or is_default_whole:
+        shift.kept |= names
         return
+    if export.kind != "reexport" or export.imported not in names:
+        return
+    sheet = shift.sheet(path)
+    at = next(at for at, each in enumerate(sheet.layout.statements) if each.start == export.statement.start)
     statement = sheet.layout.statements[at]
     piece = piece_of(statement.pieces, export.exported, export.imported)
-    if piece is None:
+    if piece is None:  # in quotes
+        shift.kept.add(export.imported)
         return
     if path == shift.target:
         if export.exported != shift.public_name:
