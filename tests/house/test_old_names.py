@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from handrail.surfaces.cli.reading.repair import OTHER_WORDS
+from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = (
@@ -13,7 +13,7 @@ OLD = (
     r"|session (timeline|search|gaps|start))\b(?! \{)"
 )
 PLACES = ("README.md", "CHANGELOG.md", "docs", "skills", "src", "tools", "bench")
-KEEPS = ("docs/decisions/", "src/handrail/surfaces/cli/reading/repair.py", "_table.py", "drawing")
+KEEPS = ("docs/decisions/", "src/handrail/surfaces/cli/reading/other_words.py", "_table.py", "drawing")
 """What was decided once stays as it was written; the parser knows the old names to refuse them."""
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import (
     Parsed,
     Reference,
@@ -18,7 +19,7 @@ from handrail.surfaces.cli.reading.parse import (
     object_of,
     parse,
 )
-from handrail.surfaces.cli.reading.repair import OTHER_WORDS, repair_line
+from handrail.surfaces.cli.reading.repair import repair_line
 from handrail.surfaces.cli.reading.spelling import refusal
 from tests.cases import every_case
 

@@ -420,7 +420,7 @@ def _nearest(name: str, known: Sequence[str]) -> list[str]:
 
 
 def _report_unknown_command(reading: _Reading) -> None:
-    from handrail.surfaces.cli.reading.repair import OTHER_WORDS  # noqa: PLC0415 - most lines are spelled right
+    from handrail.surfaces.cli.reading.other_words import OTHER_WORDS  # noqa: PLC0415 - most lines are spelled right
 
     words = [*reading.words, *reading.lost_at[:2]]
     path = " ".join(words[: len(reading.words) + 1])

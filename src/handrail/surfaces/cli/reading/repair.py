@@ -12,55 +12,12 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.suggest import find_only_near
 from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.other_words import MODES, OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import find_near, mark_of, parse, words_of
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.commands.row import Command, Param
 
-OTHER_WORDS = {
-    "edit": "js-edit",
-    "preferences set": "settings set --preferences",
-    "preferences show": "settings show --preferences",
-    "run compare": "session show --compare",
-    "run graph": "session show --graph",
-    "run list": "session list",
-    "run node": "session show --node",
-    "run resume": "session resume",
-    "run show": "session show",
-    "run status": "session show",
-    "scan": "js-scan",
-    "session close": "run close",
-    "session continue": "run continue",
-    "session gaps": "session needs --gaps",
-    "session search": "session list",
-    "session start": "session note",
-    "session status": "session show",
-    "session timeline": "session show --timeline",
-    "status": "session list",
-    "tools": "run file",
-    "workflow run": "run start",
-    "workflow show": "workflow inspect",
-    "workflow start": "run start",
-}
-"""Names are exact, so these are refused, with the one that is meant: spelling alone would find another.
-
-Some are what a command was called before the first release.
-"""
-MODES = {
-    "--analyze": "code explain",
-    "--context": "code explain --context",
-    "--deps": "code deps",
-    "--extract": "code extract",
-    "--locate": "code explain --locate",
-    "--move": "code move",
-    "--outline": "code outline",
-    "--rename": "code rename",
-    "--replace": "code replace",
-    "--ripple": "code ripple",
-    "--search": "code search",
-    "--trace": "code trace",
-}
-"""What `scan` and `edit` were asked with a flag is a command of its own."""
 _TOOLS = {row["tool"]: path for path, row in _table.COMMANDS.items() if row["tool"]}
 _MEANT_FIRST = {"start": "run start", "show": "session show"}
 """Last words of several commands, and the one that is nearly always meant."""
