@@ -46,7 +46,7 @@ class QuietDisk(OneByOneDisk):
         del descriptor
 
 
-class CountingDisk(OneByOneDisk):
+class CountingDisk(QuietDisk):
     """Counts the calls; a subclass says what happens before each of them."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class CountingDisk(OneByOneDisk):
 
 
 def _counted(name: str) -> Callable[..., Any]:
-    original = getattr(RemovingDisk, name)
+    original = getattr(QuietDisk, name)
 
     def call(self: CountingDisk, *arguments: Any) -> Any:
         self.before(name)

@@ -45,18 +45,6 @@ _DISTURBED: Final = (
 """Scripts, and the first step with refusals: earlier steps are covered by the first script."""
 
 
-class _QuietRefusingDisk(RefusingDisk):
-    """Refuses calls, but skips syncs, which prove nothing here."""
-
-    def sync(self, descriptor: int) -> None:
-        del descriptor
-        self.before("sync")
-
-    def sync_names(self, descriptor: int) -> None:
-        del descriptor
-        self.before("sync_names")
-
-
 def check_refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> ProofPart:
     """Refuse the k-th call of each script, for every k and in each of these ways."""
     cases = refused = 0
@@ -66,7 +54,7 @@ def check_refusals(place: str, ways: Sequence[tuple[int, int]], seed: int) -> Pr
         before, calls = _calls_of(script, first_step, f"{place}/counted", seed)
         for number, most in ways:
             for call in range(before + 1, calls + 1):
-                disk = _QuietRefusingDisk(number, call, min(call + most - 1, sys.maxsize))
+                disk = RefusingDisk(number, call, min(call + most - 1, sys.maxsize))
                 found, was_refused = _disturbed(undisturbed, make_empty(f"{place}/refused"), disk, seed)
                 where = f"{script.name}, {errno.errorcode[number]} from call {call} on"
                 problems += [f"{where}: {problem}" for problem in found]

@@ -56,18 +56,14 @@ class SelftestReport(Answer, frozen=True, kw_only=True):
     parts: list[ProofPart]
 
 
-def selftest_store(rt: Runtime, request: SelftestStore) -> SelftestReport:
+def selftest_store(rt: Runtime, request: SelftestStore) -> Success:
     """Run every part of the proof in a scratch directory; the user's own store is not touched.
 
     Raises Fault E_INTEGRITY with the report unless the caller asked for a report only.
     """
-    order = _order(rt, request)
-    parts: list[ProofPart] = []
-    for part in rt.proof().run(order):
-        rt.interruptions.end_here()
-        parts.append(part)
-        rt.progress.report(len(parts), 0, "parts of the proof done")
-    return _judge(order, tuple(parts), request)
+    *_, whole = stream_selftest(rt, request)
+    assert isinstance(whole, Success), "the report comes last"
+    return whole
 
 
 def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem | Success]:
@@ -75,7 +71,9 @@ def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem 
     order = _order(rt, request)
     parts: list[ProofPart] = []
     for part in rt.proof().run(order):
+        rt.interruptions.end_here()
         parts.append(part)
+        rt.progress.report(len(parts), 0, "parts of the proof done")
         yield StreamItem(data={"ok": not part.problems, **to_builtins(part)})
     yield Success(data=to_builtins(_judge(order, tuple(parts), request)))
 

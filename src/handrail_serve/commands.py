@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN, E_IO
 from handrail.surfaces.cli.commands.own import OF_A_REFUSAL, OWN_ERRORS
 from handrail.surfaces.cli.commands.row import Row, Spelling
@@ -76,33 +78,29 @@ _TEAM = (
 _OPEN = Spelling(field="open", kind="switch", text="Open the Console in a browser.")
 _ACCESS_LOG = Spelling(field="access_log", kind="switch", text="Write a line per request to stderr.")
 
-ROWS = (
-    Row(
-        path="serve",
-        operation="",
-        summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
-        spellings=(*_SERVER, _OPEN, _ACCESS_LOG, *_TEAM),
-        output="protocol",
-        also=OF_A_REFUSAL,
-        schema=("server_address", ("address",)),
-        needs=_SERVER_STACK,
-        errors=(*OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
-        examples=(
-            "handrail serve",
-            "handrail serve --port 0 --open",
-            "handrail serve --team --store postgresql://handrail@db/handrail --origin https://handrail.example.com",
-        ),
+_SERVE = Row(
+    path="serve",
+    operation="",
+    summary="Serve the Console, the HTTP interface and MCP on loopback, until a signal.",
+    spellings=(*_SERVER, _OPEN, _ACCESS_LOG, *_TEAM),
+    output="protocol",
+    also=OF_A_REFUSAL,
+    schema=("server_address", ("address",)),
+    needs=_SERVER_STACK,
+    errors=(*OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
+    examples=(
+        "handrail serve",
+        "handrail serve --port 0 --open",
+        "handrail serve --team --store postgresql://handrail@db/handrail --origin https://handrail.example.com",
     ),
-    Row(
+)
+ROWS = (
+    _SERVE,
+    msgspec.structs.replace(
+        _SERVE,
         path="console",
-        operation="",
         summary="Open the Console in a browser; starts the server if none runs.",
         spellings=_SERVER,
-        output="protocol",
-        also=OF_A_REFUSAL,
-        schema=("server_address", ("address",)),
-        needs=_SERVER_STACK,
-        errors=(*OWN_ERRORS, E_CONFLICT.code, E_FORBIDDEN.code, E_IO.code),
         examples=("handrail console",),
     ),
 )

@@ -56,10 +56,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of page. `*` in its pattern is a segment that the function is given."""
+    """One kind of page; `*` in its pattern is an open segment."""
 
     pattern: str
-    show: Callable[[Call, tuple[str, ...], Query], View]
+    show: Callable[..., View]
+    """Given how to call operations, the query, and the open segments of the pattern."""
 
 
 def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:
@@ -90,7 +91,7 @@ MOMENTS = 200
 _LONGEST_NUMBER = 12
 
 
-def show_sessions(call: Call, _: tuple[str, ...], query: Query) -> View:
+def show_sessions(call: Call, query: Query) -> View:
     """What needs a person, then the sessions; words are also looked for in notes and artifacts."""
     names = ("status", "workflow", "project", "branch", "account", "agent", "cursor")
     given = {name: query[name] for name in names if query.get(name)}
@@ -136,15 +137,13 @@ def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
     return question if is_asked else None
 
 
-def show_session(call: Call, segments: tuple[str, ...], query: Query) -> View:
+def show_session(call: Call, query: Query, session_id: str) -> View:
     """A session at the run that it is about."""
-    (session_id,) = segments
     return _show_run(call, {"sessionId": session_id}, query)
 
 
-def show_run(call: Call, segments: tuple[str, ...], query: Query) -> View:
+def show_run(call: Call, query: Query, session_id: str, run_id: str) -> View:
     """A session at one of its runs."""
-    session_id, run_id = segments
     return _show_run(call, {"sessionId": session_id, "run": run_id}, query)
 
 
@@ -171,9 +170,8 @@ def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:
     return {**own, **of_run, "silence": "", "command": ""}
 
 
-def show_node(call: Call, segments: tuple[str, ...], _: Query) -> View:
+def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) -> View:
     """One node, with the files that differ from its parent's where both are recorded."""
-    session_id, _run, node_id = segments
     asked = {"sessionId": session_id, "node": node_id}
     node = payload(call, "run.node", asked)
     files = None
@@ -206,9 +204,8 @@ def _is_open_end(node: dict[str, Json]) -> bool:
     return bool(node["is_preferred_tip"]) and node["run_status"] in UNDER_WAY
 
 
-def show_comparison(call: Call, segments: tuple[str, ...], _: Query) -> View:
+def show_comparison(call: Call, _: Query, session_id: str, one: str, other: str) -> View:
     """Two nodes of a session."""
-    session_id, one, other = segments
     found = payload(call, "run.compare", {"sessionId": session_id, "one": one, "other": other})
     files = None
     if found["one"]["tree_id"] and found["other"]["tree_id"]:
@@ -217,9 +214,8 @@ def show_comparison(call: Call, segments: tuple[str, ...], _: Query) -> View:
     return View(title=f"Two ways compared in {found['goal'] or session_id}", html=compare_page(found, files))
 
 
-def show_timeline(call: Call, segments: tuple[str, ...], query: Query) -> View:
+def show_timeline(call: Call, query: Query, session_id: str) -> View:
     """What happened in a session."""
-    (session_id,) = segments
     before = _read_number(query, "before")
     asked: dict[str, Json] = {"sessionId": session_id, "limit": MOMENTS}
     found = payload(call, "session.timeline", asked | ({} if before is None else {"before": before}))
@@ -249,20 +245,20 @@ def _asked(query: Query, *names: str) -> dict[str, Json]:
     return {name: query[name] for name in names if query.get(name)}
 
 
-def show_gaps(call: Call, _: tuple[str, ...], query: Query) -> View:
+def show_gaps(call: Call, query: Query) -> View:
     """What is missing, over all sessions."""
     asked = _asked(query, "only", "severity", "workflow", "cursor")
     listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
     return View(title="Gaps", html=gaps_page(listed, query))
 
 
-def show_builtins(call: Call, _: tuple[str, ...], query: Query) -> View:
+def show_builtins(call: Call, query: Query) -> View:
     """What a workflow can use."""
     listed = payload(call, "workflow.builtins", {**_asked(query, "kind", "query", "cursor"), "limit": ROWS})
     return View(title="Builtins", html=builtins_page(listed, query))
 
 
-def show_workflows(call: Call, _: tuple[str, ...], query: Query) -> View:
+def show_workflows(call: Call, query: Query) -> View:
     """Every workflow, broken files among them."""
     asked = _asked(query, "kind", "query", "cursor", "source")
     listed = payload(call, "workflow.list", {**asked, "limit": ROWS})
@@ -272,9 +268,8 @@ def show_workflows(call: Call, _: tuple[str, ...], query: Query) -> View:
 # One workflow
 
 
-def show_workflow(call: Call, segments: tuple[str, ...], query: Query) -> View:
+def show_workflow(call: Call, query: Query, workflow_id: str) -> View:
     """One part of one workflow."""
-    (workflow_id,) = segments
     part = query.get("part", "")
     if query.get("run") and not part:
         pinned = _inspect(call, workflow_id, "pinned", run=query["run"])
@@ -362,19 +357,18 @@ def _validate(call: Call, workflow_id: str) -> dict[str, Json]:
 # Import, export, settings
 
 
-def show_import(_: Call, __: tuple[str, ...], ___: Query) -> View:
+def show_import(_: Call, __: Query) -> View:
     """Where a bundle is dropped."""
     return View(title="Import", html=import_page(MOST_BUNDLE_BYTES))
 
 
-def show_export(call: Call, segments: tuple[str, ...], _: Query) -> View:
+def show_export(call: Call, _: Query, session_id: str) -> View:
     """The forms in which a session can be taken along."""
-    (session_id,) = segments
     shown = payload(call, "session.show", {"sessionId": session_id})
     return View(title=f"Export {shown['goal'] or session_id}", html=export_page(shown))
 
 
-def show_settings(call: Call, _: tuple[str, ...], __: Query) -> View:
+def show_settings(call: Call, _: Query) -> View:
     """Every setting, the preferences of new sessions, and the checks that Handrail may run itself."""
     declared = payload_or_none(call, "check.list", {})
     html = settings_page(
@@ -387,9 +381,8 @@ def show_settings(call: Call, _: tuple[str, ...], __: Query) -> View:
     return View(title="Settings", html=html)
 
 
-def show_preferences(call: Call, segments: tuple[str, ...], _: Query) -> View:
+def show_preferences(call: Call, _: Query, session_id: str) -> View:
     """The preferences of one session."""
-    (session_id,) = segments
     shown = payload(call, "session.show", {"sessionId": session_id})
     held = payload(call, "preferences.show", {"session": session_id})
     return View(title="Preferences", html=session_preferences_page(held, shown["goal"]))
@@ -398,7 +391,7 @@ def show_preferences(call: Call, segments: tuple[str, ...], _: Query) -> View:
 # The page of a team
 
 
-def show_team(call: Call, _: tuple[str, ...], __: Query) -> View:
+def show_team(call: Call, _: Query) -> View:
     """Members, tokens and audit; or that there is no team here."""
     found = call("team.members", {})
     if isinstance(found, Failure) and found.kind in (FEATURE_DISABLED, E_CONFIG):
@@ -413,9 +406,8 @@ def show_team(call: Call, _: tuple[str, ...], __: Query) -> View:
 # The page on which a person lets a machine in that runs `handrail login`
 
 
-def show_machine(call: Call, segments: tuple[str, ...], _: Query) -> View:
+def show_machine(call: Call, _: Query, code: str) -> View:
     """Which machine shows this code, and the button that lets it in."""
-    (code,) = segments
     asking = payload(call, "team.admit", {"code": code, "show": True})
     return View(title="Let a machine in", html=_draw_machines(str(asking["machine"]), code))
 
@@ -487,7 +479,7 @@ def render_view(call: Call, path: str, query: Query) -> View:
 def _render_within_limit(row: Page, call: Call, segments: tuple[str, ...], query: Query) -> View:
     for share in _SHARES:
         asked = _Calls(call, share)
-        view = row.show(asked, segments, query)
+        view = row.show(asked, query, *segments)
         if _size(view.html) <= MOST_VIEW_BYTES:
             return view
         if not asked.has_limit:

@@ -43,7 +43,7 @@ MOMENT_WORDS = {
     "imported": "The session was imported",
 }
 """What happened; the name of the step follows where there is one."""
-TOLD_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
+MOMENTS_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
 """What is said of these moments follows: how a check ended, why a report was not accepted."""
 SHOWN_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported", "settled")
 """Doubts and facts of a run that its status, its evidence and its gaps tell."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
-from handrail.projections.plain_words import MOMENT_WORDS, TOLD_WITH_MORE
+from handrail.projections.plain_words import MOMENT_WORDS, MOMENTS_WITH_MORE
 from handrail.projections.timeline import SESSION_LANE
 from handrail_serve.pages.parts import (
     Payload,
@@ -134,7 +134,7 @@ def _words(session_id: str, entry: Payload) -> Html:
     loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
     is_start = entry["what"] == "step" and not entry["step_id"]
     took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
-    more = entry["said"] if entry["what"] in TOLD_WITH_MORE else ""
+    more = entry["said"] if entry["what"] in MOMENTS_WITH_MORE else ""
     return element(
         "span",
         "The run " if is_start else _describe_answer(entry) or _name_moment(entry["what"]),
@@ -152,7 +152,7 @@ def _name_moment(what: str) -> str:
 
 def _describe_answer(entry: Payload) -> str:
     """What a person chose, gave, confirmed or declined."""
-    answer = "" if entry["what"] in TOLD_WITH_MORE else entry["said"]
+    answer = "" if entry["what"] in MOMENTS_WITH_MORE else entry["said"]
     return f"A person {answer} at " if answer else ""
 
 

@@ -39,6 +39,11 @@ from handrail_team.store.migrations import ANY_WORDS, ASKED_WORDS
 
 DAY_NS: Final = 86_400 * 1_000_000_000
 _WAIT_MS: Final = 5_000
+_COUNTED: Final = (
+    *("sessions", "events", "bytes_read", "workspaces"),
+    *("blobs", "leftover_blobs", "unattested_sessions"),
+)
+"""What a check of several workspaces adds up."""
 _GRACE: Final = "1 hour"
 """A blob this young may belong to a commit that is still being made."""
 _SIZE = (
@@ -89,15 +94,9 @@ class TeamKeeper:
                 else:
                     yield found
         yield StoreCheck(
-            sessions=sum(one.sessions for one in totals),
-            events=sum(one.events for one in totals),
-            blobs=sum(one.blobs for one in totals),
-            leftover_blobs=sum(one.leftover_blobs for one in totals),
-            unattested_sessions=0,
-            bytes_read=sum(one.bytes_read for one in totals),
+            **{name: sum(getattr(one, name) for one in totals) for name in _COUNTED},
             problems=tuple(problem for one in totals for problem in one.problems),
             newer=tuple(name for one in totals for name in one.newer),
-            workspaces=sum(one.workspaces for one in totals),
         )
 
     def _check_room(self, session_ids: Sequence[SessionId]) -> Iterator[SessionCheck | StoreCheck]:

@@ -17,13 +17,13 @@ def answer(operation: str, params: dict[str, Json]) -> Outcome:
     return Success(data={"items": [LONG] * limit, "next_cursor": "c"})
 
 
-def show_list(call: Call, _: tuple[str, ...], __: Query) -> View:
+def show_list(call: Call, _: Query) -> View:
     found = payload(call, "session.list", {"limit": 100})
     rows = [element("li", row) for row in found["items"]]
     return View(title="Rows", html=element("ul", *rows, element("a", "next", href="?cursor=c")))
 
 
-def show_whole(call: Call, _: tuple[str, ...], __: Query) -> View:
+def show_whole(call: Call, _: Query) -> View:
     found = payload(call, "run.node", {"node": "n"})
     return View(title="<One>", html=element("div", *found["items"]))
 

@@ -10,7 +10,7 @@ from handrail.contract.catalogue import (
     FORMAT_CONFLICT,
     INTERNAL_ERROR,
 )
-from handrail.program.setup.clients import CLIENTS
+from handrail.program.setup.clients import CLIENTS, HOOKS, TOOL_SETS
 from handrail.surfaces.cli.commands.row import CURSOR, Row, Spelling, show_gated
 
 # Settings: preferences and keys
@@ -227,7 +227,7 @@ OWN_ROWS = (
             Spelling(
                 field="set",
                 kind="choice",
-                choices=("workflow", "code"),
+                choices=TOOL_SETS,
                 text="Which tools it serves: for workflows, or for source code; default workflow.",
             ),
         ),
@@ -265,7 +265,7 @@ CLIENT_ROWS = (
         operation="clients.setup",
         spellings=(
             Spelling(field="clients", kind="choices", choices=CLIENTS),
-            Spelling(field="sets", flag="--set", kind="choices", value="SET", choices=("workflow", "code")),
+            Spelling(field="sets", flag="--set", kind="choices", value="SET", choices=TOOL_SETS),
         ),
         seconds=300,
         examples=(
@@ -306,7 +306,7 @@ CLIENT_ROWS = (
                 position=2,
                 kind="choice",
                 value="CLIENT",
-                choices=("claude-code", "codex", "cursor", "gemini"),
+                choices=tuple(sorted(HOOKS)),
                 text="Whose hook it is: claude-code (default), codex, cursor or gemini.",
             ),
         ),

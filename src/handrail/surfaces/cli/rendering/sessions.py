@@ -11,9 +11,9 @@ from handrail.engine.events import is_newer
 from handrail.projections.evidence import PERSON_DOORS, PROOF, WORTH_WORDS
 from handrail.projections.plain_words import (
     MOMENT_WORDS,
+    MOMENTS_WITH_MORE,
     NEED_WORDS,
     SHOWN_OTHERWISE,
-    TOLD_WITH_MORE,
     spell_kind,
 )
 from handrail.surfaces.cli.rendering.runs import children_lines
@@ -362,7 +362,7 @@ def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
             day = item["at"][:10]
             lines.append(day)
         lines.append(cut(f"{INDENT}{item['at'][11:16]}  {_moment(item)}", page.width))
-        more = one_line(item["said"]) if item["what"] in TOLD_WITH_MORE else ""
+        more = one_line(item["said"]) if item["what"] in MOMENTS_WITH_MORE else ""
         lines += wrap(more, page.width, INDENT + " " * 7) if more else []
     return [*lines, *describe_list(payload, page)[1:]]
 
@@ -371,7 +371,7 @@ def _moment(item: Mapping[str, Json]) -> str:
     title = one_line(item["title"])
     if item["what"] == "step" and not item["step_id"]:
         return f"{one_line(item['workflow_name'])} was started"
-    answer = "" if item["what"] in TOLD_WITH_MORE else one_line(item["said"])
+    answer = "" if item["what"] in MOMENTS_WITH_MORE else one_line(item["said"])
     what = f"A person {answer} at" if answer else MOMENT_WORDS.get(item["what"], item["what"])
     seconds = item["seconds"] or 0
     took = f" after {seconds // 60} min" if seconds >= 60 else ""
