@@ -29,6 +29,7 @@ from handrail.engine.facts import (
     KeptWork,
     WorkDone,
     add_loop_values,
+    blocked_at,
     facts_at,
     find_long_notes,
     preferences_after,
@@ -217,13 +218,6 @@ def _find_attempt(history: History, node: Node) -> Node:
         return node
     kept = kept_in_instance(history, instance_of(history, node.node_id))
     return next((held for held in reversed(kept) if held.kind == "blocked_attempt"), node)
-
-
-def blocked_at(history: History, node: Node) -> Blocked | None:
-    """Why the attempt that made a node was blocked."""
-    answers = history.advances.values()
-    found = (one.blocked for one in answers if one.to_node_id == node.node_id)
-    return next(found, None) if node.kind == "blocked_attempt" else None
 
 
 def _blockers(history: History, attempt: Node) -> Iterable[Blocker]:

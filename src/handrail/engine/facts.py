@@ -15,6 +15,7 @@ from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL
 from handrail.engine.events import (
     RULES,
     Artifact,
+    Blocked,
     ObservationRecorded,
     Preferences,
     PreferencesChanged,
@@ -26,6 +27,7 @@ from handrail.engine.history import (
     History,
     Node,
     Notes,
+    Recorded,
     Run,
     attached_to,
     instance_of,
@@ -484,6 +486,17 @@ def collect_kept(
         ]
         kept = update_kept(kept, "" if written is None else written.text, brought, subject_of)
     return msgspec.structs.replace(kept, notes=whole_notes or kept.notes)
+
+
+def answer_to(history: History, node_id: NodeId) -> Recorded | None:
+    """The answer that made a node; None: no report did."""
+    return next((held for held in history.advances.values() if held.to_node_id == node_id), None)
+
+
+def blocked_at(history: History, node: Node) -> Blocked | None:
+    """Why the attempt that made a node was blocked."""
+    answer = answer_to(history, node.node_id)
+    return None if answer is None else answer.blocked
 
 
 def list_blockers(history: History, node: Node) -> tuple[Blocker, ...]:

@@ -6,7 +6,7 @@ reaching a step is given up, and the run stays where it is.
 """
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, cast
 
 import msgspec
@@ -331,7 +331,7 @@ class _Walk:
     def enter(self, parts: tuple[Part, ...], loops: tuple[LoopFrame, ...], start: int = 0) -> Running | None:
         for part in parts[start:]:
             self._effort.spend()
-            if part.when and not self._holds(part, part.when, loops):
+            if part.when and not self._holds(part.when, loops, guards=part.id):
                 not_needed = self._is_ruled_out(part.when, loops)
                 self._trace.append(
                     SkippedStep(step_id=part.id, condition_id=part.when, not_needed=not_needed)
@@ -397,10 +397,10 @@ class _Walk:
         match loop.repeat:
             case While(condition=condition):
                 is_first = iteration == 0 and isinstance(self._workflow.conditions[condition], LoopControl)
-                if not is_first and not self._holds(loop, condition, loops, loop.id):
+                if not is_first and not self._holds(condition, loops, loop.id, loop.id):
                     return "condition_false"
             case Until(condition=condition):
-                if iteration > 0 and self._evaluate(condition, loops, loop.id):
+                if iteration > 0 and self._holds(condition, loops, loop.id):
                     return "condition_false"
             case ForEach(input=name):
                 items = named_value(self._inside(loops), name)
@@ -442,25 +442,16 @@ class _Walk:
                 assert_never(never)
 
     def _holds(
-        self, part: Part, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = ""
+        self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "", guards: str = ""
     ) -> bool:
-        """Whether a part may be entered; before an action of ours, only options speak for options."""
-        is_guard = part.id in derive_once(self._workflow, _find_guarded)
-        offered = offered_names(self._workflow) if is_guard else None
-        return self._evaluate(condition_id, loops, loop_id, offered)
-
-    def _evaluate(
-        self,
-        condition_id: ConditionId,
-        loops: tuple[LoopFrame, ...],
-        loop_id: str = "",
-        offered: Set[str] | None = None,
-    ) -> bool:
+        """Whether a condition holds. Where the part that it guards leads to an action of ours, only options
+        speak for options."""
         condition, facts = self._workflow.conditions[condition_id], self._facts_inside(loops)
-        if offered is None:
-            result = holds(condition, facts, loop_id, self._effort)
-        else:
+        if guards in derive_once(self._workflow, _find_guarded):
+            offered = offered_names(self._workflow)
             result = holds_by_options(condition, facts, offered, self._effort, loop_id)
+        else:
+            result = holds(condition, facts, loop_id, self._effort)
         self._trace.append(EvaluatedCondition(condition_id=condition_id, holds=result))
         return result
 

@@ -33,6 +33,7 @@ from handrail.engine.events import (
     GapRecorded,
     ReceiptRecorded,
 )
+from handrail.engine.facts import answer_to
 from handrail.engine.history import (
     Confirmation,
     History,
@@ -362,9 +363,8 @@ def text_of(history: History, placed: PlacedClaim) -> str:
         if isinstance(found, str):
             return found
     if claim.check == "person" and claim.pointer == CHOSEN:
-        answers = history.advances.values()
-        option = next((one.option_id for one in answers if one.to_node_id == placed.node_id), "")
-        return f"a person chose {option}" if option else "a person chose"
+        answer = answer_to(history, placed.node_id)
+        return f"a person chose {answer.option_id}" if answer and answer.option_id else "a person chose"
     if claim.check == "person":
         return "a person agreed"
     return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"

@@ -9,9 +9,10 @@ import msgspec
 
 from handrail.contract.ids import RunId
 from handrail.contract.wording import end_sentence
-from handrail.engine.ask import Ask, ask_about, blocked_at, describe_answer, weigh_answers
+from handrail.engine.ask import Ask, ask_about, describe_answer, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
+from handrail.engine.facts import blocked_at
 from handrail.engine.history import History
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.messages import AGENT_READS_IT, explain_gap, explain_to_person

@@ -20,8 +20,8 @@ from handrail.contract.disclosure.newest import (
 )
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import make_from
-from handrail.engine.ask import blocked_at, describe_answer, drop_answered
-from handrail.engine.facts import facts_at, notes_at
+from handrail.engine.ask import describe_answer, drop_answered
+from handrail.engine.facts import blocked_at, facts_at, notes_at
 from handrail.engine.history import (
     Confirmation,
     History,

@@ -28,7 +28,7 @@ from handrail.engine.children.tips import (
     open_gaps,
 )
 from handrail.engine.events import Claim, EvidenceLevel, GapRecorded
-from handrail.engine.facts import excerpt, facts_at, notes_at
+from handrail.engine.facts import blocked_at, excerpt, facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
@@ -285,9 +285,8 @@ def _state_of(history: History, name: str, tries: list[Run], until: float = inf)
 
 def _waits_for_person(history: History, tip: Node) -> bool:
     """Whether the last attempt of a child was blocked by what only the user can give."""
-    answers = (held.blocked for held in history.advances.values() if held.to_node_id == tip.node_id)
-    blockers = [one for blocked in answers if blocked is not None for one in blocked.every_blocker]
-    return any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in blockers)
+    blocked = blocked_at(history, tip)
+    return blocked is not None and any(one.code == "USER_ONLY_DEPENDENCY" for one in blocked.every_blocker)
 
 
 def is_set_aside(history: History, run: Run) -> bool:

@@ -16,6 +16,7 @@ from handrail.engine.events import Preferences
 from handrail.engine.facts import (
     NOTHING_KEPT,
     KeptWork,
+    answer_to,
     apply_report,
     carry_facts,
     first_facts,
@@ -164,7 +165,8 @@ def _answered(
 def _report_to(history: History, node: Node) -> RecordedReport:
     assert node.parent is not None, "only the first node has no parent"
     before = history.nodes[node.parent]
-    answer = next(held for held in history.advances.values() if held.to_node_id == node.node_id)
+    answer = answer_to(history, node.node_id)
+    assert answer is not None, "a report made it"
     context = history.context.get(node.node_id, {})
     notes = history.notes.get(node.node_id)
     text = notes.text if notes else ""

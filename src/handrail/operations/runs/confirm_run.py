@@ -22,6 +22,7 @@ from handrail.contract.redaction import Secrets
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
+from handrail.engine.facts import answer_to
 from handrail.engine.history import Confirmation, History, Node, Recorded, confirmation_of
 from handrail.engine.judge.arrival import PersonsWord, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
@@ -520,7 +521,7 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     session = session_of(ports.log, claims)
     history = session.history
     node = node_of(history, claims)
-    attempt = _find_attempt(history, node)
+    attempt = answer_to(history, node.node_id)
     if attempt is None or attempt.blocked is None or not isinstance(node.state, Running):
         return None
     workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)
@@ -576,17 +577,12 @@ def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, mea
     record_answer(own, pending, needed.ask, meant, "elicitation", needed.shown)
 
 
-def _find_attempt(history: History, node: Node) -> Recorded | None:
-    """The attempt that made this node; None where none did."""
-    return next((held for held in history.advances.values() if held.to_node_id == node.node_id), None)
-
-
 def _is_declined_before(history: History, node: Node, asked: Recorded, shown_digest: str) -> bool:
     """Whether a person declined the same report, or saw the same text then."""
     answer = confirmation_of(history, node.node_id)
     if answer is None or answer.fact.answer != "declined":
         return False
-    declined = _find_attempt(history, history.nodes[answer.fact.node_id])
+    declined = answer_to(history, answer.fact.node_id)
     if declined is not None and declined.blocked and declined.input_digest == asked.input_digest:
         return True
     return answer.fact.what_digest == shown_digest
