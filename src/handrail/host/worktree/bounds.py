@@ -76,6 +76,16 @@ class Bounds:
             return _CREDENTIALS
         return self.explain_anothers(found)
 
+    def is_another_name(self, path: str) -> bool:
+        """Whether a path in an open folder is another name of a file that nobody reads."""
+        real = os.path.realpath(path)
+        if os.path.islink(path) and (self.is_hidden_place(real) or holds_credentials(real)):
+            return True
+        try:
+            return bool(self.explain_anothers(os.stat(real)))
+        except OSError:
+            return False
+
     def explain_anothers(self, found: os.stat_result) -> str:
         """Whether the file is neither the caller's nor of the project's owner, or ours; empty: theirs."""
         if found.st_dev in self._system_devices:
