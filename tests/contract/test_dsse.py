@@ -16,3 +16,12 @@ def test_a_statement_is_read_as_it_was_written_and_in_no_other_spelling() -> Non
     assert read.statement["subject"] == []
     assert read_envelope(write_envelope(twice, "k", b"s")) is None
     assert read_envelope(write_envelope(payload + b" ", "k", b"s")) is None
+
+
+def test_what_has_no_canonical_spelling_is_no_receipt() -> None:
+    def write(value: bytes) -> bytes:
+        return write_envelope(b'{"_type":"%s","subject":%s}' % (STATEMENT_TYPE.encode(), value), "k", b"s")
+
+    assert read_envelope(write(b"[1]")) is not None
+    for value in (b"123456789012345678901234567890", b"1e999", b"[" * 900 + b"]" * 900):
+        assert read_envelope(write(value)) is None, value

@@ -171,6 +171,18 @@ def test_what_cannot_be_a_workflow_says_why(home: str, project: str, ours: str) 
     assert found[2].remedy == 'Rename it to "flow.yaml".'
 
 
+def test_another_name_of_a_private_file_is_not_read(home: str, project: str, ours: str) -> None:
+    put(ours, "open.json")
+    os.symlink(put(project, ".env.json", b"a secret"), os.path.join(ours, "linked.json"))
+    os.link(put(home, "keys.json", b"a secret"), os.path.join(ours, "named.json"))
+
+    found = {file.source_ref: file for file in DirectoryLibrary(home).files(project)}
+
+    for name in ("linked.json", "named.json"):
+        assert found[name].content == b""
+        assert found[name].trouble == f'"{name}" is another name of a private file.'
+
+
 def test_a_folder_whose_name_ends_like_a_file_of_another_language_is_a_folder(
     home: str, project: str, ours: str
 ) -> None:

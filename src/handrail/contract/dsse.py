@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.json.canonical import canonical_bytes
+from handrail.contract.outcome import Fault
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -69,11 +70,12 @@ def read_envelope(content: bytes) -> Read | None:
         (one,) = held.signatures
         signature = binascii.a2b_base64(one.sig, strict_mode=True)
         statement = msgspec.json.decode(payload, type=dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
+        spelled = canonical_bytes(statement)
+    except (msgspec.MsgspecError, ValueError, RecursionError, Fault):
         return None
     if write_envelope(payload, one.keyid, signature) != content or statement.get("_type") != STATEMENT_TYPE:
         return None
-    if canonical_bytes(statement) != payload:  # a key twice would tell one reader this, and another that
+    if spelled != payload:  # a key twice would tell one reader this, and another that
         return None
     return Read(
         statement=statement, signed=encode_for_signing(payload), key_id=one.keyid, signature=signature

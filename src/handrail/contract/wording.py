@@ -82,11 +82,16 @@ def _stop_steering(text: str) -> str:
 
 def make_readable_json(value: Any) -> Any:
     """The same value in a form that every encoder takes; most values are already."""
+    return value if has_whole_characters(value) else change_texts(value, make_readable, with_names=True)
+
+
+def has_whole_characters(value: Any) -> bool:
+    """Whether no text in it holds half of a surrogate pair, as a name of a file may that is no UTF-8."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return change_texts(value, make_readable, with_names=True)
-    return value
+        return False
+    return True
 
 
 def format_count(number: int, one: str, many: str = "") -> str:

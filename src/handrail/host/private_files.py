@@ -79,6 +79,15 @@ def read_document(path: str, kind: type[_T], most_bytes: int) -> _T | None:
         return None
 
 
+def content_of(path: str, most: int) -> bytes:
+    """The bytes of a file, one more than the limit at most; empty if it is not a readable regular file."""
+    try:
+        with open(path, "rb", opener=open_regular_file) as file:
+            return file.read(most + 1)
+    except OSError:
+        return b""
+
+
 def leads_outside(path: str, root: str) -> bool:
     """Whether the path leads outside of the root through links; False if it does not exist."""
     if not os.path.lexists(path):

@@ -20,6 +20,7 @@ from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, make_from
 from handrail.host.private_files import (
+    content_of,
     ensure_private_directory,
     explain_unreadable,
     leads_outside,
@@ -337,7 +338,6 @@ def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
     from handrail.contract.json.strict import decode_json
-    from handrail.host.workflow_sources.directories import content_of
 
     if why := explain_unreadable(path):
         raise _broken(shown, f"it {why}.")

@@ -15,20 +15,26 @@ import msgspec
 
 import handrail.workflows
 from handrail.contract.ids import SourceKind
-from handrail.host.private_files import ensure_private_directory, leads_outside, replace_cache
+from handrail.host.private_files import (
+    content_of,
+    ensure_private_directory,
+    leads_outside,
+    open_regular_file,
+    replace_cache,
+)
 from handrail.host.workflow_sources.directories import (
     OWN_FOLDER,
     Roots,
     UserSettings,
-    content_of,
     list_files,
     list_named_files,
     read_project_settings,
     read_user_settings,
     refuse_named_file,
 )
+from handrail.host.worktree.bounds import Bounds
 from handrail.ports.workspace import WorkflowFile
-from handrail.workflows.limits import file_kind, spelling_of
+from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, spelling_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _BUNDLED = os.path.join(_HERE, "bundled")
@@ -48,14 +54,15 @@ class DirectoryLibrary:
 
     def files(self, project: str) -> list[WorkflowFile]:
         own = read_user_settings(self._home)
+        bounds = Bounds(project, self._home)
         found = [
             *list_bundled_files(),
             *list_files(self._workflows, "user"),
-            *_project_files(project),
+            *_project_files(project, bounds),
             *self._named_files(own),
             *own.troubles,
             *list_files(os.path.join(self._home, "contracts"), "user", holds="contract"),
-            *_project_contracts(project),
+            *_project_contracts(project, bounds),
         ]
         return SummaryCache(self._home).with_summaries(found)
 
@@ -65,7 +72,9 @@ class DirectoryLibrary:
             return None
         path = os.path.join(directory, source_ref)
         root = project if source_kind == "project" else directory
-        return content_of(path) if file_kind(path) and not leads_outside(path, root) else b""
+        return (
+            content_of(path, MAX_SOURCE_BYTES) if file_kind(path) and not leads_outside(path, root) else b""
+        )
 
     def named_files(self, directory: str, project: str) -> list[WorkflowFile]:
         return list_named_files(directory, self._roots(project))
@@ -105,7 +114,7 @@ class DirectoryLibrary:
 
 def list_bundled_files() -> list[WorkflowFile]:
     """The workflows that come with the program. One whose document is not packed is read from its text."""
-    documents = _BY_DIGEST.decode(content_of(_DECODED) or b"{}")
+    documents = _BY_DIGEST.decode(content_of(_DECODED, MAX_SOURCE_BYTES) or b"{}")
     return [
         msgspec.structs.replace(
             file, decoded=bytes(documents.get(hashlib.sha256(file.content).hexdigest(), b""))
@@ -114,21 +123,23 @@ def list_bundled_files() -> list[WorkflowFile]:
     ]
 
 
-def _project_files(project: str) -> list[WorkflowFile]:
+def _project_files(project: str, bounds: Bounds) -> list[WorkflowFile]:
     asked = read_project_settings(project)
     if _is_elsewhere(project):
         return list(asked.troubles)
-    found = list_files(os.path.join(project, OWN_FOLDER, "workflows"), "project", root=project)
+    found = list_files(os.path.join(project, OWN_FOLDER, "workflows"), "project", root=project, bounds=bounds)
     for name in asked.directories:
-        found += list_files(os.path.join(project, name), "project", shown_as=name, root=project)
+        found += list_files(
+            os.path.join(project, name), "project", shown_as=name, root=project, bounds=bounds
+        )
     return [*found, *asked.troubles]
 
 
-def _project_contracts(project: str) -> list[WorkflowFile]:
+def _project_contracts(project: str, bounds: Bounds) -> list[WorkflowFile]:
     if _is_elsewhere(project):
         return []
     directory = os.path.join(project, OWN_FOLDER, "contracts")
-    return list_files(directory, "project", holds="contract", root=project)
+    return list_files(directory, "project", holds="contract", root=project, bounds=bounds)
 
 
 def _is_elsewhere(project: str) -> bool:
@@ -203,7 +214,7 @@ def _summary(file: WorkflowFile) -> bytes:
 
 def _load(path: str) -> dict[str, bytes]:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_regular_file) as file:
             return {digest: bytes(raw) for digest, raw in _BY_DIGEST.decode(file.read()).items()}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}

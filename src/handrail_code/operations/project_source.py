@@ -18,7 +18,7 @@ from msgspec import UnsetType
 from handrail.contract.catalogue import E_CONFLICT, E_IO
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.outcome import Fault
-from handrail.contract.wording import shorten
+from handrail.contract.wording import has_whole_characters, shorten
 from handrail.ports.worktree import (
     NO_ENDING,
     FactView,
@@ -108,7 +108,7 @@ class ProjectSource:
         odd_names = _find_odd_names(listed.files)
         for entry, changed_ns in zip(listed.files, listed.changed_ns, strict=True):
             path = entry.path
-            if not path.isascii() and not is_whole_text(path):
+            if not path.isascii() and not has_whole_characters(path):
                 self._skipped[path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")] = (
                     "name_not_utf8"
                 )
@@ -359,15 +359,6 @@ def _open_source(rt: ReadPorts, project: str, languages: frozenset[AskedLanguage
         source = ProjectSource(worktree, project, view, listed, rt.clock.processor_ms, languages)
         yield source
         source.finish()
-
-
-def is_whole_text(path: str) -> bool:
-    """Whether a path can be told: the bytes of a name need not be text."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def find_skip_reason(entry: TreeEntry) -> str:

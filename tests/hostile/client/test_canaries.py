@@ -27,7 +27,6 @@ pytestmark = pytest.mark.thorough
 GUESS = "the canary sings"
 SECRETS = ("four times by day", "nine times at night")
 """What differs between the worlds; no argument holds it."""
-CARRIED = tuple(secret.encode() for secret in SECRETS)
 PRIVATE = (
     ".handrail/server/token",
     ".handrail/data/keys/canary",
@@ -35,10 +34,13 @@ PRIVATE = (
     ".handrail/data/sessions/canary",
     ".git/canary",
     ".env",
+    ".handrail/keys/canary.json",
+    ".git/canary.yaml",
+    ".env.json",
     "../neighbour/src/theirs.py",
 )
 TOLD = re.compile(
-    r"[A-Za-z0-9_-]{60,}|[a-z]{2}1[A-Za-z0-9_-]{20,}|[a-z]{3}_[a-z0-9]{10,}(?:_[a-z0-9]+)*|(?:sha\d+|t1):[0-9a-f]+"
+    r"[A-Za-z0-9_+/-]{40,}|[a-z]{2}1[A-Za-z0-9_-]{20,}|[a-z]{3}_[a-z0-9]{10,}(?:_[a-z0-9]+)*|(?:sha\d+|t1):[0-9a-f]+"
     r"|\b[0-9a-f]{16,64}\b|\d{4}-\d\d-\d\dT[0-9:.+Z]+|\b\d+(?:\.\d+)?\b"
 )
 """Names, digests, times and numbers: they differ from world to world anyway."""
@@ -55,8 +57,11 @@ ARGUMENTS = (
 )
 TOKENS = ("ackToken", "stateToken", "checkpointToken")
 ACTING = frozenset({"run.continue", "run.checkpoint"})
-_LOOKED_AT_ELSEWHERE = frozenset({"check.run", "check.replay"})
-"""Starts programs of the user, with the user's rights."""
+_LOOKED_AT_ELSEWHERE = frozenset({"check.run", "check.replay", "store.selftest"})
+"""Starts programs of the user, with the user's rights, or works on a scratch store for minutes."""
+
+IN_ITS_OWN_ORDER = "session.export"
+"""Full of random ids, by which it is sorted: only searched for the secrets."""
 
 
 def build(place: Path, secret: str) -> tuple[Runtime, Path]:
@@ -67,10 +72,22 @@ def build(place: Path, secret: str) -> tuple[Runtime, Path]:
     write(root, ".handrail/workflows/project.place.json", json.dumps(FLOW))
     write(root, ".handrail/contracts/project.contracts.quoting.json", json.dumps(CONTRACT))
     for path in PRIVATE:
-        write(root, path, f"{GUESS} {secret}\n")
+        write(root, path, _spell(path, f"{GUESS} {secret}"))
     (root / "src/link").symlink_to("../.handrail/server/token")
     (root / "src/folder").symlink_to("../.handrail")
+    write(root, ".handrail/config.json", json.dumps({"workflowDirectories": ["flows", ".handrail/keys"]}))
+    (root / "flows").mkdir()
+    (root / "flows/link.json").symlink_to("../.handrail/keys/canary.json")
+    (root / "flows/name.json").hardlink_to(root / ".handrail/keys/canary.json")
+    (root / "flows/credentials.json").symlink_to("../.env.json")
     return open_home(root), root
+
+
+def _spell(path: str, said: str) -> str:
+    """As a workflow with mistakes in it, where the name is one of a workflow: mistakes are told in full."""
+    if path.endswith(".json"):
+        return json.dumps({"id": said, said: said})
+    return f"id: {said}\n{said}: x\n" if path.endswith(".yaml") else f"{said}\n"
 
 
 def list_calls(runtime: Runtime, root: Path, known: dict[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -82,6 +99,7 @@ def list_calls(runtime: Runtime, root: Path, known: dict[str, str]) -> Iterator[
         names = {one.encode_name for one in fields} - set(() if held.name in ACTING else TOKENS)
         base = {name: value for name, value in known.items() if name in names}
         required = {one.encode_name: "x" for one in fields if one.required}
+        yield held.name, {**required, **base}
         for one in fields:
             for text in ARGUMENTS:
                 spelled = text.replace("<root>", str(root))
@@ -100,13 +118,12 @@ def _fits(field: msgspec.structs.FieldInfo, value: Any) -> bool:
 
 def tell(runtime: Runtime, root: Path, name: str, params: dict[str, Any]) -> str:
     outcome = perform(runtime, name, params)
-    said = (
-        {"code": outcome.kind.code, "message": outcome.message, "details": outcome.details}
-        if isinstance(outcome, Failure)
-        else {"data": getattr(outcome, "data", None)}
-    )
+    said = msgspec.structs.asdict(outcome)
+    if isinstance(outcome, Failure):
+        said["kind"] = outcome.kind.code
     text = json.dumps(msgspec.to_builtins(said, enc_hook=str), sort_keys=True)
-    return TOLD.sub("#", text.replace(str(root.parent), "<place>"))
+    carried = [secret for secret in SECRETS if carries(text.encode(), secret.encode())]
+    return TOLD.sub("#", text.replace(str(root.parent), "<place>")) + "".join(carried)
 
 
 def test_no_answer_of_any_operation_depends_on_what_a_private_file_holds(tmp_path: Path) -> None:
@@ -123,9 +140,8 @@ def test_no_answer_of_any_operation_depends_on_what_a_private_file_holds(tmp_pat
 
     for (name, one), (_, other) in zip(*calls, strict=True):
         answers = [tell(*world, name, params) for world, params in zip(worlds, (one, other), strict=True)]
-        if answers[0] != answers[1] or any(
-            carries(said.encode(), secret) for secret in CARRIED for said in answers
-        ):
+        is_alike = name == IN_ITS_OWN_ORDER or answers[0] == answers[1]
+        if not is_alike or any(one.endswith(SECRETS) for one in answers):
             differing.append(f"{name} {one}: {answers[0][:300]} | {answers[1][:300]}")
 
     assert len({name for name, _ in calls[0]}) > 50

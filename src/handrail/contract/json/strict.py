@@ -6,8 +6,6 @@ from json import JSONDecodeError, JSONDecoder
 from math import isfinite
 from typing import NoReturn
 
-import msgspec
-
 from handrail.contract.json.trouble import (
     DEEPEST,
     explain_broken_syntax,
@@ -16,6 +14,7 @@ from handrail.contract.json.trouble import (
     explain_too_many_bytes,
 )
 from handrail.contract.outcome import Json
+from handrail.contract.wording import has_whole_characters
 
 DEPTH_LIMIT = 64
 """Arrays and objects inside each other that `decode_json` takes unless told otherwise."""
@@ -42,7 +41,7 @@ def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIM
     if text.count("[") + text.count("{") > max_depth and is_deeper(value, max_depth):
         raise explain_refused_text(text, max_depth)
     has_half_escapes = "\\ud" in text or "\\uD" in text
-    if has_half_escapes and not _has_whole_characters(value):
+    if has_half_escapes and not has_whole_characters(value):
         raise explain_refused_text(text, max_depth)
     return value
 
@@ -153,11 +152,3 @@ def is_deeper(value: Json, limit: int) -> bool:
             if isinstance(inner, _CONTAINERS)
         ]
     return bool(level)
-
-
-def _has_whole_characters(value: Json) -> bool:
-    try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -15,7 +15,7 @@ from handrail.contract.catalogue import E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.json.numbers import is_exact_integer
 from handrail.contract.json.places import CLOSING, OPENING, PART, find_place, join_pointer
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.wording import quote
+from handrail.contract.wording import has_whole_characters, quote
 
 # Text that is almost JSON: an extra comma, a comment, other quotes, other literals
 #
@@ -272,7 +272,7 @@ def _refused_string(part: str, keys: set[str] | None) -> str:
     if part[0] != '"':
         return ""
     string = loads(part)
-    if not _is_whole(string):
+    if not has_whole_characters(string):
         return "a string holds half of a surrogate pair"
     if keys is None:
         return ""
@@ -328,11 +328,15 @@ def _refused_part(value: Json, depth: int) -> tuple[str, str]:
     if type(value) is dict:
         if not all(isinstance(key, str) for key in value):
             return "has a key that is not a string", "Use strings as keys."
-        if not all(map(_is_whole, value)):
+        if not all(map(has_whole_characters, value)):
             return "has a key with half of a surrogate pair", "Send whole characters."
         return "", ""
     if type(value) is str:
-        return ("", "") if _is_whole(value) else ("holds half of a surrogate pair", "Send whole characters.")
+        return (
+            ("", "")
+            if has_whole_characters(value)
+            else ("holds half of a surrogate pair", "Send whole characters.")
+        )
     if type(value) is int:
         return (
             ("", "")
@@ -344,11 +348,3 @@ def _refused_part(value: Json, depth: int) -> tuple[str, str]:
     if value is None or type(value) in (bool, list, tuple):
         return "", ""
     return "is not a JSON value", "Send objects, arrays, strings, numbers, true, false and null only."
-
-
-def _is_whole(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -15,7 +15,8 @@ import msgspec
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import make_readable, quote
-from handrail.host.private_files import explain_unreadable, leads_outside, open_regular_file
+from handrail.host.private_files import content_of, explain_unreadable, leads_outside
+from handrail.host.worktree.bounds import Bounds
 from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
@@ -46,20 +47,28 @@ def list_files(
     holds: _Holds = "workflow",
     shown_as: str = "",
     root: str = "",
+    bounds: Bounds | None = None,
 ) -> list[WorkflowFile]:
     """Every workflow file in a directory and below it, and what is meant to be one, by name.
 
     `shown_as` stands before the names where a directory is not the usual one. A folder `contracts` holds
     contracts, wherever it is. Links to folders are not followed, and nothing is read that lies outside of
-    `root`, which is the directory itself if no other is named.
+    `root`, which is the directory itself if no other is named. `bounds` are those of a project.
     """
+    if bounds is not None and bounds.is_hidden_place(os.path.realpath(directory)):
+        return []
     if root and leads_outside(directory, root):
         return [describe_outside_link(source_kind, shown_as or os.path.relpath(directory, root), holds)]
     below = _look_below(directory)
     prefix = f"{shown_as}/" if shown_as else ""
     found = [
         _read_file(
-            os.path.join(directory, name), source_kind, make_readable(prefix + name), holds, root or directory
+            os.path.join(directory, name),
+            source_kind,
+            make_readable(prefix + name),
+            holds,
+            root or directory,
+            bounds,
         )
         for name in below.names[:MOST_FILES]
     ]
@@ -139,13 +148,9 @@ def _look_below(directory: str) -> _Below:
 
 def _closed_folder(source_kind: SourceKind, prefix: str, name: str, holds: _Holds) -> WorkflowFile:
     shown = f"{prefix}{name}".rstrip("/") or f"the {source_kind} directory"
-    return WorkflowFile(
-        source_kind=source_kind,
-        source_ref=make_readable(shown),
-        content=b"",
-        holds=holds,
-        trouble=f"{quote(shown)} may not be read.",
-        remedy="Let this user read the folder, or move it away.",
+    remedy = "Let this user read the folder, or move it away."
+    return describe_trouble(
+        source_kind, make_readable(shown), f"{quote(shown)} may not be read.", remedy, holds
     )
 
 
@@ -154,22 +159,20 @@ def describe_outside_link(
 ) -> WorkflowFile:
     """A link out of the directory, as it is listed: its target may be anyone's and is not read."""
     owner = "project" if source_kind == "project" else "directory"
-    return WorkflowFile(
-        source_kind=source_kind,
-        source_ref=make_readable(source_ref),
-        content=b"",
-        holds=holds,
-        trouble=f"{quote(source_ref)} is a link that leads out of the {owner}, so it is not read.",
-        remedy="Put what it leads to in its place, or remove the link.",
-    )
+    message = f"{quote(source_ref)} is a link that leads out of the {owner}, so it is not read."
+    remedy = "Put what it leads to in its place, or remove the link."
+    return describe_trouble(source_kind, make_readable(source_ref), message, remedy, holds)
 
 
-def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, root: str) -> WorkflowFile:
+def _read_file(
+    path: str, source_kind: SourceKind, source_ref: str, holds: _Holds, root: str, bounds: Bounds | None
+) -> WorkflowFile:
     held: _Holds = "contract" if kind_if_renamed(os.path.abspath(path)) == "contract" else holds
     if os.path.islink(path) and leads_outside(path, root):
         return describe_outside_link(source_kind, source_ref, held)
-    content = content_of(path)
-    why = "" if content else explain_unreadable(path)
+    is_private = bounds is not None and bounds.is_another_name(path)
+    content = b"" if is_private else content_of(path, MAX_SOURCE_BYTES)
+    why = "is another name of a private file" if is_private else "" if content else explain_unreadable(path)
     trouble, remedy = explain_misnaming(os.path.abspath(path)) or ("", "")
     if why:
         trouble, remedy = f"{quote(source_ref)} {why}.", "Put a workflow file in its place, or remove it."
@@ -183,24 +186,10 @@ def _read_file(path: str, source_kind: SourceKind, source_ref: str, holds: _Hold
     )
 
 
-def content_of(path: str, most: int = MAX_SOURCE_BYTES) -> bytes:
-    """The bytes of a file, one more than the limit at most; empty if it is not a readable regular file."""
-    try:
-        with os.fdopen(open_regular_file(path, os.O_RDONLY), "rb") as file:
-            return file.read(most + 1)
-    except OSError:
-        return b""
-
-
 def _too_many(source_kind: SourceKind, shown_as: str, held: str, most: int) -> WorkflowFile:
     where = quote(shown_as) if shown_as else f"the {source_kind} directory"
-    return WorkflowFile(
-        source_kind=source_kind,
-        source_ref="more files",
-        content=b"",
-        trouble=f"There are {held} in {where}; only the first {most} are looked at.",
-        remedy="Move some of them to another directory.",
-    )
+    message = f"There are {held} in {where}; only the first {most} are looked at."
+    return describe_trouble(source_kind, "more files", message, "Move some of them to another directory.")
 
 
 # Where the user and the project say that workflows are
@@ -286,10 +275,17 @@ def read_project_settings(project: str) -> ProjectSettings:
     return ProjectSettings(directories=tuple(dict.fromkeys(directories)), troubles=tuple(troubles))
 
 
-def describe_trouble(source_kind: SourceKind, source_ref: str, message: str, remedy: str) -> WorkflowFile:
-    """A source that cannot be used, as it is listed among the workflows."""
+def describe_trouble(
+    source_kind: SourceKind, source_ref: str, message: str, remedy: str, holds: _Holds = "workflow"
+) -> WorkflowFile:
+    """What cannot be used, as it is listed among the workflows."""
     return WorkflowFile(
-        source_kind=source_kind, source_ref=source_ref, content=b"", trouble=message, remedy=remedy
+        source_kind=source_kind,
+        source_ref=source_ref,
+        content=b"",
+        holds=holds,
+        trouble=message,
+        remedy=remedy,
     )
 
 

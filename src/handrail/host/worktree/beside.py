@@ -24,7 +24,7 @@ from handrail.engine.judge.named_places import (
     is_of_checks,
     names_ignore_rules,
 )
-from handrail.host.workflow_sources.directories import content_of
+from handrail.host.private_files import content_of
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path

@@ -38,6 +38,7 @@ class Bounds:
         self._places = tuple(homes)
         self._homes = tuple(os.fsencode(os.path.relpath(one, self.root)).lower() for one in homes)
         self._homes = tuple(one for one in self._homes if not is_outside(one))
+        self._owners = frozenset({os.geteuid()})
         self.trouble = self._find_trouble(homes)
         """Why nothing of this project is looked at; empty: it is."""
 
@@ -46,7 +47,6 @@ class Bounds:
             return OWN_HOME
         if is_of_git(os.fsencode(self.root)):
             return OF_GIT
-        self._owners = frozenset({os.geteuid()})
         with suppress(OSError):
             found = os.stat(self.root)
             if found.st_dev in self._system_devices:
@@ -75,6 +75,16 @@ class Bounds:
         if holds_credentials(path):
             return _CREDENTIALS
         return self.explain_anothers(found)
+
+    def is_another_name(self, path: str) -> bool:
+        """Whether a path in an open folder is another name of a file that nobody reads."""
+        real = os.path.realpath(path)
+        if os.path.islink(path) and (self.is_hidden_place(real) or holds_credentials(real)):
+            return True
+        try:
+            return bool(self.explain_anothers(os.stat(real)))
+        except OSError:
+            return False
 
     def explain_anothers(self, found: os.stat_result) -> str:
         """Whether the file is neither the caller's nor of the project's owner, or ours; empty: theirs."""
