@@ -84,10 +84,7 @@ OPERATOR_FITS: dict[str, Fit] = {
     "not_equals": INPUT_FITS["any"],
     "in": (_is_filled_list, "a list with at least one value"),
     "contains": (_is_simple, "a text, a number, true or false"),
-    "gt": _ORDERED,
-    "gte": _ORDERED,
-    "lt": _ORDERED,
-    "lte": _ORDERED,
+    **dict.fromkeys(("gt", "gte", "lt", "lte"), _ORDERED),
     "exists": INPUT_FITS["boolean"],
 }
 """By operator: what the value of a comparison must be."""
