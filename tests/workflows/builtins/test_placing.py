@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from handrail.workflows.builtins.placement import default_prefix, join_ids, place_parts
+from handrail.workflows.builtins.placement import join_ids, place_parts
 from handrail.workflows.builtins.specs import TemplateContext
 from handrail.workflows.compiled import Count, Option
 from handrail.workflows.model import (
@@ -96,15 +96,6 @@ def test_a_joined_title_keeps_its_limit() -> None:
     assert [len(part.title) for part in moved] == [200, 200]
 
 
-def test_the_condition_of_a_part_stays() -> None:
-    own = ConditionRef(condition_id="is_large", pointer="p")
-    part = SourceStep(id="a", title="A", prompt="Do it.", when=own, pointer="")
-
-    (moved,) = place_parts((part,), CONTEXT)
-
-    assert moved.when == own
-
-
 def test_gates_are_shown_at_the_call() -> None:
     gate = SourceGate(assessment_id="ready", pointer="elsewhere")
     part = SourceStep(id="a", title="A", prompt="Do it.", gates=(gate,), pointer="elsewhere")
@@ -163,7 +154,3 @@ def test_a_long_id_ends_in_a_digest_and_stays_different() -> None:
     for name in (first, second):
         assert len(name) == 64
         assert re.fullmatch(r"[a-z0-9_-]+", name)
-
-
-def test_a_call_without_an_id_is_called_like_its_template() -> None:
-    assert default_prefix("wr.templates.routine.plan_review") == "plan_review"

@@ -131,16 +131,6 @@ def test_arguments_reach_every_text_that_is_read() -> None:
     assert [fragment.text for fragment in found.fragments] == ["F the log"]
 
 
-def test_an_argument_may_name_an_input_of_the_caller() -> None:
-    assert (
-        first_step(routine(step("a", "Read {{subject}}.")), subject="{{ticket}}").prompt == "Read {{ticket}}."
-    )
-
-
-def test_an_argument_that_was_not_given_is_left_to_the_run() -> None:
-    assert first_step(routine(step("a", "Read {{files}}."))).prompt == "Read {{files}}."
-
-
 def test_an_argument_is_put_in_once_even_inside_a_loop() -> None:
     """The caller's own `{{depth}}` is not the routine's."""
     body = [step("inner", "Read {{subject}}.")]

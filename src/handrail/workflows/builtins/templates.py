@@ -11,7 +11,6 @@ from handrail.workflows.builtins.prompt_texts import CAPABILITIES, FEATURES, REF
 from handrail.workflows.builtins.prompt_texts import PREFIX as REFS_PREFIX
 from handrail.workflows.builtins.specs import (
     Builtin,
-    CapabilitySpec,
     ContractSpec,
     FeatureSpec,
     RefSpec,
@@ -269,7 +268,6 @@ _TEMPLATES = {spec.id: spec for spec in TEMPLATES}
 _FEATURES = {spec.id: spec for spec in FEATURES}
 _CONTRACTS = {spec.id: spec for spec in CONTRACTS}
 _REFS = {name: spec for spec in REFS for name in (spec.id, *spec.other_ids)}
-_CAPABILITIES = {spec.id: spec for spec in CAPABILITIES}
 
 
 def find_template(template_id: str) -> TemplateSpec | None:
@@ -288,10 +286,6 @@ def find_contract(contract_id: str) -> ContractSpec | None:
 def find_ref(ref_id: str) -> RefSpec | None:
     """A ref by its id, or by what files from elsewhere call it."""
     return _REFS.get(ref_id)
-
-
-def find_capability(capability_id: str) -> CapabilitySpec | None:
-    return _CAPABILITIES.get(capability_id)
 
 
 def all_builtins() -> tuple[Builtin, ...]:

@@ -10,8 +10,7 @@ import msgspec
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json, make_from
 from handrail.workflows.builtins.prompt_texts import CAPABILITIES, make_observation
-from handrail.workflows.builtins.specs import Site
-from handrail.workflows.builtins.templates import find_capability
+from handrail.workflows.builtins.specs import CapabilitySpec, Site
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -120,14 +119,13 @@ def _wants_decision(loop: PlacedLoop, table: ConditionTable) -> bool:
 # EXEC "Capabilities": required is probed early; preferred is tried where it is needed.
 
 
-def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...], trail: Findings) -> tuple[Placed, ...]:
+def add_probes(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Placed, ...]:
     """Put a probe in front for each required capability that no part observes first."""
     taken = {part.id for part in walk(parts)}
     probes = tuple(
-        probe
-        for capability, use in sorted(source.capabilities.items())
-        if use == "required" and not _is_probed(parts, capability)
-        if (probe := _probe(capability, taken, trail)) is not None
+        _probe(spec, taken)
+        for spec in CAPABILITIES
+        if source.capabilities.get(spec.id) == "required" and not _is_probed(parts, spec.id)
     )
     return (*probes, *parts)
 
@@ -139,14 +137,8 @@ def _is_probed(parts: tuple[Placed, ...], capability: str) -> bool:
     )
 
 
-def _probe(capability: str, taken: set[str], trail: Findings) -> PlacedLeaf | None:
-    spec = find_capability(capability)
-    if spec is None:
-        known = [one.id for one in CAPABILITIES]
-        pointer = f"/capabilities/{capability}"
-        report_unknown(trail, "capability", capability, known, pointer, "It is not probed.")
-        return None
-    step_id = find_free_id(f"probe_{capability}", taken)
+def _probe(spec: CapabilitySpec, taken: set[str]) -> PlacedLeaf:
+    step_id = find_free_id(f"probe_{spec.id}", taken)
     taken.add(step_id)
     return PlacedLeaf(
         part=SourceStep(
@@ -154,10 +146,10 @@ def _probe(capability: str, taken: set[str], trail: Findings) -> PlacedLeaf | No
             title=f"Probe: {spec.title}",
             prompt=spec.probe,
             contract_ref=CAPABILITY_OBSERVATION,
-            pointer=f"/capabilities/{capability}",
+            pointer=f"/capabilities/{spec.id}",
         ),
-        provenance=Provenance(kind="capability_probe", origin=capability),
-        capability=capability,
+        provenance=Provenance(kind="capability_probe", origin=spec.id),
+        capability=spec.id,
     )
 
 

@@ -67,7 +67,7 @@ def compile_workflow(
     around = Surroundings() if surroundings is None else surroundings
     trail = Findings(has_open_names=source.has_open_names)
     expanded, source = expand_templates(source, around, trail)
-    parts = add_probes(source, name_origins(source, expanded), trail)
+    parts = add_probes(source, name_origins(source, expanded))
     pointers = {part.id: pointer_of(part) for part in walk(parts)}
     children = ChildCompiler(
         source,

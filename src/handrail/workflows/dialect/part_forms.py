@@ -93,7 +93,7 @@ def _all_steps(steps: list[Source]) -> Iterator[Source]:
 # Parts
 
 _NATIVE_TYPES = ("template_call", "choice", "action")
-_NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOnly")
+NATIVE_KEYS = ("when", "output", "validation", "gates", "functionRefs", "userOnly")
 _SILENT = frozenset(
     {"id", "title", "type", "prompt", "promptBlocks", "promptFragments", "guidance", "agentRole"}
 )
@@ -153,7 +153,7 @@ def _note_spellings(context: PartContext, source: Source, known: frozenset[str])
             context.crossing.keep(source.pointer, name, value, "a step")
 
 
-_STEP_KEYS = (frozenset({"requireConfirmation", "notesOptional", *_NATIVE_KEYS}) | _SILENT | set(READ_AS)) - {
+_STEP_KEYS = (frozenset({"requireConfirmation", "notesOptional", *NATIVE_KEYS}) | _SILENT | set(READ_AS)) - {
     "templateCall",
     "loop",
 }
@@ -167,7 +167,7 @@ def _step(
     crossing.came_from(native, pointer)
     _note_spellings(context, source, _STEP_KEYS)
     part = _head(context, source, native)
-    part |= {name: value[name] for name in _NATIVE_KEYS if name in value and name not in part}
+    part |= {name: value[name] for name in NATIVE_KEYS if name in value and name not in part}
     part |= _add_words(context, source, native, is_silent=is_silent)
     guidance = as_texts(value.get("guidance"))
     inner = context.functions.define(
@@ -362,7 +362,8 @@ def _template_call(context: PartContext, source: Source, holder: str, index: int
 _CALL_HEAD = frozenset(
     {"id", "title", "type", "runCondition", "when", "requireConfirmation", "hasValidation"}
 )
-_NATIVE_LOOP_KEYS = ("while", "until", "forEach", "count", "maxIterations")
+REPEATS = ("while", "until", "forEach", "count")
+_NATIVE_LOOP_KEYS = (*REPEATS, "maxIterations")
 _LOOP_KEYS = (
     frozenset({"loop", "loopId", "body", "runCondition", "when", "requireConfirmation"})
     | {"functionDefinitions", "outputContract", "hasValidation"}

@@ -25,7 +25,7 @@ from handrail.workflows.dialect.crossing import (
     native_id,
     native_workflow_id,
 )
-from handrail.workflows.dialect.part_forms import READ_AS, PartContext, to_parts
+from handrail.workflows.dialect.part_forms import NATIVE_KEYS, READ_AS, REPEATS, PartContext, to_parts
 from handrail.workflows.dialect.step_forms import Assessments
 from handrail.workflows.dialect.when_forms import Source, to_condition
 from handrail.workflows.limits import MAX_INPUTS, MAX_PARTS
@@ -51,24 +51,7 @@ _FOREIGN_KEYS = frozenset(
 _NATIVE_KEYS = frozenset(
     {"inputs", "conditions", "recommended", "functions", "questions", "kind", "guidance"}
 )
-_NATIVE_STEP_KEYS = frozenset(
-    {
-        "when",
-        "output",
-        "validation",
-        "gates",
-        "functionRefs",
-        "userOnly",
-        "loopId",
-        "while",
-        "until",
-        "forEach",
-        "count",
-        "templateId",
-        "options",
-        "operation",
-    }
-)
+_NATIVE_STEP_KEYS = {*NATIVE_KEYS, "loopId", *REPEATS, "templateId", "options", "operation"}
 _CONDITION_KEYS = frozenset({"var", "and", "or", "not", "condition"})
 
 
@@ -381,19 +364,6 @@ def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
         native["inputs"] = dict(sorted(inputs.items()))
 
 
-_STEP_KEYS = frozenset(
-    {
-        "runCondition",
-        "outputContract",
-        "validationCriteria",
-        "functionReferences",
-        "assessmentRefs",
-        "askForFiles",
-    }
-)
-_ROOT_KEYS = frozenset(
-    {"metaGuidance", "clarificationPrompts", "functionDefinitions", "recommendedPreferences"}
-)
 _STEP: Object = {"id": "step", "title": "Step", "prompt": "Do it."}
 _WORKFLOW: Object = {"id": "a.b", "name": "Name", "description": "Text.", "steps": [_STEP]}
 
@@ -406,10 +376,11 @@ def native_members(name: str, value: Json, known: Collection[str]) -> Object:
 
     The file is native, so its comparisons are, too.
     """
-    if name in _STEP_KEYS and "prompt" in known:
+    if name in READ_AS and "prompt" in known:
         translated = to_native(_WORKFLOW | {"steps": [_STEP | {name: value}]})
-        found = _new(translated.document["steps"][0], _STEP)
-    elif name in _ROOT_KEYS and "steps" in known:
+        steps = translated.document["steps"]
+        found = _new(steps[0], _STEP) if len(steps) == 1 else {}
+    elif name in (*_LISTS, "functionDefinitions", "recommendedPreferences") and "steps" in known:
         translated = to_native(_WORKFLOW | {name: value})
         found = _new(translated.document, _WORKFLOW)
     else:

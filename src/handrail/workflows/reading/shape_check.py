@@ -56,7 +56,6 @@ from handrail.workflows.reading.shapes import (
     ID,
     NAME,
     PATH,
-    TITLE,
     WORKFLOW_ID,
     Anything,
     ByType,
@@ -355,7 +354,7 @@ def _report_item(found: Findings, value: dict[str, Json], pointer: str, edit: Ed
 
 
 def _example(name: str, shape: Shape) -> Json:
-    return next((one for one in list_examples(name) if _fits(shape, one)), None)
+    return next((one for one in EXAMPLES.get(name, ()) if _fits(shape, one)), None)
 
 
 def _add_one_of(record: Record, group: tuple[str, ...]) -> str:
@@ -410,17 +409,13 @@ def _members(found: Findings, shape: Members, value: dict[str, Json], pointer: s
         if not trouble.problems:
             check_shape(found, shape.of, member, join_pointer(pointer, name))
             continue
-        place, meant = join_pointer(pointer, name), "/".join(map(make_id, name.split("/")))
         # What is declared under a name of the author's choice is read by that name elsewhere.
-        is_sure = shape.name not in (NAME, TITLE) and meant not in value and _suits(shape.name, meant)
+        meant = "" if shape.name == NAME else _form_meant(shape.name, name)
+        place, is_sure = join_pointer(pointer, name), bool(meant) and meant not in value
         fix = f"Write {meant}." if is_sure else trouble.problems[0].fix
         edit = rename_key(place, meant) if is_sure else NO_EDIT
         message = f"The name {quote_name(name)} cannot be used here."
         found.report("bad_name", place, message, fix, edit)
-
-
-def _suits(shape: Text, value: str) -> bool:
-    return bool(shape.pattern) and re.fullmatch(shape.pattern, value, re.ASCII) is not None
 
 
 def _items(found: Findings, shape: Items, value: list[Json], pointer: str) -> None:
@@ -530,7 +525,7 @@ def _numbers(found: Findings, value: Json, pointer: str) -> None:
 _STEP: dict[str, Json] = {"id": "look", "title": "Look", "prompt": "Say what is there."}
 _COMPARE: dict[str, Json] = {"kind": "compare", "input": "size", "op": "equals", "value": "large"}
 
-_EXAMPLES: dict[str, tuple[Json, ...]] = {
+EXAMPLES: dict[str, tuple[Json, ...]] = {
     "id": ("project.my_check", "look"),
     "name": ("My check",),
     "description": ("What it is for.",),
@@ -583,7 +578,3 @@ _EXAMPLES: dict[str, tuple[Json, ...]] = {
     "loopId": ("rounds",),
 }
 """By key; the first that has the shape of the place counts."""
-
-
-def list_examples(name: str) -> tuple[Json, ...]:
-    return _EXAMPLES.get(name, ())
