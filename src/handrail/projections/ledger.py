@@ -35,8 +35,9 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord, grow_context
-from handrail.engine.history import History, Node, is_imported
+from handrail.engine.history import History, Node
 from handrail.engine.navigate import ExitedLoop, Running, step_key
+from handrail.engine.owners import is_imported
 
 MOST_LEDGER_WORK = 10_000_000
 """What is compared from entry to entry: constraints, references, gaps; and nodes below a changed one."""
