@@ -165,7 +165,11 @@ READING: Rows = (
     ("projections.resume_candidates", "MOST_RUNS", "Runs of one session that are candidates."),
     ("projections.resume_candidates", "SNIPPET_BYTES", "The snippet of a candidate."),
     ("projections.resume_candidates", "OUTPUT_BYTES", "Notes and artifacts of a run that a search reads."),
-    ("operations.session_replies", "MOST_RUNS", "Runs in the reply of a session without a pending step."),
+    (
+        "operations.checkpoints",
+        "MOST_RUNS",
+        "Runs in the reply of a session without a pending step.",
+    ),
     (
         "operations.sessions.show_session",
         "LIST_BYTES",

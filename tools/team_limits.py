@@ -45,5 +45,5 @@ TEAM = (
     ("handrail_team.sender", "MOST_TRIES", "Tries of one notice, each later than the one before."),
     ("handrail_team.sender", "LONGEST_WAIT_S", "The longest wait between two of them, in seconds."),
     ("host.programs", "NOTICE_SECONDS", "For the command of `notify`."),
-    ("operations.outward", "LONGEST_TEXT", "Text of a run in a notice, where it may leave."),
+    ("runtime.outward", "LONGEST_TEXT", "Text of a run in a notice, where it may leave."),
 )

@@ -20,8 +20,8 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Json, Notice, Outcome, Success
 from handrail.operations.kept_trees import take_for_command
-from handrail.operations.outward import notify_people
 from handrail.runtime.hub import DEFAULT_ASK, perform, try_afterwards
+from handrail.runtime.outward import notify_people
 from handrail.runtime.runtime import Due, NoticeDue, Runtime
 from handrail.wiring import build_runtime
 

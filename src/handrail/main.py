@@ -131,7 +131,7 @@ def _take_trees(runtime: "Runtime", process: "Process") -> None:
 
     for due in process.trees_due:
         if isinstance(due, NoticeDue):
-            from handrail.operations.outward import notify_people
+            from handrail.runtime.outward import notify_people
 
             why = notify_people(runtime, due)
             line = f"notify: {why}"
@@ -147,7 +147,7 @@ def _take_tree_for_server(runtime: "Runtime", due: "Due") -> None:
     from handrail.runtime.runtime import NoticeDue
 
     if isinstance(due, NoticeDue):
-        from handrail.operations.outward import notify_people
+        from handrail.runtime.outward import notify_people
 
         notify_people(runtime, due)
         return

@@ -31,12 +31,12 @@ from handrail.contract.catalogue import (
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.tokens.confirm import refusal
-from handrail.operations.outward import encode_notice, list_outward
 from handrail.ports.log import Record
 from handrail.ports.process import Audit, AuditLine
 from handrail.ports.store import DatabaseFacts
 from handrail.ports.workspace import NamedWorkspace
 from handrail.runtime.operation import Effect, Operation
+from handrail.runtime.outward import encode_notice, list_outward
 from handrail.runtime.runtime import (
     NO_PLACES,
     Runtime,

@@ -14,12 +14,12 @@ from typing import Final
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
-from handrail.operations.outward import OutwardNotice, encode_notice, sign_notice
 from handrail.operations.stored_sessions import Sessions, find_silence
 from handrail.ports.log import SessionStamp
 from handrail.ports.process import Clock
 from handrail.ports.server import HttpClient
 from handrail.ports.workspace import Notify, SettingsFiles
+from handrail.runtime.outward import OutwardNotice, encode_notice, sign_notice
 from handrail.runtime.runtime import Runtime
 from handrail_team.accounts.directory import Directory
 from handrail_team.store.database import Database, Link

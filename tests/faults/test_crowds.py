@@ -29,7 +29,8 @@ Disk.lock_now = lambda self, descriptor: True
 """
 WITHOUT_DEDUPE = """
 import inspect, itertools, os
-from handrail.operations import checkpoints, handles
+from handrail.operations import handles
+from handrail.operations import checkpoints
 from handrail.operations.runs import continue_run
 from handrail.runtime import sessions
 

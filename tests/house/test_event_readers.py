@@ -43,7 +43,7 @@ PASSED_OVER = {
     "EdgeCreated EvidenceRecorded NodeCreated ObservationRecorded ReceiptRecorded RunClosed RunStarted "
     "SessionCreated SessionImported TreeRecorded ValidationPerformed",
     # what people outside are told: a block, the end, a critical gap
-    "src/handrail/operations/outward.py:_classify": f"{_FACTS} ConfirmationRecorded EdgeCreated "
+    "src/handrail/runtime/outward.py:_classify": f"{_FACTS} ConfirmationRecorded EdgeCreated "
     "EvidenceRecorded NodeOutputAppended ObservationRecorded PreferencesChanged ReceiptRecorded RunClosed "
     "RunStarted SessionCreated SessionImported TreeRecorded",
     # what a pin must lead to: only kinds that have one get here

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json, Outcome
-from handrail.operations.outward import list_outward
 from handrail.runtime.hub import perform
+from handrail.runtime.outward import list_outward
 from handrail.runtime.runtime import Runtime
 from handrail_serve.views import render_view
 from tests.journeys.conversation import answer

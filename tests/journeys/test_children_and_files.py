@@ -189,6 +189,7 @@ def test_a_token_of_a_child_shows_the_files_of_its_own_run_alone(site: Site) -> 
     assert len(own) == 1
     assert {one["step_id"] for one in others} == {"parts", "change"}
     assert {(one.kind.code, one.hint) for one in refused} == {("TOKEN_SCOPE_MISMATCH", MAY_DO)}
+    assert [one.next_call and one.next_call.params for one in refused] == [{"stateToken": a}] * len(others)
     assert by_tree["node_id"] not in {own[0]["node_id"]}  # b saw the same files, at its own node
     assert [one["node_id"] for one in by_tree["trees"]] == [by_tree["node_id"]]
 

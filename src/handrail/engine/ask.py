@@ -22,7 +22,6 @@ import msgspec
 
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import digest
-from handrail.contract.wording import name_person
 from handrail.engine.artifact_shapes import USER_INPUT
 from handrail.engine.events import Blocked, ConfirmationRecorded
 from handrail.engine.facts import (
@@ -39,10 +38,8 @@ from handrail.engine.history import (
     Confirmation,
     History,
     Node,
-    confirms_nothing,
     context_at,
     instance_of,
-    is_imported,
     kept_in_instance,
     list_answers,
     path_to,
@@ -60,7 +57,7 @@ from handrail.engine.judge.artifacts import is_blank_answer, subject_of
 from handrail.engine.judge.assess import collect_brought, place_of
 from handrail.engine.judge.report_frame import make_retry_frame
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.engine.owners import is_same, saved_names
+from handrail.engine.owners import is_imported, is_same, saved_names
 from handrail.engine.reasons import AskKind, Blocker, WaitKind, wait_of
 from handrail.engine.standing import Standing, fill_values, standing_at
 from handrail.workflows.compiled import (
@@ -449,23 +446,6 @@ def weigh_report(
     report = digest_report(history, workflow, node, work, kept)
     word = weigh_answers(history, workflow, node, "confirm", report)
     return word, weigh_answers(history, workflow, node, "give")
-
-
-def describe_answer(history: History, answer: Confirmation, *, with_note: bool = False) -> str:
-    """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
-    fact = answer.fact
-    text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
-    if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
-        text = "done"
-    text = "yes, before there was a report" if confirms_nothing(fact) else text
-    note = f" ({fact.note})" if with_note and fact.note else ""
-    where = tell_import(history, answer)
-    return f"answered by {name_person(fact.who)}{where}: {text}{note}{describe_unchecked(fact)}"
-
-
-def tell_import(history: History, answer: Confirmation) -> str:
-    """That an answer was given in another store; empty for one of this store."""
-    return " in another store" if is_imported(history, answer.index) else ""
 
 
 def describe_unchecked(fact: ConfirmationRecorded) -> str:

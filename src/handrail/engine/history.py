@@ -538,11 +538,6 @@ def list_confirmations(history: History, run_id: RunId) -> list[Confirmation]:
     return sorted((one for one in every if not confirms_nothing(one.fact)), key=lambda one: one.index)
 
 
-def is_imported(history: History, index: int) -> bool:
-    """Whether another store recorded the event at this place of the log: it was not seen here."""
-    return history.imported is not None and index < history.imported.index
-
-
 def confirms_nothing(fact: ConfirmationRecorded) -> bool:
     """Whether it is a yes that was given before there was a report."""
     return fact.answer == "confirmed" and fact.asked == "confirm" and not fact.subject

@@ -24,7 +24,7 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import shorten
 from handrail.engine.events import RULES, ValueOwner
-from handrail.engine.history import History, Node, answer_about, is_imported, path_to
+from handrail.engine.history import History, Node, answer_about, path_to
 from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
 from handrail.engine.reasons import InputProblem, shorten_message
 from handrail.workflows.compiled import (
@@ -114,6 +114,11 @@ def _describe_owner(
         return Held(value=value)
     owner = "person" if _is_persons(history, node, option) else "agent_option"
     return Held(owner=owner, value=value, step_id=leaf.id, option_id=option.id)
+
+
+def is_imported(history: History, index: int) -> bool:
+    """Whether another store recorded the event at this place of the log: it was not seen here."""
+    return history.imported is not None and index < history.imported.index
 
 
 def _is_persons(history: History, node: Node, option: Option) -> bool:

@@ -1,25 +1,27 @@
-"""`run.checkpoint`: notes at a node that leave the run where it is, or notes of a session without one."""
+"""`run.checkpoint`: notes that leave a run where it is, or that a session without one keeps."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import VALIDATION_ERROR
-from handrail.contract.ids import session_output_id
-from handrail.contract.outcome import Fault, Success
-from handrail.contract.tokens.workflow import CheckpointClaims
-from handrail.contract.wording import explain_unseen
+from handrail.contract.disclosure.newest import FENCE_BYTES, take_newest_rows
+from handrail.contract.ids import AttemptId, attempt_for_new, attempt_of, session_output_id
+from handrail.contract.outcome import Fault, Payload, Success
+from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, StateClaims, mint
+from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.decide import Attempt, decide_checkpoint
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded
-from handrail.engine.facts import WorkDone
+from handrail.engine.facts import LONGEST_GOAL, WorkDone
 from handrail.engine.gate import AttemptUse
-from handrail.engine.history import Node, SessionNotes, is_session_point
+from handrail.engine.history import History, Node, SessionNotes, is_session_point
+from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import step_key
 from handrail.engine.plans import plan_session_notes
-from handrail.engine.reply import Reply, ReplyWarning
+from handrail.engine.reply import Reply, ReplyWarning, ToolCall, put_warnings_first
 from handrail.operations.handles import (
     WORKER_RULE,
     AttemptClaims,
@@ -27,9 +29,11 @@ from handrail.operations.handles import (
     Gather,
     Prepared,
     TokenCall,
+    Tried,
     Worker,
     answer_attempt,
     find_recorded_answer,
+    mint_state_token,
     name_persons_line,
     node_of,
     read_checkpoint,
@@ -38,70 +42,12 @@ from handrail.operations.handles import (
 from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, blobs_of, gather, read_report
-from handrail.operations.session_replies import reply_to_notes
+from handrail.ports.process import Keys, Randomness
+from handrail.projections.recap import KEPT_MOST_RECENT, NOTES_BUDGET_BYTES, TRUNCATION_MARK
+from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import AckVerdict, Input, Maybe, Operation, Verdict
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
-
-# Notes of a session without a run: kept once per token, like every checkpoint
-
-
-def keep_session_notes(
-    rt: WritePorts,
-    session: Session,
-    sent: TokenCall,
-    claims: CheckpointClaims,
-    work: WorkDone,
-    warnings: tuple[ReplyWarning, ...],
-) -> Success:
-    """Add the notes once; the same token again gets the recorded reply.
-
-    Raises Fault VALIDATION_ERROR when there are no notes, or artifacts with them.
-    """
-    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
-    noted = session.history.session_notes.get(output_id)
-    if noted is None:
-        _check(work)
-        session, noted = _keep(rt, session, output_id, work)
-    if noted.input_digest != work.input_digest:
-        warnings = (warn_of_other_notes(rt.keys, sent, work), *warnings)
-    return reply_to_notes(rt.keys, session, noted, warnings)
-
-
-def predict_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
-    """What the same call without a dry run would do."""
-    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
-    is_known = output_id in session.history.session_notes
-    if not is_known:
-        _check(work)
-    verdict: Verdict = "already_answered" if is_known else "would_save"
-    return AckVerdict(verdict=verdict, step_id="", blockers=[], issues=[], gaps=[], example=None)
-
-
-def _keep(rt: WritePorts, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
-    def decide(now: Session) -> PlanWith | None:
-        is_known = output_id in now.history.session_notes
-        return None if is_known else lambda _: plan_session_notes(output_id, work)
-
-    session, _ = decide_and_commit(rt, session, decide, blobs_of(work), by_token=True)
-    return session, session.history.session_notes[output_id]
-
-
-def _check(work: WorkDone) -> None:
-    problems = []
-    if explain_unseen(work.notes):
-        problems.append({"param": "output.notesMarkdown", "problem": "missing", "expected": "notes to keep"})
-    if work.artifacts:
-        problem = "a session without a run keeps notes only"
-        expected = "artifacts with a step of a workflow, or their content in the notes"
-        problems.append({"param": "output.artifacts", "problem": problem, "expected": expected})
-    if problems:
-        first = problems[0]
-        message = f"{first['param']}: {first['problem']}; nothing was stored."
-        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})
-
-
-# A checkpoint of a run
 
 
 class CheckpointRun(Input, frozen=True, kw_only=True):
@@ -112,9 +58,7 @@ class CheckpointRun(Input, frozen=True, kw_only=True):
     output: Output
     project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
     worker: Maybe[Worker] = UNSET
-    dry_run: Maybe[
-        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")]
-    ] = UNSET
+    dry_run: Maybe[Tried] = UNSET
 
 
 def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdict:
@@ -206,3 +150,206 @@ def predict_outcome(
         gaps=gaps,
         example=None if refusal is None else refusal.example,
     )
+
+
+# A session itself, where no run is meant: its notes, and what is answered about it and its runs
+
+MOST_RUNS = 5
+
+
+class SessionAlone(Payload, frozen=True, kw_only=True):
+    """Which session this is."""
+
+    session_id: str
+    goal: str = ""
+
+
+class SessionEntry(Payload, frozen=True, kw_only=True):
+    """Notes of the session itself."""
+
+    output_id: str
+    notes: str
+
+
+class SessionRecap(Payload, frozen=True, kw_only=True):
+    """Entries oldest first."""
+
+    entries: list[SessionEntry]
+    truncated: bool = False
+    omitted: int = 0
+    policy: str = ""
+
+
+class RunPlace(Payload, frozen=True, kw_only=True):
+    """A run of the session, and the call that goes on with it."""
+
+    run_id: str
+    workflow_id: str
+    status: str
+    next_call: ToolCall
+
+
+class SessionReply(Payload, frozen=True, kw_only=True):
+    """What `session.start` answers, and checkpoint and continue where a token names the session itself."""
+
+    kind: Literal["ok"]
+    session_token: str
+    checkpoint_token: str = ""
+    """Empty where the session is damaged and nothing can be kept in it."""
+    session: SessionAlone
+    next_call: ToolCall | None
+    warnings: list[ReplyWarning] = []
+    recap: SessionRecap | None = None
+    runs: list[RunPlace] = []
+    project: str = ""
+
+
+def reply_to_opening(
+    keys: Keys, session: Session, warnings: tuple[ReplyWarning, ...], project: str
+) -> Success:
+    """The reply to the start of a session, from recorded facts: the same for every replay."""
+    opening = session.history.opening
+    assert opening is not None, "the session was begun"
+    attempt = attempt_for_new(session.history.session_id)
+    return _reply(keys, session, opening.tag, attempt, opening.goal, warnings, project=project)
+
+
+def reply_to_notes(
+    keys: Keys, session: Session, noted: SessionNotes, warnings: tuple[ReplyWarning, ...]
+) -> Success:
+    """The reply to notes of the session: the next ones get a token of their own."""
+    opening = session.history.opening
+    assert opening is not None, "the session was begun"
+    attempt = attempt_for_new(noted.output_id)
+    return _reply(keys, session, noted.tag, attempt, opening.goal, warnings)
+
+
+def reply_to_reread(
+    keys: Keys, randomness: Randomness, session: Session, tag: str, warnings: tuple[ReplyWarning, ...]
+) -> Success:
+    """The session as it is now, for an agent that lost its context: notes, runs, and a fresh token."""
+    history = session.history
+    attempt = attempt_of(randomness.bytes(8))
+    goal = history.observations.get("goal", "")
+    recap, runs = _recap(history), _runs(keys, history)
+    return _reply(keys, session, tag, attempt, goal, warnings, recap=recap, runs=runs)
+
+
+def _reply(
+    keys: Keys,
+    session: Session,
+    tag: str,
+    attempt: AttemptId,
+    goal: str,
+    warnings: tuple[ReplyWarning, ...],
+    **more: Any,
+) -> Success:
+    key = keys.signing_key(WORKFLOW)
+    session_id = session.history.session_id
+    saving = mint(key, CheckpointClaims(session_id=session_id, node_tag=tag, attempt_id=attempt))
+    keeping = ToolCall(
+        tool="checkpoint_workflow",
+        params={"checkpointToken": saving, "output": {"notesMarkdown": TO_FILL_IN}},
+    )
+    reply = SessionReply(
+        kind="ok",
+        session_token=mint(key, StateClaims(session_id=session_id, node_tag=tag)),
+        checkpoint_token=saving if session.is_sound else "",
+        session=SessionAlone(session_id=session_id, goal=shorten(goal, LONGEST_GOAL)),
+        next_call=keeping if session.is_sound else None,
+        warnings=[*session.warnings, *warnings],
+        **more,
+    )
+    return Success(data=put_warnings_first(msgspec.to_builtins(reply), reply.warnings))
+
+
+def _recap(history: History) -> SessionRecap:
+    kept, omitted = take_newest_rows(
+        tuple(history.session_notes.values()), _entry, NOTES_BUDGET_BYTES, FENCE_BYTES
+    )
+    return SessionRecap(
+        entries=kept,
+        truncated=omitted > 0,
+        omitted=omitted,
+        policy=KEPT_MOST_RECENT if omitted else "",
+    )
+
+
+def _entry(noted: SessionNotes) -> SessionEntry:
+    text = noted.notes.text + (TRUNCATION_MARK if noted.notes.ref is not None else "")
+    return SessionEntry(output_id=noted.output_id, notes=text)
+
+
+def _runs(keys: Keys, history: History) -> list[RunPlace]:
+    newest = sorted(history.runs.values(), key=lambda run: run.index)[-MOST_RUNS:]
+    places = []
+    for run in newest:
+        graph = run_graph(history, run.run_id)
+        token = mint_state_token(keys, history.session_id, history.nodes[graph.preferred_tip])
+        places.append(
+            RunPlace(
+                run_id=run.run_id,
+                workflow_id=run.workflow_id,
+                status=graph.status,
+                next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+            )
+        )
+    return places
+
+
+# Notes of a session without a run: kept once per token, like every checkpoint
+
+
+def keep_session_notes(
+    rt: WritePorts,
+    session: Session,
+    sent: TokenCall,
+    claims: CheckpointClaims,
+    work: WorkDone,
+    warnings: tuple[ReplyWarning, ...],
+) -> Success:
+    """Add the notes once; the same token again gets the recorded reply.
+
+    Raises Fault VALIDATION_ERROR when there are no notes, or artifacts with them.
+    """
+    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
+    noted = session.history.session_notes.get(output_id)
+    if noted is None:
+        _check(work)
+        session, noted = _keep(rt, session, output_id, work)
+    if noted.input_digest != work.input_digest:
+        warnings = (warn_of_other_notes(rt.keys, sent, work), *warnings)
+    return reply_to_notes(rt.keys, session, noted, warnings)
+
+
+def predict_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
+    """What the same call without a dry run would do."""
+    output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
+    is_known = output_id in session.history.session_notes
+    if not is_known:
+        _check(work)
+    verdict: Verdict = "already_answered" if is_known else "would_save"
+    return AckVerdict(verdict=verdict, step_id="", blockers=[], issues=[], gaps=[], example=None)
+
+
+def _keep(rt: WritePorts, session: Session, output_id: str, work: WorkDone) -> tuple[Session, SessionNotes]:
+    def decide(now: Session) -> PlanWith | None:
+        is_known = output_id in now.history.session_notes
+        return None if is_known else lambda _: plan_session_notes(output_id, work)
+
+    session, _ = decide_and_commit(rt, session, decide, blobs_of(work), by_token=True)
+    return session, session.history.session_notes[output_id]
+
+
+def _check(work: WorkDone) -> None:
+    problems = []
+    if explain_unseen(work.notes):
+        problems.append({"param": "output.notesMarkdown", "problem": "missing", "expected": "notes to keep"})
+    if work.artifacts:
+        problem = "a session without a run keeps notes only"
+        expected = "artifacts with a step of a workflow, or their content in the notes"
+        problems.append({"param": "output.artifacts", "problem": problem, "expected": expected})
+    if problems:
+        first = problems[0]
+        message = f"{first['param']}: {first['problem']}; nothing was stored."
+        raise Fault(VALIDATION_ERROR, message, details={"problems": problems})

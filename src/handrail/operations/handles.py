@@ -56,6 +56,8 @@ Worker = Annotated[
     str, msgspec.Meta(description="Your name, of work handed to you.", max_length=LONGEST_WORKER)
 ]
 
+Tried = Annotated[bool, msgspec.Meta(description="Only say whether it would be accepted, and why not.")]
+
 
 def is_worker(name: object) -> bool:
     is_text = isinstance(name, str) and name.isascii() and name[:1].isalnum()

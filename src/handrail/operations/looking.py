@@ -24,7 +24,7 @@ from handrail.engine.code_trees import (
     state_of,
 )
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import History, Node, RecordedTree, is_imported, list_receipts, path_to
+from handrail.engine.history import History, Node, RecordedTree, list_receipts, path_to
 from handrail.engine.judge.changed_claims import widen
 from handrail.engine.judge.command_identity import identify
 from handrail.engine.judge.named_places import (
@@ -48,6 +48,7 @@ from handrail.engine.judge.witnessed import (
     Sighting,
     Turn,
 )
+from handrail.engine.owners import is_imported
 from handrail.engine.receipts import has_passed
 from handrail.operations.kept_trees import StoredTree, load_tree, read_tree_contents
 from handrail.ports.worktree import MOST_PLACES, Changes, PlaceAsked, Tree, TreeLook, Unseen

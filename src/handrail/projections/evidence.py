@@ -22,7 +22,7 @@ from handrail.engine.artifact_shapes import (
     LOOP_CONTROL,
     WORKFLOW_DIVERGENCE,
 )
-from handrail.engine.ask import describe_unchecked, tell_import
+from handrail.engine.ask import describe_unchecked
 from handrail.engine.code_trees import find_tree
 from handrail.engine.events import (
     Claim,
@@ -43,12 +43,12 @@ from handrail.engine.history import (
     confirmation_of,
     confirms_nothing,
     gaps_at,
-    is_imported,
     list_receipts,
     way_to,
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
+from handrail.engine.owners import is_imported
 from handrail.engine.receipts import ReceiptSource, describe_outcome
 from handrail.workflows.problem import value_at
 
@@ -430,6 +430,23 @@ DOORS: dict[ConfirmationDoor, str] = {
 }
 
 
+def summarize_answer(history: History, answer: Confirmation, *, with_note: bool = False) -> str:
+    """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
+    fact = answer.fact
+    text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
+    if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
+        text = "done"
+    text = "yes, before there was a report" if confirms_nothing(fact) else text
+    note = f" ({fact.note})" if with_note and fact.note else ""
+    where = _describe_import(history, answer)
+    return f"answered by {name_person(fact.who)}{where}: {text}{note}{describe_unchecked(fact)}"
+
+
+def _describe_import(history: History, answer: Confirmation) -> str:
+    """That an answer was given in another store; empty for one of this store."""
+    return " in another store" if is_imported(history, answer.index) else ""
+
+
 def describe_answer(history: History, answer: Confirmation) -> str:
     """What a person answered, where, and under which account."""
     fact = answer.fact
@@ -440,7 +457,7 @@ def describe_answer(history: History, answer: Confirmation) -> str:
 
 def spell_answer(history: History, answer: Confirmation) -> str:
     """What a person did, and whether another store recorded it."""
-    return _spell_answer(answer.fact) + tell_import(history, answer)
+    return _spell_answer(answer.fact) + _describe_import(history, answer)
 
 
 def _spell_answer(answer: ConfirmationRecorded) -> str:

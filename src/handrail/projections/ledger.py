@@ -34,8 +34,9 @@ from handrail.engine.events import (
     decode_event,
 )
 from handrail.engine.folding import StoredRecord, grow_context
-from handrail.engine.history import History, Node, is_imported
+from handrail.engine.history import History, Node
 from handrail.engine.navigate import ExitedLoop, Running, step_key
+from handrail.engine.owners import is_imported
 from handrail.workflows.limits import Effort
 
 MOST_LEDGER_WORK = 10_000_000

@@ -9,7 +9,7 @@ import msgspec
 
 from handrail.contract.ids import RunId
 from handrail.contract.wording import end_sentence
-from handrail.engine.ask import Ask, ask_about, describe_answer, weigh_answers
+from handrail.engine.ask import Ask, ask_about, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import blocked_at
@@ -19,6 +19,7 @@ from handrail.engine.messages import AGENT_READS_IT, explain_gap, explain_to_per
 from handrail.engine.navigate import Running
 from handrail.engine.progress import JOIN_OPTIONS
 from handrail.engine.reasons import AskKind, wait_of
+from handrail.projections.evidence import summarize_answer
 from handrail.projections.overview import Graphs, Need
 from handrail.projections.run_graph import RunGraph
 from handrail.workflows.compiled import CompiledWorkflow
@@ -77,10 +78,10 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
     )
     if word.is_declined and word.answered is not None:
-        why = end_sentence(f"It was {describe_answer(history, word.answered, with_note=True)}")
+        why = end_sentence(f"It was {summarize_answer(history, word.answered, with_note=True)}")
         return msgspec.structs.replace(need, why=why, fix=AGENT_READS_IT, is_answered=True, is_declined=True)
     if word.is_given and word.answered is not None:
-        why = f"It was {describe_answer(history, word.answered)}; the agent takes that up at its next call."
+        why = f"It was {summarize_answer(history, word.answered)}; the agent takes that up at its next call."
         return msgspec.structs.replace(need, why=why, is_answered=True)
     if blocked is None or not blocked.blockers:
         return need if is_asked else None

@@ -20,7 +20,7 @@ from handrail.contract.disclosure.newest import (
 )
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import make_from
-from handrail.engine.ask import describe_answer, drop_answered
+from handrail.engine.ask import drop_answered
 from handrail.engine.facts import blocked_at, facts_at, notes_at
 from handrail.engine.history import (
     Confirmation,
@@ -38,6 +38,7 @@ from handrail.engine.messages import name_session
 from handrail.engine.navigate import NO_ROUND_WORDS, PassedBy, Running, leaves_of, step_key
 from handrail.engine.progress import BranchSummary, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reply import PersonSaid, Recap, SkippedPart
+from handrail.projections.evidence import summarize_answer
 from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import (
     RunGraph,
@@ -131,7 +132,7 @@ def show_answer(history: History, answer: Confirmation) -> PersonSaid:
     """An answer of a person as replies tell it."""
     fact = answer.fact
     step_id = step_key(history.nodes[fact.node_id].state)
-    return make_from(PersonSaid, fact, answer, step_id=step_id, words=describe_answer(history, answer))
+    return make_from(PersonSaid, fact, answer, step_id=step_id, words=summarize_answer(history, answer))
 
 
 def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:

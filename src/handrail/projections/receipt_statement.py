@@ -23,7 +23,6 @@ from handrail.engine.history import (
     History,
     Run,
     attached_to,
-    is_imported,
     list_confirmations,
     list_receipts,
     way_to,
@@ -41,6 +40,7 @@ from handrail.engine.judge.red_then_green import (
 )
 from handrail.engine.judge.run_claims import choose_strongest, choose_weakest, find_red, write_line
 from handrail.engine.judge.witnessed import Turn, Turns
+from handrail.engine.owners import is_imported
 from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.check_names import name_check, tick
 from handrail.projections.doubts import (

@@ -64,6 +64,7 @@ from handrail.runtime.runtime import NO_OBSERVER, ReadPorts, Runtime, WritePorts
 
 if TYPE_CHECKING:
     from handrail.contract.disclosure.named_fields import Declared
+    from handrail.ports.server import Team
 
 
 # Performing a call
@@ -122,13 +123,10 @@ def perform_operation(
 
     A surface that has something to do after it hands in its own `commits`, to know whether it may still fail.
     """
-    if (
-        runtime.team is not None
-        and (answer := _ask_team(runtime.for_one_call(commits), called, params, ask, caller)) is not None
-    ):
-        return answer
-    started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
+    if (sent := _ask_team(own, called, params, ask, caller)) is not None:
+        return sent
+    started_ms = runtime.clock.monotonic_ms()
     declared = None if ask.fields is None and ask.field is None else declared_of(called)
     settings: Settings | None = None
 
@@ -151,18 +149,6 @@ def perform_operation(
     if isinstance(outcome, Failure) and caller.needs_key and called.effect == "create":
         outcome = _add_key(own, called, outcome)
     return _audit_outcome(own, called, params, outcome, caller, started_ms, settings)
-
-
-def _ask_team(
-    runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
-) -> Outcome | None:
-    """What the server of the team answers; None: the call is not its own."""
-    from handrail.runtime.team_calls import ask_team
-
-    def work() -> Outcome | None:
-        return ask_team(runtime, called, params, ask, caller)
-
-    return _catch_trouble(runtime, called.name, params, work)
 
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
@@ -201,14 +187,8 @@ def perform_chunked(
     """
     started_ms = runtime.clock.monotonic_ms()
     own = runtime.for_one_call(commits)
-    if runtime.team is not None:
-        from handrail.runtime.team_calls import keep_parts
-
-        def ask_first() -> Outcome | None:
-            return keep_parts(own, called, params, keep, caller)
-
-        if (answer := _catch_trouble(own, called.name, params, ask_first)) is not None:
-            return answer
+    if (sent := _ask_team(own, called, params, DEFAULT_ASK, caller)) is not None:
+        return _catch_trouble(own, called.name, params, lambda: _keep_parts(sent, keep))
 
     def work() -> Outcome:
         request, _ = _admit(own, called, params, caller, DEFAULT_ASK, None)
@@ -240,12 +220,8 @@ def perform_stream(
     """The items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
-    if runtime.team is not None and (
-        answer := _ask_team(runtime.for_one_call(None), called, params, ask, caller)
-    ):
-        from handrail.runtime.team_calls import list_lines
-
-        yield from list_lines(answer)
+    if (sent := _ask_team(runtime.for_one_call(None), called, params, ask, caller)) is not None:
+        yield from _list_lines(sent)
         return
     declared = None if ask.fields is None else declared_of(called)
     lines: Iterator[StreamItem | Success] | None = None
@@ -307,6 +283,67 @@ def _admit(
     if effect == "create" and caller.needs_key:
         require_key(runtime, called, request)
     return request, settings
+
+
+# A call of a project that belongs to a team goes to the server, within what the user allows here
+
+
+def _ask_team(
+    runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
+) -> Outcome | None:
+    """What the server of the team answers; None: there is none, or the call is not its own."""
+    if runtime.team is None:
+        return None
+    make = runtime.team
+
+    def work() -> Outcome | None:
+        return _send(runtime, make(), called, params, ask, caller)
+
+    return _catch_trouble(runtime, called.name, params, work)
+
+
+def _send(
+    runtime: Runtime, team: Team, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
+) -> Outcome | None:
+    from handrail.ports.server import TeamCall
+
+    effect = effect_of(called, params)
+    call = TeamCall(
+        operation=called.name,
+        where=called.where,
+        effect=effect,
+        params=params,
+        ask=ask,
+        needs_key=caller.needs_key,
+        client=runtime.client,
+        can_ask=runtime.can_ask,
+    )
+    if not team.takes(call):
+        return None
+    if effect != "read":
+        require_permission(runtime.settings.of(), effect)
+    runtime.commits.is_sent = effect != "read"
+    answer = team.perform(call)
+    runtime.commits.is_sent = False  # a stop in between leaves it, for the surface to say
+    return answer
+
+
+def _keep_parts(answer: Outcome, keep: Callable[[Iterator[bytes]], dict[str, Json]]) -> Outcome:
+    """An answer whose long field is written elsewhere: the server sends it as a whole. Raises Fault."""
+    if not isinstance(answer, Success) or not isinstance(answer.data, dict) or "content" not in answer.data:
+        return answer
+    facts = {name: value for name, value in answer.data.items() if name not in ("content", "_untrusted")}
+    content = answer.data["content"]
+    whole = content.encode() if isinstance(content, str) else msgspec.json.encode(content)
+    return msgspec.structs.replace(answer, data=facts | keep(iter((whole,))))
+
+
+def _list_lines(outcome: Outcome) -> Iterator[StreamItem | Outcome]:
+    """An answer that came as a whole, as the lines of a stream."""
+    if isinstance(outcome, Success) and outcome.page is not None:
+        yield from (StreamItem(data=item) for item in outcome.page.items)
+        outcome = msgspec.structs.replace(outcome, page=None)
+    yield outcome
 
 
 def _disclose_success(

@@ -246,8 +246,6 @@ def offer_call(failure: Failure, call: NextCall) -> Failure:
 def _with_token_moved(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
     if failure.kind is not TOKEN_SCOPE_MISMATCH or failure.next_call is not None:
         return failure
-    if failure.hint == MAY_DO:
-        return failure
     call = _corrected(operation, params)
     if call is None or len(msgspec.json.encode(call.params)) > OFFERED_CALL_BYTES:
         call = _way_back(failure)

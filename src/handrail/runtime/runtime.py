@@ -108,10 +108,6 @@ def _stand_in(name: str) -> Callable[[], Any]:
     return make
 
 
-def no_index() -> SessionIndex | None:
-    return None
-
-
 class OneLook:
     """`ports.Workspace` of one call: where the caller works is looked up once, and stays until its end."""
 
@@ -226,7 +222,7 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""
     origin: str = ""
     """Where there are accounts: under which address people reach the server, for links."""
-    index: Callable[[], SessionIndex | None] = no_index
+    index: Callable[[], SessionIndex | None] = lambda: None
     """Of the sessions, for lists and searches; None: they are read from the log."""
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""

@@ -471,31 +471,11 @@ class HotLog:
         return len(self._histories)
 
 
-class NoMemory:
-    """A reader that remembers nothing, with what `HotLog` adds to one."""
-
-    def __init__(self, reader: EventReader) -> None:
-        self._reader = reader
-
-    def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
-        return decode_compiled(self._reader.get_blob(BlobRef(workflow_hash)))
-
-    def get_folded(self, session_id: SessionId) -> History | None:
-        del session_id
-        return None
-
-    def keep(self, history: History) -> None:
-        del history
-
-    def forget(self, session_id: SessionId) -> None:
-        del session_id
-
-
-def memory_of(reader: EventReader) -> HotLog | NoMemory:
-    """What a reader remembers beside its log."""
+def memory_of(reader: EventReader) -> HotLog:
+    """What a reader remembers beside its log; for one that remembers nothing a memory of this moment."""
     # Asked of the reader itself: it may be one that is loaded on first use.
     found = getattr(reader, "get_memory", None)
-    return NoMemory(reader) if found is None else cast(HotLog, found())
+    return HotLog(cast("EventLog", reader)) if found is None else cast(HotLog, found())
 
 
 def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:

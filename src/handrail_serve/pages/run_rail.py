@@ -263,18 +263,18 @@ def _marks(node: Payload) -> list[Child]:
         marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
     if node["is_diverged"]:
         marks.append(badge("left the instructions", "warn", "gap"))
-    if node["person"] and not is_shown:
+    if not is_shown:
         marks.append(person_badge(node["person"], is_imported=node["is_person_imported"]))
     if node["artifact_count"]:
         marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
     return marks
 
 
-def person_badge(answer: str, *, is_imported: bool) -> Html:
-    """What a person answered, here or in another store."""
+def person_badge(answer: str, *, is_imported: bool) -> Child:
+    """What a person answered, here or in another store; nothing where nobody did."""
     words = f"{answer} by a person{', in another store' if is_imported else ''}"
     good = "" if is_imported else "good"
-    return badge(words, good if answer == "confirmed" else "bad", "person")
+    return badge(words, good if answer == "confirmed" else "bad", "person") if answer else None
 
 
 def loop_words(step_id: str) -> str:
@@ -321,9 +321,7 @@ def _now(graph: Payload) -> list[Html]:
         else badge("blocked", "bad", "blocked")
         if is_blocked
         else badge("now", "busy", "open"),
-        person_badge(graph["pending_person"], is_imported=graph["is_pending_person_imported"])
-        if graph["pending_person"]
-        else None,
+        person_badge(graph["pending_person"], is_imported=graph["is_pending_person_imported"]),
         href=f"{path}#pending",
         class_="spot",
         data_at=graph["preferred_tip"],

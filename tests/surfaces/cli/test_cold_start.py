@@ -33,7 +33,7 @@ handrail.host.authored_files handrail.host.programs
 handrail.host.workflow_library handrail.host.workflow_sources
 handrail.ports.program handrail.ports.store handrail.projections
 handrail.runtime.paging handrail.operations.runs.reread_run
-handrail.operations.session_replies handrail.operations.source_drift
+handrail.operations.checkpoints handrail.operations.source_drift
 handrail.surfaces.cli.rendering.human handrail.surfaces.cli.rendering.text
 handrail.workflows.catalog handrail.workflows.contracts.check handrail.workflows.contracts.patterns
 handrail.workflows.reading

@@ -24,7 +24,6 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     instance_of,
-    is_imported,
     kept_in_instance,
     list_receipts,
     way_to,
@@ -52,6 +51,7 @@ from handrail.engine.judge.run_claims import (
 from handrail.engine.judge.witnessed import RunResult, Sighting, StandingClaims, Witnessed
 from handrail.engine.messages import name_run, write_fix
 from handrail.engine.navigate import Complete, Running, next_move
+from handrail.engine.owners import is_imported
 from handrail.engine.reasons import Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.engine.receipts import (
     ELSEWHERE,

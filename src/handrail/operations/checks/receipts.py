@@ -26,8 +26,9 @@ from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.wording import quote
 from handrail.engine.code_trees import find_baseline, find_last_seen
 from handrail.engine.facts import encode_project
-from handrail.engine.history import History, Node, RecordedTree, Run, is_imported, list_receipts
+from handrail.engine.history import History, Node, RecordedTree, Run, list_receipts
 from handrail.engine.judge.named_places import is_test_file
+from handrail.engine.owners import is_imported
 from handrail.operations.declared_checks import list_approved, list_environments
 from handrail.operations.finding import find_session
 from handrail.operations.looking import find_files, find_turns

@@ -19,6 +19,7 @@ from handrail.operations.handles import (
     WORKER_RULE,
     Prepared,
     TokenCall,
+    Tried,
     Worker,
     answer_attempt,
     read_ack,
@@ -42,9 +43,7 @@ class ContinueRun(Input, frozen=True, kw_only=True):
     output: Maybe[Output] = UNSET
     project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
     worker: Maybe[Worker] = UNSET
-    dry_run: Maybe[
-        Annotated[bool, Meta(description="Only say whether it would be accepted, and why not.")]
-    ] = UNSET
+    dry_run: Maybe[Tried] = UNSET
 
 
 def continue_run(rt: WritePorts, request: ContinueRun) -> Success | AckVerdict:

@@ -16,6 +16,7 @@ from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
 from handrail.engine.reply import ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
+from handrail.operations.checkpoints import reply_to_reread
 from handrail.operations.handles import (
     Handle,
     mint_fresh_tokens,
@@ -35,7 +36,6 @@ from handrail.operations.replies import (
     warn_of_nobody,
 )
 from handrail.operations.same_project import find_own_project, is_begun_here
-from handrail.operations.session_replies import reply_to_reread
 from handrail.operations.source_drift import warn_of_drift
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES

@@ -25,12 +25,12 @@ from handrail.engine.history import (
     attached_to,
     claims_at,
     confirmation_of,
-    is_imported,
     not_run_at,
     not_run_by_move,
     path_to,
 )
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
+from handrail.engine.owners import is_imported
 from handrail.engine.progress import progress_at
 from handrail.operations.finding import find_session
 from handrail.operations.stored_sessions import find_silence

@@ -482,8 +482,8 @@ def _receipt(held: Receipt) -> NodeReceipt:
 
 def _answer(history: History, answer: Confirmation) -> NodeAnswer:
     fact = answer.fact
-    said = spell_answer(history, answer)
-    return make_from(NodeAnswer, fact, answer, said=said, who=name_person(fact.who))
+    words = spell_answer(history, answer)
+    return make_from(NodeAnswer, fact, answer, said=words, who=name_person(fact.who))
 
 
 def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:

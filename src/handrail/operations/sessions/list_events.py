@@ -170,8 +170,8 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     workflow_name: str
     what: str
     said: str
-    """What a person did who answered: chose an option, gave a value, confirmed; of a check its command and
-    how it ended; of a report that was not accepted why, in words for people."""
+    """What a person did who answered: chose an option, gave a value, confirmed, declined; of a check its
+    command and how it ended; of a report that was not accepted why, in words for people."""
     node_id: str
     step_id: str
     title: str

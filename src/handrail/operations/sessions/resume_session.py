@@ -18,7 +18,6 @@ from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_sessi
 from handrail.contract.outcome import Fault, Page, Payload, Success, make_from
 from handrail.contract.tokens.workflow import WORKFLOW, StateClaims, mint
 from handrail.contract.wording import format_count, shorten
-from handrail.engine.ask import describe_answer
 from handrail.engine.children.joins import UNDONE, find_join
 from handrail.engine.events import is_newer
 from handrail.engine.facts import Place, is_same_place, place_of, run_place, title_of_goal
@@ -32,7 +31,7 @@ from handrail.operations.source_drift import warn_of_drift
 from handrail.operations.stored_sessions import Sessions, ask_sessions, describe_unsound
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
-from handrail.projections.evidence import EvidenceSum, sum_evidence
+from handrail.projections.evidence import EvidenceSum, sum_evidence, summarize_answer
 from handrail.projections.overview import SessionFacts, imported_from, last_notes
 from handrail.projections.resume_candidates import (
     MOST_FOUND,
@@ -311,7 +310,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if answer is None else describe_answer(history, answer, with_note=True),
+        person_said="" if answer is None else summarize_answer(history, answer, with_note=True),
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,

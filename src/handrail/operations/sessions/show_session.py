@@ -489,8 +489,8 @@ def _confirmation_row(history: History, answer: Confirmation) -> ConfirmationRow
     fact = answer.fact
     step_id = pending_step(history.nodes[fact.node_id]) or ""
     who = name_person(fact.who)
-    said = spell_answer(history, answer)
-    return make_from(ConfirmationRow, fact, answer, step_id=step_id, said=said, who=who)
+    words = spell_answer(history, answer)
+    return make_from(ConfirmationRow, fact, answer, step_id=step_id, said=words, who=who)
 
 
 def describe_divergence(divergence: DivergenceRecorded) -> DivergenceRow:

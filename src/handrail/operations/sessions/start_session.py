@@ -20,10 +20,9 @@ from handrail.engine.facts import LONGEST_GOAL, encode_project
 from handrail.engine.history import History
 from handrail.engine.plans import plan_event, plan_session
 from handrail.engine.reply import Reply, ReplyWarning
-from handrail.operations.checkpoints import CheckpointRun, checkpoint_run
+from handrail.operations.checkpoints import CheckpointRun, SessionReply, checkpoint_run, reply_to_opening
 from handrail.operations.finding import find_requested, find_session, name_answerer
 from handrail.operations.report import Goal, Output, check_goal_size
-from handrail.operations.session_replies import SessionReply, reply_to_opening
 from handrail.projections.overview import latest_run, session_title
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
