@@ -26,8 +26,8 @@ def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
     taken.is_type_only = any(child.type == "type" for child in node.children)
     names: list[tuple[FoundImport, Node]] = []
     if required is not None:
-        local = next(child for child in required.named_children if child.type == "identifier")
-        names = [(replace(taken, kind="require", imported="*"), local)]
+        named = [child for child in required.named_children if child.type == "identifier"]
+        names = [(replace(taken, kind="require", imported="*"), local) for local in named]
     elif clause is None:
         draft.imports.append(taken)
     else:
@@ -46,8 +46,13 @@ def _list_names(draft: Draft, clause: Node, taken: FoundImport) -> Iterator[tupl
         if child.type == "identifier":
             yield replace(taken, kind="default", imported="default"), child
         elif child.type == "namespace_import":
-            yield from ((replace(taken, kind="namespace", imported="*"), name) for name in parts_of(child))
-        for specifier in parts_of(child) if child.type == "named_imports" else ():
+            for name in child.named_children:
+                if name.type == "identifier":
+                    yield replace(taken, kind="namespace", imported="*"), name
+        # In a text with mistakes other things may stand among the names.
+        for specifier in child.named_children if child.type == "named_imports" else ():
+            if specifier.type != "import_specifier":
+                continue
             name = part_of(specifier, "name")
             named, local = unquoted(name), specifier.child_by_field_name("alias") or name
             if named is not None and local.type == "identifier":
