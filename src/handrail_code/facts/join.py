@@ -428,12 +428,8 @@ class Project:
         """`a.default`, where a is a CommonJS module, is that module again."""
         facts = self.look(path)
         for member in facts.members if self.slots.is_commonjs(module) else ():
-            if member.name != "default" or member.receiver not in ("use", "import"):
-                continue
-            if member.receiver == "import":
-                behind = self.slots.module_of(path, facts.imports[member.index].module)
-            else:
-                behind = self.slots.module_behind(path, facts.uses[member.index].binding)
+            is_default = member.name == "default"
+            behind = self.slots.module_of_receiver(path, facts, member) if is_default else None
             if behind is not None and self._is_form(behind, module):
                 yield doubt("whole_module_used", path, member)
 

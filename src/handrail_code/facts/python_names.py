@@ -346,20 +346,35 @@ class PythonNames:
         return sorted(found)
 
     def leaks(self, slot: Exported) -> Iterator[Trouble]:
-        """Places where the module goes somewhere as a whole, and star imports that nobody can look behind."""
+        """Places where the module, or a package that it lies in, goes somewhere as a whole."""
+        for module in (slot.path, *self.modules.packages_of(slot.path)):
+            for path in self.importers_of(module):
+                facts = self.facts(path)
+                for found in facts.imports:
+                    if found.kind != "star" and self.module_of_import(path, found) == module:
+                        for place in list_leaking_uses(facts, found, ("read", "call", "export")):
+                            yield doubt("whole_module_used", path, place)
+                yield from self._leaking_members(module, path, facts)
         for path in self.importers_of(slot.path):
-            facts = self.facts(path)
-            for found in facts.imports:
-                if found.kind != "star" and self.module_of_import(path, found) == slot.path:
-                    for place in list_leaking_uses(facts, found, ("read", "call", "export")):
-                        yield doubt("whole_module_used", path, place)
-            yield from self._leaking_members(slot.path, path, facts)
+            yield from self._list_in_classes(slot, path)
+
+    def _list_in_classes(self, slot: Exported, path: str) -> Iterator[Trouble]:
+        """An import in the body of a class makes a member of it."""
+        facts = self.facts(path)
+        for found in facts.imports:
+            scope = 0 if found.binding == NONE else facts.bindings[found.binding].scope
+            if facts.scopes[scope].kind != "class":
+                continue
+            if self.module_of_import(path, found) == slot.path or self.slot_of_import(path, found) == slot:
+                yield doubt("unproven_member", path, found.statement)
 
     def _leaking_members(self, module: str, path: str, facts: FileFacts) -> Iterator[Trouble]:
         """`f(package.module)`: the module as a value that a member is."""
         name = self.modules.name_in_imports(module)
         received = {member.index for member in facts.members if member.receiver == "member"}
         for at, member in enumerate(facts.members):
+            if member.name == "__dict__" and self.module_behind_member(path, facts, member) == module:
+                yield doubt("whole_module_used", path, member)
             if member.name != name or member.role not in ("read", "call") or at in received:
                 continue
             around = self.module_behind_member(path, facts, member)
@@ -429,6 +444,14 @@ class PythonModules:
         """The stub of a module, or the module of a stub."""
         other = path + "i" if path.endswith(".py") else path.removesuffix("i")
         return other if other in self._files else None
+
+    def packages_of(self, path: str) -> Iterator[str]:
+        """Those that a module lies in: each has the next, or the module, for an attribute."""
+        package = posixpath.dirname(path)
+        package = posixpath.dirname(package) if path == self._init_of(package) else package
+        while package and (init := self._init_of(package)) is not None:
+            yield init
+            package = posixpath.dirname(package)
 
     def name_in_imports(self, path: str) -> str:
         """The last part of a module's name: whoever imports it spells that, or imports it from `.`."""

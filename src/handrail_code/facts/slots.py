@@ -214,21 +214,25 @@ class Slots:
             return self.python.slot_of_member(path, facts, member)
         if member.receiver == "exports":
             return self.find_exported(path, member.name)
-        target: str | None = None
-        if member.receiver == "import":
-            target = self.module_of(path, facts.imports[member.index].module)
-        elif member.receiver == "use":
-            binding = facts.uses[member.index].binding
-            if binding == NONE:
-                named = self.exports_of(path).get(facts.uses[member.index].name, ())
-                target = path if any(export.kind == "global" for export in named) else None
-            else:
-                target = self.module_behind(path, binding)
-            if target is None and binding != NONE:
-                return self._slot_of_inner(path, binding, member.name)
-        elif member.receiver == "member":
+        if member.receiver == "member":
             return self._slot_in_chain(path, facts, member)
-        return None if target is None else self.find_exported(target, member.name)
+        target = self.module_of_receiver(path, facts, member)
+        if target is not None:
+            return self.find_exported(target, member.name)
+        binding = facts.uses[member.index].binding if member.receiver == "use" else NONE
+        return None if binding == NONE else self._slot_of_inner(path, binding, member.name)
+
+    def module_of_receiver(self, path: str, facts: FileFacts, member: Member) -> str | None:
+        """The module that x is in `x.name`."""
+        if member.receiver == "import":
+            return self.module_of(path, facts.imports[member.index].module)
+        if member.receiver != "use":
+            return None
+        used = facts.uses[member.index]
+        if used.binding != NONE:
+            return self.module_behind(path, used.binding)
+        named = self.exports_of(path).get(used.name, ())
+        return path if any(export.kind == "global" for export in named) else None
 
     def _slot_in_chain(self, path: str, facts: FileFacts, member: Member) -> Slot | None:
         """`x.y.name`, where `x.y` is a module, an enum or a namespace."""

@@ -98,6 +98,29 @@ REACHED: dict[str, Files] = {
         "b.js": "export * as default from './a'",
         "c.js": "import a from './b'\nconst g = <a>\ng.f()",
     },
+    "Python: the package of the module": {
+        "p/__init__.py": "",
+        "p/a.py": "def ^f(): pass",
+        "b.py": "import p.a\nq = <p>\nq.a.f()",
+    },
+    "Python: the package as an argument": {
+        "p/__init__.py": "from p import a",
+        "p/a.py": "def ^f(): pass",
+        "b.py": "import p\ng(<p>)",
+    },
+    "Python: the dictionary of a module": {
+        "a.py": "def ^f(): pass",
+        "b.py": "import a\na.<__dict__>['f']()",
+    },
+    "Python: the same by a call": {"a.py": "def ^f(): pass", "b.py": "import a\nvars(<a>)['f']()"},
+    "Python: a name in a class": {
+        "a.py": "def ^f(): pass",
+        "b.py": "class C:\n    <from a import f\nC.f()",
+    },
+    "Python: a module in a class": {
+        "a.py": "def ^f(): pass",
+        "b.py": "class C:\n    <import a\nC.a.f()",
+    },
 }
 KNOWN: dict[str, Files] = {
     "exports.f": {"a.js": "function ^f(){}\nexports.f = f", "b.js": "require('./a').<f>()"},

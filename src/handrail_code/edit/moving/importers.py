@@ -210,12 +210,13 @@ def _rewrite_export(shift: Shift, path: str, export: Export, names: set[str]) ->
     if export.kind != "reexport" or export.imported not in names:
         return
     sheet = shift.sheet(path)
-    at = next(at for at, each in enumerate(sheet.layout.statements) if each.start == export.statement.start)
-    statement = sheet.layout.statements[at]
-    piece = piece_of(statement.pieces, export.exported, export.imported)
-    if piece is None:  # in quotes
+    statement = sheet.layout.statement_at(export.statement.start)
+    pieces = () if statement is None else statement.pieces
+    piece = piece_of(pieces, export.exported, export.imported)
+    if statement is None or piece is None:  # in quotes, or inside of a declared module
         shift.kept.add(export.imported)
         return
+    at = sheet.layout.statements.index(statement)
     if path == shift.target:
         if export.exported != shift.public_name:
             raise Refusal("collision", "The target re-exports it under another name.", path, piece)

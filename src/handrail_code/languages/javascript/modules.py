@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
 
-from handrail_code.facts.model import EVERY_MEANING, NONE
+from handrail_code.facts.model import EVERY_MEANING, NONE, Role
 from handrail_code.languages.draft import FoundImport, part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import quoted, unquoted
@@ -14,7 +15,6 @@ from handrail_code.languages.javascript.expressions import read_chain
 
 def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
     source = node.child_by_field_name("source")
-    is_type_only = any(child.type == "type" for child in node.children)
     clause = next((child for child in node.named_children if child.type == "import_clause"), None)
     required = next((child for child in node.named_children if child.type == "import_require_clause"), None)
     if required is not None:
@@ -22,82 +22,47 @@ def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
     module = quoted(source) if source is not None else None
     if module is None:
         return
-    reader = _Names(draft, node, module, scope, definition, is_type_only)
+    taken = FoundImport("bare", draft.name_of(module), span_of(module), span_of(node))
+    taken.is_type_only = any(child.type == "type" for child in node.children)
+    names: list[tuple[FoundImport, Node]] = []
     if required is not None:
-        name = next((child for child in required.named_children if child.type == "identifier"), None)
-        if name is not None:
-            reader.add("require", "*", None, name)
+        named = [child for child in required.named_children if child.type == "identifier"]
+        names = [(replace(taken, kind="require", imported="*"), local) for local in named]
     elif clause is None:
-        draft.imports.append(FoundImport("bare", draft.name_of(module), span_of(module), span_of(node)))
+        draft.imports.append(taken)
     else:
-        for child in clause.named_children:
-            reader.add_clause(child)
+        names += _list_names(draft, clause, taken)
+    for made, local in names:
+        role: Role = "import" if made.imported_span == span_of(local) else "declaration"
+        made.use = draft.declare(local, "import", EVERY_MEANING, scope, definition, role)
+        draft.define(local, "import", node, definition, made.use)
+        draft.imports.append(made)
     draft.is_module = True
 
 
-class _Names:
-    """What all names of one import statement share."""
-
-    def __init__(
-        self, draft: Draft, statement: Node, module: Node, scope: int, definition: int, is_type_only: bool
-    ) -> None:
-        self.draft = draft
-        self.statement = statement
-        self.module = module
-        self.scope = scope
-        self.definition = definition
-        self.is_type_only = is_type_only
-
-    def add_clause(self, clause: Node) -> None:
-        match clause.type:
-            case "identifier":
-                self.add("default", "default", None, clause)
-            case "namespace_import":
-                for name in clause.named_children:
-                    if name.type == "identifier":
-                        self.add("namespace", "*", None, name)
-            case "named_imports":
-                for specifier in clause.named_children:
-                    if specifier.type == "import_specifier":
-                        self._add_specifier(specifier)
-            case _:
-                pass
-
-    def _add_specifier(self, specifier: Node) -> None:
-        name, alias = part_of(specifier, "name"), specifier.child_by_field_name("alias")
-        named = unquoted(name)
-        if named is None:
-            return
-        imported = self.draft.name_of(named)
-        is_type = self.is_type_only or any(child.type in ("type", "typeof") for child in specifier.children)
-        local = alias if alias is not None else name
-        if local.type == "identifier":
-            self.add("default" if imported == "default" else "named", imported, named, local, is_type)
-
-    def add(
-        self,
-        kind: Literal["named", "default", "namespace", "require"],
-        imported: str,
-        named: Node | None,
-        local: Node,
-        is_type: bool = False,
-    ) -> None:
-        draft = self.draft
-        role: Literal["import", "declaration"] = "import" if named == local else "declaration"
-        use = draft.declare(local, "import", EVERY_MEANING, self.scope, self.definition, role)
-        draft.define(local, "import", self.statement, self.definition, use)
-        draft.imports.append(
-            FoundImport(
-                kind,
-                draft.name_of(self.module),
-                span_of(self.module),
-                span_of(self.statement),
-                imported=imported,
-                imported_span=None if named is None else span_of(named),
-                use=use,
-                is_type_only=is_type or self.is_type_only,
-            )
-        )
+def _list_names(draft: Draft, clause: Node, taken: FoundImport) -> Iterator[tuple[FoundImport, Node]]:
+    """Each name of a clause as an import like this one, and where its local name stands."""
+    for child in clause.named_children:
+        if child.type == "identifier":
+            yield replace(taken, kind="default", imported="default"), child
+        elif child.type == "namespace_import":
+            for name in child.named_children:
+                if name.type == "identifier":
+                    yield replace(taken, kind="namespace", imported="*"), name
+        # In a text with mistakes other things may stand among the names.
+        for specifier in child.named_children if child.type == "named_imports" else ():
+            if specifier.type != "import_specifier":
+                continue
+            name = part_of(specifier, "name")
+            named, local = unquoted(name), specifier.child_by_field_name("alias") or name
+            if named is not None and local.type == "identifier":
+                made = replace(
+                    taken, kind="named", imported=draft.name_of(named), imported_span=span_of(named)
+                )
+                made.kind = "default" if made.imported == "default" else "named"
+                is_type = any(each.type in ("type", "typeof") for each in specifier.children)
+                made.is_type_only = is_type or taken.is_type_only
+                yield made, local
 
 
 def visit_import_alias(draft: Draft, node: Node, scope: int, definition: int) -> None:
