@@ -439,6 +439,18 @@ def test_the_bytecode_of_a_few_projects_is_kept(place: Place, tmp_path: Path) ->
     assert (len(left), "old0" in left, "old1" in left, outside.is_dir()) == (MOST_BYTECODE, False, True, True)
 
 
+@pytest.mark.promise("evidence.ran")
+def test_a_runner_that_printed_no_sum_says_so(place: Place) -> None:
+    start(place.runtime)
+    module = place.project / "unittest.py"
+
+    for printed, is_hinted in {"..": True, "Ran 2 tests in 0.1s\n\nOK": False}.items():
+        module.write_text(f"print({printed!r})\n", encoding="utf-8")
+        told = place.run("--", sys.executable, "-m", "unittest")
+        assert ("check_uncounted" in told["notices"], told["counts"] is None) == (is_hinted, is_hinted)
+    assert "check_uncounted" not in place.run("--", sys.executable, "-c", "")["notices"]
+
+
 @pytest.mark.promise("receipt.inside-the-project")
 def test_a_report_behind_a_link_out_of_the_project_is_not_read(place: Place, tmp_path: Path) -> None:
     start(place.runtime)
