@@ -214,6 +214,13 @@ PLACES = (
         after="The next run of every check counts as its first, and Handrail runs none itself before that.",
     ),
     Place(
+        path="data/cache/bytecode/<digest>/*",
+        holds="Python's bytecode of what the checks of a project load, for the 20 projects checked last; "
+        "Python itself makes these files, in a folder for you alone.",
+        loss="nothing",
+        after="The next check of that project takes longer.",
+    ),
+    Place(
         path="data/cache/projects/<digest>",
         holds="Where a project is that a run was begun in.",
         loss="nothing",

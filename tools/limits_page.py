@@ -512,7 +512,7 @@ INSIDE = {
     "contract.disclosure.estimate": ("MAX_DEPTH",),
     "contract.json.trouble": ("DEEPEST",),
     "contract.ledger": ("MAX_ENTRIES",),
-    "host.checks": ("MOST_REMEMBERED",),
+    "host.checks": ("MOST_BYTECODE", "MOST_REMEMBERED"),
     "operations.checks.receipt_runs": ("SPARED_MS",),
     "program.setup.first_checks": ("MOST_BYTES",),
     "contract.disclosure.newest": ("FENCE_BYTES",),

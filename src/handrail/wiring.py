@@ -92,7 +92,7 @@ def build_runtime(
         installation=lambda: _load("handrail.host.program.installation:LocalInstallation")(
             place, environment
         ),
-        check_programs=lambda: _load("handrail.host.checks:LocalCheckPrograms")(environment, known),
+        check_programs=lambda: _load("handrail.host.checks:LocalCheckPrograms")(environment, known, place),
         known_checks=lambda: _load("handrail.host.checks:LocalKnownChecks")(place),
         receipt_keys=lambda: _load("handrail.host.checks:LocalReceiptKeys")(place, randomness, known),
         committed=lambda: _load("handrail.host.worktree.committed_files:LocalCommittedFiles")(

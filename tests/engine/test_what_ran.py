@@ -27,7 +27,14 @@ from handrail.engine.receipts import (
     compare_counts,
     digest_argv,
 )
-from handrail.operations.checks.reports import count_pytest, count_tests, count_unittest, count_wrapped
+from handrail.operations.checks.reports import (
+    add_up,
+    count_pytest,
+    count_tests,
+    count_unittest,
+    count_wrapped,
+    find_one,
+)
 from tests.cases import every_case
 from tests.engine.test_evidence import BEFORE, CHANGED, NOW, Body, of, place, receipt, seeing, weighed
 
@@ -365,8 +372,9 @@ def test_a_failure_before_any_test_is_no_red_and_the_fact_says_so() -> None:
             "Ran 4 tests in 0.001s\n\nOK (skipped=1, expected failures=2)\n",
             Counts(passed=1, skipped=1, xfailed=2),
         ),
+        ("Ran 2 tests in 0.001s\n\nFAILED (failures=1)\nRan 2 tests in 0.001s\n\nOK\n", None),
     ],
-    ids=["none", "cannot-be-imported", "a-test-raises", "some-fail-as-expected"],
+    ids=["none", "cannot-be-imported", "a-test-raises", "some-fail-as-expected", "two"],
 )
 def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
     assert count_unittest(printed) == counts
@@ -391,9 +399,20 @@ def test_unittest_says_itself_what_it_ran(printed: str, counts: Counts) -> None:
             Counts(errors=1),
         ),
         ("9 passed in 0.01s, it printed itself\n2 tests collected in 0.01s\n", None),
-        ("5 passed in 0.01s\n1 failed in 0.02s\n", Counts(failed=1)),
+        ("5 passed in 0.01s\n1 failed in 0.02s\n", None),
+        ("5 passed in 0.01s\n5 passed in 0.02s\n", Counts(passed=5)),
     ],
-    ids=["one-failed", "skipped", "subtests", "none", "a-fixture-raises", "cannot-be-read", "other", "last"],
+    ids=[
+        "one-failed",
+        "skipped",
+        "subtests",
+        "none",
+        "a-fixture-raises",
+        "cannot-be-read",
+        "other",
+        "two",
+        "twice",
+    ],
 )
 def test_pytest_says_itself_what_it_ran(printed: str, counts: Counts | None) -> None:
     assert count_pytest(printed) == counts
@@ -414,17 +433,29 @@ def test_pytest_says_itself_what_it_ran(printed: str, counts: Counts | None) -> 
         ("ok  \texample.com/bill\t0.003s\n", None),
         ("All checks passed!\n", None),
         ("no tests ran in 0.01s\n", None),
+        ("2 passed in 0.10s\nRan 3 tests in 0.001s\n\nOK\n1 passed in 0.02s\n", Counts(passed=6)),
+        ("Tests: 4 passed, 4 total\nTests: 1 skipped, 2 passed, 3 total\n", Counts(passed=6, skipped=1)),
+        ("ℹ tests 2\nℹ pass 2\nℹ fail 0\n\nℹ tests 1\nℹ pass 1\nℹ fail 0\n", Counts(passed=3)),
+        ("1 failed, 1 passed in 0.10s\n2 passed in 0.01s\n", None),
     ],
 )
 def test_a_program_that_starts_a_runner_hands_on_what_it_counted(printed: str, counts: Counts | None) -> None:
-    assert count_wrapped(printed, has_passed=True) == counts
+    assert count_wrapped(printed, add_up, has_passed=True) == counts
 
 
 @pytest.mark.promise("evidence.ran")
 def test_a_sum_that_disagrees_with_the_end_of_a_program_is_of_something_else() -> None:
-    assert count_wrapped("1 failed, 2 passed in 0.10s\n", has_passed=True) is None
-    assert count_wrapped("2 passed in 0.10s\n", has_passed=False) is None
-    assert count_wrapped("1 failed in 0.10s\n", has_passed=False) == Counts(failed=1)
+    assert count_wrapped("1 failed, 2 passed in 0.10s\n", add_up, has_passed=True) is None
+    assert count_wrapped("2 passed in 0.10s\n", add_up, has_passed=False) is None
+    assert count_wrapped("1 failed in 0.10s\n", add_up, has_passed=False) == Counts(failed=1)
+
+
+@pytest.mark.promise("evidence.ran")
+@pytest.mark.parametrize(("again", "counts"), [(2, Counts(passed=2)), (3, None)])
+def test_one_runner_has_one_sum(again: int, counts: Counts | None) -> None:
+    printed = f"Tests: 2 passed, 2 total\nTests: {again} passed, {again} total\n"
+
+    assert count_wrapped(printed, find_one, has_passed=True) == counts
 
 
 @pytest.mark.promise("evidence.ran")

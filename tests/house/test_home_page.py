@@ -27,6 +27,7 @@ NOT_MADE_HERE = {
     **({} if find_spec("apsw") else {"data/cache/index/sessions.sqlite": "needs apsw"}),
     "data/cache/trees/<digest>": "needs a look at files: tests/host/worktree/test_stat_cache.py",
     "data/cache/facts/<digest>": "needs sources: tests/host/worktree/test_fact_store.py",
+    "data/cache/bytecode/<digest>/*": "needs a check: tests/journeys/test_checks.py",
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_checks.py",
     "data/keys/receipts.json": "needs the extra verify: tests/journeys/test_travelling_receipts.py",
     "approved-checks.json": "needs a person's yes: tests/journeys/test_approved_checks.py",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import marshal
+import os
 import shlex
+import stat
 import sys
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ import pytest
 
 from handrail.contract.ids import ReportFormat
 from handrail.engine.receipts import digest_argv
+from handrail.host.checks import MOST_BYTECODE
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
@@ -383,6 +388,67 @@ def test_what_steers_a_runner_is_recorded_and_kept_from_declared_checks(
     assert (declared["exitStatus"], typed["exitStatus"]) == (0, 1)
     told = [fact.get("steering", {}) for fact in receipts(place, first)]
     assert told == [{}, {"PYTEST_ADDOPTS": "-k nothing"}]
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_bytecode_that_lies_in_the_project_is_not_loaded(runtime: Runtime, tmp_path: Path) -> None:
+    place = Place(runtime, tmp_path, PYTHONDONTWRITEBYTECODE="1")
+    start(place.runtime)
+    source = place.project / "bill.py"
+    source.write_text("raise SystemExit(1)\n", encoding="utf-8")
+    forged = Path(cache_from_source(str(source)))
+    forged.parent.mkdir()
+    never_compared = (0b01).to_bytes(4, "little") + bytes(8)
+    forged.write_bytes(MAGIC_NUMBER + never_compared + marshal.dumps(compile("", "bill.py", "exec")))
+    place.declare({"tests": {"command": [sys.executable, "-c", "import bill"]}})
+    kept = place.home / "data" / "cache" / "bytecode"
+
+    for told in (place.run("tests"), place.run("--", sys.executable, "-c", "import bill")):
+        assert told["exitStatus"] == 1
+        assert "check_steered" not in told["notices"]
+
+    (own,) = kept.iterdir()
+    assert [*own.rglob("bill.*.pyc")]
+    assert stat.S_IMODE(own.stat().st_mode) == 0o700
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_a_declaration_may_place_the_bytecode_itself(place: Place, tmp_path: Path) -> None:
+    start(place.runtime)
+    own = {"PYTHONPYCACHEPREFIX": str(tmp_path / "own")}
+    code = f"import sys; raise SystemExit(sys.pycache_prefix != {own['PYTHONPYCACHEPREFIX']!r})"
+    place.declare({"tests": {"command": [sys.executable, "-c", code], "environment": own}})
+
+    assert place.run("tests")["exitStatus"] == 0
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_the_bytecode_of_a_few_projects_is_kept(place: Place, tmp_path: Path) -> None:
+    start(place.runtime)
+    kept, outside = place.home / "data" / "cache" / "bytecode", tmp_path / "outside"
+    outside.mkdir()
+    for at in range(MOST_BYTECODE):
+        (kept / f"old{at}").mkdir(parents=True)
+        (kept / f"old{at}" / "link").symlink_to(outside)
+        os.utime(kept / f"old{at}", (at + 10, at + 10))
+
+    place.python("")
+    place.python("")
+
+    left = {one.name for one in kept.iterdir()}
+    assert (len(left), "old0" in left, "old1" in left, outside.is_dir()) == (MOST_BYTECODE, False, True, True)
+
+
+@pytest.mark.promise("evidence.ran")
+def test_a_runner_that_printed_no_sum_says_so(place: Place) -> None:
+    start(place.runtime)
+    module = place.project / "unittest.py"
+
+    for printed, is_hinted in {"..": True, "Ran 2 tests in 0.1s\n\nOK": False}.items():
+        module.write_text(f"print({printed!r})\n", encoding="utf-8")
+        told = place.run("--", sys.executable, "-m", "unittest")
+        assert ("check_uncounted" in told["notices"], told["counts"] is None) == (is_hinted, is_hinted)
+    assert "check_uncounted" not in place.run("--", sys.executable, "-c", "")["notices"]
 
 
 @pytest.mark.promise("receipt.inside-the-project")

@@ -46,7 +46,7 @@ class Place:
         assert isinstance(runtime.workspace, GivenWorkspace)
         runtime.workspace.directory = str(self.project)
         self.environment = {"PATH": os.environ["PATH"], **environment}
-        programs = LocalCheckPrograms(self.environment, runtime.secrets)
+        programs = LocalCheckPrograms(self.environment, runtime.secrets, str(self.home))
         self.runtime = msgspec.structs.replace(
             runtime,
             check_programs=lambda: programs,

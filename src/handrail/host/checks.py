@@ -12,6 +12,7 @@ import binascii
 import hashlib
 import os
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -58,9 +59,14 @@ OWN_SECRETS = frozenset({"AI_NATIVE_CLI_SECRET"})
 GRACE_SECONDS = 3.0
 """What a program has to end by itself after it is asked to."""
 MOST_REPORT_BYTES = 8 * 1024 * 1024
+MOST_BYTECODE = 20
+"""Projects whose bytecode is kept; those checked longest ago make theirs again."""
 MOST_PROGRAM_BYTES = 64 * 1024 * 1024
 """A larger program has no digest in its receipt: reading it would delay every check."""
 
+_BYTECODE = ("data", "cache", "bytecode")
+_PLACE = "PYTHONPYCACHEPREFIX"
+_MARK_LENGTH = 32
 _SHELL = "/bin/sh"
 _GUARDING = 'read -r told || kill -s KILL -- "-$1"'
 
@@ -68,9 +74,11 @@ _GUARDING = 'read -r told || kill -s KILL -- "-$1"'
 class LocalCheckPrograms:
     """Programs with the environment of the caller."""
 
-    def __init__(self, environment: Mapping[str, str], secrets: Secrets) -> None:
+    def __init__(self, environment: Mapping[str, str], secrets: Secrets, home: str = "") -> None:
+        """Without a home, Python keeps its bytecode where it does by itself."""
         self._environment = environment
         self._secrets = secrets
+        self._home = home
         self._running = 0
 
     def directory_in(self, project: str, asked: str) -> str:
@@ -104,8 +112,13 @@ class LocalCheckPrograms:
             for name, value in self._environment.items()
             if name not in OWN_SECRETS and not (call.is_declared and steers_runner(name))
         }
-        given |= dict(call.environment)
-        steering = {name: value for name, value in sorted(given.items()) if value and steers_runner(name)}
+        own = self._place_bytecode(call)
+        given |= own | dict(call.environment)
+        steering = {
+            name: value
+            for name, value in sorted(given.items())
+            if value and steers_runner(name) and name not in own
+        }
         resolved, digest = self._show(program, call.project), _digest_program(program)
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
@@ -190,6 +203,23 @@ class LocalCheckPrograms:
         if len(content) > MOST_REPORT_BYTES:
             return ReportFile(trouble=f"the report has more than {MOST_REPORT_BYTES} bytes")
         return ReportFile(content=content)
+
+    def _place_bytecode(self, call: ProgramCall) -> dict[str, str]:
+        """Variables by which Python loads no bytecode that lies in the project: nobody sees what is in it.
+
+        It is kept between checks, because a first one takes longer; a declaration may place it itself.
+        """
+        if not self._home or _PLACE in dict(call.environment):
+            return {}
+        kept = os.path.join(self._home, *_BYTECODE)
+        own = os.path.join(kept, _mark(_locate_project(call.project), "")[:_MARK_LENGTH])
+        with suppress(OSError):  # where nothing can be kept, it is made each time
+            ensure_private_directory(own)
+            os.utime(own)
+            held = sorted((os.path.join(kept, name) for name in os.listdir(kept)), key=os.path.getmtime)
+            for one in held[:-MOST_BYTECODE]:
+                shutil.rmtree(one, ignore_errors=True)
+        return {_PLACE: own, "PYTHONDONTWRITEBYTECODE": ""}
 
     def _show(self, program: str, project: str) -> str:
         root = os.path.realpath(project)

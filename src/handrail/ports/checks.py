@@ -14,17 +14,19 @@ PRINTED = "-"
 _STEERING = re.compile(
     r"PYTHON(?!_|UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8|HASHSEED|WARNDEFAULTENCODING)\w+"
     r"|PYTEST_(ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|NODE_(OPTIONS|PATH)"
-    r"|(?i:npm_config_\w*(shell|options|scripts))|MAKE(FLAGS|FILES|OVERRIDES)|GNUMAKEFLAGS|GOFLAGS|CARGO_(BUILD|TARGET)_\w*(RUNNER|RUSTFLAGS|WRAPPER)"
-    r"|RUST(FLAGS|C_WRAPPER|DOCFLAGS)|RUBY(OPT|LIB)|PERL5(OPT|LIB|DB)|(_JAVA|JDK_JAVA|JAVA_TOOL)_OPTIONS"
-    r"|(LD|DYLD)_(PRELOAD|AUDIT|INSERT_LIBRARIES)|BASH_ENV|ENV"
+    r"|(?i:npm_config_(?!_|user_agent$|cache$|registry$|loglevel$|color$|progress$|\w*proxy$).+)"
+    r"|MAKE(FLAGS|FILES|OVERRIDES)|GNUMAKEFLAGS|GO(FLAGS|ENV)|CARGO_(BUILD|TARGET)_\w*(RUNNER|RUSTFLAGS|WRAPPER)"
+    r"|RUST(FLAGS|C_WRAPPER|DOCFLAGS)|RUBY(OPT|LIB)|SPEC_OPTS|PERL5(OPT|LIB|DB)|PHPRC|PHP_INI_SCAN_DIR"
+    r"|(_JAVA|JDK_JAVA|JAVA_TOOL)_OPTIONS|MAVEN_ARGS|(LD|DYLD)_(PRELOAD|AUDIT|INSERT_LIBRARIES)"
+    r"|BASH_(ENV|FUNC_.+)|SHELLOPTS|BASHOPTS|ENV"
 )
 
 
 def steers_runner(name: str) -> bool:
     """Whether a variable steers a test runner or an interpreter: what ran under it is another check.
 
-    Those that say where a tool is (PATH, HOME, LD_LIBRARY_PATH) are the machine's own, and how a program
-    prints is no other check.
+    Those that say where a tool is (PATH, HOME, LD_LIBRARY_PATH) or where it gets packages are the machine's
+    own, and how a program prints is no other check.
     """
     return _STEERING.fullmatch(name) is not None
 

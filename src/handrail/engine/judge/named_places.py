@@ -137,14 +137,19 @@ _NEVER_ENTERED = frozenset({"build", "dist", "node_modules", "venv"})
 _READ = {
     **dict.fromkeys(("conftest.py", "tox.ini", "setup.cfg", "pyproject.toml", "entry_points.txt"), "python"),
     **dict.fromkeys(("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"), "python"),
-    **dict.fromkeys(("package.json", ".mocharc.json", ".npmrc", ".yarnrc", ".yarnrc.yml"), "node"),
+    **dict.fromkeys(("package.json", ".npmrc", ".yarnrc", ".yarnrc.yml"), "node"),
     **dict.fromkeys(("Makefile", "makefile", "GNUmakefile", "justfile"), "make"),
+    **dict.fromkeys(("phpunit.xml", "phpunit.xml.dist"), "php"),
     "noxfile.py": "python",
     "Cargo.toml": "rust",
+    ".rspec": "ruby",
 }
 """Configuration, each with the language whose runners read it."""
 _IMPORTED = frozenset({"pytest.py", "unittest.py", "sitecustomize.py", "usercustomize.py"})
-_CONFIGURED = ("jest.config.", "vitest.config.", "vite.config.", "babel.config.")
+_CONFIGURED = (
+    *("jest.config.", "vitest.config.", "vitest.workspace.", "vite.config.", "babel.config.", ".babelrc"),
+    *(".mocharc.", "playwright.config.", "karma.conf.", "ava.config."),
+)
 _SHADOWING = frozenset({"pytest", "_pytest", "unittest"})
 """Folders that Python takes for the runner itself."""
 _LOADED = {".pth": "python", ".pyc": "python", ".mk": "make"}

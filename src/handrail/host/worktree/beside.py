@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,9 @@ _MODULES = (b".py", b".pyc", b".so")
 _INITIAL = (b"__init__.py", b"__init__.pyc", b"__main__.py")
 _PROGRAMS = b"node_modules/.bin"
 _ENVIRONMENT = b"pyvenv.cfg"
+_METADATA = (b".egg-info", b".dist-info")
+_SECTION = re.compile(rb"(?m)^\s*\[\s*([^\]]*?)\s*\]")
+_COMMANDS = frozenset({b"console_scripts", b"gui_scripts"})
 
 
 class _Declared(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +131,9 @@ def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:
     for name in names:
         path = os.path.join(folder, name)
         is_module = has_name_of_module(os.fsdecode(name))
-        if configures_runner(os.fsdecode(name)) or ((not folder or is_module) and name.endswith(_MODULES)):
+        if name.endswith(_METADATA):
+            yield from _find_plugins(root, path)
+        elif configures_runner(os.fsdecode(name)) or ((not folder or is_module) and name.endswith(_MODULES)):
             yield path
         elif not folder or is_module:  # Python finds a package by this name before its own modules
             inside = (os.path.join(path, one) for one in _INITIAL)
@@ -150,7 +156,19 @@ def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
             names = sorted(os.listdir(os.path.join(root, packages)))
         except OSError:
             continue
-        yield from (os.path.join(packages, name) for name in names if configures_runner(os.fsdecode(name)))
+        for path in (os.path.join(packages, name) for name in names):
+            if path.endswith(_METADATA):
+                yield from _find_plugins(root, path)
+            elif configures_runner(os.fsdecode(path)):
+                yield path
+
+
+def _find_plugins(root: bytes, metadata: bytes) -> Iterator[bytes]:
+    """What a package says that runners load by themselves; its commands are none of that."""
+    path = os.path.join(metadata, b"entry_points.txt")
+    content = content_of(os.fsdecode(os.path.join(root, path)), _MOST_DECLARED_BYTES)
+    if not _COMMANDS.issuperset(_SECTION.findall(content)):
+        yield path
 
 
 def _find_change(path: bytes, search: str) -> str:

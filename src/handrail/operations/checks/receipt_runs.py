@@ -40,7 +40,14 @@ from handrail.engine.receipts import (
     TimedOut,
     digest_argv,
 )
-from handrail.operations.checks.reports import TELLING_RUNNERS, UnreadableReport, count_tests, count_wrapped
+from handrail.operations.checks.reports import (
+    TELLING_RUNNERS,
+    UnreadableReport,
+    add_up,
+    count_tests,
+    count_wrapped,
+    find_one,
+)
 from handrail.operations.declared_checks import digest_check, digest_environment, find_check, show_line
 from handrail.operations.handles import Prepared
 from handrail.operations.pending_step import PendingStep
@@ -136,7 +143,7 @@ def run_command(
         duration = None if ended.status is None else ended.duration_ms
         rt.known_checks().keep_run(project, command.digest, duration)
     after = _take_tree(rt, project)
-    notices = _after(command, counted.uncounted)
+    notices = _after(command, counted)
     report_path = _find_report_file(command)
     reports = list_reports(target.run.checks) | ({os.path.normpath(report_path)} if report_path else set())
     meanwhile = _name_changes(rt, project, before, after, reports)
@@ -229,8 +236,9 @@ def _count_printed(command: Command, ended: ProgramEnd, text: str) -> Counts | N
     count = next((TELLING_RUNNERS[name] for name in names if name in TELLING_RUNNERS), None)
     if count is not None:
         return count(text)
-    counts = count_wrapped(text, has_passed=ended.status == 0)
-    if counts is None or names_runner(words):
+    is_runner = names_runner(words)
+    counts = count_wrapped(text, find_one if is_runner else add_up, has_passed=ended.status == 0)
+    if counts is None or is_runner:
         return counts
     return msgspec.structs.replace(counts, by_words=True)
 
@@ -299,17 +307,29 @@ def _count_report(
     return None, trouble
 
 
-def _after(command: Command, uncounted: str) -> list[Notice]:
+def _after(command: Command, counted: Counted) -> list[Notice]:
     if not is_status_own(command.argv, command.check):
         line = command.argv[0] if len(command.argv) == 1 else shlex.join(command.argv)
         counting = shlex.join(find_counting(line))
         message = "Its line starts several programs, so its status is not that of one; "
         message += f"run {counting} alone." if counting else "run the one that counts alone."
         return [Notice(type="status_not_own", message=message[:500], severity="warning")]
-    if not uncounted or command.report is None:
-        return []
-    message = f"Nothing was counted, so it has not passed: {uncounted} ({command.report.path})."
-    return [Notice(type="report_not_read", message=message[:500], severity="warning")]
+    if counted.uncounted and command.report is not None:
+        message = f"Nothing was counted, so it has not passed: {counted.uncounted} ({command.report.path})."
+        return [Notice(type="report_not_read", message=message[:500], severity="warning")]
+    if command.report is None and counted.counts is None and counted.ended.status in (0, 1):
+        names = {*map(os.path.basename, read_words(command.argv).words)}
+        if names_runner([*names]) and ("test" in names or names.isdisjoint(_BUILDING)):
+            return [Notice(type="check_uncounted", message=_UNCOUNTED, severity="info")]
+    return []
+
+
+_BUILDING = ("cargo", "go")
+_UNCOUNTED = (
+    "No test was counted: the runner printed no sum (-q in its line and again in its configuration leaves it "
+    "out), or several that differ. A `report` in the declaration of the check counts them, such as "
+    '"report": {"path": "report.xml", "format": "junit"} with --junitxml=report.xml for pytest.'
+)
 
 
 def record_receipt(

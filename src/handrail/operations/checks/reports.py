@@ -6,7 +6,8 @@ Test cases are counted one by one; what a report says about its own sums is read
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, assert_never
 from xml.parsers import expat
 
@@ -151,7 +152,10 @@ def _count_jest(content: bytes) -> Counts:
 
 _TAP_SUM = re.compile(r"(?m)^[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})$")
 """As `node --test` ends its TAP, and what it prints for people."""
-_JEST = re.compile(r"(?m)^ *Tests:? +\d{1,9} [a-z]+.*$|^ +\d{1,9} (?:passing|failing|pending)\b")
+_TAP_END = re.compile(r"(?m)^[#ℹ] tests \d{1,9}$(?:\n[#ℹ] [a-z]+ \d{1,9}$)*")
+_JEST = re.compile(
+    r"(?m)^ *Tests:? +\d{1,9} [a-z]+.*$|^ +\d{1,9} passing\b.*(?:\n +\d{1,9} (?:pending|failing)\b.*)*"
+)
 """The sum of Jest, Vitest and Mocha."""
 _JEST_SUM = re.compile(r"(\d{1,9}) (pass|fail|skip|pend|todo)")
 _TAP_LINE = re.compile(r"(?m)^(not )?ok\b[^#\n]*(?:#\s*(skip|todo)\b)?", re.IGNORECASE)
@@ -235,7 +239,12 @@ def count_cargo(text: str) -> Counts | None:
 
 
 def count_unittest(text: str) -> Counts | None:
-    """`python -m unittest`: its last two lines. A test that raises has failed; an error is no test."""
+    """`python -m unittest`, by the sum that it ends with."""
+    return find_one(list(_list_sums(text, _UNITTEST_END, _read_unittest)))
+
+
+def _read_unittest(text: str) -> Counts | None:
+    """Of one run: its last two lines. A test that raises has failed; an error is no test."""
     ran, ends = _UNITTEST.findall(text), _UNITTEST_END.findall(text)
     if not ran or not ends:
         return None
@@ -252,7 +261,12 @@ def count_unittest(text: str) -> Counts | None:
 
 
 def count_pytest(text: str) -> Counts | None:
-    """`pytest`: its last line. A test whose fixture raises has failed; a file that cannot be read is none."""
+    """`pytest`, by the sum that it ends with."""
+    return find_one(list(_list_sums(text, _PYTEST, _read_pytest)))
+
+
+def _read_pytest(text: str) -> Counts | None:
+    """Of one run: its last line. A test whose fixture raises has failed; an unreadable file is none."""
     ended = _PYTEST.findall(text)
     if not ended:
         return None
@@ -269,29 +283,55 @@ def count_pytest(text: str) -> Counts | None:
     )
 
 
-def _count_jest_sums(text: str) -> Counts | None:
-    sums: dict[str, int] = {}
-    for line in _JEST.findall(text):
-        sums |= {name: int(number) for number, name in _JEST_SUM.findall(line)}
+def _list_sums(text: str, end: re.Pattern[str], read: Callable[[str], Counts | None]) -> Iterator[Counts]:
+    """What each run in an output counted, whose sum has this end."""
+    start = 0
+    for found in end.finditer(text):
+        counts = read(text[start : found.end()])
+        start = found.end()
+        if counts is not None:
+            yield counts
+
+
+def find_one(sums: Sequence[Counts]) -> Counts | None:
+    """Of one runner; none where there are several, because the code under test can print a sum as well."""
+    return sums[0] if sums and all(one == sums[0] for one in sums) else None
+
+
+def add_up(sums: Sequence[Counts]) -> Counts | None:
+    """Of a program that may start several runners."""
+    numbers = Counter[str]()
+    for one in sums:
+        numbers.update({name: number for name, number in msgspec.structs.asdict(one).items() if number})
+    return msgspec.convert(dict(numbers), Counts) if sums else None
+
+
+def _read_jest(text: str) -> Counts | None:
+    sums = {name: int(number) for number, name in _JEST_SUM.findall(_JEST.findall(text)[-1])}
     skipped = sum(sums.get(name, 0) for name in ("skip", "pend", "todo"))
     return Counts(passed=sums.get("pass", 0), failed=sums.get("fail", 0), skipped=skipped) if sums else None
 
 
-def _count_node_sums(text: str) -> Counts | None:
-    return count_tap(text) if _TAP_SUM.search(text) else None
-
-
-def count_wrapped(text: str, *, has_passed: bool) -> Counts | None:
-    """Of a program that may start a runner, such as `make test`: the sum that a known one ends with.
+def count_wrapped(
+    text: str, join: Callable[[Sequence[Counts]], Counts | None], *, has_passed: bool
+) -> Counts | None:
+    """Of a program that is or may start a runner, such as `make test`: what the known ones counted.
 
     Only where it agrees with how the program ended: else that is about something else.
     """
-    for count in (count_pytest, count_unittest, count_cargo, _count_node_sums, _count_jest_sums):
-        found = count(text)
-        failed = 0 if found is None else found.failed + found.errors
-        if found is not None and found.passed + failed and has_passed == (not failed):
-            return found
-    return None
+    cargo = count_cargo(text)
+    found = join(
+        [
+            *_list_sums(text, _PYTEST, _read_pytest),
+            *_list_sums(text, _UNITTEST_END, _read_unittest),
+            *_list_sums(text, _TAP_END, count_tap),
+            *_list_sums(text, _JEST, _read_jest),
+            *([] if cargo is None else [cargo]),
+        ]
+    )
+    failed = 0 if found is None else found.failed + found.errors
+    is_of_it = found is not None and found.passed + failed > 0 and has_passed == (not failed)
+    return found if is_of_it else None
 
 
 TELLING_RUNNERS = {"unittest": count_unittest, "pytest": count_pytest, "py.test": count_pytest}
