@@ -39,7 +39,7 @@ from handrail.projections.evidence import (
 Facts = Mapping[FactCode, Sequence[str]]
 _IN_SUM, _OF_WHAT_RAN = ("contradicted", "imported"), ("undeclared", "elsewhere")
 """Doubts and facts that have their own words in this line."""
-_LEFT: tuple[FactCode, ...] = ("unchecked", "not_run")
+_LEFT: tuple[FactCode, ...] = ("unchecked", "not_run", "old_runs")
 """What could be checked, and was not: to name it is honest, and no doubt."""
 _OTHER_TESTS: tuple[FactCode, ...] = ("grown", "new_tests", "never_red", "not_loaded", "agreed")
 """Beside these nobody saw the tests of the start pass with the code of the end."""

@@ -66,6 +66,8 @@ from handrail.workflows.evidence import ChangedInRun
 FACT_BYTES = 300
 LINE_BYTES = 2_048
 MOST_PATHS_KEPT = 200
+OLD_RUN = "/-"
+"""The place of what is only told about a check: no report says it."""
 
 
 def witness(
@@ -299,10 +301,30 @@ def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], li
     if listed:  # it replaces what was said before, and was held against these very files
         runs = tuple(claim for claim in own if _is_proof(claim))
         last = StandingClaims(runs=runs, list_ref=min(listed))
-        return [], [*_list_failing_gaps(msgspec.structs.replace(known, standing=last)), *unseen]
+        return _name_old_runs(known, own), [
+            *_list_failing_gaps(msgspec.structs.replace(known, standing=last)),
+            *unseen,
+        ]
     outdated = [one for one in find_outdated(known) if one.claim not in own]
     gaps = [*_list_failing_gaps(known), *list_outdated_gaps(outdated), *unseen]
-    return [one.claim for one in outdated], gaps
+    claims = [one.claim for one in outdated]
+    return [*claims, *_name_old_runs(known, (*own, *claims))], gaps
+
+
+def _name_old_runs(known: Witnessed, own: Iterable[Claim]) -> list[Claim]:
+    """Declared checks that ran, and not on the files that the run ends on: no claim of anybody."""
+    stale = {ref for claim in own if claim.verdict == "stale" for ref in claim.refs}
+    found: list[Claim] = []
+    for pinned in known.checks if known.sighting.tree else ():
+        ran = [one for one in find_check_receipts(known, pinned) if not explain_unfinished(known, one)]
+        is_old = not any(is_of_present_files(known, one) for one in ran)
+        if is_old and stale.isdisjoint(one.receipt_id for one in ran):
+            refs = tuple(one.receipt_id for one in ran[-1:])
+            fact = f"{pinned.name} ran before files changed"
+            found += (
+                [Claim(pointer=OLD_RUN, check="ran", verdict="unknown", fact=fact, refs=refs)] if refs else []
+            )
+    return found
 
 
 def _list_failing_gaps(known: Witnessed) -> list[GapRecorded]:
