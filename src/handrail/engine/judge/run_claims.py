@@ -265,10 +265,12 @@ def name_by_check(checks: Sequence[PinnedCheck], text: str, run_flag: str) -> st
 
 
 def find_by_words(checks: Sequence[PinnedCheck], line: str) -> str:
-    """The check that sets variables and has these words, with its variables or without; empty: none has."""
-    words, variables = split_variables(read_command(line).words)
-    own = (one for one in checks if one.environment_digest and one.argv_digest == words)
-    return next((one.name for one in own if variables in ("", one.environment_digest)), "")
+    """The check that has these words where they start, or sets variables, which may stand before them."""
+    command = read_command(line)
+    words, variables = split_variables(command.words)
+    own = [one for one in checks if one.argv_digest == words and variables in ("", one.environment_digest)]
+    here = (one for one in own if one.environment_digest or (one.directory or ".") == command.directory)
+    return next((one.name for one in here), "")
 
 
 def write_line(receipt: ReceiptRecorded) -> str:
