@@ -448,6 +448,11 @@ def is_of_checks(path: str) -> bool:
     return is_test_file(path) or configures_runner(path)
 
 
+def may_be_read(path: str) -> bool:
+    """Whether a check may read a file, as code, as a test or as configuration."""
+    return is_of_checks(path) or posixpath.splitext(path)[1] in _ENDINGS
+
+
 def list_sparse_tests(apart: Mapping[str, str] | None) -> list[str]:
     """By the marks of a tree: what decides about tests, and the checkout leaves out."""
     return [path for path, mark in (apart or {}).items() if mark == "sparse" and is_of_checks(path)]
