@@ -221,10 +221,10 @@ def test_a_receipt_is_demanded_of_a_command_that_is_declared_or_was_seen_and_of_
     old = weighed(CHANGED, Witnessed(sighting=seeing(), receipts=(receipt(tree=BEFORE),)))
 
     assert nothing_known.reasons == other_ran.reasons == ()
-    for refused in (declared, old):
+    for refused, named in ((declared, "tests"), (old, "-- pytest -q")):
         (reason,) = refused.reasons
         assert reason.name == "contract_violation:missing_required_output"
-        assert "handrail check run -- pytest -q" in reason.fix
+        assert f"handrail check run {named}" in reason.fix
     ruff = CHANGED | {"checks": [CHANGED["checks"][0] | {"command": "ruff check"}]}
     elsewhere = Witnessed(checks=(PINNED,), receipts=(receipt("ruff check", directory=""),))
     assert ["handrail check run tests" in one.fix for one in weighed(ruff, elsewhere).reasons] == [True]

@@ -117,6 +117,43 @@ def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(tmp_path: Pat
 
 
 @pytest.mark.promise("receipt.travels")
+def test_of_several_runs_of_a_check_that_on_the_files_of_the_commit_stands(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()})
+    signer.begin(step("change", **CHANGE))
+    for text in (RIGHT, RIGHT + "# tried\n"):
+        signer.write("src/bill.py", text)
+        signer.run_declared("tests")
+    signer.write("src/bill.py", RIGHT)
+    assert signer.send(changed("src/bill.py"))["isComplete"] is True
+    commit(signer.root)
+
+    receipt = statement_of(signer.export()["content"])["predicate"]
+
+    assert (receipt["result"], receipt["handrailRun"]["doubts"]) == ("PASSED", [])
+
+
+@pytest.mark.promise("receipt.travels")
+def test_markdown_says_of_each_check_whether_it_ran_on_other_files(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.declare(tests={"command": TESTS.split()}, lint={"command": ["grep", "-q", "def", "src/bill.py"]})
+    signer.begin(step("change", **CHANGE))
+    signer.run_declared("lint")
+    signer.write("src/bill.py", RIGHT)
+    signer.run_declared("tests")
+    ended = signer.send(changed("src/bill.py"))
+    commit(signer.root)
+
+    markdown = signer.export(**{"as": "markdown"})["content"]
+
+    assert "not run since the files changed: `lint`" in ended["closing"]
+    (line,) = (line for line in markdown.splitlines() if line.startswith("- Checks: "))
+    of_lint, of_tests = sorted(line.removeprefix("- Checks: ").split("; "))
+    assert "on other files than those of the commit" in of_lint
+    assert "on other files" not in of_tests
+
+
+@pytest.mark.promise("receipt.travels")
 def test_a_receipt_says_what_ran_on_the_files_of_the_commit(signer: Signer) -> None:
     made = signer.export()
 

@@ -384,3 +384,25 @@ def test_a_link_that_leads_out_is_a_file_of_the_project(site: Site, *, is_commit
     site.run("true")
 
     assert site.send(changed("out", check="true", change="added"))["kind"] == "ok"
+
+
+@pytest.mark.promise("evidence.stale-once")
+def test_one_stale_check_is_one_refusal_and_one_gap_under_its_name_and_its_words(tmp_path: Path) -> None:
+    site = Site(tmp_path)
+    site.declare(tests={"command": TESTS.split()})
+    site.begin()
+    site.write("src/bill.py", RIGHT)
+    site.run_declared("tests")
+    row = {"path": "src/bill.py", "change": "modified", "why": "It has to round."}
+    check = {"command": TESTS, "exitCode": 0, "summary": "It rounds."}
+    site.send({"kind": "wr.changed_files", "files": [row], "checks": [check]})
+    site.write("src/bill.py", RIGHT + "# more\n")
+    seen = {"source": "command", "ref": TESTS, "result": "It ended with 0."}
+    claim = {"claim": "It rounds.", "status": "confirmed", "evidence": [seen]}
+    report = {"kind": "wr.verification_report", "verdict": "passed", "claims": [claim], "notChecked": []}
+
+    refused, ended = site.send(report), site.send(report)
+
+    assert [one["code"] for one in refused["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
+    (gap,) = of_kind(events_of(site.runtime, ended), "gap_recorded")
+    assert gap["data"]["waitsFor"]["values"]["command"].startswith("handrail check run tests")

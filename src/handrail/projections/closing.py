@@ -39,7 +39,7 @@ from handrail.projections.evidence import (
 Facts = Mapping[FactCode, Sequence[str]]
 _IN_SUM, _OF_WHAT_RAN = ("contradicted", "imported"), ("undeclared", "elsewhere")
 """Doubts and facts that have their own words in this line."""
-_LEFT: tuple[FactCode, ...] = ("unchecked", "not_run")
+_LEFT: tuple[FactCode, ...] = ("unchecked", "not_run", "old_runs")
 """What could be checked, and was not: to name it is honest, and no doubt."""
 _OTHER_TESTS: tuple[FactCode, ...] = ("grown", "new_tests", "never_red", "not_loaded", "agreed")
 """Beside these nobody saw the tests of the start pass with the code of the end."""
@@ -72,6 +72,7 @@ def closing_line(history: History, name: str, node_id: NodeId) -> str:
 
 ALL_CHECKED = "everything that can be checked was checked"
 _NOT_LOOKED = "nobody looked at the files"
+_NOTHING_SHOWS = "no check is about it"
 _PROOFS: dict[EvidenceCheck, str] = {
     "ran": "a check that Handrail runs would show it",
     "red_then_green": "a check that Handrail runs would show it",
@@ -79,8 +80,9 @@ _PROOFS: dict[EvidenceCheck, str] = {
     "changed_in_run": _NOT_LOOKED,
     "path_exists": _NOT_LOOKED,
     "place_exists": _NOT_LOOKED,
+    "shape": _NOTHING_SHOWS,
 }
-"""What would show it, or why nothing did. What no check is about is nobody's to prove."""
+"""What would show it, or why nothing did."""
 
 
 def _describe_unproven(history: History, claims: Sequence[PlacedClaim]) -> str:
@@ -94,7 +96,7 @@ def _describe_unproven(history: History, claims: Sequence[PlacedClaim]) -> str:
     # Beside it, what nothing could show, so that the names are as many as the sum counts.
     shown = {text_of(history, one) for one in own}
     for text in list_words(history, claims):
-        named |= {} if text in shown else {text: "no check is about it"}
+        named |= {} if text in shown else {text: _NOTHING_SHOWS}
     proofs: dict[str, list[str]] = {}
     for text, proof in list(named.items())[:MOST_NAMED]:
         proofs.setdefault(proof, []).append(cut_name(text))
@@ -143,5 +145,7 @@ def _name_with_command(receipt: ReceiptRecorded) -> str:
 
 
 def _could_be_proven(claim: Claim) -> bool:
+    """Of a report as a whole, and of a place that is still to be made, nobody has to show anything."""
     is_planned = claim.check in ("path_exists", "place_exists") and claim.verdict == "missing"
-    return worth_of(claim) == "claimed" and claim.check in _PROOFS and not is_planned
+    is_whole = claim.check == "shape" and claim.pointer == "/"
+    return worth_of(claim) == "claimed" and claim.check in _PROOFS and not is_planned and not is_whole

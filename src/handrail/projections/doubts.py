@@ -16,7 +16,7 @@ from handrail.contract.wording import format_count, list_names, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_last_seen, list_unclear
-from handrail.engine.command_lines import reaches
+from handrail.engine.command_lines import explain_not_run, reaches
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded, TreeRecorded
 from handrail.engine.history import History, Run, attached_to, gaps_at, list_receipts, way_to
 from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
@@ -33,6 +33,7 @@ from handrail.engine.judge.named_places import (
 from handrail.engine.judge.red_then_green import has_broken_off, is_pass_of
 from handrail.engine.judge.run_claims import (
     OF_ANOTHER_RUN,
+    find_counts,
     has_failed,
     name_folder,
     name_others,
@@ -119,6 +120,7 @@ FactCode: TypeAlias = Literal[
     "uncounted",
     "own_words",
     "not_run",
+    "old_runs",
     "elsewhere",
     "arrived",
     "of_others",
@@ -137,6 +139,7 @@ _FACTS: dict[FactCode, str] = {
     "uncounted": f"{NO_TEST_COUNTED}: {{}}",
     "own_words": "counted by its own words: {}",
     "not_run": "declared, and not run: {}",
+    "old_runs": "not run since the files changed: {}",
     "elsewhere": "in another folder: {}",
     "arrived": "not listed, by a commit or another branch: {}",
     "of_others": f"not listed, {OF_ANOTHER_RUN}: {{}}",
@@ -356,9 +359,9 @@ def _list_fewer(end: RunEnd) -> list[str]:
     """Of commands that counted tests: where fewer ran in the end than at the start, or more were skipped."""
     counted: dict[Identity, list[ReceiptRecorded]] = {}
     for one in end.receipts.values():
-        if one.counts is not None:
+        if find_counts(one) is not None:
             counted.setdefault(identify(one), []).append(one)
-    compared = [(own[-1], compare_counts(own[0].counts, own[-1].counts)) for own in counted.values()]
+    compared = [(own[-1], compare_counts(own[0].counts, find_counts(own[-1]))) for own in counted.values()]
     return [f"{tick(name_check(one))}: {fewer}" for one, fewer in compared if fewer]
 
 
@@ -506,6 +509,7 @@ def list_facts(end: RunEnd) -> dict[FactCode, list[str]]:
         "uncounted": name_each(one for one in end.passed if is_uncounted(end, [one])),
         "own_words": name_each(one for one in end.passed if one.counts and name_owner(one.counts)),
         "not_run": _list_not_run(end) if ran else [],
+        "old_runs": _list_old_runs(end),
         "elsewhere": name_each(one for one in end.passed if name_folder(one)),
         "arrived": sorted(came - others),
         "of_others": sorted(others),
@@ -531,9 +535,16 @@ def _list_new_tests(receipt: ReceiptRecorded, seen: Mapping[str, str]) -> list[s
 
 
 def _list_not_run(end: RunEnd) -> list[str]:
-    """Checks that the project declared when the run began, and that no run of the session ran."""
-    ran = [held.fact for run_id in end.history.runs for held in list_receipts(end.history, run_id)]
+    """Checks that the project declared when the run began, and that ran in no run of the session."""
+    every = (held.fact for run_id in end.history.runs for held in list_receipts(end.history, run_id))
+    ran = [one for one in every if not explain_not_run(one.argv, one.outcome, one.counts)]
     return [tick(check.name) for check in end.run.checks if not any(is_run_of(check, one) for one in ran)]
+
+
+def _list_old_runs(end: RunEnd) -> list[str]:
+    """Declared checks whose last run was on other files than those that the run ended on."""
+    found = (end.receipt_of(one) for one in end.arrived if one.check == "ran")
+    return name_each(one for one in found if one is not None and end.list_of_command(one)[-1] is one)
 
 
 def _list_agreed_files(end: RunEnd) -> dict[FactCode, list[str]]:

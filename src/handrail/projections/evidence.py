@@ -236,8 +236,10 @@ def list_words(history: History, claims: Sequence[PlacedClaim]) -> list[str]:
 
 
 def is_arrival(claim: Claim) -> bool:
-    """What came with commits of others, or was left by another branch: it is told, and nobody claims it."""
-    return claim.check == "changed_in_run" and claim.pointer.endswith("/-")
+    """What came with commits of others, was left by another branch, or ran before files changed: it is told,
+    and nobody claims it."""
+    is_beside = claim.check == "changed_in_run" or not claim.contract_ref
+    return is_beside and claim.pointer.endswith("/-")
 
 
 def is_of_another_run(claim: Claim) -> bool:

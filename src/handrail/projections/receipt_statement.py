@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -41,7 +41,7 @@ from handrail.engine.judge.red_then_green import (
 from handrail.engine.judge.run_claims import choose_strongest, choose_weakest, find_red, write_line
 from handrail.engine.judge.witnessed import Turn, Turns
 from handrail.engine.owners import is_imported
-from handrail.engine.receipts import Counts, compare_counts, describe_outcome, has_passed, name_owner
+from handrail.engine.receipts import Counts, Exited, compare_counts, describe_outcome, has_passed, name_owner
 from handrail.projections.check_names import name_check, tick
 from handrail.projections.doubts import (
     NO_TEST_COUNTED,
@@ -127,7 +127,7 @@ def state_run(
     stated |= {"children": children} if children else {}
     checks = [*stated["checks"], *_list_checks_of_children(stated["checks"], children)]
     passed = [check["name"] for check in checks if check["hasPassed"]]
-    failed = [check["name"] for check in checks if not check["hasPassed"]]
+    failed = [check["name"] for check in checks if not check["hasPassed"] and not check["notRun"]]
     is_clean = all(check["isOnCommit"] for check in checks) and not subject.last
     is_clean = is_clean and (bool(checks) or subject.last is not None)
     doubts = _list_doubts(history, run, checks, subject)
@@ -158,10 +158,11 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     codes = {one.code for one in doubts}
     named = [one for code, held in find_still_failing(end).items() if code in codes for one in held]
     stated = {ref for ref, held in end.receipts.items() if any(is_command_of(one, held) for one in named)}
-    failed = [one for one in checks if not one["hasPassed"] and one["receipt"] not in stated]
+    ran = [one for one in checks if not one["notRun"]]
+    failed = [one for one in ran if not one["hasPassed"] and one["receipt"] not in stated]
     reasons = [f"{tick(one['name'])} did not pass" for one in failed]
     off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
-    reasons += [] if checks or codes & {"unrun", "undeclared"} else [describe_unrun(end)]
+    reasons += [] if ran or codes & {"unrun", "undeclared"} else [describe_unrun(end)]
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
@@ -177,7 +178,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     graph = run_graph(history, run.run_id)
     tip = graph.preferred_tip
     end = gather_end(history, tip, subject.approved)
-    evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run)
+    evidence, ran = sum_evidence(history, tip), find_counting_receipts(history, run, subject)
     claimed = {ref for one in end.claims if one.claim.check == "red_then_green" for ref in one.claim.refs}
     only_ran = {ref for one in end.claims for ref in one.claim.refs}
     only_ran |= {one.receipt_id for one in ran if not may_guard(one)}
@@ -185,7 +186,7 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     guards = [
         _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
         | {"isTold": green.receipt_id in claimed}
-        for red, green in find_guards(history, run, subject.turns)
+        for red, green in find_guards(history, run, ran, subject.turns)
     ]
     return {
         "run": run.run_id,
@@ -231,8 +232,9 @@ def _list_checks_of_children(
     ]
 
 
-def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
-    """The last receipt of each declared check, and of each command that an accepted report rests on."""
+def find_counting_receipts(history: History, run: Run, subject: Subject) -> list[ReceiptRecorded]:
+    """Of each declared check, and of each command that an accepted report rests on: the receipt on the files
+    of the commit, else the last."""
     tip = run_graph(history, run.run_id).preferred_tip
     used = {ref for placed in list_claims(history, tip) for ref in placed.claim.refs[-1:]}
     here = _list_here(history, run)
@@ -241,7 +243,7 @@ def find_counting_receipts(history: History, run: Run) -> list[ReceiptRecorded]:
     groups: dict[Identity, list[ReceiptRecorded]] = {}
     for one in here:
         groups.setdefault(identify(one), []).append(one)
-    return [_choose_last(own) for key, own in groups.items() if key in named][-MOST_CHECKS:]
+    return [_choose_counting(own, subject) for key, own in groups.items() if key in named][-MOST_CHECKS:]
 
 
 def find_declared(run: Run, one: ReceiptRecorded) -> str:
@@ -257,14 +259,24 @@ def _list_here(history: History, run: Run) -> list[ReceiptRecorded]:
 
 
 def _has_passed(one: ReceiptRecorded) -> bool:
-    is_over = not explain_not_run(one.argv, one.outcome, one.counts)
     is_own = is_status_own(one.argv, one.check)
-    return is_over and is_own and has_passed(one.outcome, one.counts, one.uncounted)
+    return is_own and not _explain_not_run(one) and has_passed(one.outcome, one.counts, one.uncounted)
 
 
-def _choose_last(own: Sequence[ReceiptRecorded]) -> ReceiptRecorded:
-    """On the files of the last one: the strongest door."""
-    return choose_strongest([one for one in own if one.tree_after == own[-1].tree_after])
+def _explain_not_run(one: ReceiptRecorded) -> str:
+    """Why it has neither passed nor failed; empty: something ran."""
+    why = one.uncounted if one.outcome == Exited(status=0) else ""
+    return explain_not_run(one.argv, one.outcome, one.counts) or why
+
+
+def _choose_counting(own: Sequence[ReceiptRecorded], subject: Subject) -> ReceiptRecorded:
+    """On the files of the commit, else on those of the last one: the strongest door."""
+    here = [one for one in own if _is_on_commit(one, subject)]
+    return choose_strongest(here or [one for one in own if one.tree_after == own[-1].tree_after])
+
+
+def _is_on_commit(one: ReceiptRecorded, subject: Subject) -> bool:
+    return subject.differing.get(one.tree_after) == () and not one.changed_meanwhile
 
 
 def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subject) -> dict[str, Any]:
@@ -287,6 +299,7 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
         "programDigest": one.program_digest,
         "outcome": describe_outcome(one.outcome),
         "hasPassed": _has_passed(one),
+        "notRun": _cut(_explain_not_run(one)),
         "counts": None if one.counts is None else msgspec.to_builtins(one.counts),
         "countsBefore": None if first is None else msgspec.to_builtins(first),
         "fewer": compare_counts(first, one.counts),
@@ -295,17 +308,19 @@ def _state_check(history: History, run: Run, one: ReceiptRecorded, subject: Subj
         "outputDigest": one.output_digest,
         "filesBefore": one.tree_before,
         "files": one.tree_after,
-        "isOnCommit": differing == () and not one.changed_meanwhile,
+        "isOnCommit": _is_on_commit(one, subject),
         "differs": None if differing is None else _name_paths(differing),
         "steering": dict(one.steering),
     }
 
 
-def find_guards(history: History, run: Run, turns: Turns) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
+def find_guards(
+    history: History, run: Run, counting: Sequence[ReceiptRecorded], turns: Turns
+) -> list[tuple[ReceiptRecorded, ReceiptRecorded]]:
     """Where a check that counts passes now and failed before: the red receipt and the green one."""
     here = _list_here(history, run)
     found = []
-    for green in find_counting_receipts(history, run):
+    for green in counting:
         own = [one for one in here if is_check_of(one, green)]
         red = find_red(own, green, turns) if _has_passed(green) else None
         found += [] if red is None else [(red, green)]
@@ -455,9 +470,8 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
     run = statement["predicate"]["handrailRun"]
     commit = statement["subject"][0]["digest"]["gitCommit"]
     name = statement["subject"][0]["name"]
-    checks = "; ".join(map(_describe_check, run["checks"])) or "none"
+    checks = "; ".join(map(_describe_own_check, run["checks"])) or "none"
     checks += "" if run.get("isCounted", True) else f", which {NO_TEST_COUNTED}"
-    differs = "exactly these files" if run["isClean"] else "**other files than those of the commit**"
     guards = "; ".join(map(_describe_guard, run["redThenGreen"]))
     people = ", ".join(dict.fromkeys(map(_describe_person, run["confirmedBy"]))) or "nobody"
     elsewhere = (*_SHOWN_ELSEWHERE, *(() if run.get("isCounted", True) else ("uncounted",)))
@@ -473,7 +487,7 @@ def write_markdown(statement: dict[str, Any], place: str) -> str:
         f"### Receipt: {statement['predicate']['result']} on `{commit[:12]}` of {_plain(name)}{signed}",
         "",
         *([f"- Why it is not PASSED: {'; '.join(map(_plain, run['doubts']))}"] if run["doubts"] else []),
-        f"- Checks, on {differs}: {checks}",
+        f"- Checks{', on exactly these files' if run['isClean'] else ''}: {checks}",
         f"- Failed before, passes now: {guards or 'nothing'}",
         "; ".join([f"- Tests changed: {tests or 'none'}", f"left out: {left or 'none'}", *facts]),
         f"- Confirmed by: {people}",
@@ -509,10 +523,13 @@ def _describe_children(children: Sequence[dict[str, Any]]) -> list[str]:
     return [*lines, *([f"  - {more} more, in the signed receipt"] if more > 0 else [])]
 
 
-def _describe_check_of_child(check: dict[str, Any]) -> str:
-    fewer = f" ({_plain(check['fewer'])})" if check["fewer"] else ""
+def _describe_own_check(check: dict[str, Any], fewer: str = "") -> str:
     off = "" if check["isOnCommit"] else ", on other files than those of the commit"
     return _describe_check(check) + fewer + off
+
+
+def _describe_check_of_child(check: dict[str, Any]) -> str:
+    return _describe_own_check(check, f" ({_plain(check['fewer'])})" if check["fewer"] else "")
 
 
 def _describe_check(check: dict[str, Any]) -> str:
@@ -522,7 +539,7 @@ def _describe_check(check: dict[str, Any]) -> str:
     others = [(counts[name], word) for name, word in more.items() if counts and counts.get(name)]
     counted += "".join(f", {number} {word}" for number, word in others)
     counted += "" if counts is None else name_owner(msgspec.convert(counts, Counts))
-    verdict: Literal["passed", "not passed"] = "passed" if check["hasPassed"] else "not passed"
+    verdict = "passed" if check["hasPassed"] else "not run" if check.get("notRun") else "not passed"
     where = "" if check["directory"] == "." else f" in {_code(check['directory'])}"
     environment = check.get("environment", ())
     sets = ", with variables of its declaration" if environment is None else ""

@@ -30,8 +30,9 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.artifacts import Place, full_kind, judge_report, list_evidence_rules
-from handrail.engine.judge.changed_claims import Comparison, find_named_files
+from handrail.engine.judge.changed_claims import Comparison, find_named_files, locate
 from handrail.engine.judge.command_identity import Identity, identify, is_command_of
+from handrail.engine.judge.named_places import may_be_read
 from handrail.engine.judge.red_then_green import sort_tests
 from handrail.engine.judge.requirements import INVALID, MISSING
 from handrail.engine.judge.run_claims import (
@@ -67,6 +68,8 @@ from handrail.workflows.evidence import ChangedInRun
 FACT_BYTES = 300
 LINE_BYTES = 2_048
 MOST_PATHS_KEPT = 200
+OLD_RUN = "/-"
+"""The place of what is only told about a check: no report says it."""
 
 
 def witness(
@@ -289,6 +292,7 @@ def find_unseen(known: Witnessed) -> str:
 
 def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], list[GapRecorded]]:
     """What the files that a run ends on do not bear out, and what gaps say; `own` are of the last report."""
+    known = msgspec.structs.replace(known, left_out=_find_free(known))
     why = find_unseen(known)
     sentence = f"What was checked and listed could not be held against the last files: {why}."
     unseen = [make_gap(sentence)] if why else []
@@ -296,10 +300,36 @@ def weigh_end(known: Witnessed, own: tuple[Claim, ...]) -> tuple[list[Claim], li
     if listed:  # it replaces what was said before, and was held against these very files
         runs = tuple(claim for claim in own if _is_proof(claim))
         last = StandingClaims(runs=runs, list_ref=min(listed))
-        return [], [*_list_failing_gaps(msgspec.structs.replace(known, standing=last)), *unseen]
+        return _name_old_runs(known, own), [
+            *_list_failing_gaps(msgspec.structs.replace(known, standing=last)),
+            *unseen,
+        ]
     outdated = [one for one in find_outdated(known) if one.claim not in own]
     gaps = [*_list_failing_gaps(known), *list_outdated_gaps(outdated), *unseen]
-    return [one.claim for one in outdated], gaps
+    claims = [one.claim for one in outdated]
+    return [*claims, *_name_old_runs(known, (*own, *claims))], gaps
+
+
+def _find_free(known: Witnessed) -> frozenset[str]:
+    """Files that the list of changes leaves out, and that no check reads: they make none stale at the end."""
+    left_out = (locate(known.sighting, text).paths for text in known.standing.left_out)
+    return frozenset(path for paths in left_out for path in paths if not may_be_read(path))
+
+
+def _name_old_runs(known: Witnessed, own: Iterable[Claim]) -> list[Claim]:
+    """Declared checks that ran, and not on the files that the run ends on: no claim of anybody."""
+    judged = {ref for claim in own if claim.verdict in ("holds", "stale") for ref in claim.refs}
+    found: list[Claim] = []
+    for pinned in known.checks if known.sighting.tree else ():
+        ran = [one for one in find_check_receipts(known, pinned) if not explain_unfinished(known, one)]
+        is_old = not any(is_of_present_files(known, one) for one in ran)
+        if is_old and judged.isdisjoint(one.receipt_id for one in ran):
+            refs = tuple(one.receipt_id for one in ran[-1:])
+            fact = f"{pinned.name} ran before files changed"
+            found += (
+                [Claim(pointer=OLD_RUN, check="ran", verdict="unknown", fact=fact, refs=refs)] if refs else []
+            )
+    return found
 
 
 def _list_failing_gaps(known: Witnessed) -> list[GapRecorded]:

@@ -43,8 +43,13 @@ from handrail.engine.judge.earlier_reports import (
     name_command,
     weigh_step,
 )
-from handrail.engine.judge.named_places import describe_place, is_test_file, read_place
-from handrail.engine.judge.red_then_green import find_doubted_pass, match_red_then_green, sort_tests
+from handrail.engine.judge.named_places import describe_place, read_place
+from handrail.engine.judge.red_then_green import (
+    describe_guard_doubt,
+    find_doubted_pass,
+    match_red_then_green,
+    sort_tests,
+)
 from handrail.engine.judge.requirements import MISSING
 from handrail.engine.judge.run_claims import (
     explain_hidden_tests,
@@ -375,9 +380,9 @@ class _Weighing:
                 expected = find_expected_status(rule, self._body, way, around)
                 receipt_id = around.get(rule.receipt) if rule.receipt else None
                 result = match_run(self._known, text, expected, receipt_id)
-                if not expected and (doubt := find_doubted_pass(self._known, result, text)):
-                    tests = filter(is_test_file, result.paths)
-                    self._disclose(f"{doubt}.", refs=(*result.refs, *tests))
+                if not expected and (doubt := find_doubted_pass(self._known, result)):
+                    summary = f"{describe_guard_doubt(doubt, make_readable(text.strip()))}."
+                    self._disclose(summary, refs=(*result.refs, *map(make_readable, doubt.names)))
                 check: EvidenceCheck = "ran"
             case RedThenGreen():
                 result = match_red_then_green(self._known, text)

@@ -68,12 +68,13 @@ def drop_disclosed(
     standing = [gap for gap in disclosed if gap.gap_id not in settled and gap.evidence_refs]
     facts = {(name_run(own, gap.evidence_refs), msgspec.json.encode(gap.waits_for)) for gap in standing}
     words = {gap.summary for gap in standing if gap.gap_id not in persons}
-    return [
-        gap
-        for gap in gaps
-        if not (run := name_run(own, gap.evidence_refs))
-        or ((run, msgspec.json.encode(gap.waits_for)) not in facts and gap.summary not in words)
-    ]
+    found: list[GapRecorded] = []
+    for gap in gaps:
+        run, waits = name_run(own, gap.evidence_refs), msgspec.json.encode(gap.waits_for)
+        if not run or ((run, waits) not in facts and gap.summary not in words):
+            found.append(gap)
+            facts |= {(run, waits)} if run and gap.waits_for is not None else set()
+    return found
 
 
 def name_run(own: Mapping[str, ReceiptRecorded], refs: Sequence[str]) -> tuple[str, ...]:

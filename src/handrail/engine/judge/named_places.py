@@ -25,6 +25,7 @@ from handrail.engine.command_lines import (
     list_patterns,
     list_programs,
     list_starts,
+    reaches,
     read_words,
 )
 from handrail.engine.judge.witnessed import AskedPlace, SeenPlace, Sighting
@@ -115,7 +116,15 @@ def is_test_of(argv: Sequence[str], path: str, directory: str = ".") -> bool:
     is_named = path in list_loaded(argv, directory) or any(
         fnmatchcase(name, one) for one in list_patterns(argv)
     )
-    return is_named or is_test_file(path)
+    return is_named or is_test_file(path) or _has_doctests(argv, path, directory)
+
+
+def _has_doctests(argv: Sequence[str], path: str, directory: str) -> bool:
+    """Whether a command runs the examples in the comments of a module: they are its tests."""
+    words = read_words(argv).words
+    if "--doctest-modules" in words:
+        return path.endswith(".py") and reaches(argv, directory, path)
+    return "doctest" in words and is_named(argv, directory, path)
 
 
 def is_found_as_before(old: str, new: str, packages: Collection[str]) -> bool:
@@ -442,6 +451,11 @@ def names_ignore_rules(path: str) -> bool:
 def is_of_checks(path: str) -> bool:
     """Whether a file decides about the result of tests beside the code."""
     return is_test_file(path) or configures_runner(path)
+
+
+def may_be_read(path: str) -> bool:
+    """Whether a check may read a file, as code, as a test or as configuration."""
+    return is_of_checks(path) or posixpath.splitext(path)[1] in _ENDINGS
 
 
 def list_sparse_tests(apart: Mapping[str, str] | None) -> list[str]:

@@ -250,19 +250,19 @@ def is_run_alike(one: ReceiptRecorded, other: ReceiptRecorded) -> bool:
     return is_seen and is_same and not one.changed_meanwhile
 
 
-def find_doubted_pass(known: Witnessed, result: RunResult, text: str) -> str:
+def find_doubted_pass(known: Witnessed, result: RunResult) -> GuardDoubt | None:
     """Of a command that passes: that tests which the run found, or what configures them, made it pass.
 
     A test that the run itself added may be corrected: that takes nothing away.
     """
     green = next((one for one in known.receipts if one.receipt_id in result.refs[-1:]), None)
     if result.verdict != "holds" or not result.paths or green is None:
-        return ""
+        return None
     red = find_red([one for one in known.receipts if is_command_of(one, green)], green)
     paths = [] if red is None else list(known.sighting.turns.get(red.receipt_id, Turn()).since)
     is_own = not set(result.paths).isdisjoint(map(make_readable, paths))
-    doubt = GuardDoubt(code="only_tests", names=tuple(_list_only_tests(red, paths) if red and is_own else ()))
-    return describe_guard_doubt(doubt, make_readable(text.strip())) if doubt.names else ""
+    names = _list_only_tests(red, paths) if red and is_own else ()
+    return GuardDoubt(code="only_tests", names=tuple(names)) if names else None
 
 
 def sort_tests(known: Witnessed, result: RunResult) -> dict[str, Any]:

@@ -51,6 +51,7 @@ from handrail.engine.judge.witnessed import RunResult, Turn, Turns, Witnessed
 from handrail.engine.receipts import (
     ELSEWHERE,
     UNPLACED,
+    Counts,
     Exited,
     NotStarted,
     PinnedCheck,
@@ -90,9 +91,8 @@ def match_run(known: Witnessed, text: str, expected: int | None, receipt_id: Any
         if own[0].receipt_id in known.imported:
             return judge_imported(own[0], command)
         is_run = not explain_unfinished(known, own[0])
-        if (
-            expected and is_run and _has_ended(own[0], expected)
-        ):  # a failure that is shown on purpose may be older
+        # A failure that is shown on purpose may be older.
+        if expected and is_run and own[0].outcome == Exited(status=expected):
             fact = describe_outcome(own[0].outcome) + name_folder(own[0])
             return RunResult(verdict="holds", fact=fact, refs=(own[0].receipt_id,))
         result = judge_receipts(known, own, expected, command, make_readable(text.strip()))
@@ -213,10 +213,9 @@ def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
     own, variables = split_variables(command.words)
     found = {(digest_argv(command.words), command.directory, ""), (own, command.directory, variables)}
     whole = [words, *((shell, "-c", line) for shell in _SHELLS), tuple(_split_plainly(line))]
-    rest = _read_asked(words)
-    if rest[:1] == ("--",):
-        whole.append(rest[1:])
     found |= {(digest_argv(one), ".", "") for one in whole}
+    if (asked := _read_own(line)) and asked.program:
+        found.add((digest_argv(split_command(asked.program)), posixpath.normpath(asked.directory or "."), ""))
     for one in known.checks:
         is_shown = bool(variables) and (own, variables) == (one.argv_digest, one.environment_digest)
         if _is_name(one, line) or is_shown:
@@ -225,12 +224,13 @@ def _find_asked_by(known: Witnessed, line: str) -> set[Identity]:
 
 
 def _is_name(check: PinnedCheck, line: str) -> bool:
-    return _read_asked(split_command(line)) == (check.name,)
+    asked = _read_own(line)
+    return check.name == asked.check if asked else split_command(line) == (check.name,)
 
 
-def _read_asked(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a line without those of Handrail itself."""
-    return words[len(OWN_CHECK) :] if words[: len(OWN_CHECK)] == OWN_CHECK else words
+def _read_own(line: str) -> Suggested | None:
+    """What a line of Handrail itself runs, as it is printed for an agent; None: it is another one."""
+    return read_suggested(line) if split_command(line)[: len(OWN_CHECK)] == OWN_CHECK else None
 
 
 def names_check(known: Witnessed, text: str) -> bool:
@@ -265,10 +265,12 @@ def name_by_check(checks: Sequence[PinnedCheck], text: str, run_flag: str) -> st
 
 
 def find_by_words(checks: Sequence[PinnedCheck], line: str) -> str:
-    """The check that sets variables and has these words, with its variables or without; empty: none has."""
-    words, variables = split_variables(read_command(line).words)
-    own = (one for one in checks if one.environment_digest and one.argv_digest == words)
-    return next((one.name for one in own if variables in ("", one.environment_digest)), "")
+    """The check that has these words where they start, or sets variables, which may stand before them."""
+    command = read_command(line)
+    words, variables = split_variables(command.words)
+    own = [one for one in checks if one.argv_digest == words and variables in ("", one.environment_digest)]
+    here = (one for one in own if one.environment_digest or (one.directory or ".") == command.directory)
+    return next((one.name for one in here), "")
 
 
 def write_line(receipt: ReceiptRecorded) -> str:
@@ -291,8 +293,7 @@ def suggest_command(known: Witnessed, text: str) -> Suggested:
     """
     line = undress_line(text)
     words, command = split_command(line), read_command(line)
-    if words[: len(OWN_CHECK)] == OWN_CHECK:
-        own = read_suggested(line)
+    if own := _read_own(line):
         is_name = any(split_command(own.program) == (one.name,) for one in known.checks)
         return msgspec.structs.replace(own, check=own.program, program="") if is_name else own
     named = words[0] if any(words == (one.name,) for one in known.checks) else ""
@@ -569,8 +570,14 @@ def _describe_other(newest: ReceiptRecorded, other: ReceiptRecorded) -> str:
 def describe_fewer(own: Sequence[ReceiptRecorded], newest: ReceiptRecorded, before: str = "") -> str:
     """Where fewer tests ran than when the same command counted them first; `before` it, if it is so."""
     first = next((one.counts for one in own if one.counts and is_command_of(one, newest)), None)
-    fewer = compare_counts(first, newest.counts)
+    fewer = compare_counts(first, find_counts(newest))
     return f"{before}{fewer}" if fewer else ""
+
+
+def find_counts(receipt: ReceiptRecorded) -> Counts | None:
+    """What it counted: no test where it had to count some, and ended well without; None: nobody knows."""
+    is_silent = bool(receipt.uncounted) and receipt.outcome == Exited(status=0)
+    return Counts() if is_silent else receipt.counts
 
 
 def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:
@@ -581,10 +588,6 @@ def _contradiction(newest: ReceiptRecorded, expected: int | None) -> str:
         if expected == 0 and not has_passed(ended, newest.counts):
             return "its report counts no test that passed, or one that failed"
     return ""
-
-
-def _has_ended(receipt: ReceiptRecorded, status: int) -> bool:
-    return isinstance(receipt.outcome, Exited) and receipt.outcome.status == status
 
 
 def _show_argv(receipt: ReceiptRecorded) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice, make_from
 from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import format_count, make_readable
 from handrail.engine.command_lines import (
     find_counting,
     is_status_own,
@@ -22,9 +22,10 @@ from handrail.engine.command_lines import (
 )
 from handrail.engine.decide import Gathered
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import History, Node
+from handrail.engine.history import History, Node, list_receipts
 from handrail.engine.judge.arrival import PersonsWord
 from handrail.engine.judge.assess import assess, collect_brought, place_of
+from handrail.engine.judge.command_identity import is_command_of
 from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.run_claims import list_paths, list_reports
 from handrail.engine.navigate import Running, leaf_at
@@ -143,16 +144,16 @@ def run_command(
         duration = None if ended.status is None else ended.duration_ms
         rt.known_checks().keep_run(project, command.digest, duration)
     after = _take_tree(rt, project)
-    notices = _after(command, counted)
     report_path = _find_report_file(command)
     reports = list_reports(target.run.checks) | ({os.path.normpath(report_path)} if report_path else set())
     meanwhile = _name_changes(rt, project, before, after, reports)
+    notices = []
     if meanwhile:
         message = (
             f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
             "What the check writes itself belongs into .gitignore."
         )
-        notices = [*notices, Notice(type="files_changed_meanwhile", message=message, severity="warning")]
+        notices = [Notice(type="files_changed_meanwhile", message=message, severity="warning")]
     key = rt.randomness.bytes(16).hex()
     shown = redact_argv(command.argv, rt.secrets)
     receipt = ReceiptRecorded(
@@ -180,7 +181,22 @@ def run_command(
         program_digest=ended.program_digest,
         environment_digest=digest_environment(command.environment),
     )
+    receipt = _note_silence(receipt, target)
+    notices = [*_after(command, receipt, ended.status), *notices]
     return RanCommand(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
+
+
+def _note_silence(receipt: ReceiptRecorded, target: PendingStep) -> ReceiptRecorded:
+    """Of a command that counted tests earlier in the run, and ended well without counting any: that is no
+    pass, whatever ended it."""
+    if receipt.counts is not None or receipt.uncounted or receipt.outcome != Exited(status=0):
+        return receipt
+    before = [held.fact for held in list_receipts(target.session.history, target.run.run_id)]
+    counts = [one.counts for one in before if one.counts and is_command_of(one, receipt)]
+    if not counts:
+        return receipt
+    number = format_count(counts[-1].passed + counts[-1].failed, "test")
+    return msgspec.structs.replace(receipt, uncounted=f"it counted {number} before in this run, and none now")
 
 
 def _hide_status(
@@ -307,17 +323,18 @@ def _count_report(
     return None, trouble
 
 
-def _after(command: Command, counted: Counted) -> list[Notice]:
+def _after(command: Command, receipt: ReceiptRecorded, status: int | None) -> list[Notice]:
     if not is_status_own(command.argv, command.check):
         line = command.argv[0] if len(command.argv) == 1 else shlex.join(command.argv)
         counting = shlex.join(find_counting(line))
         message = "Its line starts several programs, so its status is not that of one; "
         message += f"run {counting} alone." if counting else "run the one that counts alone."
         return [Notice(type="status_not_own", message=message[:500], severity="warning")]
-    if counted.uncounted and command.report is not None:
-        message = f"Nothing was counted, so it has not passed: {counted.uncounted} ({command.report.path})."
+    if receipt.uncounted:
+        place = "" if command.report is None else f" ({command.report.path})"
+        message = f"Nothing was counted, so it has not passed: {receipt.uncounted}{place}."
         return [Notice(type="report_not_read", message=message[:500], severity="warning")]
-    if command.report is None and counted.counts is None and counted.ended.status in (0, 1):
+    if command.report is None and receipt.counts is None and status in (0, 1):
         names = {*map(os.path.basename, read_words(command.argv).words)}
         if names_runner([*names]) and ("test" in names or names.isdisjoint(_BUILDING)):
             return [Notice(type="check_uncounted", message=_UNCOUNTED, severity="info")]
