@@ -200,6 +200,7 @@ def test_a_damaged_session_says_what_is_proven_and_is_not_in_progress(rich: tupl
     assert f"handrail session export {session_id} --salvage" in markup
     assert "damaged</span>" in markup.partition("</header>")[0]
     assert "in progress" not in markup.partition("</header>")[0]
+    assert "data-operation" not in markup
 
 
 def test_the_words_that_were_searched_are_marked_in_what_was_found(rich: tuple[Runtime, str]) -> None:
