@@ -7,8 +7,8 @@ resolving are two passes everywhere, because a name may be bound after its use.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeVar
 
 from handrail_code.facts.model import (
     NONE,
@@ -99,6 +99,11 @@ class FoundImport:
     """Of the name that it binds."""
     is_type_only: bool = False
     is_followed: bool = False
+
+
+def like(found: FoundImport, **own: Any) -> FoundImport:
+    """Another import by the same statement."""
+    return replace(found, **own)
 
 
 class FoundSoFar:

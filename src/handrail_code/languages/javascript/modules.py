@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from handrail_code.facts.model import EVERY_MEANING, NONE, Role
-from handrail_code.languages.draft import FoundImport, part_of, parts_of, span_of
+from handrail_code.languages.draft import FoundImport, like, part_of, parts_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import quoted, unquoted
 from handrail_code.languages.javascript.draft import Draft, DraftExport
@@ -27,7 +26,7 @@ def visit_import(draft: Draft, node: Node, scope: int, definition: int) -> None:
     names: list[tuple[FoundImport, Node]] = []
     if required is not None:
         named = [child for child in required.named_children if child.type == "identifier"]
-        names = [(replace(taken, kind="require", imported="*"), local) for local in named]
+        names = [(like(taken, kind="require", imported="*"), local) for local in named]
     elif clause is None:
         draft.imports.append(taken)
     else:
@@ -44,11 +43,11 @@ def _list_names(draft: Draft, clause: Node, taken: FoundImport) -> Iterator[tupl
     """Each name of a clause as an import like this one, and where its local name stands."""
     for child in clause.named_children:
         if child.type == "identifier":
-            yield replace(taken, kind="default", imported="default"), child
+            yield like(taken, kind="default", imported="default"), child
         elif child.type == "namespace_import":
             for name in child.named_children:
                 if name.type == "identifier":
-                    yield replace(taken, kind="namespace", imported="*"), name
+                    yield like(taken, kind="namespace", imported="*"), name
         # In a text with mistakes other things may stand among the names.
         for specifier in child.named_children if child.type == "named_imports" else ():
             if specifier.type != "import_specifier":
@@ -56,9 +55,7 @@ def _list_names(draft: Draft, clause: Node, taken: FoundImport) -> Iterator[tupl
             name = part_of(specifier, "name")
             named, local = unquoted(name), specifier.child_by_field_name("alias") or name
             if named is not None and local.type == "identifier":
-                made = replace(
-                    taken, kind="named", imported=draft.name_of(named), imported_span=span_of(named)
-                )
+                made = like(taken, kind="named", imported=draft.name_of(named), imported_span=span_of(named))
                 made.kind = "default" if made.imported == "default" else "named"
                 is_type = any(each.type in ("type", "typeof") for each in specifier.children)
                 made.is_type_only = is_type or taken.is_type_only
