@@ -72,7 +72,7 @@ def test_two_people_join_one_confirms_for_the_other_and_everything_is_accessible
     assert ben_title.startswith("(1) ")
     assert "Do you confirm" in ben_needs
     assert "of Ana on laptop-7" in ben_needs
-    assert "confirmed by Ben, with their account" in found["run"]
+    assert "Ben confirmed it with their account" in found["run"]
     assert "acc_" not in found["run"]
     assert "What was changed" in found["ana_team"]
     assert "What was changed" not in found["ben_team"]

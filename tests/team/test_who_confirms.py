@@ -243,7 +243,7 @@ def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Ser
     resumed = agent.tool("resume_session", query=session).document["result"]
     found = [len(ana.data("session.list", account=ids[name])["items"]) for name in ("Ana", "<b>Ben</b>")]
 
-    assert "confirmed by &lt;b&gt;Ben&lt;/b&gt;" in page
+    assert "&lt;b&gt;Ben&lt;/b&gt; confirmed it with their account" in page
     assert need["why"].startswith("It was answered by <b>Ben</b>: yes")
     assert (shown["who"], "acc_" in str(resumed)) == (ids["<b>Ben</b>"], False)
     assert found == [1, 0]

@@ -467,7 +467,7 @@ def _since(card: Card) -> Child:
 
 
 def _recorded(card: Card, answer: Payload, copy: Child) -> Html:
-    words = f"{answer['said']} by {answer['who']}, {DOORS[answer['door']]}"
+    words = f"{answer['who']} {answer['said']} {DOORS[answer['door']]}"
     since = _since(card)
     again = (
         details("Answer anew", answer_form(card.question))

@@ -98,7 +98,7 @@ def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the
 def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> None:
     said = {
         "answer": "confirmed",
-        "said": "confirmed",
+        "said": "confirmed it",
         "option_id": "",
         "door": "console",
         "who": "ada",
@@ -117,7 +117,7 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
 
     assert 'class="need person answered"' in card.markup
     words = words_in(card)
-    assert "Recorded: confirmed by ada, in the Console Go." in words
+    assert "Recorded: ada confirmed it in the Console Go." in words
     assert "The agent sees it at its next call; copy this if it has stopped." in words
     assert 'data-copy="Go on with it."' in card.markup
 
