@@ -12,11 +12,11 @@ from handrail.contract.catalogue import E_FORBIDDEN, E_IO, E_NOT_FOUND, E_VALIDA
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote, shorten
 from handrail.host.private_files import (
+    content_of,
     create_private,
     find_homes,
     is_below,
     lies_in_home,
-    open_regular_file,
     write_all,
 )
 from handrail.ports.workspace import FilePlace
@@ -132,13 +132,7 @@ def _content(path: str) -> bytes | None:
     """The existing content, empty if it cannot be read, or of a link: nobody is shown what that leads to."""
     if not os.path.lexists(path):
         return None
-    if os.path.islink(path):
-        return b""
-    try:
-        with open(path, "rb", opener=open_regular_file) as file:
-            return file.read(_MOST_BYTES)
-    except OSError:
-        return b""
+    return b"" if os.path.islink(path) else content_of(path, _MOST_BYTES)
 
 
 def _missing(directory: str, param: str) -> tuple[str, ...]:

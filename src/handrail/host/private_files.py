@@ -273,7 +273,7 @@ def _sync_names_after(path: str) -> Iterator[None]:
     The directory is opened before, because nothing may fail once everybody can see the name. If the disk
     refuses the sync, only a power failure can take the name back.
     """
-    descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY)  # a pipe in its place would be waited for
     try:
         yield
         with suppress(OSError):

@@ -22,6 +22,7 @@ from handrail.contract.ids import ObservationKey
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import make_readable, quote
 from handrail.host.private_files import (
+    content_of,
     ensure_private_directory,
     find_homes,
     is_of_git,
@@ -225,11 +226,8 @@ def _packed_commit(path: str, ref: str) -> str:
 
 def _read_line(path: str) -> str:
     """The first line of a small file; empty when there is none. Git facts are helpful, never required."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_regular_file) as file:
-            return file.read(_SMALL_FILE_BYTES).partition("\n")[0].strip()
-    except OSError:
-        return ""
+    content = content_of(path, _SMALL_FILE_BYTES)
+    return content.decode("utf-8", "surrogateescape").partition("\n")[0].strip()
 
 
 class ProjectPlaceFiles:
