@@ -331,6 +331,25 @@ def test_a_runner_that_appeared_in_the_project_is_named_and_not_everything_was_c
     assert ALL_CHECKED not in done["closing"]
 
 
+def test_an_environment_that_is_made_in_the_run_is_one_doubt_and_told_by_the_check(site: Site) -> None:
+    site.write(".gitignore", ".venv/\n")
+    commit(site.root)
+    search_first(site, ".venv/bin")
+    site.begin(step("change", **CHANGE))
+    put_runner(site.root, ".venv/bin/pytest")
+    site.write(".venv/pyvenv.cfg", "home = /usr/bin\n")
+    site.write(".venv/lib/python3.13/site-packages/more.pth", "import sys\n")
+    site.write("src/bill.py", RIGHT)
+    ran = run_check(site.runtime, RunCheck(argv=["pytest", "-q"], state_token=site.reply["stateToken"]))
+
+    done = site.send(changed("src/bill.py", check="pytest -q"))
+
+    (warning,) = [one.message for one in ran.notices if one.type == "check_doubted"]
+    assert warning.startswith("Its program was written in this run: ./.venv/bin/pytest.")
+    assert "program of the checks written in the run: .venv/bin/pytest" in done["closing"]
+    assert "more.pth" not in done["closing"]
+
+
 def test_a_runner_that_the_run_found_in_the_project_is_as_good_as_any(site: Site) -> None:
     site.write(".gitignore", ".venv/\n")
     put_runner(site.root, ".venv/bin/pytest")

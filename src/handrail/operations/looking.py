@@ -324,8 +324,11 @@ class _Files:
         now = self._rt.worktree().find_beside(self._directory, self._tree, sorted(started - {""}))
         loaded, rules = fact.loaded or {}, fact.ignore_rules or {}
         places = set(map(_find_repository, rules))
+        written = {path for path, at in now.programs.items() if at > run.started_at}
+        # What a virtual environment loads by itself came with the program in it, and is no second matter.
+        around = tuple(f"{posixpath.dirname(posixpath.dirname(path))}/lib/" for path in written)
         changed = {path for path, mark in now.loaded.items() if loaded.get(path) != mark}
-        changed |= {path for path, at in now.programs.items() if at > run.started_at}
+        changed = {path for path in changed if not path.startswith(around)} | written
         asked = tuple(one for one in now.ignore_rules.items() if _find_repository(one[0]) in places)
         return ChangedBeside(
             ignore_rules=tuple(

@@ -31,7 +31,7 @@ from handrail.engine.judge.command_identity import is_command_of
 from handrail.engine.judge.earlier_reports import witness
 from handrail.engine.judge.named_places import is_test_file, is_test_of
 from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, may_guard, sort_tests
-from handrail.engine.judge.run_claims import describe_fewer, has_failed, match_run, write_line
+from handrail.engine.judge.run_claims import describe_fewer, has_failed, match_run, own_program, write_line
 from handrail.engine.judge.witnessed import Look
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
@@ -279,6 +279,10 @@ def _command(
 
 
 _UNTIL_AGREED = "The end of the run doubts that until a person agrees; new tests beside them are no doubt."
+_WRITTEN = (
+    "Its program was written in this run: {}. The end of the run doubts that until a person agrees; use one "
+    "from before, or make the environment first and start the run then."
+)
 _UNSEEN = "nobody saw these fail as they are now"
 _UNDONE = "take your change out, run it, put the change back, and run it again"
 
@@ -318,6 +322,8 @@ def _warn_of_curable(
             messages.append(f"Not shown yet: {guard.fix}.")
         elif unseen := [one for one in grown if one not in tests.get("grown", ())]:
             messages.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
+        if {own_program(receipt), receipt.program} & {*seen.beside.loaded}:
+            messages.append(_WRITTEN.format(receipt.program))
         if lost := [one for one in changed if one not in grown]:
             messages.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
     notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in messages]
