@@ -47,6 +47,7 @@ from handrail.ports.checks import (
     PublicKey,
     ReportFile,
     Signed,
+    is_left_by_npm,
     steers_runner,
 )
 from handrail.ports.process import Randomness
@@ -110,7 +111,9 @@ class LocalCheckPrograms:
         given = {
             name: value
             for name, value in self._environment.items()
-            if name not in OWN_SECRETS and not (call.is_declared and steers_runner(name))
+            if name not in OWN_SECRETS
+            and not is_left_by_npm(name)
+            and not (call.is_declared and steers_runner(name))
         }
         own = self._place_bytecode(call)
         given |= own | dict(call.environment)

@@ -21,6 +21,18 @@ _STEERING = re.compile(
     r"|BASH_(ENV|FUNC_.+)|SHELLOPTS|BASHOPTS|ENV"
 )
 
+_OF_NPM = re.compile(
+    r"npm_config_(userconfig|globalconfig|\w*prefix|init_module|node_gyp|npm_version)", re.IGNORECASE
+)
+
+
+def is_left_by_npm(name: str) -> bool:
+    """Whether npm writes a variable for all that it starts, such as a client by `npx`: no check gets it.
+
+    It would decide from which files npm reads how to start a test, and nobody set it for that.
+    """
+    return _OF_NPM.fullmatch(name) is not None
+
 
 def steers_runner(name: str) -> bool:
     """Whether a variable steers a test runner or an interpreter: what ran under it is another check.
