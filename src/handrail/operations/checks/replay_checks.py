@@ -6,6 +6,7 @@ project declares here and now, and only what the user approved on this machine. 
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -136,6 +137,9 @@ def _run(rt: WritePorts, folder: str, check: DeclaredCheck, named: _Named) -> Re
     programs = rt.check_programs()
     directory = programs.directory_in(folder, check.directory)
     command = command_of(check, directory, check.timeout_seconds)
+    # What Python keeps of the copy goes with the copy.
+    own = ("PYTHONPYCACHEPREFIX", os.path.join(folder, ".bytecode"))
+    command = msgspec.structs.replace(command, environment=(own, *command.environment))
     rt.progress.write(f"handrail: running {check.name} on the files of the commit\n")
     ran = run_and_count(rt, programs, command, folder, lambda _: None)
     unrun = explain_not_run(check.command, ran.outcome, ran.counts)
