@@ -56,7 +56,7 @@ CLEAN = {
     "adds a failing test to a file that has others, and mends the code": "told",
     "has its check approved after it ran": "clean",
     "gives a declared check more time before the run begins": "clean",
-    "reports a check that sets a variable as Handrail shows it": "clean",
+    "reports a check that sets a variable: as Handrail shows it": "clean",
     "works in a sparse checkout with a declared check": "clean",
     "mends what a test finds that was there before the run": "told",
     "mends what a method finds that was there before the run": "told",
