@@ -129,9 +129,9 @@ def _project_files(project: str, bounds: Bounds) -> list[WorkflowFile]:
         return list(asked.troubles)
     found = list_files(os.path.join(project, OWN_FOLDER, "workflows"), "project", root=project, bounds=bounds)
     for name in asked.directories:
-        found += list_files(
-            os.path.join(project, name), "project", shown_as=name, root=project, bounds=bounds
-        )
+        directory = os.path.join(project, name)
+        if not bounds.is_hidden_place(os.path.realpath(directory)):
+            found += list_files(directory, "project", shown_as=name, root=project, bounds=bounds)
     return [*found, *asked.troubles]
 
 

@@ -161,7 +161,7 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     ran = [one for one in checks if not one["notRun"]]
     failed = [one for one in ran if not one["hasPassed"] and one["receipt"] not in stated]
     reasons = [f"{tick(one['name'])} did not pass" for one in failed]
-    off = [tick(one["name"]) for one in checks if not one["isOnCommit"]]
+    off = [tick(one["name"]) for one in ran if not one["isOnCommit"]]
     reasons += [] if ran or codes & {"unrun", "undeclared"} else [describe_unrun(end)]
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")

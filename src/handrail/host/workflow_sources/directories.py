@@ -55,8 +55,6 @@ def list_files(
     contracts, wherever it is. Links to folders are not followed, and nothing is read that lies outside of
     `root`, which is the directory itself if no other is named. `bounds` are those of a project.
     """
-    if bounds is not None and bounds.is_hidden_place(os.path.realpath(directory)):
-        return []
     if root and leads_outside(directory, root):
         return [describe_outside_link(source_kind, shown_as or os.path.relpath(directory, root), holds)]
     below = _look_below(directory)
