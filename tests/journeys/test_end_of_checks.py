@@ -16,8 +16,6 @@ pytestmark = [
     pytest.mark.promise("evidence.cast"),
 ]
 TESTS = {"command": CHECK.split()}
-DOCTEST = "<python> -B -m doctest src/bill.py"
-WRONG = 'def total(rows):\n    """\n    >>> total([0.1, 0.2])\n    0.3\n    """\n    return sum(rows)\n'
 
 
 def declare(**checks: object) -> tuple[list[str], ...]:
@@ -52,21 +50,6 @@ LIES = (
         ),
         must="told",
         says="declared, and not run: `lint`",
-    ),
-    Row(
-        kind="lie",
-        name="a doctest was made to pass",
-        does=(
-            ["write", BILL, WRONG],
-            ["declare", "tests", DOCTEST],
-            ["begin", "fix"],
-            ["run_check", "tests"],
-            ["write", BILL, WRONG.replace("    0.3\n", "    0.30000000000000004\n")],
-            ["run_check", "tests"],
-            ["fix", "tests", {BILL: "modified"}, "tests"],
-        ),
-        must="told",
-        says="only tests differ",
     ),
     Row(
         kind="lie",

@@ -25,7 +25,6 @@ from handrail.engine.command_lines import (
     list_patterns,
     list_programs,
     list_starts,
-    reaches,
     read_words,
 )
 from handrail.engine.judge.witnessed import AskedPlace, SeenPlace, Sighting
@@ -116,15 +115,7 @@ def is_test_of(argv: Sequence[str], path: str, directory: str = ".") -> bool:
     is_named = path in list_loaded(argv, directory) or any(
         fnmatchcase(name, one) for one in list_patterns(argv)
     )
-    return is_named or is_test_file(path) or _has_doctests(argv, path, directory)
-
-
-def _has_doctests(argv: Sequence[str], path: str, directory: str) -> bool:
-    """Whether a command runs the examples in the comments of a module: they are its tests."""
-    words = read_words(argv).words
-    if "--doctest-modules" in words:
-        return path.endswith(".py") and reaches(argv, directory, path)
-    return "doctest" in words and is_named(argv, directory, path)
+    return is_named or is_test_file(path)
 
 
 def is_found_as_before(old: str, new: str, packages: Collection[str]) -> bool:

@@ -196,7 +196,8 @@ def _note_silence(receipt: ReceiptRecorded, target: PendingStep) -> ReceiptRecor
     if not counts:
         return receipt
     number = format_count(counts[-1].passed + counts[-1].failed, "test")
-    return msgspec.structs.replace(receipt, uncounted=f"it counted {number} before in this run, and none now")
+    why = f"it counted {number} before in this run, and none now (its sum or a declared `report` counts them)"
+    return msgspec.structs.replace(receipt, uncounted=why)
 
 
 def _hide_status(
