@@ -1,7 +1,7 @@
 """Our doors and the protocol library answer the same conversations with the same bytes.
 
 The library's own connection is the oracle: nothing of it is in the product. What the library refuses and
-the door serves (fractional ids, halves of surrogate pairs, a logging level) is shown in `test_stdio.py`.
+the door serves (fractional ids, halves of surrogate pairs, a logging level) is shown in `test_messages.py`.
 """
 
 from __future__ import annotations
