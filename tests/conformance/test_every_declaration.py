@@ -282,24 +282,16 @@ def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: C
     assert replies[0] == replies[1]
 
 
-@pytest.mark.parametrize("called", ["run start", "session note"], indirect=True)
-def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
-    line = called.safe()
-    token = called.token(line)
-
-    confirmed = called.tool.data(*line, "--confirm", token)
-    again = called.tool.run(*line, "--confirm", token)
-
-    assert confirmed["session"]["sessionId"].startswith("ses_")
-    assert (again.status, code_of(again)) == (6, "E_CONFLICT")
-
-
 @pytest.mark.parametrize(
     "called",
-    ["team init", "team invite", "team reset", "team token create", "team workspace create"],
+    [
+        "run start",
+        "session note",
+        *("team init", "team invite", "team reset", "team token create", "team workspace create"),
+    ],
     indirect=True,
 )
-def test_what_is_made_for_a_team_may_be_previewed_and_confirmed_once(called: Called) -> None:
+def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
     line = called.safe()
     token = called.token(line)
 

@@ -35,7 +35,7 @@ from tests.surfaces.mcp.conversations import (
 from tests.surfaces.mcp.library_server import build_server
 from tests.surfaces.mcp.pipes import connected
 from tests.surfaces.mcp.test_ask import REGION, give
-from tests.surfaces.mcp.test_over_http import ACCEPT, JSON, Headers, asked
+from tests.surfaces.mcp.test_over_http import asked, headers_for
 
 LIMIT_SECONDS = 120
 SETTLING_STEPS = 20
@@ -136,16 +136,6 @@ def over_http(runtime: Runtime, turns: Conversation, version: str) -> list[bytes
         message = said(turns, turn, heard)
         heard.append(asked(door, headers_for(message, version), message).body)
     return heard
-
-
-def headers_for(message: Message, version: str) -> Headers:
-    headers = [ACCEPT, JSON, (b"mcp-protocol-version", version.encode())]
-    if version == "2026-07-28":
-        headers.append((b"mcp-method", message["method"].encode()))
-        params = message.get("params", {})
-        named = params.get("name", params.get("uri"))
-        headers += [] if named is None else [(b"mcp-name", named.encode())]
-    return headers
 
 
 PLAIN = [
