@@ -19,7 +19,9 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import UNNAMED
 from handrail_serve.mcp_door import HttpDoor
-from tests.conftest import library_of, memory_runtime
+from tests.conftest import memory_runtime
+from tests.journeys import given_workflows
+from tests.journeys.given_workflows import choice, option, step
 from tests.quick_set import all_but_thorough
 from tests.surfaces.mcp.conversations import (
     ASKED,
@@ -41,30 +43,14 @@ LIMIT_SECONDS = 120
 SETTLING_STEPS = 20
 """Turns of the event loop after which the library has taken a notification in."""
 TALKS = conversations()
-CHOICE = {
-    "id": CHOOSES,
-    "name": "Chooses",
-    "description": "The user decides.",
-    "steps": [
-        {
-            "type": "choice",
-            "id": "way",
-            "title": "Way",
-            "prompt": "Which way?",
-            "options": [{"id": "left", "label": "Left"}, {"id": "right", "label": "Größe 🚀"}],
-            "nonAssumable": "scope_boundary",
-        },
-        {"id": "go", "title": "Go", "prompt": "Go."},
-    ],
-}
+WAY = choice("way", option("left"), option("right") | {"label": "Größe 🚀"}, nonAssumable="scope_boundary")
 
 
 def fresh_runtime() -> Runtime:
     """Two of them give the same ids, tokens and times."""
     runtime = memory_runtime()
     give(runtime, REGION)
-    library = library_of(runtime)
-    library.add(json.dumps(CHOICE).encode(), "chooses.json")
+    given_workflows.give(runtime, WAY, step("go"), id=CHOOSES, name="Chooses")
     return runtime
 
 
