@@ -157,3 +157,8 @@ def code_of(ran: Ran) -> str:
         return ""
     error = document["error"]
     return str(error["details"].get("domain_code", error["code"]))
+
+
+def a_call(path: str, reference: Any, seeded: Seeded, folder: Path) -> Called:
+    declared = next(command for command in reference["commands"] if command["path"] == path)
+    return Called(path, declared, seeded, folder)

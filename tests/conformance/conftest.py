@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conformance.calls import Called, a_call
 from tests.conformance.forked import ForkServer
 from tests.conformance.seeded import Seeded
 from tests.conformance.team_stores import TeamStores
@@ -29,3 +31,8 @@ def seeded(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) ->
 def reference(tool: Tool) -> Any:
     """What the running tool says of itself."""
     return tool.data("reference")
+
+
+@pytest.fixture
+def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path) -> Called:
+    return a_call(request.param, reference, seeded, tmp_path)

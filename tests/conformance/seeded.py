@@ -14,7 +14,7 @@ from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
 from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT
+from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, equals, step
 
 NOT_READABLE = "/proc/sys/vm/compact_memory"
 """Write-only even for root."""
@@ -29,14 +29,7 @@ _MANY_VALUES: dict[str, Any] = {
     "name": "Many values",
     "description": "More values than a simulation tries.",
     "inputs": {"number": {}},
-    "steps": [
-        {
-            "id": "one",
-            "title": "One",
-            "prompt": "Do it.",
-            "when": {"kind": "compare", "input": "number", "op": "in", "value": list(range(8_000))},
-        }
-    ],
+    "steps": [step("one", when=equals("number", 0) | {"op": "in", "value": list(range(8_000))})],
 }
 MANY_VALUES = json.dumps(_MANY_VALUES).encode()
 
@@ -98,8 +91,8 @@ HANDED_OUT = {
                     {
                         "id": "a",
                         "steps": [
-                            {"id": "look", "title": "Look", "prompt": "Look."},
-                            {"id": "sum", "title": "Sum up", "prompt": "Sum up."},
+                            step("look", prompt="Look."),
+                            step("sum", title="Sum up", prompt="Sum up."),
                         ],
                     }
                 ]

@@ -13,8 +13,7 @@ import pytest
 from handrail.surfaces.cli.reading import _table
 from tests.conformance.calls import Called
 from tests.conformance.leaves import LEAVES
-from tests.conformance.seeded import Seeded, state_of
-from tests.conformance.test_every_declaration import a_call
+from tests.conformance.seeded import state_of
 from tests.surfaces.cli.tool import checked_document, strict_json
 
 pytestmark = pytest.mark.thorough
@@ -24,11 +23,6 @@ LIKE_A_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}.*")
 ID_KEY = re.compile(r"(.*_)?ids?|.*Ids?|target|targets")
 PARTS_OF_FILES = ("compiled", "schema", "json_schema", "input", "script")
 """Documents of others inside an answer: what they call their keys is theirs."""
-
-
-@pytest.fixture
-def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path) -> Called:
-    return a_call(request.param, reference, seeded, tmp_path)
 
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)

@@ -17,7 +17,7 @@ from handrail.surfaces.cli.reading import _table
 from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.wiring import registry
-from tests.conformance.calls import NO_WAY, Called, code_of, way_to
+from tests.conformance.calls import NO_WAY, Called, a_call, code_of, way_to
 from tests.conformance.damage import none
 from tests.conformance.leaf_forms import Way, words
 from tests.conformance.leaves import LEAVES, NO_DOCUMENT
@@ -31,16 +31,6 @@ SIDE_BY_SIDE = 8
 SHOWN_ELSEWHERE = {("lafs check", "--url"), ("lafs check", "--token-file"), ("session events", "--follow")}
 """They need a server, or go on until they are ended: tests of their own call them."""
 WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
-
-
-@pytest.fixture
-def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path) -> Called:
-    return a_call(request.param, reference, seeded, tmp_path)
-
-
-def a_call(path: str, reference: Any, seeded: Seeded, folder: Path) -> Called:
-    declared = next(command for command in reference["commands"] if command["path"] == path)
-    return Called(path, declared, seeded, folder)
 
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
@@ -282,24 +272,16 @@ def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: C
     assert replies[0] == replies[1]
 
 
-@pytest.mark.parametrize("called", ["run start", "session note"], indirect=True)
-def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
-    line = called.safe()
-    token = called.token(line)
-
-    confirmed = called.tool.data(*line, "--confirm", token)
-    again = called.tool.run(*line, "--confirm", token)
-
-    assert confirmed["session"]["sessionId"].startswith("ses_")
-    assert (again.status, code_of(again)) == (6, "E_CONFLICT")
-
-
 @pytest.mark.parametrize(
     "called",
-    ["team init", "team invite", "team reset", "team token create", "team workspace create"],
+    [
+        "run start",
+        "session note",
+        *("team init", "team invite", "team reset", "team token create", "team workspace create"),
+    ],
     indirect=True,
 )
-def test_what_is_made_for_a_team_may_be_previewed_and_confirmed_once(called: Called) -> None:
+def test_a_creation_may_be_previewed_and_confirmed_once(called: Called) -> None:
     line = called.safe()
     token = called.token(line)
 

@@ -11,7 +11,6 @@ import pytest
 from tests.conformance.calls import Called, code_of
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import Seeded
-from tests.conformance.test_every_declaration import a_call
 from tests.surfaces.cli.tool import Ran, checked_document, strict_json
 
 pytestmark = pytest.mark.thorough
@@ -24,11 +23,6 @@ BUDGETS = (
     ("items=1,tokens=90", ("--envelope", "lafs")),
 )
 UNIT = {"maxTokens": "tokens", "maxBytes": "bytes", "maxItems": "items"}
-
-
-@pytest.fixture
-def called(request: pytest.FixtureRequest, reference: Any, seeded: Seeded, tmp_path: Path) -> Called:
-    return a_call(request.param, reference, seeded, tmp_path)
 
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)

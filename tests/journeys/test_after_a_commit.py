@@ -210,6 +210,10 @@ SEAMS = (
 )
 
 
+def broken(*_: Any, **__: Any) -> Any:
+    raise MemoryError
+
+
 @pytest.mark.promise("commit.never-a-failure")
 @pytest.mark.parametrize(
     ("seam", "door"),
@@ -220,9 +224,6 @@ def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
 ) -> None:
     world = World(str(tmp_path))
     params = WRITES["run.continue"](world)
-
-    def broken(*_: Any, **__: Any) -> Any:
-        raise MemoryError
 
     def breaks() -> None:
         monkeypatch.setattr(f"{seam[0]}.{seam[1]}", broken)
@@ -239,9 +240,6 @@ def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
 ) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
-
-    def broken(*_: Any, **__: Any) -> Any:
-        raise MemoryError
 
     with after_the_commit(lambda: monkeypatch.setattr("handrail.runtime.hub.disclose", broken)):
         outcome: Outcome = perform(world.runtime, name, params)
@@ -262,9 +260,6 @@ def test_what_keeps_nothing_commits_nothing_and_fails_without_its_answer(
 ) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
-
-    def broken(*_: Any, **__: Any) -> Any:
-        raise MemoryError
 
     before = kept_files(world)
     with after_the_commit(lambda: pytest.fail("something was changed")):
@@ -287,9 +282,6 @@ def test_each_surface_spells_the_reading_call_in_its_own_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(str(tmp_path))
-
-    def broken(*_: Any, **__: Any) -> Any:
-        raise MemoryError
 
     def breaks() -> None:
         monkeypatch.setattr("handrail.runtime.hub.disclose", broken)

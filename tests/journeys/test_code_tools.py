@@ -310,7 +310,9 @@ def test_an_expired_token_of_a_read_is_refreshed(code: CodeProject) -> None:
 
 
 @pytest.mark.promise("code.cont.expired-write")
-def test_an_expired_apply_token_is_never_refreshed(code: CodeProject) -> None:
+def test_an_expired_apply_token_is_never_refreshed_and_stays_refused_when_the_clock_is_set_back(
+    code: CodeProject,
+) -> None:
     before = code.texts()
     token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
     code.clock.seconds += 3_600
@@ -320,21 +322,8 @@ def test_an_expired_apply_token_is_never_refreshed(code: CodeProject) -> None:
         assert (status, told["code"]) == (6, "TOKEN_EXPIRED")
         assert told["recovery"]["can_refresh"] is False
         assert "refresh_token" not in told["recovery"]
-    assert code.texts() == before
-
-
-@pytest.mark.promise("code.cont.expired-write")
-def test_an_apply_token_refused_as_expired_stays_refused_when_the_clock_is_set_back(
-    code: CodeProject,
-) -> None:
-    before = code.texts()
-    token = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]
-    code.clock.seconds += 3_600
-    code.line("js-edit --continuation T --fix", T=token)
     code.clock.seconds -= 3_600
-
     status, told = code.line("js-edit --continuation T --fix", T=token)
-
     assert (status, told["code"]) == (6, "TOKEN_EXPIRED")
     assert code.texts() == before
 
@@ -480,28 +469,15 @@ def test_an_apply_token_works_once(code: CodeProject) -> None:
 
 
 @pytest.mark.promise("code.cont.single-use")
-def test_a_preview_that_was_cancelled_writes_nothing_and_the_next_one_does(code: CodeProject) -> None:
-    before = code.texts()
-    tokens = code.preview("myFunc", "fetchData")["continuation_tokens"]
-    code.told("js-edit --continuation T", T=tokens["cancel"])
-
-    status, told = code.line("js-edit --continuation T --fix", T=tokens["apply"])
-
-    assert (status, told["code"]) == (6, "RESULTS_STALE")
-    assert "was cancelled, so nothing was written" in told["message"]
-    assert code.texts() == before
-    same = code.preview("myFunc", "fetchData")["continuation_tokens"]["apply"]  # within the same second
-    assert code.told("js-edit --continuation T --fix", T=same)["status"] == "success"
-
-
-@pytest.mark.promise("code.cont.single-use")
-@pytest.mark.parametrize("at", ["preview", "diff"])
-def test_a_cancel_ends_the_tokens_of_the_preview_and_of_its_full_diff(code: CodeProject, at: str) -> None:
+@pytest.mark.parametrize(("at", "seconds"), [("preview", 0), ("preview", 5), ("diff", 5)])
+def test_a_cancel_ends_the_tokens_of_the_preview_and_of_its_full_diff(
+    code: CodeProject, at: str, seconds: int
+) -> None:
     before = code.texts()
     preview = code.preview("myFunc", "fetchData")["continuation_tokens"]
-    code.clock.seconds += 5
+    code.clock.seconds += seconds
     diff = code.told("js-edit --continuation T", T=preview["show_diff"])["continuation_tokens"]
-    code.clock.seconds += 5
+    code.clock.seconds += seconds
     code.told("js-edit --continuation T", T={"preview": preview, "diff": diff}[at]["cancel"])
 
     for tokens in (preview, diff):

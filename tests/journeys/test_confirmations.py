@@ -178,28 +178,20 @@ def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
 
 
 @pytest.mark.promise("people.insisted-on")
-def test_a_run_that_never_stops_goes_on_with_a_critical_gap(runtime: Runtime) -> None:
-    insist(runtime)
+@pytest.mark.promise("people.confirmed")
+@pytest.mark.parametrize("is_early", [False, True], ids=["nobody said yes", "a yes before the report"])
+def test_a_run_that_never_stops_goes_on_with_a_critical_gap(runtime: Runtime, is_early: bool) -> None:
+    if not is_early:
+        insist(runtime)
     third = at_third(runtime, preferences=NEVER_STOP)
+    if is_early:
+        answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
 
     done = advance(runtime, third)
 
     gaps = [event["data"] for event in of_kind(events_of(runtime, third), "gap_recorded")]
     assert [(gap["reason"], gap["severity"]) for gap in gaps] == [(APPROVAL, "critical")]
     assert done["isComplete"] is True
-
-
-@pytest.mark.promise("people.confirmed")
-def test_a_run_that_never_stops_has_a_critical_gap_though_a_person_said_yes_before_the_report(
-    runtime: Runtime,
-) -> None:
-    third = at_third(runtime, preferences=NEVER_STOP)
-    answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
-
-    advance(runtime, third)
-
-    gaps = [event["data"] for event in of_kind(events_of(runtime, third), "gap_recorded")]
-    assert [(gap["reason"], gap["severity"]) for gap in gaps] == [(APPROVAL, "critical")]
 
 
 def at_release(runtime: Runtime) -> dict[str, Any]:

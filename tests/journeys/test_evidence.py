@@ -282,6 +282,10 @@ def changed_files(*paths: str, command: str = "true", **fields: Any) -> str:
     return msgspec.json.encode([body | fields]).decode()
 
 
+def report(work: Work, token: str, artifacts: str) -> Any:
+    return work.tool.data("run", "continue", "--ack", token, "--notes", "n", "--artifacts", artifacts)
+
+
 @pytest.mark.promise("evidence.changed")
 def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(
     tmp_path: Path, fork_server: ForkServer
@@ -289,15 +293,12 @@ def test_a_list_of_changed_files_is_held_against_the_files_of_the_start(
     work = Work(tmp_path, fork_server)
     first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
 
-    def report(token: str, artifacts: str) -> Any:
-        return work.tool.data("run", "continue", "--ack", token, "--notes", "n", "--artifacts", artifacts)
-
-    invented = report(first["ackToken"], changed_files("a.py"))
+    invented = report(work, first["ackToken"], changed_files("a.py"))
     for name in ("a.py", "b.py"):
         write(work.root, name, "changed = 2\n")
-    omitted = report(invented["retryAckToken"], changed_files("a.py"))
+    omitted = report(work, invented["retryAckToken"], changed_files("a.py"))
     left_out = [{"path": "b.py", "why": "A scratch file."}]
-    told = report(omitted["retryAckToken"], changed_files("a.py", leftOut=left_out))
+    told = report(work, omitted["retryAckToken"], changed_files("a.py", leftOut=left_out))
 
     assert "a.py did not change in this run" in invented["blockers"][0]["message"]
     assert "changed in this run and not listed: b.py" in omitted["blockers"][0]["message"]
@@ -319,11 +320,8 @@ def test_a_start_without_a_tree_leaves_the_next_one_to_compare_with(
     first = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
     write(work.root, "b.py", "later = 1\n")
 
-    def report(token: str, artifacts: str) -> Any:
-        return work.tool.data("run", "continue", "--ack", token, "--notes", "n", "--artifacts", artifacts)
-
-    omitted = report(first["ackToken"], changed_files("a.py"))
-    told = report(omitted["retryAckToken"], changed_files("a.py", "b.py"))
+    omitted = report(work, first["ackToken"], changed_files("a.py"))
+    told = report(work, omitted["retryAckToken"], changed_files("a.py", "b.py"))
 
     assert [one["code"] for one in started["warnings"]] == ["FIRST_LOOK_MISSING"]
     assert "changed in this run and not listed: b.py" in omitted["blockers"][0]["message"]

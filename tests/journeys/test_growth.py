@@ -225,16 +225,6 @@ def test_a_file_with_such_contracts_is_refused_for_the_same_reason() -> None:
     assert "all contracts" in heavy(60)[0]
 
 
-@pytest.mark.promise("budgets.contracts-together")
-def test_the_workflows_of_a_bundle_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = rechained(lambda document: with_contracts(document, 1))
-    monkeypatch.setattr(lineage, "MOST_CONTRACT_PLACES", 10)
-
-    failure = refused_bundle(text)
-
-    assert failure.kind.code == "BUNDLE_TOO_LARGE"
-
-
 def crowded(document: Document, count: int) -> None:
     """Many more facts at the node that has one."""
     session = document["session"]
@@ -248,15 +238,25 @@ def crowded(document: Document, count: int) -> None:
         session["manifest"].append({"eventIndex": index, "digest": ""})
 
 
+@pytest.mark.promise("budgets.contracts-together")
 @pytest.mark.promise("budgets.bundle-folds")
-def test_what_folding_a_bundle_copies_is_counted_before_it_is_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = rechained(lambda document: crowded(document, 60))
-    monkeypatch.setattr(lineage, "MOST_FOLDED", 1_000)
+@pytest.mark.parametrize(
+    ("spoil", "bound", "most"),
+    [
+        (lambda document: with_contracts(document, 1), "MOST_CONTRACT_PLACES", 10),
+        (lambda document: crowded(document, 60), "MOST_FOLDED", 1_000),
+    ],
+    ids=["all workflows together", "what folding copies"],
+)
+def test_a_bundle_is_measured_before_it_is_folded(
+    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Document], Any], bound: str, most: int
+) -> None:
+    text = rechained(spoil)
+    monkeypatch.setattr(lineage, bound, most)
 
     failure = refused_bundle(text)
 
-    assert failure.kind.code == "BUNDLE_TOO_LARGE"
-    assert failure.details["limit"] == 1_000
+    assert (failure.kind.code, failure.details["limit"]) == ("BUNDLE_TOO_LARGE", most)
 
 
 @pytest.mark.promise("budgets.markup")

@@ -304,21 +304,6 @@ def test_a_flaky_check_contradicts_nobody_and_is_told_as_flaky(site: Site) -> No
 
 
 @pytest.mark.promise("evidence.doors")
-def test_who_reports_how_a_flaky_check_ended_last_or_before_says_nothing_wrong(site: Site) -> None:
-    flip(site)
-    site.begin(step("change", **CHANGE), step("tell"))
-    site.write("src/bill.py", RIGHT)
-    for _ in range(3):
-        site.run("sh", "flip.sh")
-
-    assert site.send(changed("src/bill.py", check="sh flip.sh", status=1))["kind"] == "ok"
-    done = site.send()
-
-    assert done["evidence"]["contradicted"] == 0
-    assert "it is flaky" in done["closing"]
-
-
-@pytest.mark.promise("evidence.doors")
 def test_a_declared_check_that_is_flaky_is_asked_for_once_where_a_verification_passes(site: Site) -> None:
     flip(site)
     site.declare(flips={"command": ["sh", "flip.sh"]})
@@ -333,18 +318,27 @@ def test_a_declared_check_that_is_flaky_is_asked_for_once_where_a_verification_p
 
 
 @pytest.mark.promise("evidence.doors")
-def test_what_an_agent_said_of_a_flaky_check_is_no_lie_once_both_ends_were_seen(site: Site) -> None:
+@pytest.mark.parametrize(
+    ("is_said_first", "told"),
+    [(False, "it is flaky"), (True, "`sh flip.sh`: exit 1, and exit 0 on the same files: it is flaky")],
+)
+def test_what_an_agent_said_of_a_flaky_check_is_no_lie_once_both_ends_were_seen(
+    site: Site, is_said_first: bool, told: str
+) -> None:
     flip(site)
     site.begin(step("change", **CHANGE), step("tell"))
     site.write("src/bill.py", RIGHT)
-    site.send(changed("src/bill.py", check="sh flip.sh"))
-    site.run("sh", "flip.sh")
-    site.run("sh", "flip.sh")
+    if is_said_first:
+        site.send(changed("src/bill.py", check="sh flip.sh"))
+    for _ in range(2 if is_said_first else 3):
+        site.run("sh", "flip.sh")
+    if not is_said_first:
+        assert site.send(changed("src/bill.py", check="sh flip.sh", status=1))["kind"] == "ok"
 
     done = site.send()
 
     assert done["evidence"]["contradicted"] == 0
-    assert "`sh flip.sh`: exit 1, and exit 0 on the same files: it is flaky" in done["closing"]
+    assert told in done["closing"]
 
 
 @pytest.mark.promise("evidence.doors")

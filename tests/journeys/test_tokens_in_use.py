@@ -57,21 +57,6 @@ def test_one_wrong_character_is_repaired_and_two_are_refused(runtime: Runtime) -
     assert first["ackToken"] not in str(refused)
 
 
-@pytest.mark.promise("tokens.checked")
-@pytest.mark.parametrize("name", ["stateToken", "ackToken", "checkpointToken"])
-def test_a_token_that_says_another_version_is_refused_as_that_and_not_repaired(
-    runtime: Runtime, name: str
-) -> None:
-    first = start(runtime)
-    operation = "run.checkpoint" if name == "checkpointToken" else "run.continue"
-    newer = {name: first[name][:2] + "2" + first[name][3:]}
-
-    refused = refusal(runtime, operation, **newer, output={"notesMarkdown": "x"})
-
-    assert refused.kind.code == "TOKEN_UNSUPPORTED_VERSION"
-    assert commits_of(runtime) == 1
-
-
 @pytest.mark.promise("tokens.repair")
 def test_a_repair_claims_no_more_than_one_place_was_wrong(runtime: Runtime) -> None:
     first = start(runtime)
@@ -185,24 +170,6 @@ def test_output_for_a_finished_run_is_refused_and_nothing_is_offered(runtime: Ru
     assert "complete" in failure.hint
 
 
-@pytest.mark.parametrize("notes", ["\ud800", "x" * 5_000 + "\udfff"])
-def test_notes_that_are_not_unicode_are_refused(runtime: Runtime, notes: str) -> None:
-    first = start(runtime)
-
-    failure = refusal(runtime, "run.continue", ackToken=first["ackToken"], output={"notesMarkdown": notes})
-
-    assert failure.kind.code == "VALIDATION_ERROR"
-    assert failure.details["problems"][0]["param"] == "output.notesMarkdown"
-
-
-def test_a_continue_without_any_token_says_what_is_missing(runtime: Runtime) -> None:
-    failure = refusal(runtime, "run.continue")
-
-    assert failure.kind.code == "CONTEXT_MISSING"
-    assert failure.next_call is not None
-    assert failure.next_call.operation == "session.resume"
-
-
 @pytest.mark.promise("tokens.opaque")
 def test_every_next_token_is_handed_out_and_none_shows_anything_of_the_run(runtime: Runtime) -> None:
     first = start(runtime, goal="secret goal", context={"ticket": "AUTH-1234"})
@@ -310,14 +277,3 @@ def test_a_checkpoint_token_works_at_its_own_node_of_its_own_run(runtime: Runtim
     )
     assert own["pending"] == first["pending"]
     assert own["session"] == first["session"]
-
-
-@pytest.mark.promise("tokens.scope")
-def test_an_ack_of_one_run_is_refused_with_the_state_of_another_of_the_same_session(runtime: Runtime) -> None:
-    first = start(runtime)
-    beside = start(runtime, session=first["session"]["sessionId"])
-
-    failure = refusal(runtime, "run.continue", ackToken=first["ackToken"], stateToken=beside["stateToken"])
-
-    assert failure.kind.code == "TOKEN_SCOPE_MISMATCH"
-    assert commits_of(runtime) == 2

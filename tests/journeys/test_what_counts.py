@@ -163,31 +163,22 @@ def test_a_kind_of_somebody_elses_is_kept_without_a_word(runtime: Runtime) -> No
 @pytest.mark.parametrize(
     ("kind", "meant"),
     [
-        ("divergence", "wr.workflow_divergence"),
-        ("observation", "wr.capability_observation"),
-        ("capability", "wr.capability_observation"),
-        ("findings", "wr.review_findings"),
+        ("divergence", {"suggestion": "wr.workflow_divergence"}),
+        ("observation", {"suggestion": "wr.capability_observation"}),
+        ("capability", {"suggestion": "wr.capability_observation"}),
+        ("findings", {"suggestion": "wr.review_findings"}),
+        ("wr.thoughts", {}),
     ],
 )
-def test_a_bare_word_of_one_of_our_kinds_is_told_with_the_kind(
-    runtime: Runtime, kind: str, meant: str
+def test_a_word_that_may_be_meant_for_one_of_our_kinds_is_told_with_the_kind(
+    runtime: Runtime, kind: str, meant: dict[str, str]
 ) -> None:
     first = begun(runtime, step("a"), step("b"))
 
     (warning,) = sent(runtime, first["ackToken"], {"kind": kind})["warnings"]
 
-    assert warning["details"] == {"kind": kind, "suggestion": meant}
-
-
-@pytest.mark.promise("truth.counts.full-kind")
-def test_an_unknown_kind_of_the_reserved_namespace_is_told_even_without_a_likeness(runtime: Runtime) -> None:
-    first = begun(runtime, step("a"), step("b"))
-
-    after = sent(runtime, first["ackToken"], {"kind": "wr.thoughts"})
-
-    (warning,) = after["warnings"]
     assert warning["code"] == "ARTIFACT_KIND_UNKNOWN"
-    assert warning["details"] == {"kind": "wr.thoughts"}
+    assert warning["details"] == {"kind": kind, **meant}
 
 
 @pytest.mark.promise("truth.counts.no-empty-answer")

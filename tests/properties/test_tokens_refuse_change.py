@@ -225,25 +225,24 @@ def changed_texts(token: str, chance: random.Random) -> list[str]:
     return [one for one in replaced + dropped + beginnings if one != token]
 
 
-def test_a_changed_cursor_is_refused() -> None:
-    claims = CursorClaims(operation="session.list", scope="s", after=("a", "b"), expires_at=NOW + 3600)
-    token = mint_cursor(KEY, claims)
+CURSOR = mint_cursor(
+    KEY, CursorClaims(operation="session.list", scope="s", after=("a", "b"), expires_at=NOW + 3600)
+)
+CONFIRM = mint_confirm(
+    KEY, ConfirmClaims(arguments="a", targets="t", versions="v", expires_at=NOW + 900, nonce="0" * 16)
+)
 
-    for sent in changed_texts(token, random.Random(1)):
+
+def test_a_changed_cursor_or_confirm_token_is_refused() -> None:
+    keys = [KEY, OTHER_KEY]
+
+    for sent in changed_texts(CURSOR, random.Random(1)):
         with pytest.raises(Fault) as raised:
-            read_cursor([KEY, OTHER_KEY], sent, operation="session.list", scope="s", now=NOW)
-
+            read_cursor(keys, sent, operation="session.list", scope="s", now=NOW)
         assert raised.value.kind is INVALID_TOKEN
-
-
-def test_a_changed_confirm_token_is_refused() -> None:
-    claims = ConfirmClaims(arguments="a", targets="t", versions="v", expires_at=NOW + 900, nonce="0" * 16)
-    token = mint_confirm(KEY, claims)
-
-    for sent in changed_texts(token, random.Random(2)):
+    for sent in changed_texts(CONFIRM, random.Random(2)):
         with pytest.raises(Fault) as raised:
-            read_confirm([KEY, OTHER_KEY], sent, now=NOW)
-
+            read_confirm(keys, sent, now=NOW)
         assert raised.value.details == {"reason": "not_from_this_machine"}
 
 
@@ -279,20 +278,16 @@ def test_any_text_at_all_is_refused_by_the_json_tokens(sent: str) -> None:
 
 def test_no_kind_of_token_passes_for_another() -> None:
     """With one and the same key, which the derived purpose keys rule out anyway."""
-    cursor = mint_cursor(KEY, CursorClaims(operation="o", scope="s", after=(), expires_at=NOW + 60))
-    confirm = mint_confirm(
-        KEY, ConfirmClaims(arguments="a", targets="t", versions="v", expires_at=NOW + 60, nonce="0" * 16)
-    )
-    left, right = confirm[3:].split(".")
+    left, right = CONFIRM[3:].split(".")
 
-    for sent in (*TOKENS.values(), confirm, "cu1" + left + right):
+    for sent in (*TOKENS.values(), CONFIRM, "cu1" + left + right):
         with pytest.raises(Fault):
-            read_cursor([KEY], sent, operation="o", scope="s", now=NOW)
-    for sent in (*TOKENS.values(), cursor, "ct_" + cursor[3:], f"ct_{cursor[3:-22]}.{cursor[-22:]}"):
+            read_cursor([KEY], sent, operation="session.list", scope="s", now=NOW)
+    for sent in (*TOKENS.values(), CURSOR, "ct_" + CURSOR[3:], f"ct_{CURSOR[3:-22]}.{CURSOR[-22:]}"):
         with pytest.raises(Fault):
             read_confirm([KEY], sent, now=NOW)
-    for sent in (*TOKENS.values(), cursor[3:], left + right):
+    for sent in (*TOKENS.values(), CURSOR[3:], left + right):
         assert open_continuation([KEY], sent) is None
-    for sent in (cursor, confirm):
+    for sent in (CURSOR, CONFIRM):
         with pytest.raises(Fault):
             read_token([KEY], sent, ANY_KIND)

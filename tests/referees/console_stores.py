@@ -9,7 +9,7 @@ from typing import Any
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.journeys.conversation import advance, answer, rehydrate, save
-from tests.journeys.given_workflows import A_DECISION, choice, equals, option
+from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, choice, equals, option, rounds, step
 
 HOSTILE = (
     "</script><script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
@@ -27,51 +27,47 @@ HOSTILE_WORKFLOW: dict[str, Any] = {
     ],
 }
 
-_FIX = {
-    "type": "loop",
-    "loopId": "fix",
-    "while": {"kind": "loop_control"},
-    "maxIterations": 4,
-    "body": [
-        {
-            "id": "try",
-            "title": "Try a correction",
-            "prompt": "Make the smallest change that could be enough, and say what it does.",
-        }
-    ],
-}
 CAREFUL: dict[str, Any] = {
     "id": "user.careful_fix",
     "name": "Careful fix",
     "description": "Find the cause, decide how to correct it, correct it, and let a person release it.",
     "inputs": {"depth": {"type": "string", "default": "low"}},
     "steps": [
-        {
-            "id": "reproduce",
-            "title": "Reproduce the problem",
-            "prompt": "Write the smallest case that shows it.\n\nSay how you ran it and what it printed.",
-        },
-        {
-            "id": "decide",
-            "title": "Decide how to correct it",
-            "prompt": "Compare at least two ways to correct the cause, and take one.",
-            "output": {"contractRef": "wr.contracts.decision"},
-        },
-        {
-            "id": "measure",
-            "title": "Measure the whole path",
-            "prompt": "Measure before you change anything.",
-            "when": equals("depth", "high"),
-        },
+        step(
+            "reproduce",
+            title="Reproduce the problem",
+            prompt="Write the smallest case that shows it.\n\nSay how you ran it and what it printed.",
+        ),
+        step(
+            "decide",
+            title="Decide how to correct it",
+            prompt="Compare at least two ways to correct the cause, and take one.",
+            **WITH_DECISION,
+        ),
+        step(
+            "measure",
+            title="Measure the whole path",
+            prompt="Measure before you change anything.",
+            when=equals("depth", "high"),
+        ),
         choice("size", option("small", depth="low"), option("large", depth="high"), title="How large is it?"),
-        _FIX,
-        {
-            "id": "release",
-            "title": "Release it",
-            "prompt": "Show the user what changes for them, and ask before you release.",
-            "requireConfirmation": True,
-        },
-        {"id": "close", "title": "Tell who waited", "prompt": "Write one paragraph for those who waited."},
+        rounds(
+            "fix",
+            {"while": {"kind": "loop_control"}},
+            step(
+                "try",
+                title="Try a correction",
+                prompt="Make the smallest change that could be enough, and say what it does.",
+            ),
+            most=4,
+        ),
+        step(
+            "release",
+            title="Release it",
+            prompt="Show the user what changes for them, and ask before you release.",
+            requireConfirmation=True,
+        ),
+        step("close", title="Tell who waited", prompt="Write one paragraph for those who waited."),
     ],
 }
 _FOUND = """**Cause.** `round()` is called on each line and on the sum, so half a cent is counted twice.

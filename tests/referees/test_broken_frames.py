@@ -1,14 +1,11 @@
-"""Frames cut at every byte, huge frames and dropped connections never end a server, on either door."""
+"""Requests over HTTP that are cut or dropped at every byte never end a server."""
 
 from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,19 +23,6 @@ CALL = json.dumps(
     },
     ensure_ascii=False,
 ).encode()
-OPENING = json.dumps(
-    {
-        "jsonrpc": "2.0",
-        "id": 0,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "referee", "version": "0"},
-        },
-    }
-).encode()
-
 MOST_TRIES = 1_000
 
 
@@ -52,54 +36,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def address(place: Place) -> Iterator[tuple[str, int]]:
     with served_over_http(place) as url:
         yield "127.0.0.1", int(url.rsplit(":", 1)[1])
-
-
-def piped(place: Place, sent: bytes) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "handrail.main", "mcp"],
-        input=sent,
-        capture_output=True,
-        env=place.environment,
-        cwd=place.folder,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
-
-
-def test_a_line_cut_at_any_byte_is_refused_and_the_next_one_served(place: Place) -> None:
-    cut = [CALL[:length] for length in range(1, len(CALL))]
-
-    finished = piped(place, b"\n".join([OPENING, *cut, CALL, b""]))
-
-    answers: list[dict[str, Any]] = [json.loads(line) for line in finished.stdout.splitlines()]
-    refused = [answer["error"]["code"] for answer in answers if answer["id"] is None]
-    assert refused == [-32700] * len(cut)
-    assert {answer["id"] for answer in answers if "result" in answer} == {0, 1}
-    assert finished.returncode == 0
-
-
-def test_a_pipe_that_closes_in_the_middle_of_a_line_ends_the_server_in_order(place: Place) -> None:
-    finished = piped(place, OPENING + b"\n" + CALL[:-7])
-
-    answers = [json.loads(line) for line in finished.stdout.splitlines()]
-    assert [answer["id"] for answer in answers if "result" in answer] == [0]
-    assert finished.returncode == 0
-
-
-@pytest.mark.parametrize(
-    "huge",
-    [
-        pytest.param(b'{"jsonrpc":"2.0","id":5,"method":"' + b"m" * 16_000_000 + b'"}', id="a method"),
-        pytest.param(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":' + b"[" * 1_000_000, id="a depth"),
-    ],
-)
-def test_a_huge_line_is_answered_briefly_and_the_next_one_served(place: Place, huge: bytes) -> None:
-    finished = piped(place, b"\n".join([OPENING, huge, CALL, b""]))
-
-    lines = finished.stdout.splitlines()
-    assert {json.loads(line)["id"] for line in lines if b'"result"' in line} == {0, 1}
-    assert all(len(line) < 1_000 for line in lines if b'"error"' in line)
-    assert finished.returncode == 0
 
 
 def head(length: int) -> bytes:

@@ -12,24 +12,14 @@ from typing import IO, Any
 import pytest
 
 from handrail import __version__
+from tests.conftest import THREE_STEPS
 from tests.filled_in import make_named_files
-from tests.surfaces.mcp.test_stdio import OPENING
+from tests.surfaces.mcp.conversations import WORKFLOW, lines, opening, request, tool
 
 pytestmark = pytest.mark.thorough
 
 COMMAND = [sys.executable, "-m", "handrail.main", "mcp"]
 LIMIT_SECONDS = 120
-
-THREE_STEPS = {
-    "id": "project.three_steps",
-    "name": "Three steps",
-    "description": "A linear workflow for referees.",
-    "steps": [
-        {"id": "first", "title": "First", "prompt": "Do the first thing."},
-        {"id": "second", "title": "Second", "prompt": "Do the second thing.\nAll of it."},
-        {"id": "third", "title": "Third", "prompt": "Ask: may I?", "requireConfirmation": True},
-    ],
-}
 
 
 @pytest.fixture
@@ -37,7 +27,7 @@ def place(tmp_path: Path) -> Path:
     """A project with one workflow, beside an empty home."""
     workflows = tmp_path / "project" / ".handrail" / "workflows"
     workflows.mkdir(parents=True)
-    (workflows / "three_steps.json").write_text(json.dumps(THREE_STEPS), encoding="utf-8")
+    (workflows / "three_steps.json").write_bytes(THREE_STEPS)
     make_named_files(tmp_path / "project")
     return tmp_path
 
@@ -50,15 +40,6 @@ def environment(place: Path) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "USER": "referee",
     }
-
-
-def tool_call(number: int, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments}
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-
-
-def lines_of(*messages: dict[str, Any]) -> bytes:
-    return b"".join(json.dumps(message).encode() + b"\n" for message in messages)
 
 
 def piped(
@@ -88,14 +69,13 @@ def answers_in(stdout: bytes) -> dict[int | None, dict[str, Any]]:
 
 
 def test_piped_requests_are_all_answered_though_stdin_ends_at_once(place: Path) -> None:
-    calls = [
-        tool_call(number, "start_workflow", {"workflowId": "project.three_steps"}) for number in range(2, 7)
-    ]
+    start = tool("start_workflow", workflowId=WORKFLOW)
+    calls = [request(number, "tools/call", start) for number in range(2, 7)]
 
-    finished = piped(place, lines_of(*OPENING, *calls))
+    finished = piped(place, lines(*opening(), *calls))
 
     answers = answers_in(finished.stdout)
-    assert set(answers) == {1, 2, 3, 4, 5, 6}
+    assert set(answers) == {0, 2, 3, 4, 5, 6}
     assert all("result" in answer for answer in answers.values())
     assert finished.returncode == 0
 
@@ -139,9 +119,9 @@ serve_stdio(runtime, ServerParts(offer=lambda: Adapter(runtime), give_back_memor
 def test_stdout_carries_protocol_only_whatever_a_plugin_prints(place: Path) -> None:
     command = [sys.executable, "-X", "dev", "-W", "default", "-c", STRAY]
 
-    finished = piped(place, lines_of(*OPENING, tool_call(2, "list_workflows", {})), command)
+    finished = piped(place, lines(*opening(), request(2, "tools/call", tool("list_workflows"))), command)
 
-    assert set(answers_in(finished.stdout)) == {1, 2}
+    assert set(answers_in(finished.stdout)) == {0, 2}
     assert b"STRAY" not in finished.stdout
     for stray in (b"STRAY print", b"STRAY buffered", b"STRAY descriptor", b"STRAY child", b"STRAY warning"):
         assert stray in finished.stderr
@@ -160,7 +140,7 @@ def open_pipes(place: Path) -> subprocess.Popen[bytes]:
 
 def test_a_full_disk_behind_stdout_ends_the_server_with_one_line(place: Path) -> None:
     with open("/dev/full", "wb") as full:
-        finished = piped(place, lines_of(*OPENING), stdout=full)
+        finished = piped(place, lines(*opening()), stdout=full)
 
     assert finished.returncode == 1
     assert finished.stderr.decode().splitlines()[1:] == [
@@ -173,9 +153,9 @@ def started(place: Path) -> subprocess.Popen[bytes]:
     server = open_pipes(place)
     assert server.stdin is not None
     assert server.stdout is not None
-    server.stdin.write(lines_of(*OPENING))
+    server.stdin.write(lines(*opening()))
     server.stdin.flush()
-    assert json.loads(server.stdout.readline())["id"] == 1
+    assert json.loads(server.stdout.readline())["id"] == 0
     return server
 
 

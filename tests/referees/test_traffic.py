@@ -17,6 +17,7 @@ from tests.referees.traffic import (
     unanswered,
     wrongly_accepted,
 )
+from tests.surfaces.mcp.conversations import request
 
 TOOLS = {
     "take": {
@@ -39,12 +40,7 @@ LONG = "y" * 90
 
 
 def call(**arguments: Any) -> dict[str, Any]:
-    return {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": "take", "arguments": arguments},
-    }
+    return request(1, "tools/call", {"name": "take", "arguments": arguments})
 
 
 def result(text: str = "ok", *, is_error: bool = False, **structured: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from handrail_team.door import TeamDoor
 from handrail_team.operations.asked import OPERATOR
 from tests.conftest import KeptIncidents
 from tests.surfaces.http.client import Answered, asked, write_call
+from tests.surfaces.mcp.conversations import request, tool
 
 ORIGIN = "https://handrail.example.com"
 HOST = "handrail.example.com"
@@ -95,12 +96,7 @@ class Caller:
         return self.data(operation, **params, confirm=shown["confirm_token"])
 
     def tool(self, name: str, **arguments: Any) -> Answered:
-        message = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": name, "arguments": arguments},
-        }
+        message = request(1, "tools/call", tool(name, **arguments))
         extra = [PAGE] if self.is_page else []
         return self.server.ask("POST", "/mcp", self.token, *extra, *MCP, body=message)
 

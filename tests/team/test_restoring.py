@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,22 +67,33 @@ def test_the_files_of_a_step_come_back_and_the_restore_is_undone_the_same_way(ma
     assert not (machine.home / "data" / "sessions").exists()
 
 
-def test_nothing_is_written_where_the_server_cannot_record_what_is_there(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def refused_while(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, meddle: Callable[[bool], None]
+) -> Failure:
+    """What refuses a change during which something happens, told whether a call keeps what is there."""
     _, node = begin(machine)
     write(machine.project, "b.py", "b = 'newer'\n")
     shown = machine.data("code.restore", node=node, dryRun=True)
     asked = machine.wire.ask
 
     def ask(method: str, url: str, headers: Any, body: bytes = b"{}", *rest: Any) -> Any:
-        machine.wire.is_cut = b'"code.note"' in body
+        meddle(b'"code.note"' in body)
         return asked(method, url, headers, body, *rest)
 
     monkeypatch.setattr(machine.wire, "ask", ask)
     refused = machine.call("code.restore", node=node, confirm=shown["confirm_token"])
-
     assert isinstance(refused, Failure)
+    return refused
+
+
+def test_nothing_is_written_where_the_server_cannot_record_what_is_there(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(is_note: bool) -> None:
+        machine.wire.is_cut = is_note
+
+    refused = refused_while(machine, monkeypatch, cut)
+
     assert refused.kind.code == "STORE_UNAVAILABLE"
     assert (machine.project / "b.py").read_text(encoding="utf-8") == "b = 'newer'\n"
 
@@ -89,20 +101,12 @@ def test_nothing_is_written_where_the_server_cannot_record_what_is_there(
 def test_a_file_that_changes_while_the_server_is_asked_is_not_written_over(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, node = begin(machine)
-    write(machine.project, "b.py", "b = 'newer'\n")
-    shown = machine.data("code.restore", node=node, dryRun=True)
-    asked = machine.wire.ask
-
-    def ask(method: str, url: str, headers: Any, body: bytes = b"{}", *rest: Any) -> Any:
-        if b'"code.note"' in body:
+    def edit(is_note: bool) -> None:
+        if is_note:
             write(machine.project, "b.py", "b = 'newest'\n")
-        return asked(method, url, headers, body, *rest)
 
-    monkeypatch.setattr(machine.wire, "ask", ask)
-    refused = machine.call("code.restore", node=node, confirm=shown["confirm_token"])
+    refused = refused_while(machine, monkeypatch, edit)
 
-    assert isinstance(refused, Failure)
     assert (refused.kind.code, refused.details["reason"]) == ("E_CONFLICT", "target_changed")
     assert (machine.project / "b.py").read_text(encoding="utf-8") == "b = 'newest'\n"
 

@@ -15,7 +15,7 @@ import msgspec
 from handrail.runtime.hub import perform
 from handrail.surfaces.mcp.messages import FRAME_BYTES
 from tests.conftest import FixedKeys, memory_runtime
-from tests.surfaces.mcp.conversations import enveloped, notice, opening, request, tool
+from tests.surfaces.mcp.conversations import enveloped, lines, notice, opening, request, tool
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\u202egnihton"
 START = tool("start_workflow", workflowId="project.three_steps")
@@ -34,11 +34,6 @@ class ClientAttack(NamedTuple):
 def client_attacks() -> list[ClientAttack]:
     """All of them."""
     return [*_FRAMES, *_IDS, *_METHODS, *_STRAYS, *_LISTS, *_BYTES, *_NUMBERS, *_ERAS, *_TOKENS]
-
-
-def lines(*messages: Any) -> bytes:
-    parts = (one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages)
-    return b"".join(part + b"\n" for part in parts)
 
 
 def _row(name: str, tries: str, *messages: Any) -> ClientAttack:

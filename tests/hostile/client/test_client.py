@@ -9,9 +9,9 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from tests.conftest import KeptIncidents
-from tests.hostile.client.messages import ClientAttack, client_attacks, lines
+from tests.hostile.client.messages import ClientAttack, client_attacks
 from tests.journeys.conversation import start
-from tests.surfaces.mcp.conversations import enveloped, opening, request
+from tests.surfaces.mcp.conversations import enveloped, lines, opening, request
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, connected, piped
 
 pytestmark = pytest.mark.thorough

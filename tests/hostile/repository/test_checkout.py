@@ -30,23 +30,13 @@ from tests.hostile.repository.checkout import (
     plant_every_trick,
     run_git,
 )
+from tests.surfaces.mcp.conversations import lines, opening, request
 
 pytestmark = pytest.mark.thorough
 
 DEADLINE_SECONDS = 120
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-LISTING = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 CHECKS = ",".join(
     next(param["choices"] for param in _table.COMMANDS["doctor"]["params"] if param["name"] == "checks")
 )
@@ -220,17 +210,15 @@ def ask_server(checkout: Checkout, address: str, target: str, body: object = Non
 
 @pytest.mark.promise("programs.nothing-of-the-checkout-runs")
 def test_the_server_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
-    opened = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     calls = [
-        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": given}}
-        for number, tool in enumerate(TOOLS, 3)
+        request(number, "tools/call", {"name": tool, "arguments": given})
+        for number, tool in enumerate(TOOLS, 2)
         for given in [arguments_of(tool, str(checkout.project), checkout.names)]
     ]
 
-    messages = [INITIALIZE, opened, LISTING, *calls]
-    ran = checkout.run("mcp", given=b"".join(json.dumps(one).encode() + b"\n" for one in messages))
+    ran = checkout.run("mcp", given=lines(*opening(), request(1, "tools/list"), *calls))
 
     assert checkout.trap.started() == []
     answers = {answer["id"]: answer["result"] for answer in map(json.loads, ran.stdout.splitlines())}
-    assert sorted(answers) == list(range(1, len(TOOLS) + 3))
-    assert [tool["name"] for tool in answers[2]["tools"]] == list(TOOLS)
+    assert sorted(answers) == list(range(len(TOOLS) + 2))
+    assert [tool["name"] for tool in answers[1]["tools"]] == list(TOOLS)

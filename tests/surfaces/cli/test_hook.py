@@ -165,7 +165,13 @@ def test_of_several_runs_the_titles_are_told_and_nothing_is_written(runtime: Run
 
 
 def test_nothing_in_progress_is_nothing_to_say(runtime: Runtime) -> None:
+    told = [
+        answer_hook(lambda: runtime, "SessionStart", BEGUN, lambda _: 0, client)
+        for client in ("codex", "gemini", "cursor")
+    ]
+
     assert [hook(runtime, event) for event in ("PreCompact", "SessionStart")] == [HookAnswer()] * 2
+    assert told == [HookAnswer()] * 3
 
 
 @pytest.mark.parametrize("content", [b"", b"not json", b"[1]", b'{"trigger": 7}', b"{" * 5000])
@@ -309,11 +315,6 @@ def test_the_text_at_a_session_start_has_the_form_of_each_client(runtime: Runtim
     specific = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": plain}}
     assert "To see the step and go on" in plain
     assert forms == {"codex": specific, "gemini": specific, "cursor": {"additional_context": plain}}
-
-
-@pytest.mark.parametrize("client", ["codex", "gemini", "cursor"])
-def test_where_nothing_is_in_progress_no_client_is_told_anything(runtime: Runtime, client: str) -> None:
-    assert answer_hook(lambda: runtime, "SessionStart", BEGUN, lambda _: 0, client) == HookAnswer()
 
 
 def test_a_message_of_two_megabytes_is_read_to_its_end_and_understood(fresh_tool: Tool) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.surfaces.cli.test_cold_start import loaded
 from tests.surfaces.cli.tool import Ran, Tool, checked_document, strict_json
-from tests.surfaces.mcp.test_stdio import CALL, OPENING, lines_of
+from tests.surfaces.mcp.conversations import lines, opening, request
 
 NEWER = "99.1.0"
 NOTICE = {
@@ -216,7 +216,7 @@ def test_an_advance_without_news_loads_nothing_for_it(tool: Tool, started: Any, 
 def test_the_server_for_agents_is_not_touched_by_it(tool: Tool, keep: Keep) -> None:
     keep(WARNING)
 
-    ran = tool.run("mcp", stdin=lines_of(*OPENING, CALL))
+    ran = tool.run("mcp", stdin=lines(*opening(), request(2, "tools/call", {"name": "list_workflows"})))
 
     assert b'"id":2' in ran.out
     assert NEWER.encode() not in ran.out

@@ -25,6 +25,7 @@ from handrail_serve.guard import ALWAYS
 from handrail_serve.serving import bind
 from tests.conformance.recorder import record
 from tests.surfaces.cli.tool import Tool
+from tests.surfaces.mcp.conversations import opening
 
 SECONDS = 120
 
@@ -141,22 +142,11 @@ def test_the_runtime_files_are_private(server: ServedTool) -> None:
 
 
 def test_it_serves_the_shell_the_operations_and_mcp(server: ServedTool) -> None:
-    opening = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
-
     assert server.ask("GET", "/", token=False)[0] == 200
     assert server.ask("GET", "/health/live", token=False) == (200, b"pass\n")
     assert json.loads(server.ask("GET", "/api/session.list")[1])["data"]["count"] == 0
     assert server.ask("GET", "/api/session.list", token=False)[0] == 401
-    assert server.ask("POST", "/mcp", opening, token=False)[0] == 401
+    assert server.ask("POST", "/mcp", opening()[0], token=False)[0] == 401
 
 
 def send_raw(server: ServedTool, content: bytes) -> tuple[int, dict[str, str], bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -59,6 +60,12 @@ def enveloped(params: Any = None, capabilities: Any = None, **more: Any) -> Mess
 
 def tool(name: str, **arguments: Any) -> Message:
     return {"name": name, "arguments": arguments}
+
+
+def lines(*messages: Any) -> bytes:
+    """Each message on a line of its own; bytes go as they are."""
+    sent = (each if isinstance(each, bytes) else json.dumps(each).encode() for each in messages)
+    return b"".join(line + b"\n" for line in sent)
 
 
 REFERENCES = [

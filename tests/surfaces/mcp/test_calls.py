@@ -170,22 +170,6 @@ def test_a_token_in_the_wrong_argument_is_moved_by_one_copied_retry(runtime: Run
     assert cast(MemoryLog, runtime.log).commits == 3  # start, checkpoint, advance
 
 
-def test_output_without_an_ack_stores_nothing_and_offers_the_call_that_would(runtime: Runtime) -> None:
-    state = started(runtime).structured["stateToken"]
-
-    refusal = call(runtime, "continue_workflow", {"stateToken": state, "output": {"notesMarkdown": "done"}})
-
-    assert refusal.structured["code"] == "VALIDATION_ERROR"
-    assert refusal.structured["details"]["not_stored"] == ["output"]
-    assert cast(MemoryLog, runtime.log).commits == 1
-    assert (
-        check_one_retry(
-            runtime, "continue_workflow", {"stateToken": state, "output": {"notesMarkdown": "done"}}
-        ).structured["pending"]["stepId"]
-        == "second"
-    )
-
-
 def test_a_long_list_goes_on_with_a_cursor_and_loses_nothing(runtime: Runtime) -> None:
     library = library_of(runtime)
     for number in range(60):

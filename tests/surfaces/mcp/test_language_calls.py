@@ -11,6 +11,7 @@ from handrail.contract.disclosure.fields import Level
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.filled_in import filled_in, in_own_words
+from tests.journeys.given_workflows import choice, equals, option, rounds, step
 from tests.surfaces.mcp.test_calls import call, check_complete, next_call_in_text
 
 WORKFLOW = "project.every_reply"
@@ -24,36 +25,13 @@ EVERY_REPLY = {
         "tries": {"type": "integer", "default": 3},
     },
     "recommended": {"autonomy": "guided", "riskPolicy": "conservative"},
-    "conditions": [
-        {"id": "is_flat", "kind": "compare", "input": "depth", "op": "equals", "value": "flat"},
-        {"id": "again", "kind": "compare", "input": "more", "op": "equals", "value": True},
-    ],
+    "conditions": [{"id": "is_flat"} | equals("depth", "flat"), {"id": "again"} | equals("more", True)],
     "steps": [
-        {
-            "id": "change",
-            "title": "Change",
-            "prompt": "Change it.",
-            "output": {"contractRef": "wr.contracts.changed_files"},
-        },
-        {"id": "short", "title": "Short", "prompt": "Be short.", "when": "is_flat"},
-        {
-            "type": "choice",
-            "id": "way",
-            "title": "Way",
-            "prompt": "Which way?",
-            "options": [
-                {"id": "keep", "label": "Keep it", "description": "Nothing changes."},
-                {"id": "drop", "label": "Drop it"},
-            ],
-        },
-        {
-            "type": "loop",
-            "id": "rounds",
-            "while": {"kind": "condition_ref", "conditionId": "again"},
-            "maxIterations": 2,
-            "body": [{"id": "round", "title": "Round", "prompt": "Once more."}],
-        },
-        {"id": "last", "title": "Last", "prompt": "End.", "requireConfirmation": True},
+        step("change", output={"contractRef": "wr.contracts.changed_files"}),
+        step("short", when="is_flat"),
+        choice("way", option("keep") | {"description": "Nothing changes."}, option("drop")),
+        rounds("rounds", {"while": {"kind": "condition_ref", "conditionId": "again"}}, step("round"), most=2),
+        step("last", requireConfirmation=True),
     ],
 }
 START = {"workflowId": WORKFLOW, "context": {"depth": "deep"}}

@@ -10,15 +10,12 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import BATCH_MESSAGES, FRAME_BYTES, Lines
-from tests.surfaces.mcp.conversations import enveloped, notice, opening, request, tool
+from tests.conftest import memory_runtime
+from tests.surfaces.mcp.conversations import enveloped, lines, notice, opening, request, tool
 from tests.surfaces.mcp.pipes import connected, piped
+from tests.surfaces.mcp.test_ask import REGION, asking
 
 PING = request("after", "ping")
-
-
-def lines(*messages: Any) -> bytes:
-    sent = (each if isinstance(each, bytes) else json.dumps(each).encode() for each in messages)
-    return b"".join(line + b"\n" for line in sent)
 
 
 def heard_after(runtime: Runtime, *sent: Any, version: str = "2025-11-25") -> list[bytes]:
@@ -102,6 +99,12 @@ HOSTILE: list[tuple[str, bytes, Any, int]] = [
     ),
     ("a depth of lists", b"[" * 100_000, None, -32700),
     ("UTF-16", '{"jsonrpc":"2.0","id":5,"method":"ping"}'.encode("utf-16"), None, -32700),
+    (
+        "a long cursor",
+        b'{"jsonrpc":"2.0","id":5,"method":"resources/list","params":{"cursor":"' + b"x" * 100_000 + b'"}}',
+        5,
+        -32602,
+    ),
 ]
 
 
@@ -116,7 +119,7 @@ def test_a_hostile_line_is_refused_and_ends_nothing(
 
     refusal = json.loads(heard)
     assert (refusal["id"], refusal["error"]["code"]) == (number, code)
-    assert len(heard) < 400
+    assert len(heard) < 800
 
 
 GOODWILL: list[tuple[str, bytes]] = [
@@ -155,6 +158,7 @@ def test_what_a_client_answers_is_never_answered(runtime: Runtime) -> None:
         {"jsonrpc": "2.0", "id": 1, "result": [1]},
         {"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "no"}},
         {"jsonrpc": "2.0", "id": {}, "error": 7},
+        notice("notifications/cancelled"),
         notice("notifications/cancelled", requestId={"a": []}),
         notice("notifications/cancelled", requestId=True),
     ]
@@ -261,3 +265,36 @@ def test_a_key_that_stands_twice_in_one_object_is_refused(runtime: Runtime, line
     answered = json.loads(heard)
     assert (answered["id"], answered["error"]["code"]) == (7, -32600)
     assert "A key appears twice" in answered["error"]["message"]
+
+
+ANSWERED_IDS: list[set[int]] = [set(), {0}, {0}, {0, 2}]
+"""Which requests are answered after so many whole lines; the second line is a notification."""
+
+
+@pytest.mark.thorough
+def test_a_conversation_that_is_cut_at_any_byte_ends_in_order() -> None:
+    whole = lines(*opening(), request(2, "tools/call", tool("list_workflows")))
+    runtime = memory_runtime()
+    ends = [place + 1 for place, byte in enumerate(whole) if byte == 10]
+
+    for cut in [*range(0, len(whole), 7), *ends, *(end - 1 for end in ends)]:
+        answers = [json.loads(line) for line in piped(whole[:cut], Adapter(runtime)).splitlines()]
+
+        # A last line without its line end counts as a line: the pipe has closed behind it.
+        complete = [end for end in ends if end - 1 <= cut]
+        answered = {answer["id"] for answer in answers if "result" in answer}
+        assert answered == ANSWERED_IDS[len(complete)], cut
+        unread = [answer for answer in answers if "error" in answer]
+        is_torn = cut not in (0, *ends, *(end - 1 for end in ends))
+        assert len(unread) == is_torn, cut
+
+
+def test_a_question_that_nobody_can_answer_any_more_leaves_the_blocked_reply(runtime: Runtime) -> None:
+    """The client closes its end while a person is asked: the call is answered, and the server ends."""
+    call = request(2, "tools/call", tool("continue_workflow", **asking(runtime, REGION)))
+
+    heard = piped(lines(*opening(capabilities={"elicitation": {}}), call), Adapter(runtime))
+
+    answers = [json.loads(line) for line in heard.splitlines()]
+    assert [answer["id"] for answer in answers if "result" in answer] == [0, 2]
+    assert answers[-1]["result"]["structuredContent"]["kind"] == "blocked"

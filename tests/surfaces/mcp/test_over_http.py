@@ -15,6 +15,7 @@ from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import WORKFLOW_SET
 from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
 from handrail_serve.mcp_door import HttpAnswer, HttpDoor
+from tests.surfaces.mcp.conversations import PREFIX, enveloped, request
 from tests.surfaces.mcp.library_server import stateless_http
 
 OLDER, NEWER = "2025-11-25", "2026-07-28"
@@ -23,19 +24,21 @@ JSON = (b"content-type", b"application/json")
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 
 
-def opened(era: str, method: str, params: dict[str, Any] | None = None) -> tuple[Headers, dict[str, Any]]:
-    """A request of this era: the older one names its version in a header alone."""
+def headers_for(message: dict[str, Any], era: str) -> Headers:
+    """The older era names its version in a header alone."""
     headers = [ACCEPT, JSON, (b"mcp-protocol-version", era.encode())]
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": 7, "method": method, "params": {**(params or {})}}
-    if era not in ("2024-11-05", "2025-03-26", "2025-06-18", OLDER):
-        headers.append((b"mcp-method", method.encode()))
-        named = message["params"].get("name", message["params"].get("uri"))
+    if era == NEWER:
+        headers.append((b"mcp-method", message["method"].encode()))
+        params = message.get("params", {})
+        named = params.get("name", params.get("uri"))
         headers += [] if named is None else [(b"mcp-name", named.encode())]
-        message["params"]["_meta"] = {
-            "io.modelcontextprotocol/protocolVersion": era,
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
-    return headers, message
+    return headers
+
+
+def opened(era: str, method: str, params: dict[str, Any]) -> tuple[Headers, dict[str, Any]]:
+    """A request of this era."""
+    message = request(7, method, enveloped(params) if era == NEWER else params)
+    return headers_for(message, era), message
 
 
 def asked(door: HttpDoor, headers: Headers, message: Any) -> HttpAnswer:
@@ -123,18 +126,8 @@ BODIES = {
 }
 
 
-def enveloped(**meta: Any) -> dict[str, Any]:
-    return {
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": NEWER,
-            "io.modelcontextprotocol/clientCapabilities": {},
-            **meta,
-        }
-    }
-
-
-def request(method: str, **params: Any) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", "id": 3, "method": method, "params": params}).encode()
+def written(method: str, **params: Any) -> bytes:
+    return json.dumps(request(3, method, params)).encode()
 
 
 def headers(*more: tuple[bytes, bytes], version: str | None = NEWER, accept: bytes = ACCEPT[1]) -> Headers:
@@ -143,7 +136,7 @@ def headers(*more: tuple[bytes, bytes], version: str | None = NEWER, accept: byt
 
 
 LIST, CALL = (b"mcp-method", b"tools/list"), (b"mcp-method", b"tools/call")
-CALLED = request("tools/call", name="x\u00e9", **enveloped())
+CALLED = written("tools/call", name="x\u00e9", **enveloped())
 ENCODED = b"=?base64?" + base64.b64encode("x\u00e9".encode()) + b"?="
 REQUESTS: dict[str, tuple[Headers, bytes]] = {
     **{f"{name}, older": (headers(version=OLDER), body) for name, body in BODIES.items()},
@@ -152,36 +145,36 @@ REQUESTS: dict[str, tuple[Headers, bytes]] = {
     "the first revision": (headers(version="2024-11-05"), PING),
     "an opening": (
         headers(version=None),
-        request(
+        written(
             "initialize",
             protocolVersion="2025-06-18",
             capabilities={},
             clientInfo={"name": "a", "version": "1"},
         ),
     ),
-    "an unknown revision": (headers(version="1999-01-01"), request("tools/list")),
+    "an unknown revision": (headers(version="1999-01-01"), written("tools/list")),
     "an unknown revision, said twice": (
         headers(LIST, version="1999-01-01"),
-        request("tools/list", **enveloped(**{"io.modelcontextprotocol/protocolVersion": "1999-01-01"})),
+        written("tools/list", **enveloped(**{f"{PREFIX}protocolVersion": "1999-01-01"})),
     ),
     "a notification of an unknown revision": (headers(version="1999-01-01"), HEARD),
-    "no envelope": (headers(LIST), request("tools/list")),
+    "no envelope": (headers(LIST), written("tools/list")),
     "half an envelope": (
         headers(LIST),
-        request("tools/list", _meta={"io.modelcontextprotocol/protocolVersion": NEWER}),
+        written("tools/list", _meta={"io.modelcontextprotocol/protocolVersion": NEWER}),
     ),
-    "a whole request": (headers(LIST), request("tools/list", **enveloped())),
+    "a whole request": (headers(LIST), written("tools/list", **enveloped())),
     "another revision in the body": (
         headers(LIST),
-        request("tools/list", **enveloped(**{"io.modelcontextprotocol/protocolVersion": OLDER})),
+        written("tools/list", **enveloped(**{f"{PREFIX}protocolVersion": OLDER})),
     ),
     "a revision that is no text": (
         headers(LIST),
-        request("tools/list", **enveloped(**{"io.modelcontextprotocol/protocolVersion": None})),
+        written("tools/list", **enveloped(**{f"{PREFIX}protocolVersion": None})),
     ),
-    "no method in a header": (headers(), request("tools/list", **enveloped())),
-    "another method in the header": (headers(CALL), request("tools/list", **enveloped())),
-    "two headers with the method": (headers(LIST, LIST), request("tools/list", **enveloped())),
+    "no method in a header": (headers(), written("tools/list", **enveloped())),
+    "another method in the header": (headers(CALL), written("tools/list", **enveloped())),
+    "two headers with the method": (headers(LIST, LIST), written("tools/list", **enveloped())),
     "two headers with the name": (headers(CALL, (b"mcp-name", b"x"), (b"mcp-name", b"x")), CALLED),
     "no name in a header": (headers(CALL), CALLED),
     "another name in the header": (headers(CALL, (b"mcp-name", b"y")), CALLED),
@@ -189,27 +182,27 @@ REQUESTS: dict[str, tuple[Headers, bytes]] = {
     "the name, encoded badly": (headers(CALL, (b"mcp-name", b"=?base64?eA?=")), CALLED),
     "the name, encoded loosely": (
         headers(CALL, (b"mcp-name", b"=?base64?eB==?=")),
-        request("tools/call", name="x", **enveloped()),
+        written("tools/call", name="x", **enveloped()),
     ),
     "an address that is not there": (
         headers((b"mcp-method", b"resources/read"), (b"mcp-name", b"handrail://nothing")),
-        request("resources/read", uri="handrail://nothing", **enveloped()),
+        written("resources/read", uri="handrail://nothing", **enveloped()),
     ),
-    "an unknown method": (headers((b"mcp-method", b"no/such")), request("no/such", **enveloped())),
-    "an unknown method, older": (headers(version=OLDER), request("no/such")),
+    "an unknown method": (headers((b"mcp-method", b"no/such")), written("no/such", **enveloped())),
+    "an unknown method, older": (headers(version=OLDER), written("no/such")),
     "an opening that this era lacks": (
         headers((b"mcp-method", b"initialize")),
-        request("initialize", **enveloped()),
+        written("initialize", **enveloped()),
     ),
     "an unserved method": (
         headers((b"mcp-method", b"subscriptions/listen")),
-        request("subscriptions/listen", notifications={}, **enveloped()),
+        written("subscriptions/listen", notifications={}, **enveloped()),
     ),
-    "params of the wrong kind": (headers(CALL), request("tools/call", name=1, **enveloped())),
+    "params of the wrong kind": (headers(CALL), written("tools/call", name=1, **enveloped())),
     "no accept": ([JSON], PING),
     "only streams, older": (headers(version=OLDER, accept=b"text/event-stream"), PING),
-    "only streams, newer": (headers(LIST, accept=b"text/event-stream"), request("tools/list", **enveloped())),
-    "JSON alone": (headers(LIST, accept=b"application/json;q=0.5"), request("tools/list", **enveloped())),
+    "only streams, newer": (headers(LIST, accept=b"text/event-stream"), written("tools/list", **enveloped())),
+    "JSON alone": (headers(LIST, accept=b"application/json;q=0.5"), written("tools/list", **enveloped())),
     "anything": (headers(version=OLDER, accept=b"text/html, */*"), PING),
     "a session that nobody gave": (headers((b"mcp-session-id", b"made-up"), version=OLDER), PING),
 }

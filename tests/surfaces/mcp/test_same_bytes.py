@@ -1,7 +1,7 @@
 """Our doors and the protocol library answer the same conversations with the same bytes.
 
 The library's own connection is the oracle: nothing of it is in the product. What the library refuses and
-the door serves (fractional ids, halves of surrogate pairs, a logging level) is shown in `test_stdio.py`.
+the door serves (fractional ids, halves of surrogate pairs, a logging level) is shown in `test_messages.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import UNNAMED
 from handrail_serve.mcp_door import HttpDoor
-from tests.conftest import library_of, memory_runtime
+from tests.conftest import memory_runtime
+from tests.journeys import given_workflows
+from tests.journeys.given_workflows import choice, option, step
 from tests.quick_set import all_but_thorough
 from tests.surfaces.mcp.conversations import (
     ASKED,
@@ -35,36 +37,20 @@ from tests.surfaces.mcp.conversations import (
 from tests.surfaces.mcp.library_server import build_server
 from tests.surfaces.mcp.pipes import connected
 from tests.surfaces.mcp.test_ask import REGION, give
-from tests.surfaces.mcp.test_over_http import ACCEPT, JSON, Headers, asked
+from tests.surfaces.mcp.test_over_http import asked, headers_for
 
 LIMIT_SECONDS = 120
 SETTLING_STEPS = 20
 """Turns of the event loop after which the library has taken a notification in."""
 TALKS = conversations()
-CHOICE = {
-    "id": CHOOSES,
-    "name": "Chooses",
-    "description": "The user decides.",
-    "steps": [
-        {
-            "type": "choice",
-            "id": "way",
-            "title": "Way",
-            "prompt": "Which way?",
-            "options": [{"id": "left", "label": "Left"}, {"id": "right", "label": "Größe 🚀"}],
-            "nonAssumable": "scope_boundary",
-        },
-        {"id": "go", "title": "Go", "prompt": "Go."},
-    ],
-}
+WAY = choice("way", option("left"), option("right") | {"label": "Größe 🚀"}, nonAssumable="scope_boundary")
 
 
 def fresh_runtime() -> Runtime:
     """Two of them give the same ids, tokens and times."""
     runtime = memory_runtime()
     give(runtime, REGION)
-    library = library_of(runtime)
-    library.add(json.dumps(CHOICE).encode(), "chooses.json")
+    given_workflows.give(runtime, WAY, step("go"), id=CHOOSES, name="Chooses")
     return runtime
 
 
@@ -136,16 +122,6 @@ def over_http(runtime: Runtime, turns: Conversation, version: str) -> list[bytes
         message = said(turns, turn, heard)
         heard.append(asked(door, headers_for(message, version), message).body)
     return heard
-
-
-def headers_for(message: Message, version: str) -> Headers:
-    headers = [ACCEPT, JSON, (b"mcp-protocol-version", version.encode())]
-    if version == "2026-07-28":
-        headers.append((b"mcp-method", message["method"].encode()))
-        params = message.get("params", {})
-        named = params.get("name", params.get("uri"))
-        headers += [] if named is None else [(b"mcp-name", named.encode())]
-    return headers
 
 
 PLAIN = [
