@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.envelopes.cli import payload_of
@@ -16,8 +17,10 @@ from handrail.contract.outcome import Failure
 from handrail.ports.log import Draft
 from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents
 from tests.journeys.conversation import answer, refusal, start
 from tests.journeys.writes import World
+from tests.surfaces.cli.here import run_here
 
 
 def by_an_event(world: World, session_id: SessionId) -> None:
@@ -95,6 +98,16 @@ def test_every_reader_says_newer_and_none_says_damaged(
     assert "damage" not in said
     assert "corrupt" not in said
     assert "store verify" not in said
+
+
+@pytest.mark.promise("store.newer")
+def test_the_list_for_people_says_newer_too(newer: tuple[World, SessionId, dict[str, Any]]) -> None:
+    runtime = msgspec.structs.replace(newer[0].runtime, incidents=KeptIncidents())
+
+    listed = run_here(runtime, ["session", "list", "--human"]).out.decode()
+
+    assert "written by a newer version" in listed
+    assert "damaged" not in listed
 
 
 @pytest.mark.promise("store.newer")
