@@ -25,7 +25,7 @@ from tests.journeys.test_confirmations import (
     claims_of,
     insist,
 )
-from tests.journeys.test_one_ask import at_choose, at_give, say_so
+from tests.journeys.test_one_ask import USERS_REGION, at_choose, at_give, say_so
 from tests.journeys.test_told_where_it_is import words_of
 
 NOTE = "Name the two files that changed."
@@ -118,6 +118,20 @@ def test_an_empty_line_is_no_answer_and_the_question_says_what_is_allowed(runtim
     assert "No answer was given" in refused.message
     assert answers_in(runtime, first) == []
     assert "Allowed: eu, us." in person.shown[0]
+
+
+@pytest.mark.promise("door.repeated-key")
+def test_a_value_with_a_key_that_stands_twice_is_no_answer(runtime: Runtime) -> None:
+    insist(runtime)
+    steps = step("ask", userOnly=USERS_REGION), step("go")
+    first = begin(runtime, *steps, fields={"inputs": {"region": {"type": "object"}}})
+    call = {"session": first["session"]["sessionId"]}
+
+    refused = perform(seat(runtime, Person('{"at":"eu","at":"us"}')), "run.confirm", call)
+
+    assert isinstance(refused, Failure)
+    assert answers_in(runtime, first) == []
+    assert answer(seat(runtime, Person('{"at":"eu"}')), "run.confirm", **call)["answer"] == "confirmed"
 
 
 @pytest.mark.promise("people.console")

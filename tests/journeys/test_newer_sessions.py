@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.contract.envelopes.cli import payload_of
@@ -16,8 +17,10 @@ from handrail.contract.outcome import Failure
 from handrail.ports.log import Draft
 from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents
 from tests.journeys.conversation import answer, refusal, start
 from tests.journeys.writes import World
+from tests.surfaces.cli.here import run_here
 
 
 def by_an_event(world: World, session_id: SessionId) -> None:
@@ -36,15 +39,15 @@ def by_its_commits(world: World, session_id: SessionId) -> None:
 
 
 @pytest.fixture(params=[by_an_event, by_its_commits])
-def newer(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[World, SessionId, SessionId]:
-    """A world with one sound session, and one that a newer version wrote."""
+def newer(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[World, SessionId, dict[str, Any]]:
+    """A world with one sound session, and the first reply of one that a newer version wrote."""
     world = World(str(tmp_path))
     sound = SessionId(start(world.runtime, requestId="sound")["session"]["sessionId"])
-    session_id = SessionId(start(world.runtime, requestId="newer")["session"]["sessionId"])
+    reply = start(world.runtime, requestId="newer")
     write: Callable[[World, SessionId], None] = request.param
-    write(world, session_id)
+    write(world, SessionId(reply["session"]["sessionId"]))
     world.runtime = build_runtime({"HANDRAIL_PROJECT": world.project, "HOME": world.user}, home=world.home)
-    return world, sound, session_id
+    return world, sound, reply
 
 
 def told(world: World, operation: str, **params: Any) -> str:
@@ -71,13 +74,23 @@ def told(world: World, operation: str, **params: Any) -> str:
         ("store.verify", {}),
         ("store.verify", {"ids": ["ID"]}),
         ("self.doctor", {"checks": ["store"]}),
+        ("session.export", {"sessionId": "ID"}),
+        ("receipt.export", {"session": "ID"}),
+        ("session.settle_gap", {"session": "ID", "gap": "gap_1", "note": "x"}),
+        ("run.confirm", {"session": "ID"}),
+        ("run.continue", {"stateToken": "STATE"}),
+        ("run.continue", {"ackToken": "ACK", "output": {"notesMarkdown": "x"}}),
+        ("run.checkpoint", {"checkpointToken": "CHECKPOINT", "output": {"notesMarkdown": "x"}}),
     ],
 )
 def test_every_reader_says_newer_and_none_says_damaged(
-    newer: tuple[World, SessionId, SessionId], operation: str, params: dict[str, Any]
+    newer: tuple[World, SessionId, dict[str, Any]], operation: str, params: dict[str, Any]
 ) -> None:
-    world, _, session_id = newer
-    named = json.loads(json.dumps(params).replace('"ID"', f'"{session_id}"'))
+    world, _, reply = newer
+    given = {"ID": reply["session"]["sessionId"]}
+    given |= {name: reply[f"{name.lower()}Token"] for name in ("ACK", "CHECKPOINT", "STATE")}
+    named = {name: given.get(str(value), value) for name, value in params.items()}
+    named |= {"ids": [given["ID"]]} if "ids" in params else {}
 
     said = told(world, operation, **named)
 
@@ -88,10 +101,21 @@ def test_every_reader_says_newer_and_none_says_damaged(
 
 
 @pytest.mark.promise("store.newer")
+def test_the_list_for_people_says_newer_too(newer: tuple[World, SessionId, dict[str, Any]]) -> None:
+    runtime = msgspec.structs.replace(newer[0].runtime, incidents=KeptIncidents())
+
+    listed = run_here(runtime, ["session", "list", "--human"]).out.decode()
+
+    assert "written by a newer version" in listed
+    assert "damaged" not in listed
+
+
+@pytest.mark.promise("store.newer")
 def test_a_check_of_the_store_lists_it_and_stays_positive(
-    newer: tuple[World, SessionId, SessionId],
+    newer: tuple[World, SessionId, dict[str, Any]],
 ) -> None:
-    world, _, session_id = newer
+    world, _, reply = newer
+    session_id = reply["session"]["sessionId"]
 
     report = answer(world.runtime, "store.verify")
 
@@ -102,9 +126,10 @@ def test_a_check_of_the_store_lists_it_and_stays_positive(
 @pytest.mark.promise("store.newer")
 @pytest.mark.parametrize("with_sound", [False, True])
 def test_a_check_that_asks_for_it_cannot_be_answered(
-    newer: tuple[World, SessionId, SessionId], with_sound: bool
+    newer: tuple[World, SessionId, dict[str, Any]], with_sound: bool
 ) -> None:
-    world, sound, session_id = newer
+    world, sound, reply = newer
+    session_id = reply["session"]["sessionId"]
     ids = [sound, session_id] if with_sound else [session_id]
 
     refused = refusal(world.runtime, "store.verify", ids=ids)

@@ -102,6 +102,26 @@ def statement_of(content: str) -> Any:
     return json.loads(base64.b64decode(json.loads(content)["payload"]))
 
 
+@pytest.mark.promise("receipt.travels")
+def test_no_file_of_credentials_is_named_in_a_receipt(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.begin(step("change", **CHANGE))
+    for path in ("src/bill.py", "tests/server.key", "deploy/.npmrc"):
+        signer.write(path, RIGHT)
+    signer.run(*TESTS.split())
+    report = changed("src/bill.py", leftOut=[{"path": "deploy/.npmrc", "why": "It is a friend's."}])
+    report["files"].append({"path": "tests/server.key", "change": "added", "why": "It had to."})
+    assert signer.send(report)["isComplete"] is True
+    signer.write("tests/server.key", "later\n")
+    commit(signer.root)
+
+    stated = json.dumps(statement_of(signer.export()["content"]))
+
+    assert "than the commit has: files of credentials" in stated
+    assert "never seen to fail" not in stated
+    assert [name for name in ("server.key", ".npmrc") if name in stated] == []
+
+
 @pytest.mark.thorough
 @pytest.mark.promise("receipt.travels")
 def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from handrail.contract.tokens.workflow import (
     verify,
 )
 from handrail.engine.decide import Attempt, Gathered
-from handrail.engine.events import Blocked, PlannedEvent
+from handrail.engine.events import Blocked, PlannedEvent, is_newer
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
 from handrail.engine.reasons import waits_for_person
@@ -42,6 +42,7 @@ from handrail.runtime.sessions import (
     decide_and_commit,
     load_last_seen,
     read_session,
+    require_healthy,
 )
 from handrail.workflows.compiled import Choice
 
@@ -161,7 +162,8 @@ def _with_states(
 def session_of(reader: EventReader, claims: Claims) -> Session:
     """The session a token names.
 
-    Raises Fault TOKEN_UNKNOWN_NODE when it is not in this store.
+    Raises Fault TOKEN_UNKNOWN_NODE when it is not in this store, and STORE_UNSUPPORTED_VERSION where a newer
+    version wrote what the token names: that is not lost.
     """
     session = read_session(reader, claims.session_id)
     if session is None:
@@ -170,6 +172,9 @@ def session_of(reader: EventReader, claims: Claims) -> Session:
             f"Session {claims.session_id} is not in this store.",
             details={"session_id": claims.session_id},
         )
+    is_known = claims.node_tag in session.history.by_tag or is_session_point(session.history, claims.node_tag)
+    if not is_known and is_newer(session.health.state):
+        require_healthy(session)
     return session
 
 

@@ -28,7 +28,7 @@ from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.projections.overview import choose_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, load_pinned_workflow
+from handrail.runtime.sessions import Session, load_pinned_workflow, require_healthy
 
 
 class PendingStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +75,7 @@ def find_pending_step(
     else:
         session, run_id = _find_only_run(rt, project, again, is_asked=is_asked)
     if run_id is None:
+        require_healthy(session)  # what cannot be read may hold one
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
 

@@ -62,6 +62,7 @@ from handrail.projections.doubts import (
 from handrail.projections.evidence import (
     PERSON_DOORS,
     RECEIPT_DOORS,
+    PlacedClaim,
     is_from_elsewhere,
     level_of,
     list_claims,
@@ -166,9 +167,8 @@ def _list_doubts(history: History, run: Run, checks: Sequence[dict[str, Any]], s
     if off and not subject.last:
         reasons.append(f"on other files than those of the commit: the check {', '.join(off)}")
     if subject.last:
-        reasons.append(
-            f"the run left other files than the commit has: {', '.join(_name_paths(subject.last))}"
-        )
+        left = ", ".join(_name_paths(subject.last)) or "files of credentials"
+        reasons.append(f"the run left other files than the commit has: {left}")
     reasons += map(describe_doubt, doubts)
     return [_cut(one) for one in reasons[:MOST_NAMED]]
 
@@ -182,7 +182,9 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
     claimed = {ref for one in end.claims if one.claim.check == "red_then_green" for ref in one.claim.refs}
     only_ran = {ref for one in end.claims for ref in one.claim.refs}
     only_ran |= {one.receipt_id for one in ran if not may_guard(one)}
-    facts, unanswered = list_facts(end), list_unanswered(end)
+    facts = {code: _leave_credentials(names) for code, names in list_facts(end).items()}
+    unanswered = list_unanswered(end)
+    words = list_words(history, [one for one in end.claims if not _is_of_credentials(history, one)])
     guards = [
         _state_guard(red, green, subject, unanswered.get(name_check(green), ""))
         | {"isTold": green.receipt_id in claimed}
@@ -199,9 +201,9 @@ def _state_work(history: History, run: Run, base: CompiledBase | None, subject: 
         "redThenGreen": [one for one in guards if one["holds"] or one["receipt"] not in only_ran - claimed],
         "testsTouched": _name_touched_tests(end, subject),
         "leftOut": [*_list_left_out_steps(base), *_list_left_out(history, tip)],
-        "onlyAgentsWord": [_cut(text) for text in list_words(history, end.claims)[:MOST_NAMED]],
+        "onlyAgentsWord": [_cut(text) for text in words[:MOST_NAMED]],
         "confirmedBy": [*_list_people(history, run), *_list_settlers(history, tip)][:MOST_NAMED],
-        "told": {code: _cut(describe_fact(code, _leave_credentials(names))) for code, names in facts.items()},
+        "told": {code: _cut(describe_fact(code, names)) for code, names in facts.items() if names},
         "evidence": {} if evidence is None else msgspec.to_builtins(evidence),
     }
 
@@ -344,7 +346,7 @@ def _state_guard(
         "differs": _name_paths(paths) if turn else None,
         "door": RECEIPT_DOORS[choose_weakest((red, green)).by],
         "holds": not doubt,
-        "fact": _cut(doubt or describe_guard(red, paths)),
+        "fact": _cut(doubt or describe_guard(red, _leave_credentials(paths))),
     }
 
 
@@ -418,6 +420,12 @@ def _name_paths(paths: Sequence[str]) -> list[str]:
 
 def _leave_credentials(names: Sequence[str]) -> list[str]:
     return [name for name in names if not holds_credentials(name)]
+
+
+def _is_of_credentials(history: History, placed: PlacedClaim) -> bool:
+    """Whether a claim is about such a file; a sentence about credentials is none."""
+    path = text_of(history, placed).partition(":")[0]
+    return placed.claim.check in ("changed_in_run", "path_exists", "place_exists") and holds_credentials(path)
 
 
 def _cut(text: str) -> str:

@@ -408,6 +408,7 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
         run_id = choose_run(session.history)
         if run_id is not None:
             return session, session.history.runs[run_id]
+        require_healthy(session)  # what cannot be read may hold one
     else:
         for session_id in _list_nearest(rt, project):
             rt.interruptions.end_here()

@@ -17,6 +17,7 @@ from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED, E_INTERRUP
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
+from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, make_from, refuse_argument
 from handrail.contract.redaction import Secrets
 from handrail.contract.wording import name_person, quote
@@ -307,13 +308,16 @@ def _read(line: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
 
 
 def read_gift(value: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
-    """A value that fits the input; nothing is no answer."""
+    """A value that fits the input; nothing, or a key that stands twice, is no answer."""
     needed = ask.needed
     if not value:
         return None
     if needed is not None and needed.input:
         spec = workflow.inputs.get(needed.input)
-        if check_context_change(workflow.inputs, {needed.input: read_value(spec, value)}):
+        read = read_value(spec, value)
+        if check_context_change(workflow.inputs, {needed.input: read}):
+            return None
+        if isinstance(read, dict | list) and repeats_a_key(value):
             return None
     return Meant(answer="confirmed", value=value)
 

@@ -26,7 +26,7 @@ from handrail.contract.wording import spell_hidden
 from handrail.engine.bundles.document import Producer, Salvage
 from handrail.engine.bundles.reading import ReadBundle, read_bundle
 from handrail.engine.bundles.writing import write_bundle
-from handrail.engine.events import PlannedEvent, Scope, SessionImported, decode_event, encode_event
+from handrail.engine.events import PlannedEvent, Scope, SessionImported, decode_event, encode_event, is_newer
 from handrail.engine.folding import fold
 from handrail.engine.reply import ToolCall
 from handrail.operations.finding import find_records
@@ -34,7 +34,7 @@ from handrail.ports.log import Blob, Committed, Conflict, Draft, Health, Loaded,
 from handrail.projections.overview import session_status
 from handrail.projections.report.markdown import markdown_report, report_page
 from handrail.projections.report.story import Story
-from handrail.runtime.damaged_sessions import read_blob, read_text
+from handrail.runtime.damaged_sessions import read_blob, read_text, refuse_unsound
 from handrail.runtime.operation import Chunked, Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import call_to_resume, empty_session, healthy_session
@@ -205,6 +205,8 @@ def _report(
 
 
 def _not_whole(session_id: SessionId, loaded: Loaded) -> Fault:
+    if is_newer(loaded.health.state):
+        return refuse_unsound(session_id, loaded.health, loaded.head)
     details: dict[str, Json] = {
         "session_id": session_id,
         "health": loaded.health.state,

@@ -28,7 +28,7 @@ from handrail.projections.doubts import AGREEABLE, describe_doubt, gather_end, l
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
-from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read_session
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read_session, require_healthy
 from handrail.runtime.who_confirms import require_yes
 
 LONGEST_NOTE = 500
@@ -107,7 +107,9 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
 def _find(rt: ReadPorts, request: SettleGap) -> Session:
     """The session that has the gap or the run."""
     if request.session is not UNSET:
-        return find_session(rt, request.session)
+        named = find_session(rt, request.session)
+        require_healthy(named)
+        return named
     if _names_run(request.gap):
         return find_run(rt, request.gap.partition(":")[0]).session
     for session_id in ask_sessions(rt, _list_with_gaps):
