@@ -517,6 +517,7 @@ DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
     "locals": None,
     "getattr": "computed_member",
     "decorator": None,
+    "handed_on": None,
     "this": None,
     "scope": None,
 }
