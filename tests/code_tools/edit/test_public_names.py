@@ -131,3 +131,9 @@ def test_a_changed_meaning_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
     places = [f"a.js:{line}" for line in (1, 2, 3)]
     assert isinstance(plan_rename(project, symbol, "g", accept=places), Refusal)
+
+
+@pytest.mark.promise("code.daily.accepted")
+def test_a_name_that_is_taken_cannot_be_accepted() -> None:
+    project, symbol, _ = project_with_mark({"a.js": "var ^f = 1", "b.js": "var g = 2"})
+    assert isinstance(plan_rename(project, symbol, "g", accept=["b.js:1"]), Refusal)
