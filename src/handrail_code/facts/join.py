@@ -110,6 +110,7 @@ class Project:
         self.source = source
         self.slots = Slots(source, twins)
         self.facts, self.look, self.read_facts = self.slots.facts, self.slots.look, self.slots.read_facts
+        self._of_this: dict[str, list[Trouble]] = {}
 
     def symbol_of(self, path: str, index: int) -> Symbol | None:
         """The symbol of one definition; None for a method, a property or a key of an unknown object."""
@@ -397,6 +398,7 @@ class Project:
             return
         yield from self._untold_forms(slot)
         for module in self.givers_of(slot.path):
+            is_commonjs = self.slots.is_commonjs(module)
             for path in self.importers_of(module):
                 for found in self.slots.links(path).imports:
                     if self._is_whole(path, found, module):
@@ -404,30 +406,38 @@ class Project:
                         for place in list_leaking_uses(self.read_facts(path), found, TAKING):
                             yield doubt("module_named" if is_named else "whole_module_used", path, place)
                 for export in self.slots.links(path).exports:
-                    if export.module and self._is_module(path, export.module, module):
-                        yield from self._leaks_of_reexport(path, export, module, seen | {slot})
-                yield from self._leaks_of_default(path, module)
-        for path in self.slots.candidates(slot.name):
-            for member in self.look(path).members:
-                # A function that is called as `module.f()` has the module for its `this`.
-                if member.name == slot.name and member.receiver == "this" and member.index == NONE:
-                    yield doubt("unproven_member", path, member)
+                    is_default = is_commonjs and export.imported == "default"
+                    is_whole = is_default or export.kind == "namespace"
+                    if is_whole and self._is_module(path, export.module, module):
+                        yield from self._leaks_of_reexport(path, export, seen | {slot})
+                if is_commonjs:
+                    yield from self._leaks_of_default(path, module)
+        yield from self._list_of_this(slot.name)
 
-    def _leaks_of_reexport(
-        self, path: str, export: Export, module: str, seen: frozenset[Exported]
-    ) -> Iterator[Trouble]:
+    def _list_of_this(self, name: str) -> Sequence[Trouble]:
+        """A function that is called as `module.f()` has the module for its `this`. Many share a name."""
+        if name not in self._of_this:
+            self._of_this[name] = [
+                doubt("unproven_member", path, member)
+                for path in self.slots.candidates(name)
+                for member in self.look(path).members
+                if member.name == name and member.receiver == "this" and member.index == NONE
+            ]
+        return self._of_this[name]
+
+    def _leaks_of_reexport(self, path: str, export: Export, seen: frozenset[Exported]) -> Iterator[Trouble]:
         """`export * as a from` is a name for the whole module; so is `default` of a CommonJS one."""
         holder = Exported(path=path, name=export.exported)
-        if export.kind == "namespace" and holder not in seen:
+        if export.kind != "namespace":
+            yield doubt("whole_module_used", path, export.statement)
+        elif holder not in seen:
             yield from self._leaks_of_whole(holder)
             yield from self._leaks(holder, seen)
-        elif export.imported == "default" and self.slots.is_commonjs(module):
-            yield doubt("whole_module_used", path, export.statement)
 
     def _leaks_of_default(self, path: str, module: str) -> Iterator[Trouble]:
-        """`a.default`, where a is a CommonJS module, is that module again."""
+        """`a.default`, where a is this CommonJS module, is that module again."""
         facts = self.look(path)
-        for member in facts.members if self.slots.is_commonjs(module) else ():
+        for member in facts.members:
             is_default = member.name == "default"
             behind = self.slots.module_of_receiver(path, facts, member) if is_default else None
             if behind is not None and self._is_form(behind, module):
@@ -517,6 +527,7 @@ DYNAMIC_CODES: dict[DynamicKind, TroubleCode | None] = {
     "locals": None,
     "getattr": "computed_member",
     "decorator": None,
+    "handed_on": None,
     "this": None,
     "scope": None,
 }

@@ -14,7 +14,7 @@ import msgspec
 
 # The structs of a file hold no references to each other, so the garbage collector need not look at them.
 
-FACTS_VERSION: Final = 19
+FACTS_VERSION: Final = 20
 """Part of the key under which facts are kept: a change of meaning of any field raises it."""
 
 NONE: Final = -1
@@ -105,6 +105,7 @@ DynamicKind: TypeAlias = Literal[
     "locals",
     "getattr",
     "decorator",  # a decorated name, whose decorator may look at parameters
+    "handed_on",  # a name whose value others get at once: `a = b.c = …`
     "this",  # `this[name]`
     "scope",  # a name of a class or of Python, told only by a run
 ]

@@ -24,6 +24,10 @@ EXPORTED_WORD = re.compile(
     rb"|return|super|switch|this|throw|true|try|typeof|var|while|with|case|catch|break|continue|debugger"
     rb"|extends|finally|instanceof)(?=\s*[,}])"
 )
+NAMED_USING = re.compile(
+    rb"(?<![\w$])using(?![\w$])(?![ \t]+(?!(?:of|in|instanceof|as|satisfies)\b)[\w$\x80-\xff])"
+)
+"""Without a name behind it on its line, `using` declares nothing and is a name itself."""
 STAR_OF_TYPES = re.compile(rb"(?<=export )type(?= \*)")
 VARIANCE = re.compile(rb"(?<=[<,])(\s*)(in\s+out|in|out)(?=\s+[A-Za-z_$])")
 GENERIC_IMPORT = re.compile(rb"""\bimport\(\s*(?:'[^'\n]*'|"[^"\n]*")\s*\)(?=\s*\.\s*[\w$.]+\s*<)""")
@@ -35,9 +39,9 @@ IMPORTED_MODULE = re.compile(rb"""import\(\s*['"]([^'"\n]*)['"]""")
 
 
 def respell_keywords(text: bytes) -> bytes:
-    """`export {a as void}`: a word of the language as the name of an export."""
+    """`export {a as void}`, `using.a()`: a word of the language as a name."""
     made = bytearray(text)
-    for found in EXPORTED_WORD.finditer(text):
+    for found in (*EXPORTED_WORD.finditer(text), *NAMED_USING.finditer(text)):
         made[found.start() : found.end()] = b"_" * len(found[0])
     return bytes(made)
 

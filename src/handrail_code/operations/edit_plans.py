@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -12,14 +13,14 @@ from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
 from handrail.contract.outcome import Fault, Json, NextCall
 from handrail_code.edit.move import list_unrestored, plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
-from handrail_code.edit.plan import Edit, Plan, Refusal, apply_in_memory
+from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
 from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_rename
 from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
+from handrail_code.facts.model import NONE, Export
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import line_and_column
-from handrail_code.facts.spelled_names import Trouble
 from handrail_code.scan.ids import make_id
 
 
@@ -74,29 +75,41 @@ def _warn_of_public(project: Project, found: Found, plan: Plan, asked: Mapping[s
     sentences: list[str] = []
     accepted = [one for one in plan.reasons if one.code == "accepted"]
     if accepted:
-        sentences.append(f"Accepted, not proven: {', '.join(_show_place(project, one) for one in accepted)}.")
-    name = found.definition.name
-    split = [edit for edit in plan.edits if " as " in edit.replacement or ": " in edit.replacement]
-    binding = found.definition.binding
-    is_exported = any(
-        one.exported == name and (one.binding == binding or one.definition == found.index)
-        for one in project.slots.links(found.path).exports
-    )
-    if asked.get("public") == "follow" and is_exported:
+        places = ", ".join(_show_place(project, one.path, one.start) for one in accepted)
+        sentences.append(f"Accepted, not proven: {places}.")
+    name, is_followed = found.definition.name, asked.get("public") == "follow"
+    own = [one for one in project.slots.links(found.path).exports if _is_named_after(one, found)]
+    if is_followed and own:
         sentences.append(
             f"Others have to call it {asked['to']} too: code outside of this project still says {name}."
         )
-    elif split:
-        sentences.append(
-            f"{name} stays the name at {_show_place(project, split[0])}"
-            f"{f' and {len(split) - 1} more places' if len(split) > 1 else ''}, so that what others import"
-            " still works; `code rename` with `--public follow` changes it there too."
-        )
-    elif is_exported and any(one.role == "declaration" for one in plan.untouched):
-        sentences.append(
-            f"{name} stays the name for others; `code rename` with `--public follow` changes it there too."
-        )
+    edited = {(one.path, one.start) for one in plan.edits}
+    split = {(one.path, one.start) for one in plan.edits if re.search(" as |: ", one.replacement)}
+    spelled = {(found.path, one.exported_span.start) for one in own if one.exported_span is not None}
+    keys = split - _list_shared(project, {path for path, _ in split})
+    if kept := (split - keys) | (spelled - edited):
+        more = "" if is_followed else "; `code rename` with `--public follow` changes it there too"
+        places = _show_places(project, kept)
+        sentences.append(f"{name} stays the name at {places}, so that what others import still works{more}.")
+    if keys:
+        places = _show_places(project, keys)
+        sentences.append(f"{name} stays the name at {places}, the key of an object that others may know.")
     return " ".join(sentences)
+
+
+def _is_named_after(export: Export, found: Found) -> bool:
+    """Whether others see a definition by its own name."""
+    binding = found.definition.binding
+    is_it = export.definition == found.index or (binding != NONE and export.binding == binding)
+    return is_it and export.exported == found.definition.name
+
+
+def _list_shared(project: Project, paths: Collection[str]) -> set[tuple[str, int]]:
+    """Where modules spell the names that they export or import."""
+    links = {path: project.slots.links(path) for path in paths}
+    spans = [(path, one.exported_span) for path in paths for one in links[path].exports]
+    spans += [(path, one.imported_span) for path in paths for one in links[path].imports]
+    return {(path, span.start) for path, span in spans if span is not None}
 
 
 def _describe_way_back(
@@ -113,9 +126,14 @@ def _describe_way_back(
     return f"A move back does not restore {', '.join(left[:_MOST_NAMED])}{more}: what is moved comes last."
 
 
-def _show_place(project: Project, place: Trouble | Edit) -> str:
-    line, column = line_and_column(project.source.text(place.path) or b"", place.start)
-    return f"{place.path}:{line}:{column}"
+def _show_places(project: Project, places: Collection[tuple[str, int]]) -> str:
+    (path, start), *rest = sorted(places)
+    return _show_place(project, path, start) + (f" and {len(rest)} more places" if rest else "")
+
+
+def _show_place(project: Project, path: str, start: int) -> str:
+    line, column = line_and_column(project.source.text(path) or b"", start)
+    return f"{path}:{line}:{column}"
 
 
 def _relocate(

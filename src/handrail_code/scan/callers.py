@@ -78,17 +78,20 @@ def _link(found: Found | None, name: str, path: str, spots: Sequence[int]) -> Li
 
 def _list_handed_on(project: Project, found: Found, used: References) -> Iterator[Trouble]:
     for one in used.sure:
-        is_handed_on = one.role in _HANDED_ON or _is_taken_by_pattern(project, one)
-        if is_handed_on and not _is_known_export(project, one):
+        is_read = one.role in _HANDED_ON and not _is_known_export(project, one)
+        if is_read or _is_handed_on_at_once(project, one):
             yield doubt("used_as_value", one.path, one)
     if _is_decorated(project, found) or _is_value(project, found):
         yield doubt("used_as_value", found.path, found.definition)
 
 
-def _is_taken_by_pattern(project: Project, one: Reference) -> bool:
-    """`{f: g} = module`: whoever calls g calls f."""
-    members = project.look(one.path).members if one.role == "pattern" else ()
-    return any(each.start == one.start and each.role == "pattern" for each in members)
+def _is_handed_on_at_once(project: Project, one: Reference) -> bool:
+    """`f = x.g = …` and `{f: g} = module`: whoever calls g calls f."""
+    facts = project.look(one.path)
+    members = facts.members if one.role == "pattern" else ()
+    return any(each.start == one.start and each.role == "pattern" for each in members) or any(
+        each.start == one.start and each.kind == "handed_on" for each in facts.dynamic
+    )
 
 
 def _is_value(project: Project, found: Found) -> bool:

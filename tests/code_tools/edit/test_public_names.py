@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.operations.edit_plans import make_plan
 from tests.cases import every_case
 from tests.code_tools.planning import plan_rename, texts_after
-from tests.code_tools.reading import project_with_mark
+from tests.code_tools.reading import found_with_mark, project_with_mark
 
 Files = dict[str, str]
 TO_THE_END: dict[str, tuple[Files, Files]] = {
@@ -58,6 +59,36 @@ def test_a_public_name_changes_to_the_end_where_that_is_asked_for(before: Files,
     assert texts_after(project, plain, plan_rename(project, symbol, "g", "public")) == after
 
 
+KEPT: dict[str, tuple[Files, str, str]] = {
+    "an object of exports": ({"a.js": "function ^f(){}\nmodule.exports = {f}"}, "a.js:2:19", "follow"),
+    "a named value in it": ({"a.js": "function ^f(){}\nmodule.exports = {f: f}"}, "a.js:2:19", "follow"),
+    "a name of exports": ({"a.js": "function ^f(){}\nexports.f = f"}, "a.js:2:9", "follow"),
+    "a clause": ({"a.js": "function ^f(){}\nexport {f}"}, "a.js:2:9", "follow"),
+    "a name in quotes": ({"a.js": "function ^f(){}\nexport {f as 'f'}"}, "a.js:2:15", "follow"),
+    "a named barrel": (
+        {"a.js": "export function ^f(){}", "b.js": "export {f} from './a'"},
+        "b.js:1:9",
+        "follow",
+    ),
+    "a key of an object": ({"a.js": "function ^f(){}\nexport default {f}"}, "a.js:2:17", "key"),
+    "a key that goes no further": ({"a.js": "function ^f(){}\nh({f})"}, "a.js:2:4", "key"),
+}
+
+
+@pytest.mark.promise("code.daily.public")
+@every_case(("files", "place", "why"), KEPT.values())
+def test_a_rename_says_where_a_name_stays_and_why(files: Files, place: str, why: str) -> None:
+    project, found, _ = found_with_mark(files)
+
+    kept = make_plan(project, "rename", found, {"to": "g"}).note
+    followed = make_plan(project, "rename", found, {"to": "g", "public": "follow"}).note
+
+    assert f"f stays the name at {place}" in kept
+    assert ("--public follow" in kept) is (why == "follow")
+    assert (f"f stays the name at {place}" in followed) is (why == "key")
+    assert "--public follow" not in followed
+
+
 @pytest.mark.promise("code.daily.public")
 def test_a_public_name_that_is_taken_is_refused() -> None:
     project, symbol, _ = project_with_mark({"a.js": "function ^f(){}\nexports.f = f\nexports.g = 1"})
@@ -100,3 +131,9 @@ def test_a_changed_meaning_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
     places = [f"a.js:{line}" for line in (1, 2, 3)]
     assert isinstance(plan_rename(project, symbol, "g", accept=places), Refusal)
+
+
+@pytest.mark.promise("code.daily.accepted")
+def test_a_name_that_is_taken_cannot_be_accepted() -> None:
+    project, symbol, _ = project_with_mark({"a.js": "var ^f = 1", "b.js": "var g = 2"})
+    assert isinstance(plan_rename(project, symbol, "g", accept=["b.js:1"]), Refusal)

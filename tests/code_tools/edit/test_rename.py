@@ -334,6 +334,11 @@ def test_a_function_that_is_made_of_text_sees_no_name_of_a_module(text: str, is_
     [
         ("function f(^a) { const using = 1; return using + a }", True),
         ("function f(^a) { const using 1; return using + a }", False),
+        ("function f(^a, using) { using.x = a; using[a] = 1; return using(a) }", True),
+        ("function f(^a) { let using = 1; using = a; using++; if (using) using() }", True),
+        ("function f(^a) { let using; for (using of a) {}\nusing\n.g(); return using in a }", True),
+        ("function f(^a) { using d = a(); let c, using = 1; using = d; return using }", True),
+        ("function f(^a) { using a 1; using = 2 }", False),
     ],
 )
 def test_a_variable_named_using_is_no_syntax_error(text: str, is_read: bool) -> None:

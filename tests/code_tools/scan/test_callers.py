@@ -49,6 +49,23 @@ UNSURE: dict[str, Files] = {
     },
     "a name inside of an expression": {"a.js": "const g = function ^<f>(){}\ng()"},
     "a class with a name of its own": {"a.js": "const D = class ^<C> {}\nnew D()"},
+    "a variable that is an export as well": {
+        "a.js": "const ^<f> = exports.f = () => 1",
+        "b.js": "require('./a').f()",
+    },
+    "a variable that is the module as well": {
+        "a.js": "const ^<f> = (module.exports = () => 1)",
+        "b.js": "require('./a')()",
+    },
+    "an exported variable that is a member as well": {
+        "a.js": "export const ^<f> = x.g = () => 1",
+        "b.js": "x.g()",
+    },
+    "one of several that are assigned": {"a.js": "let ^f\nx.g = <f> = () => 1"},
+    "assigned inside of an expression": {"a.js": "let ^f\ng((<f> = () => 1))"},
+    "Python: one of several": {"a.py": "^<f> = g = lambda: 1\ng()"},
+    "Python: the last of several": {"a.py": "x.g = ^<f> = lambda: 1"},
+    "Python: assigned inside of an expression": {"a.py": "map((^<f> := lambda: 1), x)"},
     "a pattern": {"a.js": "export function ^f(){}", "b.js": "import * as a from './a'\nconst {<f>: g} = a"},
     "CommonJS: a pattern": {
         "a.js": "exports.f = f\nfunction ^f(){}",

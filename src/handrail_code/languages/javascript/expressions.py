@@ -23,6 +23,8 @@ from handrail_code.languages.javascript.loading import (
 EXPORTS = frozenset({b"exports", b"module.exports"})
 PASSING_ON = frozenset({"assignment_expression", "parenthesized_expression", "sequence_expression"})
 PROMISE = frozenset({b"then", b"catch", b"finally"})
+ALONE = frozenset({"expression_statement", "lexical_declaration", "variable_declaration", "for_statement"})
+"""Where an assignment stands that nobody takes the value of."""
 HOLDERS = PATTERNS | {"parenthesized_expression", "non_null_expression"}
 CHAINS = frozenset({"member_expression", "subscript_expression", "nested_identifier"})
 
@@ -180,6 +182,7 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
     use, member = NONE, NONE
     if left.type == "identifier":
         use = draft.use(left, "write", scope, VALUE, definition)
+        hand_on(draft, left, node)
     elif left.type in CHAINS:
         member = read_chain(draft, left, scope, definition, "write")
     else:
@@ -212,6 +215,17 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
         draft.objects[right.id] = made
     else:
         draft.stack.append((right, scope, inner))
+
+
+def hand_on(draft: Draft, name: Node, statement: Node) -> None:
+    """Others get the value of the name: it is one of several in `a = b.c = …`, or stands in an expression."""
+    value, above = statement.named_children[-1], statement.parent
+    while value.type == "parenthesized_expression":
+        value = value.named_children[-1]
+    while above is not None and above.type in ("parenthesized_expression", "sequence_expression"):
+        above = above.parent
+    if value.type == "assignment_expression" or (above is not None and above.type not in ALONE):
+        draft.dynamic.append(("handed_on", *span_of(name)))
 
 
 def _may_be_exports_target(draft: Draft, use: int, member: int) -> bool:

@@ -7,7 +7,7 @@ from handrail_code.languages.draft import LABEL, part_of, span_of
 from handrail_code.languages.grammars import Node
 from handrail_code.languages.javascript.declarations import FUNCTION_VALUES, declare_pattern
 from handrail_code.languages.javascript.draft import Draft
-from handrail_code.languages.javascript.expressions import read_chain, visit_target
+from handrail_code.languages.javascript.expressions import hand_on, read_chain, visit_target
 from handrail_code.languages.javascript.loading import (
     bind_module,
     import_like,
@@ -53,6 +53,7 @@ def _visit_declarator(
         uses = [draft.declare(name, kind, VALUE, target, definition)]
         draft.bindings[draft.uses[uses[0]].binding].is_var |= is_var
         inner = draft.define(name, kind, node, definition, uses[0])
+        hand_on(draft, name, node)
     else:
         uses = declare_pattern(draft, name, "variable", scope, definition, is_var)
     for child in node.named_children:

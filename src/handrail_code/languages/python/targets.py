@@ -56,6 +56,9 @@ def visit_assignment(draft: Draft, node: Node, scope: int, definition: int) -> N
         list_names(draft, right, node, scope, definition)
     kind: Kind = "function" if right is not None and right.type == "lambda" else "variable"
     made = bind_target(draft, left, scope, definition, node, kind)
+    beside = [each.type for each in (node.parent, right) if each is not None]
+    if left.type == "identifier" and "assignment" in beside:
+        draft.dynamic.append(("handed_on", *span_of(left)))
     # Calls in a function belong to the function; those at the top belong to the variable that holds them.
     is_top = made != NONE and draft.scopes[scope].kind in ("module", "class")
     inside = made if is_top else definition
@@ -75,7 +78,9 @@ def visit_walrus(draft: Draft, node: Node, scope: int, definition: int) -> None:
     home = scope
     while draft.scopes[home].kind == "block":
         home = draft.scopes[home].parent
-    draft.bind(part_of(node, "name"), "variable", home, definition, node)
+    name = part_of(node, "name")
+    draft.bind(name, "variable", home, definition, node)
+    draft.dynamic.append(("handed_on", *span_of(name)))
     draft.stack.append((part_of(node, "value"), scope, definition))
 
 
