@@ -440,12 +440,11 @@ def test_a_source_of_the_same_size_and_time_is_compiled_again(place: Place, tmp_
             shutil.copytree(outside, mirrored)
         assert place.python(code)["exitStatus"] == 1
     assert (compiled.stat().st_mtime_ns, len([*outside.iterdir()])) == (made, 1)
-    shutil.copytree(outside, mirrored, dirs_exist_ok=True)
-    held = sorted(mirrored.iterdir())
+    (mirrored / "somebody's").touch()
     kept.rename(tmp_path / "moved")
     kept.symlink_to(tmp_path / "moved")
     assert place.python(code)["exitStatus"] == 1
-    assert [(tmp_path / "moved" / one.relative_to(kept)).exists() for one in held] == [True] * len(held)
+    assert [*(tmp_path / "moved").rglob("somebody's")]
 
 
 @pytest.mark.promise("evidence.nothing-ran")
