@@ -6,6 +6,7 @@ import json
 import marshal
 import os
 import shlex
+import shutil
 import stat
 import sys
 from importlib.util import MAGIC_NUMBER, cache_from_source
@@ -401,6 +402,40 @@ def test_bytecode_that_lies_in_the_project_is_not_loaded(runtime: Runtime, tmp_p
     (own,) = kept.iterdir()
     assert [*own.rglob("bill.*.pyc")]
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
+
+
+@pytest.mark.promise("evidence.nothing-ran")
+def test_a_source_of_the_same_size_and_time_is_compiled_again(place: Place, tmp_path: Path) -> None:
+    start(place.runtime)
+    source = place.project / "src" / "bill.py"
+    installed = place.project / ".venv" / "site-packages" / "more.py"
+    for file in (source, installed):
+        file.parent.mkdir(parents=True)
+        file.write_text("RIGHT = 1\n", encoding="utf-8")
+        os.utime(file, (1, 1))
+    code = f"import sys; sys.path[:0] = {[str(source.parent), str(installed.parent)]}; import more, bill"
+    code += "; raise SystemExit(bill.RIGHT != 1)"
+    assert place.python(code)["exitStatus"] == 0
+    (kept,) = (place.home / "data" / "cache" / "bytecode").iterdir()
+    (compiled,) = kept.rglob("more.*.pyc")
+    made, mirrored = compiled.stat().st_mtime_ns, Path(f"{kept}{source.parent}")
+    outside = mirrored.rename(tmp_path / "outside")
+
+    source.write_text("RIGHT = 0\n", encoding="utf-8")
+    os.utime(source, (1, 1))
+    for is_link in (False, True):
+        if is_link:
+            shutil.rmtree(mirrored)
+            mirrored.symlink_to(outside)
+        else:
+            shutil.copytree(outside, mirrored)
+        assert place.python(code)["exitStatus"] == 1
+    assert (compiled.stat().st_mtime_ns, len([*outside.iterdir()])) == (made, 1)
+    (mirrored / "somebody's").touch()
+    kept.rename(tmp_path / "moved")
+    kept.symlink_to(tmp_path / "moved")
+    assert place.python(code)["exitStatus"] == 1
+    assert [*(tmp_path / "moved").rglob("somebody's")]
 
 
 @pytest.mark.promise("evidence.nothing-ran")

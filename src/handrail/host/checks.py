@@ -18,11 +18,11 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
 
@@ -66,6 +66,7 @@ MOST_PROGRAM_BYTES = 64 * 1024 * 1024
 """A larger program has no digest in its receipt: reading it would delay every check."""
 
 _BYTECODE = ("data", "cache", "bytecode")
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 _PLACE = "PYTHONPYCACHEPREFIX"
 _MARK_LENGTH = 32
 _SHELL = "/bin/sh"
@@ -210,18 +211,24 @@ class LocalCheckPrograms:
     def _place_bytecode(self, call: ProgramCall) -> dict[str, str]:
         """Variables by which Python loads no bytecode that lies in the project: nobody sees what is in it.
 
-        It is kept between checks, because a first one takes longer; a declaration may place it itself.
+        That of what is installed is kept between checks, because a first one takes longer; a declaration may
+        place it itself.
         """
         if not self._home or _PLACE in dict(call.environment):
             return {}
         kept = os.path.join(self._home, *_BYTECODE)
         own = os.path.join(kept, _mark(_locate_project(call.project), "")[:_MARK_LENGTH])
-        with suppress(OSError):  # where nothing can be kept, it is made each time
+        try:
+            if os.path.islink(own):
+                os.unlink(own)
             ensure_private_directory(own)
+            _forget_sources(own, {os.path.abspath(call.project), os.path.realpath(call.project)})
             os.utime(own)
             held = sorted((os.path.join(kept, name) for name in os.listdir(kept)), key=os.path.getmtime)
             for one in held[:-MOST_BYTECODE]:
                 shutil.rmtree(one, ignore_errors=True)
+        except OSError:  # it is made each time: below no folder, nothing is kept, and nothing old is found
+            own = os.devnull
         return {_PLACE: own, "PYTHONDONTWRITEBYTECODE": ""}
 
     def _show(self, program: str, project: str) -> str:
@@ -245,6 +252,33 @@ class LocalCheckPrograms:
             return "", f"{quote(word)} leads out of the project; give its absolute path if it is meant"
         found = find_program(path, self._environment)
         return found, "" if found else f"{quote(word)} is not a program in the project"
+
+
+def _forget_sources(kept: str, places: Collection[str]) -> None:
+    """Remove the bytecode of a project's own files: Python tells their sources by time and size alone.
+
+    `kept` repeats whole paths, so that only the way to the project is walked, and what is below; links go.
+    """
+    for folder, names, files in os.walk(kept, onerror=_raise):
+        at = folder.removeprefix(kept) or os.sep
+        is_own = any(is_below(at, place) for place in places)
+        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
+        for name in [*links, *files] if is_own else links:
+            with suppress(FileNotFoundError):  # another check of the project was faster
+                os.unlink(os.path.join(folder, name))
+        names[:] = [
+            name
+            for name in names
+            if name not in links
+            and (
+                (is_own and name not in _INSTALLED)
+                or any(is_below(place, os.path.join(at, name)) for place in places)
+            )
+        ]
+
+
+def _raise(trouble: OSError) -> NoReturn:
+    raise trouble
 
 
 def _digest_program(program: str) -> str:

@@ -29,7 +29,7 @@ from handrail.host.private_files import content_of
 from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.repository import Repository
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, read_path, show_path
-from handrail.host.worktree.walking import is_by_product, is_ignored_below, walk_files
+from handrail.host.worktree.walking import NEVER_ENTERED, is_by_product, is_ignored_below, walk_files
 from handrail.ports.worktree import Beside, Tree
 
 _MOST_FOLDERS = 2_000
@@ -38,7 +38,9 @@ _MOST_LOADED = 200
 _MOST_UNCOMMITTED = 20
 _MOST_DECLARED_BYTES = 65_536
 _MODULES = (b".py", b".pyc", b".so")
-_INITIAL = (b"__init__.py", b"__init__.pyc", b"__main__.py")
+_SOURCE = b"__init__.py"
+_COMPILED = b"__init__.pyc"
+_INITIAL = (_SOURCE, _COMPILED, b"__main__.py")
 _PROGRAMS = b"node_modules/.bin"
 _ENVIRONMENT = b"pyvenv.cfg"
 _METADATA = (b".egg-info", b".dist-info")
@@ -125,23 +127,30 @@ def _find_loaded(root: bytes, folder: bytes) -> Iterator[bytes]:
     """What a program loads from this folder without being asked."""
     place = os.path.join(root, folder)
     try:
-        names = sorted(os.listdir(place))
+        held = frozenset(os.listdir(place))
     except OSError:
         return
-    for name in names:
+    for name in sorted(held):
         path = os.path.join(folder, name)
         is_module = has_name_of_module(os.fsdecode(name))
         if name.endswith(_METADATA):
             yield from _find_plugins(root, path)
         elif configures_runner(os.fsdecode(name)) or ((not folder or is_module) and name.endswith(_MODULES)):
             yield path
-        elif not folder or is_module:  # Python finds a package by this name before its own modules
+        elif not folder or is_module or name + b".py" in held:  # Python finds a package before these modules
             inside = (os.path.join(path, one) for one in _INITIAL)
             yield from (one for one in inside if os.path.lexists(os.path.join(root, one)))
             if os.path.lexists(os.path.join(place, name, _ENVIRONMENT)):
                 yield from _find_in_environment(root, path)
-    if b"package.json" in names and os.path.isdir(os.path.join(place, _PROGRAMS)):
+        elif b"." not in name and name not in NEVER_ENTERED and _has_no_source(os.path.join(place, name)):
+            yield os.path.join(path, _COMPILED)
+    if b"package.json" in held and os.path.isdir(os.path.join(place, _PROGRAMS)):
         yield os.path.join(folder, _PROGRAMS)
+
+
+def _has_no_source(package: bytes) -> bool:
+    is_compiled = os.path.lexists(os.path.join(package, _COMPILED))
+    return is_compiled and not os.path.lexists(os.path.join(package, _SOURCE))
 
 
 def _find_in_environment(root: bytes, environment: bytes) -> Iterator[bytes]:
