@@ -32,19 +32,19 @@ class Budget(NamedTuple):
 
 
 BUDGETS = {
-    "lines of source": Budget(145_185, 121_981),
-    "lines of handrail": Budget(108_587, 92_000),
-    "lines of handrail_serve": Budget(9_347, 9_000),
-    "lines of handrail_code": Budget(16_594, 15_000),
-    "lines of handrail_proof": Budget(2_971, 2_500),
-    "lines of handrail_team": Budget(7_686, 9_000),
-    "source files of handrail": Budget(389, 340),
-    "lines of tests": Budget(135_395, 105_000),
-    "modules loaded by `run continue`": Budget(83, 75),
-    "files reached from `run continue`": Budget(52, 45),
-    "lines reached from `run continue`": Budget(16_991, 12_000),
+    "lines of source": Budget(144_058, 121_981),
+    "lines of handrail": Budget(108_174, 92_000),
+    "lines of handrail_serve": Budget(9_148, 9_000),
+    "lines of handrail_code": Budget(16_203, 15_000),
+    "lines of handrail_proof": Budget(2_876, 2_500),
+    "lines of handrail_team": Budget(7_657, 9_000),
+    "source files of handrail": Budget(344, 340),
+    "lines of tests": Budget(135_870, 105_000),
+    "modules loaded by `run continue`": Budget(75, 75),
+    "files reached from `run continue`": Budget(45, 45),
+    "lines reached from `run continue`": Budget(16_024, 12_000),
     "modules that know the foreign dialect": Budget(0, 0),
-    "modules in the largest folder": Budget(20, 12),
+    "modules in the largest folder": Budget(19, 12),
 }
 """Every figure that is held. Whoever has to raise one takes as much away somewhere else instead."""
 DIALECT_DOOR = ("handrail.workflows.dialect", "handrail.workflows.reading")
