@@ -501,6 +501,11 @@ def names_runner(words: Sequence[str]) -> bool:
     return any(one in _RUNNERS or _TESTING.get(one) in names for one in names)
 
 
+def tells_its_sum(argv: Sequence[str]) -> bool:
+    """Whether a command is a runner that says how many tests it ran, unless it is told not to."""
+    return not _RAN_NONE.keys().isdisjoint(map(posixpath.basename, read_words(argv).words))
+
+
 def find_program(argv: Sequence[str]) -> str:
     """The name of the program that does the work: what others start, as far as the words say it."""
     names = [posixpath.basename(word) for word in read_words(argv).words]

@@ -16,7 +16,7 @@ from handrail.contract.wording import format_count, list_names, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_last_seen, list_unclear
-from handrail.engine.command_lines import explain_not_run, reaches
+from handrail.engine.command_lines import explain_not_run, reaches, tells_its_sum
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded, TreeRecorded
 from handrail.engine.history import History, Run, attached_to, gaps_at, list_receipts, way_to
 from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
@@ -86,6 +86,7 @@ Code: TypeAlias = Literal[
     "fewer",
     "opposite",
     "unshown",
+    "silent",
 ]
 AGREEABLE: frozenset[Code] = frozenset(get_args(Code)) - {
     *("blocked", "unfinished", "contradicted", "gaps", "imported", "failing", "opposite")
@@ -106,6 +107,7 @@ _DOUBTS: dict[Code, str] = {
     "client": "by the client's word alone: {}",
     "program": "another program than before: {}",
     "rules": "ignore rules outside of the commits changed in the run: {}",
+    "silent": "runs tests and counted none, and nobody approved it (handrail check approve): {}",
 }
 """Sentences of doubts; of the others each name is one."""
 FactCode: TypeAlias = Literal[
@@ -289,6 +291,7 @@ def list_all_doubts(end: RunEnd) -> list[Doubt]:
         "fewer": _list_fewer(end),
         "opposite": _list_opposite(end),
         "unshown": _list_unshown(end),
+        "silent": name_each(one for one in end.passed if is_silent(end, one)),
     }
     node, ended = history.nodes[end.node_id], list[Doubt]()
     if not isinstance(node.state, Complete):
@@ -314,6 +317,12 @@ def describe_unrun(end: RunEnd) -> str:
 def is_uncounted(end: RunEnd, ran: Sequence[ReceiptRecorded]) -> bool:
     """Whether what ran is worth its declaration alone: nobody counted a test, and no person approved it."""
     return bool(ran) and not any(one.counts for one in ran) and not list_relied(end, ran)
+
+
+def is_silent(end: RunEnd, receipt: ReceiptRecorded) -> bool:
+    """Whether a runner that says how many tests it ran said nothing: it may have ended before the first."""
+    is_heard = receipt.by != "client_hook"
+    return is_heard and tells_its_sum(receipt.argv) and is_uncounted(end, [receipt])
 
 
 def list_relied(end: RunEnd, ran: Sequence[ReceiptRecorded]) -> list[str]:
@@ -506,7 +515,9 @@ def list_facts(end: RunEnd) -> dict[FactCode, list[str]]:
         **_list_agreed_files(end),
         "grown": sorted(end.grown),
         new: sorted({path for _, one in ran for path in _list_new_tests(one, seen)} - named),
-        "uncounted": name_each(one for one in end.passed if is_uncounted(end, [one])),
+        "uncounted": name_each(
+            one for one in end.passed if is_uncounted(end, [one]) and not is_silent(end, one)
+        ),
         "own_words": name_each(one for one in end.passed if one.counts and name_owner(one.counts)),
         "not_run": _list_not_run(end) if ran else [],
         "old_runs": _list_old_runs(end),
