@@ -535,8 +535,8 @@ def explain_not_run(argv: Sequence[str], outcome: RunOutcome, counts: Counts | N
             assert_never(never)
 
 
-_FAILED_TESTS = {"pytest": 1, "py.test": 1}
-"""The status with which a runner says that tests failed; others are errors of its own, or of its call."""
+_TESTS_FAILED = 1
+"""The status with which pytest says that tests failed; others are errors of its own, or of its call."""
 
 
 def has_tests_failed(argv: Sequence[str], outcome: RunOutcome, counts: Counts | None) -> bool:
@@ -546,8 +546,7 @@ def has_tests_failed(argv: Sequence[str], outcome: RunOutcome, counts: Counts | 
     if counts is not None:
         return counts.failed > 0
     programs = map(posixpath.basename, read_words(argv).words)
-    named = [_FAILED_TESTS[one] for one in programs if one in _FAILED_TESTS]
-    return not named or outcome.status in named
+    return {"pytest", "py.test"}.isdisjoint(programs) or outcome.status == _TESTS_FAILED
 
 
 def is_status_own(argv: Sequence[str], check: str = "") -> bool:
