@@ -495,7 +495,7 @@ def answer_to(history: History, node_id: NodeId) -> Recorded | None:
 
 def blocked_at(history: History, node: Node) -> Blocked | None:
     """Why the attempt that made a node was blocked."""
-    answer = answer_to(history, node.node_id)
+    answer = answer_to(history, node.node_id) if node.kind == "blocked_attempt" else None
     return None if answer is None else answer.blocked
 
 

@@ -145,6 +145,18 @@ def _describe_param(param: dict[str, Json]) -> str:
     return one_line(param["description"]) + choices + (" Required." if param.get("required") else "")
 
 
+def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """How to put the script in place."""
+    size = format_count(payload["script"].count("\n"), "line")
+    return [
+        f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
+        "",
+        f"{INDENT}{one_line(payload['install'])}",
+        "",
+        "Then open a new shell.",
+    ]
+
+
 # Workflows: one of them, and what a simulation found
 
 _PARTS = ("inputs", "steps", "slots", "source", "compiled", "diff", "capabilities", "problems")
@@ -330,6 +342,7 @@ _LOOKS: dict[str, Look] = {
     "code.diff": runs.diff_lines,
     "receipt.export": sessions.receipt_lines,
     "code.workflow": runs.file_lines,
+    "self.completion": completion_lines,
     "self.settings": settings_lines,
     "self.reference": reference_lines,
     "self.doctor": doctor_lines,
