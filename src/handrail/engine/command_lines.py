@@ -501,7 +501,7 @@ def names_runner(words: Sequence[str]) -> bool:
     return any(one in _RUNNERS or _TESTING.get(one) in names for one in names)
 
 
-def tells_its_sum(argv: Sequence[str]) -> bool:
+def prints_sum(argv: Sequence[str]) -> bool:
     """Whether a command is a runner that says how many tests it ran, unless it is told not to."""
     return not _RAN_NONE.keys().isdisjoint(map(posixpath.basename, read_words(argv).words))
 

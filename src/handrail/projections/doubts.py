@@ -16,7 +16,7 @@ from handrail.contract.wording import format_count, list_names, spell_argv
 from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_baseline, find_last_seen, list_unclear
-from handrail.engine.command_lines import explain_not_run, reaches, tells_its_sum
+from handrail.engine.command_lines import explain_not_run, prints_sum, reaches
 from handrail.engine.events import Claim, EvidenceCheck, GapRecorded, ReceiptRecorded, TreeRecorded
 from handrail.engine.history import History, Run, attached_to, gaps_at, list_receipts, way_to
 from handrail.engine.judge.command_identity import Identity, identify, is_command_of, is_run_of
@@ -322,7 +322,7 @@ def is_uncounted(end: RunEnd, ran: Sequence[ReceiptRecorded]) -> bool:
 def is_silent(end: RunEnd, receipt: ReceiptRecorded) -> bool:
     """Whether a runner that says how many tests it ran said nothing: it may have ended before the first."""
     is_heard = receipt.by != "client_hook"
-    return is_heard and tells_its_sum(receipt.argv) and is_uncounted(end, [receipt])
+    return is_heard and prints_sum(receipt.argv) and is_uncounted(end, [receipt])
 
 
 def list_relied(end: RunEnd, ran: Sequence[ReceiptRecorded]) -> list[str]:

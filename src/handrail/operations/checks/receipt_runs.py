@@ -16,10 +16,10 @@ from handrail.engine.command_lines import (
     find_counting,
     is_status_own,
     names_runner,
+    prints_sum,
     read_suggested,
     read_words,
     split_command,
-    tells_its_sum,
 )
 from handrail.engine.decide import Gathered
 from handrail.engine.events import ReceiptRecorded
@@ -337,7 +337,7 @@ def _after(command: Command, receipt: ReceiptRecorded, status: int | None) -> li
         message = f"Nothing was counted, so it has not passed: {receipt.uncounted}{place}."
         return [Notice(type="report_not_read", message=message[:500], severity="warning")]
     is_silent = command.report is None and receipt.counts is None and status in (0, 1)
-    if is_silent and tells_its_sum(command.argv):
+    if is_silent and prints_sum(command.argv):
         return [Notice(type="check_uncounted", message=_UNCOUNTED, severity="info")]
     return []
 
