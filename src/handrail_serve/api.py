@@ -61,6 +61,8 @@ def refuse_unknown(path: str, names: Sequence[str]) -> Failure:
 
 def why_not_served(called: Operation) -> str:
     """Why only the command line has this operation; empty: the server has it too."""
+    if called.why_only_local:
+        return called.why_only_local
     if called.starts_programs:
         return "This operation starts programs, so no server offers it."
     if called.where == "companion" and called.name.startswith("team."):

@@ -13,6 +13,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_proof.log_promises import A, B, append, blob, keys, load, plan
 from tests.operations.asked import answered, refused
+from tests.surfaces.http.client import ask, make_app
 
 
 @pytest.fixture
@@ -165,3 +166,13 @@ def test_a_copy_that_leads_nowhere_is_refused(
 
     assert failure.kind.code == code
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("named", ["from", "to"])
+def test_store_copy_is_refused_by_a_server(store: Runtime, tmp_path: Path, named: str) -> None:
+    """A client of a server could approve a copy of a session elsewhere and bring it back as approved here."""
+    body = {named: str(tmp_path / "other"), "dryRun": True}
+
+    told = ask(make_app(store), "POST", "/api/store.copy", body=body)
+
+    assert (told.status, told.document["code"]) == (403, "FEATURE_DISABLED")

@@ -93,6 +93,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     where: Where = "server"
     starts_programs: bool = False
     """Whether it starts programs other than git, which no server does."""
+    why_only_local: str = ""
+    """Why no server offers it, whoever asks; empty: nothing about the operation itself speaks against it."""
     reads_without: str = ""
     """Of a write: the input field, by wire name, without which it only reads."""
     reads_with: tuple[str, ...] = ()

@@ -86,7 +86,9 @@ def test_a_gated_write_is_previewed_and_then_made(app: App) -> None:
     assert made.status == 200
 
 
-@pytest.mark.parametrize("name", ["check.run", "clients.setup", "program.update", "store.selftest"])
+@pytest.mark.parametrize(
+    "name", ["check.run", "clients.setup", "program.update", "store.selftest", "store.copy"]
+)
 def test_what_only_the_command_line_has_is_refused_by_name(app: App, name: str) -> None:
     refused(ask(app, "POST", f"/api/{name}", body={}), 403, "FEATURE_DISABLED")
 

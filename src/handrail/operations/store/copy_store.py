@@ -169,5 +169,6 @@ OPERATION = Operation(
     input=CopyStore,
     output=CopiedStore,
     perform=copy_store,
+    why_only_local="This operation takes history from another store as it is, so no server offers it.",
     shape=Shape(levels={"minimal": ("items", "summary", "skipped", "event_count")}),
 )
