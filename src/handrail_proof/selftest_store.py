@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, to_builtins
 from handrail.contract.catalogue import E_INTEGRITY
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
+from handrail.contract.parameters import PathText
 from handrail.ports.store import Effort, ProofOrder, ProofPart
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
@@ -31,7 +32,7 @@ class SelftestStore(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     dir: (
-        Annotated[str, Meta(description="A directory on the disk to prove; default: beside the store.")]
+        Annotated[PathText, Meta(description="A directory on the disk to prove; default: beside the store.")]
         | UnsetType
     ) = UNSET
     seed: (

@@ -11,6 +11,7 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.disclosure.newest import FENCE_BYTES, take_newest_rows
 from handrail.contract.ids import AttemptId, attempt_for_new, attempt_of, session_output_id
 from handrail.contract.outcome import Fault, Payload, Success
+from handrail.contract.parameters import ProjectPath, TokenText
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, StateClaims, mint
 from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.decide import Attempt, decide_checkpoint
@@ -53,10 +54,10 @@ from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, requ
 class CheckpointRun(Input, frozen=True, kw_only=True):
     """Progress worth keeping before the step is done."""
 
-    checkpoint_token: Annotated[str, Meta(description="Of the newest reply.")]
-    state_token: Maybe[Annotated[str, Meta(description="Of the same reply.")]] = UNSET
+    checkpoint_token: Annotated[TokenText, Meta(description="Of the newest reply.")]
+    state_token: Maybe[Annotated[TokenText, Meta(description="Of the same reply.")]] = UNSET
     output: Output
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
     worker: Maybe[Worker] = UNSET
     dry_run: Maybe[Tried] = UNSET
 

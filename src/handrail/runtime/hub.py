@@ -253,7 +253,7 @@ def audit_call(
     """Write the audit line of a call, even of one that a signal ended; `settings` if it has read them."""
     effect = effect_of(called, params)
     held = settings or settings_or_defaults(runtime)
-    write_audit_line(runtime, held, caller, called.name, effect, params, outcome, started_ms)
+    write_audit_line(runtime, held, caller, called, effect, params, outcome, started_ms)
 
 
 def _admit(

@@ -1,7 +1,7 @@
 """What a caller may do, and the audit line of what it did.
 
-Every change and every refused change gets one audit line: who asked for what, and what came of it. What a
-caller wrote (notes, context, artifacts, goals, files) is recorded by size and digest only.
+Every change and every refused change gets one audit line: who asked for what, and what came of it. Of what a
+caller wrote it has the size and a digest (`contract.parameters`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_FORBIDDEN
-from handrail.contract.ids import MaxEffect, is_session_id
+from handrail.contract.ids import MaxEffect
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome, Success
-from handrail.contract.redaction import REDACTED, is_secret_name, redact_shapes
+from handrail.contract.parameters import describe_params
 from handrail.contract.wording import make_readable, make_readable_json
 from handrail.ports.process import AuditLine, McpProcess
 from handrail.ports.workspace import Settings
@@ -108,24 +108,8 @@ def _has_key(params: dict[str, Json]) -> bool:
 
 # Audit
 
-_CONTENT = frozenset(
-    {
-        "context",
-        "notesMarkdown",
-        "artifacts",
-        "goal",
-        "document",
-        "documents",
-        "replay",
-        "bundle",
-        "query",
-        "argv",
-    }
-)
 _TOKENS = ("confirm", "ackToken", "checkpointToken")
 """What authorised a call, the strongest first."""
-_LONGEST_ARGUMENT = 256
-_MOST_ITEMS = 50
 _FINGERPRINT_LENGTH = 16
 
 
@@ -133,7 +117,7 @@ def write_audit_line(
     rt: Runtime,
     settings: Settings,
     caller: Caller,
-    operation: str,
+    called: Operation,
     effect: Effect,
     params: dict[str, Json],
     outcome: Outcome,
@@ -143,12 +127,14 @@ def write_audit_line(
     if effect == "read" and not settings.audit_reads:
         return
     kind = outcome.kind if isinstance(outcome, Failure) else None
+    args = describe_params(called.input, params)
+    key = args.get(KEY)
     line = AuditLine(
         at=rt.clock.now(),
         tool=caller.tool,
         version=__version__,
-        command=caller.command or operation,
-        args={_text(name): _redact_argument(name, value) for name, value in params.items()},
+        command=caller.command or called.name,
+        args=args,
         account=rt.workspace.account(),
         workspace=_workspace(rt, params),
         effect=effect,
@@ -158,7 +144,7 @@ def write_audit_line(
         duration_ms=rt.clock.monotonic_ms() - started_ms,
         targets_count=_targets(params, outcome),
         token_fingerprint=_fingerprint(params),
-        request_id=_text(params.get(KEY, ""))[:128],
+        request_id=key if isinstance(key, str) else "",
     )
     rt.audit.record(line, settings.audit_months)
 
@@ -204,52 +190,6 @@ def _workspace(rt: ReadPorts, params: dict[str, Json]) -> str:
         return make_readable(rt.workspace.project(asked if isinstance(asked, str) else ""))
     except Fault:
         return ""
-
-
-def _redact_argument(name: str, value: Json) -> Json:
-    """An argument in the form that the audit may hold."""
-    if name in _CONTENT:
-        return _measure(value)
-    if name in ("confirm", "cursor") or is_secret_name(name):
-        return REDACTED
-    match value:
-        case str() if name == "session" and not is_session_id(value):
-            return REDACTED
-        case str() if len(value) > _LONGEST_ARGUMENT:
-            return _measure(value)
-        case dict():
-            return {_text(inner): _redact_argument(_text(inner), held) for inner, held in value.items()}
-        case list() if len(value) > _MOST_ITEMS:
-            return _measure(value)
-        case list():
-            return [_redact_argument("", held) for held in value]
-        case str():
-            return _text(value)
-        case None | bool() | int() | float():
-            return value
-        case _:
-            return _not_json(value)
-
-
-def _measure(value: Json) -> dict[str, Json]:
-    """How much it was, and a digest to compare by; a value that is no JSON is accounted for by its type."""
-    if isinstance(value, str):
-        encoded = value.encode("utf-8", "surrogatepass")
-    else:
-        try:
-            encoded = msgspec.json.encode(value)
-        except (TypeError, ValueError, OverflowError, RecursionError):
-            return _not_json(value)
-    return {"bytes": len(encoded), "sha256": sha256(encoded).hexdigest()}
-
-
-def _text(value: Any) -> str:
-    """A text without secrets, whatever its field is called: a token may be in the wrong one."""
-    return redact_shapes(make_readable(str(value)))
-
-
-def _not_json(value: Any) -> dict[str, Json]:
-    return {"not_json": type(value).__name__}
 
 
 def _fingerprint(params: dict[str, Json]) -> str:

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_CONFLICT, E_USAGE
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Notice, Success
+from handrail.contract.parameters import TokenText
 from handrail.contract.redaction import redact_named_secrets
 from handrail.contract.tokens.confirm import (
     LIFETIME_SECONDS,
@@ -59,7 +60,7 @@ class GatedInput(Input, frozen=True, kw_only=True):
         Annotated[bool, Meta(description="Show what would change and get a confirm token. Changes nothing.")]
     ] = UNSET
     confirm: Maybe[
-        Annotated[str, Meta(description="The confirm_token of the dry run; makes the change.")]
+        Annotated[TokenText, Meta(description="The confirm_token of the dry run; makes the change.")]
     ] = UNSET
 
 

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_NOT_FOUND, EDIT_REFUSED
 from handrail.contract.json.canonical import digest as digest_json
 from handrail.contract.outcome import Answer, Fault, Json, Success, make_from
+from handrail.contract.parameters import ProjectPath, TokenText
 from handrail.contract.tokens.continuation import Continuation, NextAction, Stale, stale_warning
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import WritePorts, project_of
@@ -116,14 +117,14 @@ Perform: TypeAlias = Callable[[str, Mapping[str, Json]], BareAnswer]
 class AskedOfCode(Input, frozen=True, kw_only=True):
     """What every call about code may give beside its question."""
 
-    continuation: Annotated[str, Meta(description="A token of an answer.")] | UnsetType = UNSET
+    continuation: Annotated[TokenText, Meta(description="A token of an answer.")] | UnsetType = UNSET
     refetch: Annotated[bool, Meta(description="Get what it left out.")] | UnsetType = UNSET
     refresh: Annotated[bool, Meta(description="Renew a token.")] | UnsetType = UNSET
     ai_mode: Annotated[bool, Meta(description="Add tokens.")] | UnsetType = UNSET
     languages: (
         Annotated[list[AskedLanguage], Meta(description="Only these languages.", max_length=2)] | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 _CONTROL = frozenset({*AskedOfCode.__struct_fields__, "fix"})

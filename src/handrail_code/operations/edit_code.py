@@ -19,6 +19,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.parameters import MintedId, PathText
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import WritePorts
 from handrail_code.edit.replace import MAX_TEXT
@@ -49,12 +50,14 @@ _MODES = ("locate", "context", "extract", "move", "rename", "replace", "changes"
 class EditCode(AskedOfCode, frozen=True, kw_only=True):
     """What to find or to change."""
 
-    file: Annotated[str, Meta(description="Its file.", max_length=1000)] | UnsetType = UNSET
+    file: Annotated[PathText, Meta(description="Its file.", max_length=1000)] | UnsetType = UNSET
     locate: Annotated[str, Meta(description="Where it is defined.", max_length=1000)] | UnsetType = UNSET
     context: Annotated[str, Meta(description="It and its surroundings.", max_length=1000)] | UnsetType = UNSET
     extract: Annotated[str, Meta(description="To a module of its own.", max_length=1000)] | UnsetType = UNSET
     move: Annotated[str, Meta(description="With its imports.", max_length=1000)] | UnsetType = UNSET
-    to_module: Annotated[str, Meta(description="Where a move goes.", max_length=1000)] | UnsetType = UNSET
+    to_module: Annotated[PathText, Meta(description="Where a move goes.", max_length=1000)] | UnsetType = (
+        UNSET
+    )
     export_needs: Annotated[bool, Meta(description="Export what it needs.")] | UnsetType = UNSET
     replace: Annotated[str, Meta(description="With another text.", max_length=1000)] | UnsetType = UNSET
     with_text: Annotated[str, Meta(description="That text.", max_length=MAX_TEXT)] | UnsetType = UNSET
@@ -73,7 +76,8 @@ class EditCode(AskedOfCode, frozen=True, kw_only=True):
         Annotated[list[str], Meta(description="Several to locate.", max_length=MOST_LOCATED)] | UnsetType
     ) = UNSET
     hash: (
-        Annotated[list[str], Meta(description="Only with these hashes.", max_length=MOST_LOCATED)] | UnsetType
+        Annotated[list[MintedId], Meta(description="Only with these hashes.", max_length=MOST_LOCATED)]
+        | UnsetType
     ) = UNSET
     span: Annotated[str, Meta(description="Only in bytes A:B.", max_length=40)] | UnsetType = UNSET
     changes: (

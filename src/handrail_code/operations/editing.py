@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, EDIT_REFUSED
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Success
+from handrail.contract.parameters import PathText
 from handrail.contract.tokens.continuation import (
     LIFETIME_SECONDS,
     Continuation,
@@ -93,9 +94,9 @@ class AskedChange(Input, frozen=True, kw_only=True):
     move: Annotated[str, Meta(description="The same, to move it.", max_length=1000)] | UnsetType = UNSET
     extract: Annotated[str, Meta(description="To extract it.", max_length=1000)] | UnsetType = UNSET
     replace: Annotated[str, Meta(description="To replace it.", max_length=1000)] | UnsetType = UNSET
-    file: Annotated[str, Meta(description="Its file.", max_length=1000)] | UnsetType = UNSET
+    file: Annotated[PathText, Meta(description="Its file.", max_length=1000)] | UnsetType = UNSET
     to: Annotated[str, Meta(description="The new name.", max_length=200)] | UnsetType = UNSET
-    to_module: Annotated[str, Meta(description="The other module.", max_length=1000)] | UnsetType = UNSET
+    to_module: Annotated[PathText, Meta(description="The other module.", max_length=1000)] | UnsetType = UNSET
     with_text: Annotated[str, Meta(description="The new text.")] | UnsetType = UNSET
     export_needs: Annotated[bool, Meta(description="Export what it needs.")] | UnsetType = UNSET
     public: Annotated[Public, Meta(description="Of a rename: the name for others.")] | UnsetType = UNSET

@@ -20,6 +20,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, Success, make_from
+from handrail.contract.parameters import NamedId, ProjectPath, RequestKey, TokenText
 from handrail.contract.tokens.continuation import NextAction, read_unproven
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW, unwrap
@@ -64,8 +65,10 @@ Status: TypeAlias = Literal["success", "blocked"]
 class RunCodeWorkflow(Input, frozen=True, kw_only=True):
     """A file to begin with, or a token to go on with."""
 
-    workflow_resume: Annotated[str, Meta(description="A token of an earlier answer.")] | UnsetType = UNSET
-    workflow_id: Annotated[str, Meta(description="Id of a workflow.", max_length=128)] | UnsetType = UNSET
+    workflow_resume: Annotated[TokenText, Meta(description="A token of an earlier answer.")] | UnsetType = (
+        UNSET
+    )
+    workflow_id: Annotated[NamedId, Meta(description="Id of a workflow.", max_length=128)] | UnsetType = UNSET
     document: Annotated[WorkflowText, Meta(description="A file instead of an id.")] | UnsetType = UNSET
     checkpoint_mode: Annotated[bool, Meta(description="Stop after each step.")] | UnsetType = UNSET
     context: Annotated[dict[str, Any], Meta(description="Facts the steps need.")] | UnsetType = UNSET
@@ -74,11 +77,12 @@ class RunCodeWorkflow(Input, frozen=True, kw_only=True):
     refresh: Annotated[bool, Meta(description="Renew an expired token.")] | UnsetType = UNSET
     request_id: (
         Annotated[
-            str, Meta(description="Your key; a repeat returns the same run.", pattern=REQUEST_ID_PATTERN)
+            RequestKey,
+            Meta(description="Your key; a repeat returns the same run.", pattern=REQUEST_ID_PATTERN),
         ]
         | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="Project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class RanStep(Answer, frozen=True, kw_only=True):

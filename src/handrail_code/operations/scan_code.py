@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_CONFLICT, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.parameters import MintedId, PathText
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import WritePorts
 from handrail_code.operations.code_answers import AskedOfCode, CodeCall
@@ -40,11 +41,13 @@ class ScanCode(AskedOfCode, frozen=True, kw_only=True):
     analyze: Annotated[str, Meta(description="One in detail.", max_length=1000)] | UnsetType = UNSET
     trace: Annotated[str, Meta(description="Its callers, as a tree.", max_length=1000)] | UnsetType = UNSET
     ripple: Annotated[str, Meta(description="What may break.", max_length=1000)] | UnsetType = UNSET
-    outline: Annotated[str, Meta(description="What it defines.", max_length=1000)] | UnsetType = UNSET
-    deps: Annotated[str, Meta(description="Imports and importers.", max_length=1000)] | UnsetType = UNSET
-    scope: Annotated[str, Meta(description="Only below it.", max_length=1000)] | UnsetType = UNSET
+    outline: Annotated[PathText, Meta(description="What it defines.", max_length=1000)] | UnsetType = UNSET
+    deps: Annotated[PathText, Meta(description="Imports and importers.", max_length=1000)] | UnsetType = UNSET
+    scope: Annotated[PathText, Meta(description="Only below it.", max_length=1000)] | UnsetType = UNSET
     kind: Annotated[list[AskedKind], Meta(description="Only these kinds.", max_length=6)] | UnsetType = UNSET
-    hash: Annotated[list[str], Meta(description="Only with these hashes.", max_length=50)] | UnsetType = UNSET
+    hash: (
+        Annotated[list[MintedId], Meta(description="Only with these hashes.", max_length=50)] | UnsetType
+    ) = UNSET
     exported: Annotated[bool, Meta(description="Only exported.")] | UnsetType = UNSET
     text: Annotated[bool, Meta(description="Comments, too.")] | UnsetType = UNSET
     limit: Annotated[int, Meta(description="Default 20.", ge=1, le=MOST_RESULTS)] | UnsetType = UNSET

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_IO
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Payload
+from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.operations.code.show_status import find_run_here, look
 from handrail.operations.kept_trees import record_tree
 from handrail.runtime.operation import Input, Operation
@@ -18,8 +19,8 @@ from handrail.runtime.runtime import WritePorts, project_of
 class NoteTree(Input, frozen=True, kw_only=True):
     """Of which session."""
 
-    session: Annotated[str, Meta(description="Session id.", max_length=128)]
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    session: Annotated[MintedId, Meta(description="Session id.", max_length=128)]
+    project: ProjectPath | UnsetType = UNSET
 
 
 class TreeNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):

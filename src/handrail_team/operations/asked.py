@@ -24,6 +24,7 @@ from handrail.contract.catalogue import (
     STORE_UNSUPPORTED_VERSION,
 )
 from handrail.contract.outcome import Answer, Fault, NextCall, Page, Success
+from handrail.contract.parameters import MintedId, RequestKey
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
@@ -52,7 +53,7 @@ Store = Annotated[
     str, Meta(description="The database of the team; HANDRAIL_STORE by default.", max_length=2_048)
 ]
 InWorkspace = Annotated[
-    str, Meta(description="The workspace, by id or name; the only one by default.", max_length=128)
+    MintedId, Meta(description="The workspace, by id or name; the only one by default.", max_length=128)
 ]
 Origin = Annotated[
     str,
@@ -62,7 +63,9 @@ Origin = Annotated[
         pattern=r"^https?://[^\s/]+$",
     ),
 ]
-RequestId = Annotated[str, Meta(description="Your key; a repeat makes nothing new.", pattern=REQUEST_ID)]
+RequestId = Annotated[
+    RequestKey, Meta(description="Your key; a repeat makes nothing new.", pattern=REQUEST_ID)
+]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
 NAME_RULE = {"name": ValueRule(fits=is_name, problem="it is no name", expected=NAME_EXPECTED)}
 

@@ -23,6 +23,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall, Success, make_from
+from handrail.contract.parameters import ProjectPath, TokenText
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
@@ -251,7 +252,7 @@ LOGOUT = Operation(
 class AdmitMachine(TeamQuestion, frozen=True, kw_only=True):
     """Which machine."""
 
-    code: Annotated[str, Meta(description="What `handrail login` shows.", min_length=1, max_length=20)]
+    code: Annotated[TokenText, Meta(description="What `handrail login` shows.", min_length=1, max_length=20)]
     show: Annotated[bool, Meta(description="Only say which machine it is.")] | UnsetType = UNSET
 
 
@@ -346,7 +347,7 @@ WHOAMI = Operation(
 # setting, never a project file.
 
 
-ProjectName = Annotated[str, Meta(description="The project directory.")]
+ProjectName = ProjectPath
 
 
 class LinkProject(GatedInput, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from handrail.contract.accounts import ROLES, Role
 from handrail.contract.catalogue import E_FORBIDDEN, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall, Success, make_from
+from handrail.contract.parameters import MintedId
 from handrail.contract.tokens.confirm import refusal
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -192,7 +193,7 @@ _ERASED = (
 class SetMember(TeamChange, frozen=True, kw_only=True):
     """Whose, and which."""
 
-    member: Annotated[str, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
+    member: Annotated[MintedId, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
     role: Annotated[Role, Meta(description="The new role.")] | UnsetType = UNSET
     remove: (
         Annotated[bool, Meta(description="Or end the membership, and every token of theirs here.")]
@@ -279,7 +280,7 @@ SET_MEMBER = Operation(
 class ResetAccount(TeamChange, frozen=True, kw_only=True):
     """Whose."""
 
-    member: Annotated[str, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
+    member: Annotated[MintedId, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
     origin: Origin | UnsetType = UNSET
     request_id: RequestId | UnsetType = UNSET
 

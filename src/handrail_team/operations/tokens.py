@@ -10,6 +10,7 @@ from handrail.contract.accounts import ROLES
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall, Success, make_from
+from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
@@ -50,7 +51,7 @@ class NewToken(TeamChange, frozen=True, kw_only=True):
     read_only: Annotated[bool, Meta(description="It may read, and nothing else.")] | UnsetType = UNSET
     days: Annotated[int, Meta(description="How long it is good.", ge=1, le=MOST_DAYS)] | UnsetType = UNSET
     account: (
-        Annotated[str, Meta(description="Of the operator alone: whose agent it is.", max_length=128)]
+        Annotated[MintedId, Meta(description="Of the operator alone: whose agent it is.", max_length=128)]
         | UnsetType
     ) = UNSET
     request_id: RequestId | UnsetType = UNSET
@@ -200,7 +201,7 @@ class RevokeToken(TeamChange, frozen=True, kw_only=True):
     """Which ones."""
 
     token: (
-        Annotated[str, Meta(description="Its id, or the name of the agent.", max_length=128)] | UnsetType
+        Annotated[MintedId, Meta(description="Its id, or the name of the agent.", max_length=128)] | UnsetType
     ) = UNSET
     machine: (
         Annotated[str, Meta(description="Or every token of this machine.", max_length=128)] | UnsetType

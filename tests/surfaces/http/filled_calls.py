@@ -80,6 +80,11 @@ def begin_work(server: WholeServer, request_id: str = "work", notes: str = "Look
     reply = server.data(api("run.continue", given))
     session, run = first["session"]["sessionId"], first["session"]["runId"]
     nodes = server.data(fetch(f"/api/run.graph?sessionId={session}"))["nodes"]
+    return fill_work(reply, session, run, nodes)
+
+
+def fill_work(reply: dict[str, Any], session: str, run: str, nodes: list[dict[str, Any]]) -> Work:
+    """The work of a run that has these nodes."""
     document = {"source": "three_steps.json", "text": THREE_STEPS.decode()}
     return Work(
         reply=reply,

@@ -11,6 +11,7 @@ from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Answer, Fault, NextCall, Page, Payload, Success, make_from
+from handrail.contract.parameters import MintedId, NamedId, ProjectPath
 from handrail.contract.printed_text import redact_argv, strip_escapes
 from handrail.contract.redaction import REDACTED
 from handrail.operations.declared_checks import digest_check, find_declared, show_line
@@ -23,7 +24,7 @@ from handrail.runtime.who_confirms import require_yes
 class ListChecks(Input, frozen=True, kw_only=True):
     """Of which project."""
 
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
@@ -114,15 +115,17 @@ MEANING = (
 class ApproveCheck(Input, frozen=True, kw_only=True):
     """Which checks of which project."""
 
-    name: Annotated[str, Meta(description="A declared check; else every one of them.")] | UnsetType = UNSET
+    name: Annotated[NamedId, Meta(description="A declared check; else every one of them.")] | UnsetType = (
+        UNSET
+    )
     digest: (
         Annotated[
-            str, Meta(description="Of the declaration that was shown, from the Console.", max_length=128)
+            MintedId, Meta(description="Of the declaration that was shown, from the Console.", max_length=128)
         ]
         | UnsetType
     ) = UNSET
     withdraw: Annotated[bool, Meta(description="Take the approval back; asks nobody.")] | UnsetType = UNSET
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class ApprovedCheck(Answer, frozen=True, kw_only=True):

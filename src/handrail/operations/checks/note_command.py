@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ReceiptId, RunId, receipt_id_for
 from handrail.contract.outcome import Fault, Payload
+from handrail.contract.parameters import ProjectPath
 from handrail.contract.printed_text import redact_argv, redact_command_line, strip_escapes
 from handrail.engine.command_lines import read_words
 from handrail.engine.events import ReceiptRecorded
@@ -50,7 +51,7 @@ class NoteCommand(Input, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Where the shell was, if the client tells it.", max_length=4_096)]
         | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class CommandNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):

@@ -23,6 +23,7 @@ from handrail.contract.dsse import MOST_BYTES, Read, encode_for_signing, read_en
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
+from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.wording import quote
 from handrail.engine.code_trees import find_baseline, find_last_seen
 from handrail.engine.facts import encode_project
@@ -194,12 +195,12 @@ class VerifyReceipt(Input, frozen=True, kw_only=True):
     """Which receipt, about which commit, and whose key."""
 
     receipt: Annotated[ReceiptFile, Meta(description="The receipt.")]
-    commit: Annotated[str, Meta(description="The commit that it must be about.", max_length=256)]
+    commit: Annotated[MintedId, Meta(description="The commit that it must be about.", max_length=256)]
     key: (
         Annotated[str, Meta(description="The public key of its author; else pinned ones.", max_length=200)]
         | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class VerifiedReceipt(Answer, frozen=True, kw_only=True):
@@ -311,11 +312,11 @@ _LINK = r"(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+"
 class ExportReceipt(Input, frozen=True, kw_only=True):
     """Of which run, about which commit."""
 
-    session: Annotated[str, Meta(description="A session; else the newest of this project.")] | UnsetType = (
-        UNSET
-    )
+    session: (
+        Annotated[MintedId, Meta(description="A session; else the newest of this project.")] | UnsetType
+    ) = UNSET
     commit: (
-        Annotated[str, Meta(description="About this commit; default HEAD.", max_length=256)] | UnsetType
+        Annotated[MintedId, Meta(description="About this commit; default HEAD.", max_length=256)] | UnsetType
     ) = UNSET
     exported_as: (
         Annotated[
@@ -334,7 +335,7 @@ class ExportReceipt(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class ExportedReceipt(Answer, frozen=True, kw_only=True):

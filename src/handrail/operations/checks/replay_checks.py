@@ -16,6 +16,7 @@ from handrail.contract.catalogue import E_IO, RECEIPT_REFUSED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import read_envelope
 from handrail.contract.outcome import Answer, Fault
+from handrail.contract.parameters import ProjectPath
 from handrail.engine.command_lines import explain_not_run
 from handrail.engine.receipts import Counts, describe_outcome, has_passed
 from handrail.operations.checks.receipt_runs import command_of, run_and_count
@@ -33,7 +34,7 @@ class ReplayChecks(Input, frozen=True, kw_only=True):
     """Which receipt."""
 
     receipt: Annotated[ReceiptFile, Meta(description="The receipt.")]
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class ReplayedCheck(Answer, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from handrail.contract.catalogue import CONTEXT_MISSING, E_INTERRUPTED, VALIDATI
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success, make_from
+from handrail.contract.parameters import MintedId, NamedId, PathText, ProjectPath, TokenText
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import list_names
 from handrail.engine.children.shared_files import plan_helper
@@ -86,7 +87,7 @@ _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
 class RunCheck(Input, frozen=True, kw_only=True):
     """Which command, and for which run."""
 
-    name: Annotated[str, Meta(description="A check that the project declares.")] | UnsetType = UNSET
+    name: Annotated[NamedId, Meta(description="A check that the project declares.")] | UnsetType = UNSET
     argv: (
         Annotated[
             list[Annotated[str, Meta(max_length=100_000)]],
@@ -99,11 +100,11 @@ class RunCheck(Input, frozen=True, kw_only=True):
         | UnsetType
     ) = UNSET
     state_token: (
-        Annotated[str, Meta(description="The step it belongs to, by its stateToken.")] | UnsetType
+        Annotated[TokenText, Meta(description="The step it belongs to, by its stateToken.")] | UnsetType
     ) = UNSET
-    session: Annotated[str, Meta(description="Or a session id, for its open run.")] | UnsetType = UNSET
+    session: Annotated[MintedId, Meta(description="Or a session id, for its open run.")] | UnsetType = UNSET
     directory: (
-        Annotated[str, Meta(description="Where it starts, relative to the project.", max_length=1_000)]
+        Annotated[PathText, Meta(description="Where it starts, relative to the project.", max_length=1_000)]
         | UnsetType
     ) = UNSET
     time_limit: (
@@ -112,7 +113,7 @@ class RunCheck(Input, frozen=True, kw_only=True):
     pass_status: (
         Annotated[bool, Meta(description="On a command line: exit with the program's status.")] | UnsetType
     ) = UNSET
-    project: Annotated[str, Meta(description="The project directory.")] | UnsetType = UNSET
+    project: ProjectPath | UnsetType = UNSET
 
 
 class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):

@@ -17,6 +17,7 @@ from handrail.contract.catalogue import E_IO
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Commits, Fault, NextCall, Success
+from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.code_trees import find_tree
@@ -45,9 +46,9 @@ _HOLDS_MORE = "a file below it stays"
 class RestoreCode(GatedInput, frozen=True, kw_only=True):
     """Which step's files."""
 
-    node: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
-    session: Maybe[Annotated[str, Meta(description="Session id.", max_length=128)]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    node: Annotated[MintedId, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
+    session: Maybe[Annotated[MintedId, Meta(description="Session id.", max_length=128)]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class LeftAlone(Answer, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, is_node_id
 from handrail.contract.outcome import Answer, Fault, NextCall, make_from
+from handrail.contract.parameters import MintedId, ProjectPath, TokenText
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
@@ -47,12 +48,15 @@ class ShowStatus(Input, frozen=True, kw_only=True):
 
     node: Maybe[
         Annotated[
-            str, Meta(description="A node id or tree id; default the tree of the open step.", max_length=128)
+            MintedId,
+            Meta(description="A node id or tree id; default the tree of the open step.", max_length=128),
         ]
     ] = UNSET
-    session: Maybe[Annotated[str, Meta(description="Session id.", max_length=128)]] = UNSET
-    state_token: Maybe[Annotated[str, Meta(description="Or its run, by a stateToken or work token.")]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    session: Maybe[Annotated[MintedId, Meta(description="Session id.", max_length=128)]] = UNSET
+    state_token: Maybe[
+        Annotated[TokenText, Meta(description="Or its run, by a stateToken or work token.")]
+    ] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class ShownFile(Answer, frozen=True, kw_only=True):
@@ -310,10 +314,12 @@ MOST_DIFF_FILES = 200
 class ShowDiff(Input, frozen=True, kw_only=True):
     """What to compare with what."""
 
-    before: Annotated[str, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
-    after: Maybe[Annotated[str, Meta(description="The same, or now; default now.", max_length=128)]] = UNSET
-    session: Maybe[Annotated[str, Meta(description="Session id.", max_length=128)]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    before: Annotated[MintedId, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
+    after: Maybe[Annotated[MintedId, Meta(description="The same, or now; default now.", max_length=128)]] = (
+        UNSET
+    )
+    session: Maybe[Annotated[MintedId, Meta(description="Session id.", max_length=128)]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class DiffedFile(Answer, frozen=True, kw_only=True):

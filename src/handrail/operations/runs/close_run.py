@@ -15,6 +15,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, is_run_id, is_session_id
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
+from handrail.contract.parameters import MintedId, RequestKey, TokenText
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
@@ -45,7 +46,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
 
     run: Maybe[
         Annotated[
-            str,
+            MintedId,
             Meta(
                 description="Run id, any token of the run, or a session's id or token for its only open run.",
                 min_length=1,
@@ -53,14 +54,14 @@ class CloseRun(Input, frozen=True, kw_only=True):
             ),
         ]
     ] = UNSET
-    state_token: Maybe[Annotated[str, Meta(description="The same, as a stateToken.")]] = UNSET
+    state_token: Maybe[Annotated[TokenText, Meta(description="The same, as a stateToken.")]] = UNSET
     reason: Annotated[CloseReason, Meta(description="Why nobody will continue it.")]
     note: Maybe[
         Annotated[str, Meta(description="What a reader should know, in a sentence.", max_length=LONGEST_NOTE)]
     ] = UNSET
     request_id: Maybe[
         Annotated[
-            str,
+            RequestKey,
             Meta(
                 description="Your key; a repeat does not close a run that was reopened since.",
                 pattern=REQUEST_ID_PATTERN,

@@ -12,6 +12,7 @@ from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import Answer, make_from
+from handrail.contract.parameters import MintedId
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, notes_at, preferences_at
@@ -38,9 +39,9 @@ ROWS_BYTES = 196_608
 class CompareNodes(Input, frozen=True, kw_only=True):
     """Which two nodes."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    one: Annotated[str, Meta(description="Node id.", min_length=1, max_length=128)]
-    other: Annotated[str, Meta(description="Another node id.", min_length=1, max_length=128)]
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
+    one: Annotated[MintedId, Meta(description="Node id.", min_length=1, max_length=128)]
+    other: Annotated[MintedId, Meta(description="Another node id.", min_length=1, max_length=128)]
 
 
 class ComparedArtifact(Answer, frozen=True, kw_only=True):

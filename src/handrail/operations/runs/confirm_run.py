@@ -19,6 +19,7 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, make_from, refuse_argument
+from handrail.contract.parameters import MintedId, ProjectPath, TokenText
 from handrail.contract.redaction import Secrets
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
@@ -66,15 +67,17 @@ class PersonsAnswer(Input, frozen=True, kw_only=True):
     answer: Annotated[
         str, Meta(description="yes, no, the id of an option, or the value.", max_length=LONGEST_VALUE)
     ]
-    what_digest: Annotated[str, Meta(description="The what_digest that came with show.", max_length=128)]
+    what_digest: Annotated[MintedId, Meta(description="The what_digest that came with show.", max_length=128)]
 
 
 class ConfirmRun(Input, frozen=True, kw_only=True):
     """Which run."""
 
-    state_token: Maybe[Annotated[str, Meta(description="The step to confirm, by its stateToken.")]] = UNSET
-    session: Maybe[Annotated[str, Meta(description="Or a session id, for its open run.")]] = UNSET
-    run: Maybe[Annotated[str, Meta(description="Of that session, this run.", max_length=128)]] = UNSET
+    state_token: Maybe[Annotated[TokenText, Meta(description="The step to confirm, by its stateToken.")]] = (
+        UNSET
+    )
+    session: Maybe[Annotated[MintedId, Meta(description="Or a session id, for its open run.")]] = UNSET
+    run: Maybe[Annotated[MintedId, Meta(description="Of that session, this run.", max_length=128)]] = UNSET
     show: Maybe[
         Annotated[bool, Meta(description="Show what would be asked; asks nobody and records nothing.")]
     ] = UNSET
@@ -84,7 +87,7 @@ class ConfirmRun(Input, frozen=True, kw_only=True):
             str, Meta(description="What is kept with the answer, in a sentence.", max_length=LONGEST_NOTE)
         ]
     ] = UNSET
-    project: Maybe[Annotated[str, Meta(description="The project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class ConfirmedRun(Answer, frozen=True, kw_only=True):

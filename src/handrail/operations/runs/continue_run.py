@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from handrail.contract.catalogue import E_USAGE, STEP_WAITS
 from handrail.contract.outcome import Fault, Success
+from handrail.contract.parameters import ProjectPath, TokenText
 from handrail.contract.tokens.workflow import ChoiceClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.facts import WorkDone
@@ -37,11 +38,15 @@ from handrail.workflows.limits import MOST_ACTIONS
 class ContinueRun(Input, frozen=True, kw_only=True):
     """With `ackToken` the pending step is done; with `stateToken` alone nothing changes."""
 
-    ack_token: Maybe[Annotated[str, Meta(description="Of the newest reply; or a choice's token.")]] = UNSET
-    state_token: Maybe[Annotated[str, Meta(description="Alone: read the step again, with a recap.")]] = UNSET
+    ack_token: Maybe[Annotated[TokenText, Meta(description="Of the newest reply; or a choice's token.")]] = (
+        UNSET
+    )
+    state_token: Maybe[
+        Annotated[TokenText, Meta(description="Alone: read the step again, with a recap.")]
+    ] = UNSET
     context: Maybe[Annotated[dict[str, Any], Meta(description="Facts to set; null deletes.")]] = UNSET
     output: Maybe[Output] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
     worker: Maybe[Worker] = UNSET
     dry_run: Maybe[Tried] = UNSET
 

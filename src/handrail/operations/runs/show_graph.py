@@ -13,6 +13,7 @@ from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, RunId, WorkflowHash
 from handrail.contract.outcome import Answer, Fault, make_from
+from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
@@ -64,10 +65,10 @@ MOST_RUNS = 200
 class ShowGraph(Input, frozen=True, kw_only=True):
     """Which run."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     run: Maybe[
         Annotated[
-            str,
+            MintedId,
             Meta(
                 description="A run of it; default its unfinished, else latest, one.",
                 min_length=1,

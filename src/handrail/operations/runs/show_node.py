@@ -14,6 +14,7 @@ from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault, NextCall, make_from
+from handrail.contract.parameters import MintedId
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report
 from handrail.engine.children.tips import open_gaps
@@ -72,8 +73,8 @@ LIST_BYTES = 16_384
 class ShowNode(Input, frozen=True, kw_only=True):
     """Which node."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    node: Annotated[str, Meta(description="Node id.", min_length=1, max_length=128)]
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
+    node: Annotated[MintedId, Meta(description="Node id.", min_length=1, max_length=128)]
 
 
 class NodeLink(Answer, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from handrail.contract.ids import (
 )
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
+from handrail.contract.parameters import MintedId, NamedId, ProjectPath, RequestKey
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -87,22 +88,22 @@ class AskedPreferences(Input, frozen=True, kw_only=True):
 class StartRun(GatedInput, frozen=True, kw_only=True):
     """Which workflow, for what, with which facts."""
 
-    workflow_id: Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+    workflow_id: Annotated[NamedId, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
     goal: Maybe[Goal] = UNSET
     context: Maybe[Annotated[dict[str, Any], Meta(description="Facts the steps need.")]] = UNSET
     preferences: Maybe[Annotated[AskedPreferences, Meta(description="Only what the user asked for.")]] = UNSET
     preset: Maybe[Annotated[PresetName, Meta(description="Preferences by the name of a preset.")]] = UNSET
     request_id: Maybe[
         Annotated[
-            str,
+            RequestKey,
             Meta(
                 description="Your key; a repeat returns the same run.",
                 pattern=REQUEST_ID_PATTERN,
             ),
         ]
     ] = UNSET
-    session: Maybe[Annotated[str, Meta(description="Session id or token to join.")]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    session: Maybe[Annotated[MintedId, Meta(description="Session id or token to join.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 def start_run(rt: WritePorts, request: StartRun) -> Success | DryRun:

@@ -21,6 +21,7 @@ from handrail.contract.disclosure.newest import encoded_size, take_first
 from handrail.contract.ids import BlobRef, SessionId, node_tag, session_id_for_bundle
 from handrail.contract.json.canonical import chain_digest, digest, genesis
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
+from handrail.contract.parameters import MintedId
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import spell_hidden
 from handrail.engine.bundles.document import Producer, Salvage
@@ -54,7 +55,7 @@ PRODUCER = f"handrail {__version__}"
 class ExportSession(Input, frozen=True, kw_only=True):
     """Which session, and in which form."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     exported_as: Maybe[
         Annotated[ExportedAs, Meta(description="The form; default bundle, which can be imported.")]
     ] = msgspec.field(default=UNSET, name="as")

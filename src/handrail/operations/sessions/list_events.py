@@ -13,6 +13,7 @@ from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, SessionId
 from handrail.contract.outcome import Answer, Fault, Success, make_from
+from handrail.contract.parameters import Cursor, MintedId
 from handrail.engine.events import EVENT_KINDS, count_known
 from handrail.engine.history import Recorded
 from handrail.engine.messages import explain_to_person
@@ -36,7 +37,7 @@ EventKind = Literal[EVENT_KINDS]  # type: ignore[valid-type] # the closed set ha
 class ListEvents(Input, frozen=True, kw_only=True):
     """Which events of which session."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     after: Maybe[Annotated[int, Meta(description="Only events after this index.", ge=-1, le=MOST_INDEX)]] = (
         UNSET
     )
@@ -44,7 +45,7 @@ class ListEvents(Input, frozen=True, kw_only=True):
         Annotated[list[EventKind], Meta(description="Only these kinds.", max_length=len(EVENT_KINDS))]
     ] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
     follow: Maybe[Annotated[bool, Meta(description="Of a stream: continue with events as they arrive.")]] = (
         UNSET
     )
@@ -152,10 +153,10 @@ _FAR = 10**15
 class ShowTimeline(Input, frozen=True, kw_only=True):
     """Which part of which session."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     before: Maybe[Annotated[int, Meta(description="Only before this event index.", ge=0)]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
 
 
 class MomentRow(Answer, frozen=True, kw_only=True):

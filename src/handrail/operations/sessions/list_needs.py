@@ -12,6 +12,7 @@ from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.parameters import Cursor, MintedId, NamedId
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity, is_newer
 from handrail.engine.history import attached_to, list_tellers
@@ -55,7 +56,7 @@ class ListNeeds(Input, frozen=True, kw_only=True):
         ]
     ] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
 
 
 class NeedRow(Answer, frozen=True, kw_only=True):
@@ -266,12 +267,12 @@ class ListGaps(Input, frozen=True, kw_only=True):
 
     only: Maybe[Annotated[GapState, Meta(description="Only these; default all.")]] = UNSET
     severity: Maybe[Annotated[GapSeverity, Meta(description="Only of this severity.")]] = UNSET
-    workflow: Maybe[Annotated[str, Meta(description="Only of runs of this workflow.", max_length=128)]] = (
-        UNSET
-    )
-    session: Maybe[Annotated[str, Meta(description="Only of this session.", max_length=128)]] = UNSET
+    workflow: Maybe[
+        Annotated[NamedId, Meta(description="Only of runs of this workflow.", max_length=128)]
+    ] = UNSET
+    session: Maybe[Annotated[MintedId, Meta(description="Only of this session.", max_length=128)]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
 
 
 class GapItem(Answer, frozen=True, kw_only=True):

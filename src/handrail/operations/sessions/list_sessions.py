@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success, make_from
+from handrail.contract.parameters import Cursor, MintedId, NamedId
 from handrail.engine.facts import notes_at
 from handrail.engine.history import History, Node, attached_to
 from handrail.operations.finding import read_or_pass_over
@@ -65,7 +66,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
     ] = UNSET
     workflow: Maybe[
         Annotated[
-            str,
+            NamedId,
             Meta(
                 description="Only sessions whose unfinished, else latest, run is of this workflow.",
                 max_length=128,
@@ -79,7 +80,9 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Only sessions last seen on this git branch.", max_length=256)]
     ] = UNSET
     account: Maybe[
-        Annotated[str, Meta(description="In a team: only what agents of this account began.", max_length=128)]
+        Annotated[
+            MintedId, Meta(description="In a team: only what agents of this account began.", max_length=128)
+        ]
     ] = UNSET
     agent: Maybe[
         Annotated[str, Meta(description="Only what a client that calls itself this began.", max_length=128)]
@@ -105,7 +108,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
     ] = UNSET
     needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
 
 
 class SessionRow(Answer, frozen=True, kw_only=True):
@@ -300,7 +303,7 @@ class SearchSessions(Input, frozen=True, kw_only=True):
 
     query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
 
 
 class HitRow(Answer, frozen=True, kw_only=True):

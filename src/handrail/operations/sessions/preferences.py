@@ -12,6 +12,7 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy, PresetName, RiskPolicy
 from handrail.contract.outcome import Answer, NextCall, Success, make_from, refuse_argument
+from handrail.contract.parameters import MintedId
 from handrail.contract.tokens.confirm import refusal
 from handrail.engine.events import PlannedEvent, Preferences, PreferencesChanged, PreferencesDelta, Scope
 from handrail.engine.facts import DEFAULT_PREFERENCES, PRESETS, apply_delta, preferences_after
@@ -97,7 +98,9 @@ CHOICES = Choices(
 class ShowPreferences(Input, frozen=True, kw_only=True):
     """Whose preferences."""
 
-    session: Maybe[Annotated[str, Meta(description="Session id; default: those of new sessions.")]] = UNSET
+    session: Maybe[Annotated[MintedId, Meta(description="Session id; default: those of new sessions.")]] = (
+        UNSET
+    )
 
 
 class HeldPreferences(Answer, frozen=True, kw_only=True):
@@ -212,7 +215,9 @@ AUTONOMY, RISK_POLICY = "preferences.autonomy", "preferences.riskPolicy"
 class SetPreferences(GatedInput, frozen=True, kw_only=True):
     """Where, and what changes; what is left out stays."""
 
-    session: Maybe[Annotated[str, Meta(description="Session id; default: those of new sessions.")]] = UNSET
+    session: Maybe[Annotated[MintedId, Meta(description="Session id; default: those of new sessions.")]] = (
+        UNSET
+    )
     preset: Maybe[Annotated[PresetName, Meta(description="Both at once, by the name of a preset.")]] = UNSET
     autonomy: Maybe[Annotated[Autonomy, Meta(description="How far to go without the user.")]] = UNSET
     risk_policy: Maybe[Annotated[RiskPolicy, Meta(description="How much risk to take.")]] = UNSET

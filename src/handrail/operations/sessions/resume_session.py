@@ -16,6 +16,7 @@ from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
 from handrail.contract.outcome import Fault, Page, Payload, Success, make_from
+from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.tokens.workflow import WORKFLOW, StateClaims, mint
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.children.joins import UNDONE, find_join
@@ -66,8 +67,8 @@ class ResumeSession(Input, frozen=True, kw_only=True):
     branch: Maybe[Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)]] = (
         UNSET
     )
-    head: Maybe[Annotated[str, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    head: Maybe[Annotated[MintedId, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class Candidate(Payload, frozen=True, kw_only=True):

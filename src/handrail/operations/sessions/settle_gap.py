@@ -14,6 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import RunId, SessionId, is_run_id
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
+from handrail.contract.parameters import MintedId
 from handrail.contract.wording import list_names, quote
 from handrail.engine.children.tips import find_tip, open_gaps
 from handrail.engine.events import ConfirmationDoor, GapRecorded
@@ -39,7 +40,7 @@ class SettleGap(Input, frozen=True, kw_only=True):
     """Which gap, and why it is settled."""
 
     gap: Annotated[
-        str,
+        MintedId,
         Meta(
             description="The id of the gap, or of a finished run, to settle what is in doubt.",
             min_length=1,
@@ -47,7 +48,7 @@ class SettleGap(Input, frozen=True, kw_only=True):
         ),
     ]
     note: Annotated[str, Meta(description="Why it is settled.", min_length=1, max_length=LONGEST_NOTE)]
-    session: Maybe[Annotated[str, Meta(description="Its session; else all are searched.")]] = UNSET
+    session: Maybe[Annotated[MintedId, Meta(description="Its session; else all are searched.")]] = UNSET
 
 
 class SettledGap(Answer, frozen=True, kw_only=True):

@@ -30,6 +30,7 @@ from handrail.contract.ledger import (
     start_checksum,
 )
 from handrail.contract.outcome import Fault, Json, LedgerRef, NextCall, Page, Success, refuse_argument
+from handrail.contract.parameters import MintedId, TokenText
 from handrail.contract.wording import quote
 from handrail.operations.finding import FoundRun, find_run
 from handrail.projections.ledger import ledger_entries
@@ -59,7 +60,7 @@ _PATTERN = re.compile(r"!?[a-z_]+\.([a-z_]+|\*)")
 class ShowLedger(Input, frozen=True, kw_only=True):
     """Which run, and how much of its ledger."""
 
-    run_id: Annotated[str, Meta(description="Run id.", min_length=1, max_length=128)]
+    run_id: Annotated[MintedId, Meta(description="Run id.", min_length=1, max_length=128)]
     mode: Maybe[Annotated[Mode, Meta(description="How much; default full.")]] = UNSET
     since_version: Maybe[
         Annotated[int, Meta(description="With delta: the version you have.", ge=0, le=MOST_OFFSET)]
@@ -75,7 +76,9 @@ class ShowLedger(Input, frozen=True, kw_only=True):
     offset: Maybe[Annotated[int, Meta(description="With full: entries to skip.", ge=0, le=MOST_OFFSET)]] = (
         UNSET
     )
-    cursor: Maybe[Annotated[str, Meta(description="With delta: next_cursor of the page before.")]] = UNSET
+    cursor: Maybe[Annotated[TokenText, Meta(description="With delta: next_cursor of the page before.")]] = (
+        UNSET
+    )
 
 
 class ShownView(LedgerView, frozen=True, kw_only=True):

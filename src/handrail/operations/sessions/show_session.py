@@ -14,6 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import Answer, Fault, make_from
+from handrail.contract.parameters import MintedId
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
 from handrail.engine.children.tips import open_gaps
@@ -103,8 +104,10 @@ LABEL_CHARACTERS = 80
 class ShowSession(Input, frozen=True, kw_only=True):
     """Which session."""
 
-    session_id: Annotated[str, Meta(description="Session id.", min_length=1, max_length=128)]
-    run: Maybe[Annotated[str, Meta(description="Only this run of it.", min_length=1, max_length=128)]] = UNSET
+    session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
+    run: Maybe[
+        Annotated[MintedId, Meta(description="Only this run of it.", min_length=1, max_length=128)]
+    ] = UNSET
 
 
 class StepNoteRow(Answer, frozen=True, kw_only=True):

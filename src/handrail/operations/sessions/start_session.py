@@ -13,6 +13,7 @@ from handrail.contract.fence import flatten_text
 from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Success, refuse_argument
+from handrail.contract.parameters import MintedId, ProjectPath, RequestKey
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
 from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
@@ -37,15 +38,16 @@ class StartSession(GatedInput, frozen=True, kw_only=True):
 
     goal: Maybe[Goal] = UNSET
     session: Maybe[
-        Annotated[str, Meta(description="A session that is there already; else one is begun.")]
+        Annotated[MintedId, Meta(description="A session that is there already; else one is begun.")]
     ] = UNSET
     notes: Maybe[Annotated[str, Meta(description="What to keep; Markdown up to 64 KB.")]] = UNSET
     request_id: Maybe[
         Annotated[
-            str, Meta(description="Your key; a repeat returns the same session.", pattern=REQUEST_ID_PATTERN)
+            RequestKey,
+            Meta(description="Your key; a repeat returns the same session.", pattern=REQUEST_ID_PATTERN),
         ]
     ] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 def start_session(rt: WritePorts, request: StartSession) -> Success | DryRun:
@@ -213,7 +215,7 @@ START = Operation(
 class RenameSession(Input, frozen=True, kw_only=True):
     """Which session, and what it is called from now on."""
 
-    session: Annotated[str, Meta(description="The session.")]
+    session: Annotated[MintedId, Meta(description="The session.")]
     title: Annotated[str, Meta(description="Its new title, one line.", min_length=1, max_length=LONGEST_GOAL)]
 
 

@@ -26,6 +26,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.lafs import expand_minimal
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Call, Fault, Json, refuse_argument
+from handrail.contract.parameters import PathText
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
 from handrail.runtime.runtime import Runtime
@@ -65,7 +66,7 @@ class CheckLafs(Input, frozen=True, kw_only=True):
         ]
     ] = UNSET
     token_file: Maybe[
-        Annotated[str, Meta(description="With url: the file with the token to show.", max_length=4096)]
+        Annotated[PathText, Meta(description="With url: the file with the token to show.", max_length=4096)]
     ] = UNSET
     kind: Maybe[Annotated[DocumentKind, Meta(description="What they are; auto looks at their keys.")]] = UNSET
     tier: Maybe[

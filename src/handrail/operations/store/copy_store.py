@@ -14,6 +14,7 @@ from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
+from handrail.contract.parameters import MintedId, PathText
 from handrail.contract.wording import format_count
 from handrail.ports.store import CopyWay, SessionCopy
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
@@ -36,12 +37,12 @@ class CopyStore(GatedInput, frozen=True, kw_only=True):
     """From where, to where, and which sessions."""
 
     source: Maybe[
-        Annotated[str, Meta(description="The home to copy from; default: this one.", max_length=4096)]
+        Annotated[PathText, Meta(description="The home to copy from; default: this one.", max_length=4096)]
     ] = msgspec.field(default=UNSET, name="from")
     target: Maybe[
-        Annotated[str, Meta(description="The home to copy into; default: this one.", max_length=4096)]
+        Annotated[PathText, Meta(description="The home to copy into; default: this one.", max_length=4096)]
     ] = msgspec.field(default=UNSET, name="to")
-    ids: Maybe[Annotated[list[str], Meta(description="Session ids; default: all.")]] = UNSET
+    ids: Maybe[Annotated[list[MintedId], Meta(description="Session ids; default: all.")]] = UNSET
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="Continue after an item that failed; default yes.")]
     ] = UNSET

@@ -17,6 +17,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, NextCall, Notice, Success
+from handrail.contract.parameters import MintedId
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count
 from handrail.operations.finding import refuse_unknown
@@ -127,7 +128,7 @@ _Found: TypeAlias = dict[str, SessionToRemove]
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
     """Which sessions go."""
 
-    ids: Annotated[list[str], Meta(description="Session ids.")]
+    ids: Annotated[list[MintedId], Meta(description="Session ids.")]
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="Continue after an item that failed; default no.")]
     ] = UNSET

@@ -16,6 +16,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Answer, Fault, Success, make_from, refuse_argument
+from handrail.contract.parameters import MintedId
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.operations.finding import refuse_unknown
@@ -34,7 +35,7 @@ _COUNTS = ("sessions", "events", "blobs", "leftover_blobs", "unattested_sessions
 class VerifyStore(Input, frozen=True, kw_only=True):
     """What to look at."""
 
-    ids: Maybe[Annotated[list[str], Meta(description="Session ids; default: the whole store.")]] = UNSET
+    ids: Maybe[Annotated[list[MintedId], Meta(description="Session ids; default: the whole store.")]] = UNSET
     report_only: Maybe[ReportOnly] = UNSET
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="With ids: look at the rest after one that fails; default true.")]

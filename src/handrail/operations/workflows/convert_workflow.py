@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Json, Notice, Success, refuse_argument
+from handrail.contract.parameters import NamedId, PathText, ProjectPath
 from handrail.contract.wording import format_count, quote
 from handrail.operations.workflow_catalog import find_workflow, load_catalog
 from handrail.operations.workflows.examine_workflows import (
@@ -44,13 +45,13 @@ class SpellingChoice(GatedInput, frozen=True, kw_only=True):
     """Which workflow, by its id or as the text of a file, and where the new text goes."""
 
     workflow_id: Maybe[
-        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+        Annotated[NamedId, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
     ] = UNSET
     document: Maybe[Annotated[WorkflowText, Meta(description="A file instead of an id.")]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
     out: Maybe[
         Annotated[
-            str,
+            PathText,
             Meta(description="File to write; default: the text is printed.", min_length=1, max_length=4_096),
         ]
     ] = UNSET

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
+from handrail.contract.parameters import NamedId, ProjectPath
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.operations.workflow_catalog import compile_entry, load_catalog, problem_row, read_entry
@@ -62,10 +63,10 @@ class WorkflowChoice(Input, frozen=True, kw_only=True):
     """One workflow: by its id, or as the text of a file."""
 
     workflow_id: Maybe[
-        Annotated[str, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
+        Annotated[NamedId, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
     ] = UNSET
     document: Maybe[Annotated[WorkflowText, Meta(description="A file instead of an id.")]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class Examined(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import encoded_size, take_first
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Notice, Payload, Success, make_from, refuse_argument
+from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
 from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
@@ -70,7 +71,7 @@ class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
 
     part: Maybe[Annotated[Part, Meta(description="Default: summary.")]] = UNSET
     run: Maybe[
-        Annotated[str, Meta(description="Of diff and pinned: a run, or a session for its latest run.")]
+        Annotated[MintedId, Meta(description="Of diff and pinned: a run, or a session for its latest run.")]
     ] = UNSET
 
 
@@ -449,7 +450,7 @@ class DiffWorkflows(Input, frozen=True, kw_only=True):
         list[WorkflowText | str],
         Meta(description="Two workflows: files or ids, the older first.", min_length=2, max_length=2),
     ]
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class ComparedWorkflow(Answer, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Json, Payload, Success, make_from
+from handrail.contract.parameters import Cursor, ProjectPath
 from handrail.engine.judge.report_frame import make_ask, steering_values
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
 from handrail.runtime.operation import Input, Maybe, Operation
@@ -110,8 +111,8 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
     ] = UNSET
     kind: Maybe[Annotated[Literal["workflow", "routine"], Meta(description="Only this kind.")]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class WorkflowRow(Payload, frozen=True, kw_only=True):
@@ -266,8 +267,8 @@ class ListBuiltins(Input, frozen=True, kw_only=True):
     kind: Maybe[Annotated[BuiltinKind, Meta(description="Only this kind.")]] = UNSET
     query: Maybe[Annotated[str, Meta(description="Words in id, title or summary.", max_length=200)]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Annotated[str, Meta(description="next_cursor of the page before.")]] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class Setting(Answer, frozen=True, kw_only=True):

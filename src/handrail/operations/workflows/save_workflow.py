@@ -16,6 +16,7 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import E_CONFLICT, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED
 from handrail.contract.ids import blob_ref
 from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
+from handrail.contract.parameters import MintedId, NamedId, PathText, ProjectPath
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.code.unified_diff import UnifiedDiff, diff_texts
@@ -45,7 +46,7 @@ class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
     document: Annotated[WorkflowText, Meta(description="The workflow.")]
     file: Maybe[
         Annotated[
-            str,
+            NamedId,
             Meta(
                 description="File name in .handrail/workflows; default: where its id is, else a new file.",
                 pattern=FILE_NAME,
@@ -54,14 +55,14 @@ class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
     ] = UNSET
     base: Maybe[
         Annotated[
-            str,
+            MintedId,
             Meta(
                 description="Digest of the file that was edited, or absent; another is refused.",
                 max_length=80,
             ),
         ]
     ] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class SavedWorkflow(Answer, frozen=True, kw_only=True):
@@ -281,15 +282,15 @@ _LEGACY = re.compile(r"[a-z][a-z0-9_-]*")
 class NewWorkflow(GatedInput, frozen=True, kw_only=True):
     """Which id, what to begin from, and where the file goes."""
 
-    workflow_id: Annotated[str, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
+    workflow_id: Annotated[NamedId, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
     template: Maybe[Annotated[Starter, Meta(description="What to begin from; default linear.")]] = UNSET
     spelling: Maybe[Annotated[Spelling, Meta(description="How the file is written; default json.")]] = (
         msgspec.field(default=UNSET, name="as")
     )
-    to: Maybe[Annotated[str, Meta(description="Directory; default .handrail/workflows of the project.")]] = (
-        UNSET
-    )
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    to: Maybe[
+        Annotated[PathText, Meta(description="Directory; default .handrail/workflows of the project.")]
+    ] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class CreatedWorkflow(Answer, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
+from handrail.contract.parameters import MintedId
 from handrail.contract.wording import format_count, quote
 from handrail.engine.simulation.regression import RegressionCase, Replay, record, replay
 from handrail.engine.simulation.report import (
@@ -52,7 +53,7 @@ class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
         Annotated[int, Meta(description="Sets of input values; default 64.", ge=1, le=MOST_STARTS)]
     ] = UNSET
     record: Maybe[
-        Annotated[str, Meta(description="A run or session id: give its run as a regression case.")]
+        Annotated[MintedId, Meta(description="A run or session id: give its run as a regression case.")]
     ] = UNSET
     replay: Maybe[Annotated[str, Meta(description="A regression case as JSON: walk its run again.")]] = UNSET
     report_only: Maybe[ReportOnly] = UNSET

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, refuse_argument
+from handrail.contract.parameters import NamedId, ProjectPath
 from handrail.contract.wording import quote
 from handrail.operations.source_drift import explain_changed_base
 from handrail.operations.workflow_catalog import find_undeclared_checks, load_catalog, problem_row
@@ -47,7 +48,7 @@ class ValidateWorkflows(Input, frozen=True, kw_only=True):
         ]
     ] = UNSET
     workflow_ids: Maybe[
-        Annotated[list[str], Meta(description="Ids from list_workflows.", max_length=MOST_TARGETS)]
+        Annotated[list[NamedId], Meta(description="Ids from list_workflows.", max_length=MOST_TARGETS)]
     ] = UNSET
     min_severity: Maybe[
         Annotated[Severity, Meta(description="Leave out lesser problems; default hint, so nothing.")]
@@ -56,7 +57,7 @@ class ValidateWorkflows(Input, frozen=True, kw_only=True):
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="Check the rest after one that fails; default true.")]
     ] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class CheckedWorkflow(Answer, frozen=True, kw_only=True):

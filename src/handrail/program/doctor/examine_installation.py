@@ -17,6 +17,7 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.parameters import ProjectPath
 from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
@@ -425,7 +426,7 @@ class ExamineInstallation(Input, frozen=True, kw_only=True):
             bool, Meta(description="Use only this machine, with the result of the last check of the index.")
         ]
     ] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class CheckCounts(Answer, frozen=True, kw_only=True):

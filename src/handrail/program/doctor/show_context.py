@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
 
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
 from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.parameters import ProjectPath
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import TeamState
 from handrail.ports.store import DatabaseFacts
@@ -21,7 +21,7 @@ from handrail.runtime.runtime import ReadPorts, Runtime, project_or_root
 class ShowContext(Input, frozen=True, kw_only=True):
     """For which project."""
 
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class WorkspaceFacts(Answer, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success, refuse_argument
+from handrail.contract.parameters import NamedId, ProjectPath
 from handrail.contract.printed_text import spell_whole
 from handrail.contract.redaction import redact_credentials
 from handrail.contract.suggest import find_nearest
@@ -64,7 +65,7 @@ _OF_TEAM_SERVERS = "limits."
 class ShowSettings(Input, frozen=True, kw_only=True):
     """For which project."""
 
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
 
 
 class PackedSetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -275,7 +276,7 @@ _FEWER = ("workflowSources", "plugins")
 class SetSetting(GatedInput, frozen=True, kw_only=True):
     """Which setting, and what it is from now on."""
 
-    key: Annotated[str, Meta(description="The name of the setting.", min_length=1, max_length=128)]
+    key: Annotated[NamedId, Meta(description="The name of the setting.", min_length=1, max_length=128)]
     value: Annotated[
         str, Meta(description="As text or as JSON; null: the default again.", max_length=LONGEST_VALUE)
     ]

@@ -16,6 +16,7 @@ from handrail.contract.catalogue import E_CONFIG, E_IO, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Success
+from handrail.contract.parameters import ProjectPath
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import ApproveCheck, approve_check
@@ -107,7 +108,7 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
     remove: Maybe[
         Annotated[bool, Meta(description="Take it out, hooks too; the skill goes with the last client.")]
     ] = UNSET
-    project: Maybe[Annotated[str, Meta(description="Project directory.")]] = UNSET
+    project: Maybe[ProjectPath] = UNSET
     continue_on_error: Maybe[Annotated[bool, Meta(description="Continue after a target failed.")]] = UNSET
 
 

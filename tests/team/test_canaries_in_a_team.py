@@ -1,0 +1,38 @@
+"""A canary through every text of every operation of a team's server, and through its way to sign in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handrail.wiring import registry
+from handrail_serve.api import offered_operations
+from tests.hostile.flock import Flock
+from tests.surfaces.http.filled_calls import fill_work
+from tests.team.team_server import Caller, Server
+
+pytestmark = pytest.mark.thorough
+SIGNED_IN = "a canary that signs in"
+
+
+def test_audit_of_a_team_holds_no_canary(server: Server, person: Caller, tmp_path: Path) -> None:
+    workspace = person.data("team.whoami")["workspace"]
+    reply = person.start()
+    session, run = reply["session"]["sessionId"], reply["session"]["runId"]
+    work = fill_work(reply, session, run, person.data("run.graph", sessionId=session)["nodes"])
+    flock = Flock("team")
+
+    for called in offered_operations(registry()):
+        for call in flock.calls(called, work):
+            person.call(called.name, **call)
+    server.sign_in("passphrase", name=SIGNED_IN, passphrase=SIGNED_IN, workspace=SIGNED_IN)
+    server.sign_in("invitation", invitation=SIGNED_IN, name=SIGNED_IN, passphrase=SIGNED_IN)
+    server.sign_in("machine", machine=SIGNED_IN)
+
+    rows = server.door.database.within(workspace).fetch("SELECT line FROM handrail.audit")
+    lines = [bytes(row[0]).decode() for row in rows]
+    local = [one.read_text() for one in (tmp_path / "home").rglob("audit-*.jsonl")]
+    assert len(lines) > 50
+    assert flock.found_in("\n".join(lines + local), is_audit=True) == []
+    assert SIGNED_IN not in "\n".join(lines + local)
