@@ -33,6 +33,8 @@ def _find(kind: inspect.Type, path: tuple[str, ...]) -> Iterator[tuple[str, ...]
             yield (*path, "any")
         case inspect.StrType():
             yield path
+        case _:  # a number or a word of a closed set
+            return
 
 
 def put(path: tuple[str, ...], text: str) -> Json:

@@ -26,12 +26,12 @@ CANARY = "the canary sings at 4"
 OPERATIONS = registry().operations()
 
 
-class Inner(msgspec.Struct):
+class Inner(msgspec.Struct, frozen=True, kw_only=True):
     file: PathText = ""
     text: str = ""
 
 
-class Sample(msgspec.Struct, rename="camel"):
+class Sample(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """One field of each kind, and one that nobody marked."""
 
     session: Annotated[MintedId, msgspec.Meta(max_length=40)] | msgspec.UnsetType = msgspec.UNSET

@@ -13,7 +13,7 @@ from tests.contract.string_fields import list_text_places, put
 from tests.surfaces.http.filled_calls import Work
 
 
-class Canary(msgspec.Struct, frozen=True):
+class Canary(msgspec.Struct, frozen=True, kw_only=True):
     """One text that is found again, and where it was sent."""
 
     text: str
@@ -36,7 +36,7 @@ class Flock:
             text = f"{self._name} canary {len(self.sent)} sings"
             at = tuple(one for one in path if one != "any")
             held = classes.get(at, classes.get(at[:-1]))
-            self.sent.append(Canary(text, held == "path", called.effect != "read"))
+            self.sent.append(Canary(text=text, is_path=held == "path", is_kept=called.effect != "read"))
             yield work.whole_call(called) | {path[0]: put(path, text)}
 
     def found_in(self, content: str, *, is_audit: bool = False, is_session: bool = False) -> list[Canary]:

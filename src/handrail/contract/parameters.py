@@ -8,7 +8,7 @@ Roots of a server are asked for every path, found by the same markers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
@@ -59,7 +59,7 @@ Cursor = Annotated[str, Meta(description="next_cursor of the page before."), TOK
 # What the type of an input says
 
 
-class Field(msgspec.Struct, frozen=True):
+class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One place of an input that holds a value."""
 
     path: tuple[str, ...]
@@ -69,7 +69,7 @@ class Field(msgspec.Struct, frozen=True):
     """Whether its type says so; a text that nobody marked is free text."""
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _Place(msgspec.Struct, frozen=True, kw_only=True):
     """What may stand at one place of an input."""
 
     held: Holding = "text"
@@ -86,7 +86,7 @@ _TEXT = _Place()
 
 
 @cache
-def _place_of(struct: type[Any]) -> _Place:
+def _place_of(struct: Hashable) -> _Place:
     return _read(inspect.type_info(struct), {})
 
 
@@ -146,7 +146,7 @@ def _walk(place: _Place, path: tuple[str, ...]) -> Iterator[Field]:
     if place.items is not None:
         yield from _walk(place.items, (*path, "[]"))
     if place.is_plain:
-        yield Field(path, place.held, place.is_marked)
+        yield Field(path=path, held=place.held, is_marked=place.is_marked)
 
 
 def list_paths(struct: type[Any], params: Mapping[str, Json]) -> list[tuple[str, str]]:
