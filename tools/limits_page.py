@@ -40,6 +40,8 @@ REPORTS: Rows = (
     ("operations.checks.receipt_runs", "TREE_SECONDS", "Seconds for a look at the files around a check."),
     ("operations.checks.receipt_runs", "SHORT_MS", "Last run of an approved check that Handrail repeats."),
     ("operations.checks.receipt_runs", "MOST_SECONDS", "Seconds for approved checks within one call."),
+    ("evidence.proof", "MOST_NAMES", "Names that a proof keeps: tests, or files."),
+    ("evidence.proof", "MOST_NAME_CHARACTERS", "Characters of one of these names."),
     ("contract.dsse", "MOST_BYTES", "A file with a receipt."),
     ("host.checks", "MOST_PROGRAM_BYTES", "A program whose digest is in its receipt."),
     ("host.worktree.committed_files", "MOST_COPIED_BYTES", "The files of a commit that are checked again."),
