@@ -367,6 +367,9 @@ FILES: Rows = (
     ("host.worktree.walking", "DEEPEST_FOLDER", "Folders inside each other in a project without git."),
     ("host.worktree.walking", "MOST_RULE_BYTES", "An ignore file there."),
     ("host.worktree.walking", "MOST_RULES", "Lines of it."),
+    ("ports.trees", "TAKE_SECONDS", "How long taking a tree of the files may last."),
+    ("ports.trees", "CHANGED_SECONDS", "How long a reply compares the files with the last tree."),
+    ("ports.trees", "MOST_READ_BYTES", "A file of a tree whose content is read."),
     ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
     ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
     (
