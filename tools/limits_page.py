@@ -40,6 +40,8 @@ REPORTS: Rows = (
     ("operations.checks.receipt_runs", "TREE_SECONDS", "Seconds for a look at the files around a check."),
     ("operations.checks.receipt_runs", "SHORT_MS", "Last run of an approved check that Handrail repeats."),
     ("operations.checks.receipt_runs", "MOST_SECONDS", "Seconds for approved checks within one call."),
+    ("evidence.proof", "MOST_NAMES", "Names that a proof keeps: tests, or files."),
+    ("evidence.proof", "MOST_NAME_CHARACTERS", "Characters of one of these names."),
     ("contract.dsse", "MOST_BYTES", "A file with a receipt."),
     ("host.checks", "MOST_PROGRAM_BYTES", "A program whose digest is in its receipt."),
     ("host.worktree.committed_files", "MOST_COPIED_BYTES", "The files of a commit that are checked again."),
@@ -367,6 +369,9 @@ FILES: Rows = (
     ("host.worktree.walking", "DEEPEST_FOLDER", "Folders inside each other in a project without git."),
     ("host.worktree.walking", "MOST_RULE_BYTES", "An ignore file there."),
     ("host.worktree.walking", "MOST_RULES", "Lines of it."),
+    ("ports.trees", "TAKE_SECONDS", "How long taking a tree of the files may last."),
+    ("ports.trees", "CHANGED_SECONDS", "How long a reply compares the files with the last tree."),
+    ("ports.trees", "MOST_READ_BYTES", "A file of a tree whose content is read."),
     ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
     ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
     (
