@@ -8,7 +8,7 @@ Roots of a server are asked for every path, found by the same markers.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
@@ -86,7 +86,7 @@ _TEXT = _Place()
 
 
 @cache
-def _place_of(struct: Hashable) -> _Place:
+def _place_of(struct: type[msgspec.Struct]) -> _Place:
     return _read(inspect.type_info(struct), {})
 
 
@@ -134,7 +134,7 @@ def _join(places: list[_Place]) -> _Place:
     )
 
 
-def list_fields(struct: type[Any]) -> tuple[Field, ...]:
+def list_fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     """Every place of an input that holds a value, in the order of its type."""
     return tuple(_walk(_place_of(struct), ()))
 
@@ -149,7 +149,7 @@ def _walk(place: _Place, path: tuple[str, ...]) -> Iterator[Field]:
         yield Field(path=path, held=place.held, is_marked=place.is_marked)
 
 
-def list_paths(struct: type[Any], params: Mapping[str, Json]) -> list[tuple[str, str]]:
+def list_paths(struct: type[msgspec.Struct], params: Mapping[str, Json]) -> list[tuple[str, str]]:
     """The paths that a call names, each with the name of its parameter: `changes[].file`."""
     return list(_find_paths(_place_of(struct), dict(params), ""))
 
@@ -175,7 +175,7 @@ LONGEST = 256
 UNKNOWN = "unknown_fields"
 
 
-def describe_params(struct: type[Any], params: Mapping[str, Json]) -> dict[str, Json]:
+def describe_params(struct: type[msgspec.Struct], params: Mapping[str, Json]) -> dict[str, Json]:
     """The parameters of a call as an audit may hold them; names that the operation lacks are counted."""
     described = _describe(_place_of(struct), dict(params))
     assert isinstance(described, dict), "an input has members"
