@@ -12,31 +12,31 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Param  # noqa: E402 - as below
-from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as below
-from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - the line above makes `tools` importable
+from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Param  # noqa: E402 - needs the path above
+from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - as above
+from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - as above
 from handrail.wiring import registry  # noqa: E402 - as above
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
-from handrail_code.mcp.tool_set import code_tool_definitions  # noqa: E402 - as below
-from tools import packed_files, reference_pages  # noqa: E402 - the line above makes `tools` importable
-from tools.answers_page import answers_page  # noqa: E402 - the line above makes `tools` importable
-from tools.attacks_page import attacks_page  # noqa: E402 - the line above makes `tools` importable
+from handrail_code.mcp.tool_set import code_tool_definitions  # noqa: E402 - as above
+from tools import packed_files, reference_pages  # noqa: E402 - as above
+from tools.answers_page import answers_page  # noqa: E402 - as above
+from tools.attacks_page import attacks_page  # noqa: E402 - as above
 from tools.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as above
-from tools.home_page import home_page  # noqa: E402 - the line above makes `tools` importable
-from tools.http_page import http_page  # noqa: E402 - the line above makes `tools` importable
-from tools.language_page import language_page  # noqa: E402 - the line above makes `tools` importable
-from tools.lies_page import lies_page  # noqa: E402 - the line above makes `tools` importable
-from tools.limits_page import limits_page  # noqa: E402 - the line above makes `tools` importable
-from tools.mcp_page import mcp_page  # noqa: E402 - the line above makes `tools` importable
-from tools.messages_page import messages_page  # noqa: E402 - the line above makes `tools` importable
-from tools.operation_schemas import operation_schemas  # noqa: E402 - the line above makes `tools` importable
-from tools.promise_page import promises_page  # noqa: E402 - the line above makes `tools` importable
-from tools.python_page import python_page  # noqa: E402 - the line above makes `tools` importable
-from tools.referees_page import referees_page  # noqa: E402 - the line above makes `tools` importable
-from tools.reference_index import REFERENCE_INDEX, reference_index  # noqa: E402 - the line above makes `tools` importable
-from tools.renames_page import renames_page  # noqa: E402 - the line above makes `tools` importable
-from tools.settings_page import packed_settings, settings_page  # noqa: E402 - the line above makes `tools` importable
-from tools.workflow_pages import workflow_pages  # noqa: E402 - the line above makes `tools` importable
+from tools.home_page import home_page  # noqa: E402 - as above
+from tools.http_page import http_page  # noqa: E402 - as above
+from tools.language_page import language_page  # noqa: E402 - as above
+from tools.lies_page import lies_page  # noqa: E402 - as above
+from tools.limits_page import limits_page  # noqa: E402 - as above
+from tools.mcp_page import mcp_page  # noqa: E402 - as above
+from tools.messages_page import messages_page  # noqa: E402 - as above
+from tools.operation_schemas import operation_schemas  # noqa: E402 - as above
+from tools.promise_page import promises_page  # noqa: E402 - as above
+from tools.python_page import python_page  # noqa: E402 - as above
+from tools.referees_page import referees_page  # noqa: E402 - as above
+from tools.reference_index import REFERENCE_INDEX, reference_index  # noqa: E402 - as above
+from tools.renames_page import renames_page  # noqa: E402 - as above
+from tools.settings_page import packed_settings, settings_page  # noqa: E402 - as above
+from tools.workflow_pages import workflow_pages  # noqa: E402 - as above
 
 ATTRIBUTES = ".gitattributes"
 _WIDTH = 160

@@ -1,10 +1,9 @@
-"""How large the house is: the measures that its budgets bound, for one checkout or several side by side.
+"""Print how large each package is, and what changed since the last release.
 
-    python -m tools.measures [CHECKOUT ...]
+    python tools/measures.py            the table
+    python tools/measures.py --release  store the figures of now as those of the last release
 
-Each checkout is a column, so that a change can be measured before and after; then come the budget, which a
-house test holds, and the aim. Nothing is written but a scratch home. Time is measured elsewhere, by
-`bench/cold_start.py`.
+The table informs; nothing here fails a build. `tools/late_imports.py` lists the imports inside functions.
 """
 
 from __future__ import annotations
@@ -12,184 +11,107 @@ from __future__ import annotations
 import ast
 import json
 import os
-import subprocess
 import sys
-import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ENTRY = "handrail.operations.runs.continue_run"
+RELEASE = os.path.join(HERE, "tools", "measures.json")
+TREES = ("tests", "tools", "bench")
+
+Figures: TypeAlias = dict[str, int]
+COLUMNS = ("files", "lines", "longest file", "functions", "longest function", "late imports")
 
 
-class Budget(NamedTuple):
-    """`most` is what a house test allows: it is only ever lowered. `aim` is where it has to get."""
-
-    most: int
-    aim: int
-
-
-BUDGETS = {
-    "lines of source": Budget(144_086, 121_981),
-    "lines of handrail": Budget(108_202, 92_000),
-    "lines of handrail_serve": Budget(9_148, 9_000),
-    "lines of handrail_code": Budget(16_203, 15_000),
-    "lines of handrail_proof": Budget(2_876, 2_500),
-    "lines of handrail_team": Budget(7_657, 9_000),
-    "source files of handrail": Budget(344, 340),
-    "lines of tests": Budget(135_870, 105_000),
-    "modules loaded by `run continue`": Budget(75, 75),
-    "files reached from `run continue`": Budget(45, 45),
-    "lines reached from `run continue`": Budget(16_024, 12_000),
-    "modules that know the foreign dialect": Budget(0, 0),
-    "modules in the largest folder": Budget(19, 12),
-}
-"""Every figure that is held. Whoever has to raise one takes as much away somewhere else instead."""
-DIALECT_DOOR = ("handrail.workflows.dialect", "handrail.workflows.reading")
-"""The translator, and the reader that calls it."""
-LOADED = """
-import os
-import sys
-from handrail.main import main
-sys.argv = ["handrail", *sys.argv[1:]]
-try:
-    main()
-finally:
-    ours = [module.__file__ for name, module in sys.modules.items() if name.startswith("handrail")]
-    print(sum(os.path.getsize(path) > 0 for path in ours if path), file=sys.stderr)
-"""
-
-
-def module_files(checkout: str) -> dict[str, str]:
-    """The path of every module of every package, by its dotted name."""
-    top = os.path.join(checkout, "src")
-    return {
-        os.path.relpath(path, top).removesuffix(".py").replace(os.sep, ".").removesuffix(".__init__"): path
-        for path in _python_files(top)
+def folders(checkout: str) -> dict[str, str]:
+    """Every package of `src/`, then the tests, the tools and the benchmarks, by name."""
+    packages = sorted(
+        name for name in os.listdir(os.path.join(checkout, "src")) if name.startswith("handrail")
+    )
+    return {name: os.path.join(checkout, "src", name) for name in packages} | {
+        name: os.path.join(checkout, name) for name in TREES
     }
 
 
-def _python_files(top: str) -> Iterator[str]:
-    for folder, _, names in os.walk(top):
-        yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
-
-
-def imported_at_once(path: str, modules: Mapping[str, str]) -> Iterator[str]:
-    """The modules that loading a file imports: none for type checkers, none inside functions."""
-    for home, name in _imports_of(path):
-        yield next((m for m in (f"{home}.{name}", home) if m in modules), "")
-
-
-@cache
-def _imports_of(path: str) -> tuple[tuple[str, str], ...]:
-    with open(path, encoding="utf-8") as file:
-        body = ast.parse(file.read()).body
-    found: list[tuple[str, str]] = []
-    for node in body:
-        match node:
-            case ast.ImportFrom(module=str(home), names=names, level=0):
-                found += [(home, name.name) for name in names]
-            case ast.Import(names=names):
-                found += [(name.name, "") for name in names]
-            case _:
-                pass
-    return tuple(found)
-
-
-def reach_of(entry: str, modules: Mapping[str, str]) -> set[str]:
-    """Everything that is loaded with a module."""
-    reached: set[str] = set()
-    waiting = [entry]
-    while waiting:
-        module = waiting.pop()
-        if module and module not in reached:
-            reached.add(module)
-            waiting.extend(imported_at_once(modules[module], modules))
-    return reached
-
-
-def folder_sizes(modules: Mapping[str, str]) -> Counter[str]:
-    """How many modules stand side by side in each folder; `__init__.py` is none."""
-    return Counter(
-        os.path.dirname(path) for path in modules.values() if os.path.basename(path) != "__init__.py"
+def measure(folder: str) -> Figures:
+    """The figures of one package, in the order of COLUMNS."""
+    texts = [_read(path) for path in python_files(folder)]
+    lines = [text.count("\n") for text in texts]
+    trees = [ast.parse(text) for text in texts]
+    functions = [
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    late = sum(1 for tree in trees for _ in imports_inside_functions(tree))
+    figures = (
+        len(texts),
+        sum(lines),
+        max(lines, default=0),
+        len(functions),
+        max(functions, default=0),
+        late,
     )
+    return dict(zip(COLUMNS, figures, strict=True))
 
 
-def lines_in(paths: Iterable[str]) -> int:
-    total = 0
-    for path in paths:
-        with open(path, encoding="utf-8") as file:
-            total += sum(1 for _ in file)
-    return total
+def python_files(folder: str) -> Iterator[str]:
+    """Every Python file below a folder; an empty one holds nothing to measure."""
+    for top, _, names in os.walk(folder):
+        paths = (os.path.join(top, name) for name in sorted(names) if name.endswith(".py"))
+        yield from (path for path in paths if os.path.getsize(path))
 
 
-def modules_loaded(checkout: str) -> int:
-    """How many modules of ours with content `handrail run continue` loads when it advances a run."""
-    with tempfile.TemporaryDirectory() as scratch:
-        around = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAIL_")}
-        around |= {
-            "PYTHONPATH": os.path.join(checkout, "src"),
-            "HANDRAIL_HOME": os.path.join(scratch, "home"),
-        }
-
-        def call(*line: str) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-c", LOADED, *line, "--compact"]
-            return subprocess.run(
-                command, cwd=scratch, env=around, capture_output=True, encoding="utf-8", check=True
-            )
-
-        started = call("run", "start", "wr.small_change", "--goal", "Measure it", "--request-id", "measure")
-        ack = json.loads(started.stdout)["data"]["ackToken"]
-        return int(call("run", "continue", "--ack", ack, "--notes", "Planned.").stderr.split()[-1])
+def imports_inside_functions(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    seen: set[ast.AST] = set()
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom) and node not in seen:
+                    seen.add(node)
+                    yield node
 
 
-def know_foreign(modules: Mapping[str, str]) -> list[str]:
-    """The modules behind the door that ask whether a workflow came in the neighbouring dialect."""
+def table(now: dict[str, Figures], before: dict[str, Figures]) -> list[str]:
+    """One row for each package: every figure with its change since the last release."""
+    rows = [["package", *COLUMNS]]
+    for name in {**now, **before}:
+        ours, theirs = now.get(name, {}), before.get(name, {})
+        rows.append([name, *(_cell(ours.get(column, 0), theirs.get(column, 0)) for column in COLUMNS)])
+    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
     return [
-        name
-        for name, path in modules.items()
-        if not name.startswith(DIALECT_DOOR)
-        and ("is_foreign" in _read(path) or "workflows.dialect" in _read(path))
+        "  ".join(cell.ljust(width) if index == 0 else cell.rjust(width) for index, (cell, width) in pairs)
+        for row in rows
+        for pairs in [enumerate(zip(row, widths, strict=True))]
     ]
 
 
-def measures(checkout: str) -> dict[str, int]:
-    """Every measure of a checkout, by the name of its budget."""
-    modules = module_files(checkout)
-    if ENTRY not in modules:
-        sys.exit(f"{checkout} is not a checkout of Handrail; name the directory that has src/handrail.")
-    reached = reach_of(ENTRY, modules)
-    full = {name: path for name, path in modules.items() if os.path.getsize(path)}
-    packages: dict[str, list[str]] = {}
-    for name, path in full.items():
-        packages.setdefault(name.split(".")[0], []).append(path)
-    return {
-        "lines of source": lines_in(full.values()),
-        **{f"lines of {package}": lines_in(paths) for package, paths in packages.items()},
-        "source files of handrail": len(packages["handrail"]),
-        "lines of tests": lines_in(_python_files(os.path.join(checkout, "tests"))),
-        "modules loaded by `run continue`": modules_loaded(checkout),
-        "files reached from `run continue`": len(reached),
-        "lines reached from `run continue`": lines_in(modules[name] for name in reached),
-        "modules that know the foreign dialect": len(know_foreign(modules)),
-        "modules in the largest folder": max(folder_sizes(modules).values()),
-    }
-
-
-def main(checkouts: Sequence[str]) -> int:
-    columns = [measures(checkout) for checkout in checkouts or [HERE]]
-    print(" " * 40 + "now".rjust(10 * len(columns)) + "budget".rjust(10) + "aim".rjust(10))
-    for name, budget in BUDGETS.items():
-        figures = [column.get(name, 0) for column in columns]
-        print(f"{name:40}" + "".join(f"{figure:>10}" for figure in (*figures, *budget)))
-    return 0
+def _cell(now: int, before: int) -> str:
+    return f"{now}" if now == before else f"{now} ({now - before:+d})"
 
 
 def _read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status: 2 when the arguments are unknown."""
+    places = folders(HERE)
+    match arguments:
+        case []:
+            before = json.loads(_read(RELEASE))
+            print("\n".join(table({name: measure(path) for name, path in places.items()}, before)))
+        case ["--release"]:
+            figures = {name: measure(path) for name, path in places.items()}
+            with open(RELEASE, "w", encoding="utf-8") as file:
+                rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in figures.items())
+                file.write("{\n" + rows + "\n}\n")
+        case _:
+            print("Usage: python tools/measures.py [--release]", file=sys.stderr)
+            return 2
+    return 0
 
 
 if __name__ == "__main__":

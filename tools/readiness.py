@@ -23,7 +23,12 @@ if ROOT not in sys.path:
 import msgspec  # noqa: E402 - the line above makes `tools` importable
 
 from handrail.host.program.installation import LocalInstallation  # noqa: E402 - as above
-from handrail.program.doctor.program_checks import RECORD_NAME, ReadinessRecord, Status, judge_readiness  # noqa: E402 - as above
+from handrail.program.doctor.program_checks import (  # noqa: E402 - as above
+    RECORD_NAME,
+    ReadinessRecord,
+    Status,
+    judge_readiness,
+)
 from handrail.surfaces.cli.self_description.reference_data import cli_reference  # noqa: E402 - as above
 from handrail.wiring import registry  # noqa: E402 - as above
 from tools.test_report import outcomes_below, read_reports  # noqa: E402 - as above

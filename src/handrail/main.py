@@ -77,7 +77,8 @@ def _require_utf8() -> None:
     if sys.getfilesystemencoding() == "utf-8" or sys.flags.utf8_mode:
         return
     try:
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this program itself, with the same words
+        # This program itself, with the same words.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     except OSError:
         return  # then only names that are not ASCII fail
 

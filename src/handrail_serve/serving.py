@@ -153,7 +153,8 @@ class TimedProtocol(H11Protocol):
     _waiting: asyncio.TimerHandle | None = None
     _is_too_many = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # the library narrows it the same way
+    # The library narrows it the same way.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._is_too_many = len(self.connections) > CONNECTIONS_AT_ONCE
         self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)

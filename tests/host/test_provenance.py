@@ -75,7 +75,10 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, JudgedBundle]:
     signed: dict[str, dict[str, Any]] = {
         "": world.attestation(NAME, DIGEST, VERSION),
         **{flaw: world.attestation(NAME, DIGEST, VERSION, flaw=flaw) for flaw in FLAWS},
-        **{who: world.attestation(NAME, DIGEST, VERSION, **given) for who, (given, _) in STRANGERS.items()},  # type: ignore[arg-type] # only texts
+        **{
+            who: world.attestation(NAME, DIGEST, VERSION, **given)  # type: ignore[arg-type]  # only texts
+            for who, (given, _) in STRANGERS.items()
+        },
     }
     answer = LocalProvenance(os.environ).check(ordered(world, root, *signed.values()), never)
     assert isinstance(answer, Checked)

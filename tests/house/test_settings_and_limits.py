@@ -1,4 +1,4 @@
-"""Every setting, environment variable, limit and file of the home is on its reference page."""
+"""Every environment variable and file of the home is on its reference page, and every limit there exists."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ import pytest
 from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, nodes, plant, python_files, syntax
 from tools.home_page import PLACES
-from tools.limits_page import CHAPTERS, INSIDE
+from tools.limits_page import CHAPTERS
 from tools.settings_page import documented_variables
 
 OUR_VARIABLE = re.compile(r"(?:HANDRAIL|AI_NATIVE|UV|PIP|PIPX|XDG|CODEX|CLAUDE|CURSOR|GEMINI)_[A-Z_]+")
-LIMIT_WORDS = {
-    *("MAX", "MIN", "MOST", "LEAST", "LIMIT", "LONGEST", "LARGEST", "DEEPEST", "DEPTH"),
-    *("BYTES", "CHARACTERS", "SECONDS", "MS", "DAYS"),
-}
 HOME_NAMES = {"home", "_home"}
 
 
@@ -43,45 +39,6 @@ def _variables(source: Source) -> Iterator[tuple[int, str]]:
                     yield node.lineno, name
             case _:
                 pass
-
-
-def undocumented_limits(sources: Sequence[Source], known: set[tuple[str, str]]) -> list[str]:
-    return [
-        f"{source.path}:{line}: {name} is on no page; add a row to tools/limits_page.py, or name it in INSIDE"
-        for source in sources
-        for line, name in _limits(source)
-        if (_module(source), name) not in known
-    ]
-
-
-def _limits(source: Source) -> Iterator[tuple[int, str]]:
-    """Public numbers whose name says that they limit something."""
-    for node in syntax(source).body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_limit(name) and _is_number(
-                value
-            ):
-                yield node.lineno, name
-            case ast.AnnAssign(target=ast.Name(id=name), value=value) if _is_limit(name) and _is_number(
-                value
-            ):
-                yield node.lineno, name
-            case _:
-                pass
-
-
-def _is_limit(name: str) -> bool:
-    return not name.startswith("_") and name.isupper() and bool(LIMIT_WORDS & set(name.split("_")))
-
-
-def _is_number(value: ast.expr | None) -> bool:
-    match value:
-        case ast.Constant(value=int() | float()):
-            return True
-        case ast.BinOp(left=left, right=right):
-            return _is_number(left) or _is_number(right)
-        case _:
-            return False
 
 
 def undocumented_places(sources: Sequence[Source], tops: set[str]) -> list[str]:
@@ -130,11 +87,6 @@ def _module(source: Source) -> str:
     return source.path.removeprefix("src/").removeprefix("handrail/").removesuffix(".py").replace("/", ".")
 
 
-def _known_limits() -> set[tuple[str, str]]:
-    told = {(module, name) for rows in CHAPTERS.values() for module, name, _ in rows}
-    return told | {(module, name) for module, names in INSIDE.items() for name in names}
-
-
 def _tops() -> set[str]:
     return {place.path.split("/")[0] for place in PLACES}
 
@@ -143,14 +95,9 @@ def test_every_environment_variable_is_on_its_page() -> None:
     check(undocumented_variables(python_files("src/"), documented_variables()))
 
 
-def test_every_limit_is_on_its_page_or_named_as_one_that_nobody_meets() -> None:
-    check(undocumented_limits(python_files("src/"), _known_limits()))
-
-
 def test_every_row_of_limits_is_a_limit_of_the_code() -> None:
     """A row whose constant is gone, or renamed, must go too."""
-    named = [(module, name) for module, names in INSIDE.items() for name in names]
-    listed = [(module, name) for rows in CHAPTERS.values() for module, name, _ in rows] + named
+    listed = [(module, name) for rows in CHAPTERS.values() for module, name, _ in rows]
     present = {(_module(source), node) for source in python_files("src/") for node in _assigned(source)}
 
     assert [row for row in listed if row not in present] == []
@@ -185,25 +132,6 @@ def test_a_variable_without_a_page_is_reported(code: str, expected: str) -> None
 
     check_planted(
         lambda sources: undocumented_variables(sources, documented),
-        plant("src/handrail/host/x.py", code),
-        expected,
-    )
-
-
-@every_case(
-    ("code", "expected"),
-    [
-        ("MOST_DREAMS = 3\n", "MOST_DREAMS is on no page"),
-        ("DREAM_BYTES: Final = 4 * 1024\n", "DREAM_BYTES is on no page"),
-        ("KNOWN_LIMIT = 3\n", ""),
-        ("_MOST_DREAMS = 3\n", ""),
-        ("VERSION = 3\n", ""),
-        ('LIMIT_NAME = "x"\n', ""),
-    ],
-)
-def test_a_limit_without_a_page_is_reported(code: str, expected: str) -> None:
-    check_planted(
-        lambda sources: undocumented_limits(sources, {("host.x", "KNOWN_LIMIT")}),
         plant("src/handrail/host/x.py", code),
         expected,
     )

@@ -16,7 +16,7 @@ import msgspec
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = "src/handrail/"
 PURE_ROOMS = (
-    *(f"src/handrail/{room}/" for room in ("contract", "workflows", "engine", "projections")),
+    *(f"src/handrail/{room}/" for room in ("contract", "workflows", "evidence", "engine", "projections")),
     *(f"src/handrail_code/{room}/" for room in ("edit", "scan", "languages", "facts")),
     "src/handrail_serve/pages/",
 )

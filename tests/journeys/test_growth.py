@@ -146,7 +146,8 @@ def counts(made: Made) -> dict[str, Counter[str]]:
     for name, (operation, params) in reads(first, last).items():
         # the first call pays for imports, which are no work of the call
         assert isinstance(perform(runtime, operation, params), Success), name
-        found[name] = lines_run(lambda call=(operation, params): perform(runtime, *call))  # type: ignore[misc]  # the default binds this call
+        # The default binds this call.
+        found[name] = lines_run(lambda call=(operation, params): perform(runtime, *call))  # type: ignore[misc]
     return found
 
 

@@ -181,8 +181,9 @@ def chromium() -> Iterator[Chromium]:
 def next_line(process: subprocess.Popen[str]) -> str:
     """The next line of stdout, within the time of the longest visit."""
     lines: queue.Queue[str] = queue.Queue()
-    assert process.stdout is not None
-    reading = threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True)  # type: ignore[union-attr]  # asserted above
+    stdout = process.stdout
+    assert stdout is not None
+    reading = threading.Thread(target=lambda: lines.put(stdout.readline()), daemon=True)
     reading.start()
     try:
         return lines.get(timeout=VISIT_SECONDS)

@@ -58,7 +58,9 @@ def make_sender(server: Server, receiver: Receiver, clock: Moving) -> Sender:
     def open_workspace(workspace: str) -> Runtime:
         return msgspec.structs.replace(server.door.open_workspace(workspace), clock=clock)
 
-    return Sender(server.door.directory, server.runtime.settings, receiver, clock, open_workspace)  # type: ignore[arg-type]  # both of the test
+    settings = server.runtime.settings
+    # Receiver and clock have the few methods that a sender calls.
+    return Sender(server.door.directory, settings, receiver, clock, open_workspace)  # type: ignore[arg-type]
 
 
 @pytest.mark.thorough

@@ -204,6 +204,9 @@ PresetName: TypeAlias = Literal["guided", "full_auto_with_stops", "full_auto"]
 Confirmations: TypeAlias = Literal["claimed", "person"]
 """Whose word counts where a step asks for the user's confirmation: the agent's, or only a person's."""
 
+ProofWant: TypeAlias = Literal["proved", "kept", "passes"]
+"""What a step wants the four runs of a check to show, most first."""
+
 OutwardKind: TypeAlias = Literal["needs_person", "blocked", "done", "critical_gap", "idle", "stalled"]
 """What people are told about a run who do not look at a screen; the last two by a team's server alone."""
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]

@@ -152,7 +152,8 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
     unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]
     opened: list[PlannedEvent] = []
     if facts.workflow.v >= WITH_CHILDREN:
-        from handrail.engine.children.opening import add_nothing, plan_first_children  # noqa: PLC0415 - few workflows hand out work
+        # Few workflows hand out work.
+        from handrail.engine.children.opening import add_nothing, plan_first_children  # noqa: PLC0415
 
         initial = add_nothing(initial, facts.workflow, move)
         opened = plan_first_children(facts, started, first, begun.effective, salt)
@@ -299,7 +300,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         option_id="" if answer.option is None else answer.option.id,
     )
     if workflow.v >= WITH_CHILDREN:
-        from handrail.engine.children.opening import add_joined, plan_advance_and_open  # noqa: PLC0415 - few workflows hand out work
+        # Few workflows hand out work.
+        from handrail.engine.children.opening import add_joined, plan_advance_and_open  # noqa: PLC0415
 
         accepted = accepted if joined is None else add_joined(accepted, joined)
         return plan_advance_and_open(history, node, attempt.attempt_id, work, accepted, gathered, facts, salt)
@@ -393,7 +395,8 @@ def _look_back(
 
     if known is None or not has_receipts:
         return name_evidence_gaps(opened), ()
-    from handrail.engine.judge.later_runs import drop_disclosed, settle_by_runs, weigh_again  # noqa: PLC0415 - only where a program ran
+    # Only where a program ran.
+    from handrail.engine.judge.later_runs import drop_disclosed, settle_by_runs, weigh_again  # noqa: PLC0415
 
     recorded = gaps_at(history, node.node_id)
     settled = settle_by_runs(recorded, known)

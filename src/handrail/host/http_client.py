@@ -101,7 +101,8 @@ def _hold_to_public(connection: http.client.HTTPConnection) -> None:
         )
 
     def connect(address: tuple[str, int], *more: object) -> socket.socket:
-        return socket.create_connection((places[0], address[1]), *more)  # type: ignore[arg-type]  # as the library calls it
+        # As the library calls it.
+        return socket.create_connection((places[0], address[1]), *more)  # type: ignore[arg-type]
 
     connection._create_connection = connect  # type: ignore[attr-defined]  # its one seam for an address
 

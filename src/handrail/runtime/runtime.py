@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.server import HttpClient, Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.trees import TreeReader, Trees
     from handrail.ports.workspace import (
         AuthoredFiles,
         Notify,
@@ -138,6 +139,7 @@ def no_terminal() -> Terminal:
 
 
 no_worktree = _stand_in("worktree:UnseenWorktree")
+no_trees = _stand_in("trees:UnseenTrees")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
 no_committed_files = _stand_in("checks:NothingCommitted")
@@ -197,6 +199,8 @@ class RehydratePorts(msgspec.Struct, frozen=True, kw_only=True):
     workspace: Workspace
     worktree: Callable[[], TreeLook] = no_worktree
     """Looks at the files of the project; a runtime without one sees nothing."""
+    trees: Callable[[], TreeReader] = no_trees
+    """Trees of the project as git would commit them."""
     places: ProjectPlaces = NO_PLACES
     """Where the projects of runs are; without it only the directory of the call is known."""
 
@@ -226,6 +230,7 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     """Of the sessions, for lists and searches; None: they are read from the log."""
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""
+    trees: Callable[[], Trees] = no_trees
     committed: Callable[[], CommittedFiles] = no_committed_files
     known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED

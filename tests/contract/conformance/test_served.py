@@ -30,19 +30,20 @@ DISCOVERY = {
         "context": "http://h/c",
     },
 }
+META = {
+    "specVersion": "1.0.0",
+    "schemaVersion": "1.0.0",
+    "timestamp": "2026-11-16T10:00:00.000Z",
+    "operation": "a.b",
+    "requestId": "req_1",
+    "transport": "http",
+    "strict": True,
+    "mvi": "standard",
+    "contextVersion": 0,
+}
 ENVELOPE = {
     "$schema": "https://lafs.dev/schemas/v1/envelope.schema.json",
-    "_meta": {
-        "specVersion": "1.0.0",
-        "schemaVersion": "1.0.0",
-        "timestamp": "2026-11-16T10:00:00.000Z",
-        "operation": "a.b",
-        "requestId": "req_1",
-        "transport": "http",
-        "strict": True,
-        "mvi": "standard",
-        "contextVersion": 0,
-    },
+    "_meta": META,
     "success": True,
     "result": {"a": 1},
 }
@@ -120,7 +121,7 @@ def test_each_rule_of_discovery_names_who_breaks_it(
         ),
         (exchange(ENVELOPE, 404), ("http_status_agrees",)),
         (exchange(ENVELOPE, content_type="text/plain"), ("http_content_type",)),
-        (exchange({**ENVELOPE, "_meta": {**ENVELOPE["_meta"], "transport": "cli"}}), ("http_transport",)),  # type: ignore[dict-item]  # a dict in a dict
+        (exchange({**ENVELOPE, "_meta": {**META, "transport": "cli"}}), ("http_transport",)),
     ],
 )
 def test_each_rule_of_an_envelope_names_who_breaks_it(asked: Exchange, failed: tuple[str, ...]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from handrail.contract.ids import WorkflowHash, WorkflowId
 from handrail.engine.simulation.made_reports import make_joins
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.compiled import Child, Delegate
@@ -13,7 +15,8 @@ from tests.journeys.given_workflows import equals, give, step
 
 @pytest.mark.parametrize(("count", "combinations"), [(1, 3), (2, 9), (3, 27), (5, 11)])
 def test_children_end_in_every_combination_and_many_one_at_a_time(count: int, combinations: int) -> None:
-    children = tuple(Child(id=f"c{n}", workflow_id="w", workflow_hash="sha256:0") for n in range(count))  # type: ignore[arg-type]  # any hash
+    child = Child(id="c", workflow_id=WorkflowId("w"), workflow_hash=WorkflowHash("sha256:0"))
+    children = tuple(replace(child, id=f"c{n}") for n in range(count))
 
     made = make_joins(Delegate(id="all", title="All", children=children, collect="found"))
 

@@ -24,40 +24,6 @@ FOREIGN = """
 mcp mcp_types starlette uvicorn anyio httpx httpx2 pydantic jsonschema tree_sitter psycopg sigstore click rich
 typing_extensions regex
 """
-RARE = """
-json traceback heapq
-handrail.contract.disclosure.budget handrail.contract.disclosure.estimate handrail.contract.json.trouble
-handrail.contract.envelopes.lafs handrail.contract.disclosure.named_fields handrail.contract.json.strict
-handrail.contract.tokens.confirm handrail.contract.tokens.cursor
-handrail.host.authored_files handrail.host.programs
-handrail.host.workflow_library handrail.host.workflow_sources
-handrail.ports.program handrail.ports.store handrail.projections
-handrail.runtime.paging handrail.operations.runs.reread_run
-handrail.operations.checkpoints handrail.operations.source_drift
-handrail.surfaces.cli.rendering.human handrail.surfaces.cli.rendering.text
-handrail.workflows.catalog handrail.workflows.contracts.check handrail.workflows.contracts.patterns
-handrail.workflows.reading
-"""
-"""What an advance has no use for, whether it is the first or a replay: each has a call of its own."""
-MOST_OWN_MODULES = 103
-PATTERNS_OF_A_CALL = {
-    *("arrival.py", "conditions.py", "disk.py", "manifest.py", "plan.py", "segments.py", "standing.py"),
-    "settings.py",
-}
-"""Files whose patterns an advance really uses; all others are compiled by the calls that match with them."""
-PATTERN_SCRIPT = """
-import os, re, sys
-compile_now = re.compile
-def told(*given):
-    caller = sys._getframe(1).f_code.co_filename
-    if os.sep + "handrail" + os.sep in caller:
-        print(os.path.basename(caller), file=sys.stderr)
-    return compile_now(*given)
-re.compile = told
-from handrail.main import main
-sys.argv = ["handrail", *sys.argv[1:]]
-main()
-"""
 SCRIPT = """
 import sys
 before = set(sys.modules)
@@ -131,17 +97,6 @@ def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) ->
 
 
 @pytest.mark.thorough
-def test_an_advance_loads_nothing_that_only_rarer_calls_need(tool: Tool, started: Any) -> None:
-    call = ("run", "continue", "--ack", started["ackToken"], "--notes", "x")
-
-    first, replayed = loaded(tool, *call), loaded(tool, *call)
-
-    assert first & set(RARE.split()) == set()
-    assert replayed & set(RARE.split()) == set()
-    assert len([name for name in first | replayed if name.startswith("handrail")]) <= MOST_OWN_MODULES
-
-
-@pytest.mark.thorough
 def test_a_run_whose_files_are_as_they_were_needs_no_compiler(tool: Tool, started: Any) -> None:
     workflows = Path(tool.project, ".handrail", "workflows")
     workflows.mkdir(parents=True, exist_ok=True)
@@ -155,15 +110,6 @@ def test_a_run_whose_files_are_as_they_were_needs_no_compiler(tool: Tool, starte
 
         assert "handrail.operations.source_drift" in modules
         assert "handrail.workflows.catalog" not in modules
-
-
-@pytest.mark.thorough
-def test_an_advance_compiles_only_the_patterns_that_it_matches_with(tool: Tool, started: Any) -> None:
-    compiling = loaded(
-        tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x", script=PATTERN_SCRIPT
-    )
-
-    assert compiling == PATTERNS_OF_A_CALL
 
 
 @pytest.mark.promise("door.light")
@@ -202,20 +148,3 @@ def test_no_command_loads_what_only_servers_need(tool: Tool, started: Any, line:
     modules = loaded(tool, *line)
 
     assert modules & set(FOREIGN.split()) == set()
-
-
-@pytest.mark.thorough
-def test_an_operation_loads_only_its_own_module(tool: Tool, started: Any) -> None:
-    modules = loaded(tool, "run", "continue", "--state", started["stateToken"])
-
-    for name in (
-        "start_run",
-        "list_workflows",
-        "list_sessions",
-        "show_session",
-        "check_lafs",
-        "inspect_workflow",
-    ):
-        assert f"handrail.runtime.{name}" not in modules
-    assert "handrail.surfaces.cli.commands.all" not in modules
-    assert "handrail.surfaces.cli.commands.row" not in modules

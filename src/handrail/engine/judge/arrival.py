@@ -495,7 +495,8 @@ def _list_lacking(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple
     leaf = leaf_at(workflow, move.state) if isinstance(move.state, Running) else None
     if not is_missed and not isinstance(leaf, Delegate):
         return ()
-    from handrail.engine.judge.missing_lists import find_missing_lists, judge_handouts  # noqa: PLC0415 - few moves miss a list
+    # Few moves miss a list.
+    from handrail.engine.judge.missing_lists import find_missing_lists, judge_handouts  # noqa: PLC0415
 
     return (*find_missing_lists(workflow, move), *judge_handouts(workflow, move, facts))
 

@@ -138,7 +138,8 @@ def _broken_messages(rule: Rule, notes: str, effort: Effort) -> list[str]:
 
 
 def _is_matched(pattern: str, flags: str, notes: str, effort: Effort) -> bool:
-    from handrail.workflows.contracts.patterns import estimate_work, is_match  # noqa: PLC0415 - few rules hold a pattern
+    # Few rules hold a pattern.
+    from handrail.workflows.contracts.patterns import estimate_work, is_match  # noqa: PLC0415
 
     effort.spend(estimate_work(pattern, len(notes)))
     return is_match(pattern, flags, notes)

@@ -136,7 +136,8 @@ def _place(address: urllib.parse.SplitResult) -> tuple[str, str, int | None]:
 def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
     secret, _, host = address.netloc.rpartition("@")
     bare = urllib.parse.urlunsplit(address._replace(netloc=host, fragment=""))
-    request = urllib.request.Request(bare, headers={"Accept": accept, "User-Agent": "handrail-update"})  # noqa: S310 - the scheme was checked
+    # The scheme was checked.
+    request = urllib.request.Request(bare, headers={"Accept": accept, "User-Agent": "handrail-update"})  # noqa: S310
     if secret:
         spelled = urllib.parse.unquote(secret).encode()
         spelled = spelled if b":" in spelled else spelled + b":"

@@ -116,7 +116,8 @@ class LocalUpdates:
         stated_ms = fault.retry_after_ms
         if stated_ms is None and not isinstance(fault, Silence):
             return False
-        wait = RETRY_MS * (1 + random.random()) if stated_ms is None else stated_ms  # noqa: S311 - no secret: it spreads callers
+        # No secret: it spreads callers.
+        wait = RETRY_MS * (1 + random.random()) if stated_ms is None else stated_ms  # noqa: S311
         until = time.monotonic() + wait / 1000
         if wait > LONGEST_RETRY_MS or until > ends_at:
             return False

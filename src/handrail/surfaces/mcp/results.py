@@ -425,7 +425,8 @@ def _answer(
 ) -> Rendered:
     read = read_arguments(tool, arguments)
     if isinstance(read, Failure):
-        from handrail.operations.workflow_catalog import correct_workflow_id  # noqa: PLC0415 - only a refusal reads workflow files
+        # Only a refusal reads workflow files.
+        from handrail.operations.workflow_catalog import correct_workflow_id  # noqa: PLC0415
 
         return render(tools, tool, {}, correct_workflow_id(runtime, read))
     match _perform(runtime, tool, read.params, mvi, commits):

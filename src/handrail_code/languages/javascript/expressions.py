@@ -38,7 +38,8 @@ def read_as(role: Role, meaning: int = VALUE) -> Visit[Draft]:
     return visit
 
 
-def visit_stray_property(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001 - one shape for all
+# One shape for all.
+def visit_stray_property(draft: Draft, node: Node, scope: int, definition: int) -> None:  # noqa: ARG001
     draft.member(node, "read", definition)
 
 

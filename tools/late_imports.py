@@ -1,19 +1,24 @@
-"""An import inside a function hides an arrow between rooms, so each place that may do it is listed."""
+"""Print the files that import inside functions, how often, and why.
+
+    python tools/late_imports.py
+
+An import belongs at the top of its file. A seam, where it may come later, is listed here with its reason.
+The list informs; nothing here fails a build.
+"""
 
 from __future__ import annotations
 
 import ast
 import os
-import re
-from collections.abc import Iterator, Sequence
+import sys
 
-import pytest
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)
 
-from tests.cases import every_case
-from tests.house.tree import ROOT, Source, check, check_planted, nodes, plant, python_files
-from tools.measures import module_files, reach_of
+from tools.measures import imports_inside_functions, python_files  # noqa: E402 - needs the path above
 
-ALLOWED = {
+SEAMS = {
     "src/handrail/main.py": "the front door imports only what the command needs",
     "src/handrail/wiring.py": "what a call on a running session does not touch is loaded when asked for",
     "src/handrail/runtime/operation.py": "a command line pays for one operation",
@@ -75,73 +80,25 @@ ALLOWED = {
 }
 
 
-MAY_BE_LATE = re.compile(
-    r"^[ \t]+(import|from)\s|[;:][ \t]*(import|from)\s|import_module|__import__", re.MULTILINE
-)
-"""Few files need to be walked through."""
+def count_late_imports(top: str) -> dict[str, int]:
+    """The number of imports inside functions of each file that has some."""
+    counts = {}
+    for path in python_files(top):
+        with open(path, encoding="utf-8") as file:
+            found = len({*imports_inside_functions(ast.parse(file.read()))})
+        if found:
+            counts[os.path.relpath(path, ROOT).replace(os.sep, "/")] = found
+    return counts
 
 
-def late_imports(sources: Sequence[Source]) -> list[str]:
-    return [
-        f"{source.path}:{line}: {what} inside a function; move it to the top, or list the file here"
-        for source in sources
-        if source.path not in ALLOWED
-        for line, what in _late(source)
-    ]
+def main() -> None:
+    counts = count_late_imports(os.path.join(ROOT, "src"))
+    for path, count in sorted(counts.items()):
+        print(f"{count:4}  {path}: {SEAMS.get(path, 'not a listed seam')}")
+    for path in sorted(set(SEAMS) - set(counts)):
+        print(f"   0  {path}: listed, and imports nothing late")
+    print(f"{sum(counts.values())} imports inside functions, in {len(counts)} files")
 
 
-def _late(source: Source) -> Iterator[tuple[int, str]]:
-    if not MAY_BE_LATE.search(source.text):
-        return
-    inside: set[ast.AST] = set()
-    for node in nodes(source):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if node not in inside:
-                inside.update(ast.walk(node))
-            case ast.Import() | ast.ImportFrom() if node in inside:
-                yield node.lineno, "an import"
-            case ast.Call(func=ast.Name(id="import_module" | "__import__" as name)):
-                yield node.lineno, f"a call of {name}"
-            case ast.Call(func=ast.Attribute(attr="import_module" as name)):
-                yield node.lineno, f"a call of {name}"
-            case _:
-                pass
-
-
-def test_imports_inside_functions_stand_only_where_listed() -> None:
-    check(late_imports(python_files("src/")))
-
-
-def test_every_listed_place_exists_and_still_needs_its_listing() -> None:
-    """A listing that nothing uses would let the next late import pass unseen."""
-    used = {source.path for source in python_files("src/") if any(_late(source))}
-
-    assert set(ALLOWED) - used == set()
-
-
-@pytest.mark.thorough
-@every_case("path", ALLOWED)
-def test_a_late_import_defers_something(path: str) -> None:
-    """What a file loads at once anyway, through whatever it imports, stands at its top."""
-    modules = module_files(ROOT)
-    own = {os.path.relpath(found, ROOT): module for module, found in modules.items()}[path]
-    loaded = reach_of(own, modules)
-    (source,) = python_files(path)
-    lines = {line for line, _ in _late(source)}
-    found = (node for node in nodes(source) if isinstance(node, ast.ImportFrom) and node.lineno in lines)
-    assert [node.module for node in found if node.module in loaded - {own}] == []
-
-
-@every_case(
-    ("path", "text", "expected"),
-    [
-        ("src/handrail/host/clock.py", "def now():\n    import time\n", "an import inside"),
-        ("src/handrail/host/clock.py", "async def now():\n    from time import time\n", "an import inside"),
-        ("src/handrail/host/clock.py", "m = importlib.import_module('time')\n", "import_module"),
-        ("src/handrail/host/clock.py", "m = __import__('time')\n", "__import__"),
-        ("src/handrail/host/clock.py", "import time\n\ndef now():\n    return time.time()\n", ""),
-        ("src/handrail/main.py", "def main():\n    import handrail.surfaces\n", ""),
-    ],
-)
-def test_a_late_import_is_reported(path: str, text: str, expected: str) -> None:
-    check_planted(late_imports, plant(path, text), expected)
+if __name__ == "__main__":
+    main()

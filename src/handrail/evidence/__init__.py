@@ -1,0 +1,1 @@
+"""What Handrail executed, and what follows from it. Pure."""

@@ -1,0 +1,240 @@
+"""Trees: the files of a project as git would commit them, with the ids that git gives.
+
+A tree is what `git add -A` and a commit would record for the project's folder, so its id equals the id of
+that folder in the commit. It is taken with a git directory of our own: no program of the repository runs, and
+nothing in the repository is written. If the project is a subfolder of its repository, every path and every
+tree id is that of the subfolder.
+
+Paths are relative to the project with `/` between names. A name that is not UTF-8 is carried by
+surrogateescape. Nothing here raises for an odd project: what cannot be told is `Unseen`, with a reason that
+ends a sentence, such as "the project is not in a git repository".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+from handrail.ports.worktree import LeftOut, Unseen
+
+TAKE_SECONDS = 10.0
+CHANGED_SECONDS = 0.2
+"""The time that a reply may spend on naming the files that changed."""
+MOST_READ_BYTES = 5_000_000
+
+GitMode: TypeAlias = Literal["100644", "100755", "120000", "160000"]
+"""A file, an executable file, a symbolic link, and the commit of another repository."""
+ChangeStatus: TypeAlias = Literal["added", "deleted", "changed", "mode"]
+"""`mode`: the content is the same."""
+
+
+class TakenTree(msgspec.Struct, frozen=True, kw_only=True):
+    """The files at one moment."""
+
+    tree: str
+    """The id of the tree, 40 or 64 hexadecimal digits."""
+    head: str = ""
+    """The commit that is checked out; empty before the first commit."""
+    filtered: tuple[str, ...] = ()
+    """Files with a `filter` attribute (Git LFS), sorted. They are in the tree with the bytes on the disk, so
+    they differ from those of a commit. A comparison with a commit leaves them out."""
+    nested: tuple[str, ...] = ()
+    """Submodules and other repositories inside; they count by the commit that is checked out in them."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Paths that are not in the tree although git would commit them, such as files that may not be read."""
+
+
+class Revision(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit by its name."""
+
+    name: str
+    """As it was asked for, or the branch that was found."""
+    commit: str
+    tree: str
+    """The tree of the project's folder in this commit."""
+    root: str
+    """The tree of the whole repository; the same where the project is the repository."""
+
+
+class GitEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One path of a tree."""
+
+    path: str
+    mode: GitMode
+    object_id: str
+    size: int = -1
+    """Bytes; -1 if the content is not on this machine, or for another repository."""
+
+
+class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One path that differs between two trees. Renames are a deletion and an addition."""
+
+    path: str
+    status: ChangeStatus
+    added: int = 0
+    """Lines; 0 for a binary file."""
+    removed: int = 0
+    is_binary: bool = False
+    before: GitEntry | None = None
+    after: GitEntry | None = None
+
+
+class WrittenTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A tree that was written into a folder."""
+
+    files: int
+    left_out: tuple[LeftOut, ...] = ()
+    """Links that lead out of the folder, other repositories, and contents that are not on this machine."""
+
+
+class TreeReader(Protocol):
+    """Reads trees and commits. No method writes anything."""
+
+    def list_changed(
+        self, project: str, tree: str, seconds: float = CHANGED_SECONDS
+    ) -> tuple[str, ...] | Unseen:
+        """The paths that differ from a tree that was taken here before, by their stamps; sorted.
+
+        One child process, and no object is written. Unseen for a tree whose stamps are not kept any more.
+        """
+
+    def resolve(self, project: str, name: str) -> Revision | Unseen:
+        """A commit by any name that git knows. Unseen also if the commit was pruned."""
+
+    def find_merge_base(self, project: str) -> Revision | Unseen:
+        """Where the present commit left the default branch: origin/HEAD, main or master."""
+
+    def is_clean(self, project: str, taken: TakenTree) -> bool | Unseen:
+        """Whether a tree is that of its head, filtered files left out."""
+
+    def has_tree(self, project: str, tree: str) -> bool:
+        """Whether the tree can be listed on this machine."""
+
+    def list_entries(self, project: str, tree: str) -> tuple[GitEntry, ...] | Unseen:
+        """Every path of a tree, sorted by the bytes of the path; folders are not listed."""
+
+    def diff(self, project: str, before: str, after: str) -> tuple[TreeChange, ...] | Unseen:
+        """What differs, sorted by the bytes of the path."""
+
+    def read(self, project: str, object_id: str, most_bytes: int = MOST_READ_BYTES) -> bytes | None:
+        """The content of a file as git keeps it; None if it is larger, or not on this machine."""
+
+    def read_all(
+        self, project: str, object_ids: Collection[str], most_bytes: int = MOST_READ_BYTES
+    ) -> Mapping[str, bytes]:
+        """The same for several, with one child process; without those that are larger or not here."""
+
+
+class Trees(TreeReader, Protocol):
+    """Takes and makes trees, and writes them into other folders; never into the project."""
+
+    def take(self, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
+        """The files now. A file that did not change since the last tree costs a stat."""
+
+    def build(self, project: str, entries: Sequence[GitEntry]) -> str | Unseen:
+        """The id of a tree with these entries, of any trees of the project. Their order does not matter.
+
+        Unseen if a path is there twice, is below a file, or is not plain (`..`, `.git`).
+        """
+
+    def write_out(
+        self, project: str, tree: str, folder: str, keep: Collection[str] = ()
+    ) -> WrittenTree | Unseen:
+        """Make a folder hold the files of a tree, as a checkout would write them, and nothing else.
+
+        What is there and in no tree is removed, except the names in `keep`: paths relative to the folder,
+        such as `node_modules`. Files that are as they should be are not written again. The folder must be
+        outside of the project, and is made if it is missing. A link that leads out of the folder is left out.
+        """
+
+    def keep(self, project: str, name: str, tree: str) -> str:
+        """Keep a tree until `drop`, under a name such as `run_…/n12`. Returns why not, or an empty text.
+
+        A tree that was taken or built and is not kept may be gone after two weeks.
+        """
+
+    def drop(self, project: str, prefix: str) -> None:
+        """Stop keeping every tree whose name begins so."""
+
+    def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
+        """Everything of these trees that no commit of the project has, as one git pack."""
+
+    def unpack(self, project: str, content: bytes) -> str:
+        """Take over such a pack. Returns why not, or an empty text."""
+
+
+class UnseenTrees:
+    """`Trees` where nobody may look: in a store without a project, and over the network."""
+
+    _UNSEEN = Unseen(reason="files are not looked at here")
+
+    def take(self, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
+        del project, seconds
+        return self._UNSEEN
+
+    def list_changed(
+        self, project: str, tree: str, seconds: float = CHANGED_SECONDS
+    ) -> tuple[str, ...] | Unseen:
+        del project, tree, seconds
+        return self._UNSEEN
+
+    def resolve(self, project: str, name: str) -> Revision | Unseen:
+        del project, name
+        return self._UNSEEN
+
+    def find_merge_base(self, project: str) -> Revision | Unseen:
+        del project
+        return self._UNSEEN
+
+    def is_clean(self, project: str, taken: TakenTree) -> bool | Unseen:
+        del project, taken
+        return self._UNSEEN
+
+    def has_tree(self, project: str, tree: str) -> bool:
+        del project, tree
+        return False
+
+    def list_entries(self, project: str, tree: str) -> tuple[GitEntry, ...] | Unseen:
+        del project, tree
+        return self._UNSEEN
+
+    def diff(self, project: str, before: str, after: str) -> tuple[TreeChange, ...] | Unseen:
+        del project, before, after
+        return self._UNSEEN
+
+    def read(self, project: str, object_id: str, most_bytes: int = MOST_READ_BYTES) -> bytes | None:
+        del project, object_id, most_bytes
+        return None
+
+    def read_all(
+        self, project: str, object_ids: Collection[str], most_bytes: int = MOST_READ_BYTES
+    ) -> Mapping[str, bytes]:
+        del project, object_ids, most_bytes
+        return {}
+
+    def build(self, project: str, entries: Sequence[GitEntry]) -> str | Unseen:
+        del project, entries
+        return self._UNSEEN
+
+    def write_out(
+        self, project: str, tree: str, folder: str, keep: Collection[str] = ()
+    ) -> WrittenTree | Unseen:
+        del project, tree, folder, keep
+        return self._UNSEEN
+
+    def keep(self, project: str, name: str, tree: str) -> str:
+        del project, name, tree
+        return self._UNSEEN.reason
+
+    def drop(self, project: str, prefix: str) -> None:
+        del project, prefix
+
+    def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
+        del project, trees
+        return self._UNSEEN
+
+    def unpack(self, project: str, content: bytes) -> str:
+        del project, content
+        return self._UNSEEN.reason
