@@ -29,6 +29,9 @@ CODE_LEAVES: dict[str, Leaf] = {
             "INVALID_TOKEN": says("js-tools --workflow-resume nonsense"),
             "TOKEN_EXPIRED": says("js-tools --workflow-resume RESUME_TOKEN", plant="later"),
             "ACTION_NOT_ALLOWED": Way(line=("js-tools", "--workflow-resume", "SCAN_TOKEN")),
+            "E_CONFLICT": Way(
+                line=(*words(damage.BEGUN), "--context", '{"scope":"src"}'), damage=damage.begun_once
+            ),
             "SESSION_LOCKED": wrong(damage.locked_file_start, damage.BEGUN, "impatient"),
             "TOKEN_UNKNOWN_NODE": wrong(damage.no_session, RESUME),
             "TOKEN_SESSION_LOCKED": wrong(damage.locked, RESUME, "impatient"),

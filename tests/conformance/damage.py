@@ -66,6 +66,14 @@ def changed_source(tool: ForkedTool, names: Names) -> None:
 STARTED = "run start wr.small_change --request-id twice"
 
 
+CLOSED = "run close SESSION_ID --reason abandoned --request-id once"
+
+
+def closed_once(tool: ForkedTool, names: Names) -> None:
+    """The same key closed the run before, without a note."""
+    tool.data(*CLOSED.replace("SESSION_ID", names["SESSION_ID"]).split())
+
+
 def started_on_changed_blobs(tool: ForkedTool, names: Names) -> None:
     """The recorded reply of a start is made from the workflow that its run is pinned to."""
     tool.data(*STARTED.split())
@@ -110,6 +118,11 @@ def older_session(tool: ForkedTool, names: Names) -> None:
 
 
 BEGUN = "js-tools --workflow my-refactor.json --request-id begun"
+
+
+def begun_once(tool: ForkedTool, names: Names) -> None:
+    """The same key began a run before, with other facts."""
+    tool.data(*BEGUN.split())
 
 
 def older_file_run(tool: ForkedTool, names: Names) -> None:

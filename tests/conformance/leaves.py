@@ -115,6 +115,7 @@ LEAVES: dict[str, Leaf] = {
         ),
         ways={
             "CONTEXT_MISSING": says("run close --reason abandoned"),
+            "E_CONFLICT": wrong(damage.closed_once, f"{damage.CLOSED} --note another"),
             "SESSION_NOT_FOUND": says(f"run close {NOWHERE} --reason abandoned"),
             "SESSION_LOCKED": wrong(damage.locked, "run close SESSION_ID --reason abandoned", "impatient"),
             "TOKEN_INVALID_FORMAT": says("run close --state nonsense --reason abandoned"),

@@ -33,7 +33,7 @@ class BadCall(NamedTuple):
     name: str
     operation: str
     spoil: Params | Callable[[Scene], Params]
-    """The params that differ from the right call; None takes one away (`NULL` sends a null)."""
+    """The params that differ from the right call; None takes one away."""
     code: str
     place: str
     """What the answer must name: a field, a pointer, a line."""
@@ -45,13 +45,6 @@ class BadCall(NamedTuple):
     @property
     def id(self) -> str:
         return f"{self.operation}: {self.name}"
-
-
-class Null:
-    """Stands for a null that is really sent."""
-
-
-NULL = Null()
 
 
 def right_call(operation: str, scene: Scene) -> Params:
@@ -70,7 +63,7 @@ def right_call(operation: str, scene: Scene) -> Params:
 def spoiled_call(bad: BadCall, scene: Scene) -> Params:
     spoil = bad.spoil(scene) if callable(bad.spoil) else bad.spoil
     changed = {**right_call(bad.operation, scene), **spoil}
-    return {name: None if value is NULL else value for name, value in changed.items() if value is not None}
+    return {name: value for name, value in changed.items() if value is not None}
 
 
 Spoil = Params | Callable[[Scene], Params]
@@ -208,7 +201,6 @@ NAMED = (
         "VALIDATION_ERROR",
         ("run.continue", "notes outside of output", "notes", {"output": None, "notes": "looked at a.py"}),
         ("run.continue", "output as text", "output", {"output": "looked at a.py"}),
-        ("run.continue", "output as null", "output", {"output": NULL}),
         (
             "run.continue",
             "one artifact without its list",

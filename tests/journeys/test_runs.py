@@ -88,13 +88,22 @@ def test_a_repeated_request_id_returns_the_same_run(runtime: Runtime) -> None:
     before = commits_of(runtime)
 
     same = start(runtime, requestId="ticket-7", context={"a": 1})
-    other = start(runtime, requestId="ticket-7", context={"a": 2})
+    other = refusal(
+        runtime, "run.start", workflowId="project.three_steps", requestId="ticket-7", context={"a": 2}
+    )
 
     assert same == first
-    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
-    assert "call again with another requestId" in other["warnings"][0]["message"]
-    assert "token" not in other["warnings"][0]["message"]
-    assert other["session"] == first["session"]
+    assert (other.kind.code, other.kind.exit_status) == ("E_CONFLICT", 6)
+    assert other.details == {
+        "reason": "request_id_used",
+        "request_id": "ticket-7",
+        "resource": "run",
+        "session_id": first["session"]["sessionId"],
+        "run_id": first["session"]["runId"],
+        "workflow_id": "project.three_steps",
+        "status": "in_progress",
+    }
+    assert "another request id" in other.hint
     assert commits_of(runtime) == before
 
 

@@ -47,15 +47,14 @@ def test_a_session_begins_once_per_request_id(switched_on: Runtime) -> None:
     before = commits_of(switched_on)
 
     again = begin(switched_on, requestId="chat-7")
-    other = begin(switched_on, requestId="chat-7", goal="other words")
+    other = refusal(switched_on, "session.start", requestId="chat-7", goal="other words")
 
     assert list(first) == [
         *("kind", "sessionToken", "checkpointToken", "session", "nextCall", "project", "_untrusted")
     ]
     assert first["session"]["goal"] == "look around"
     assert again == first
-    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
-    assert {**other, "warnings": None} == {**first, "warnings": None}
+    assert (other.kind.code, other.details["session_id"]) == ("E_CONFLICT", first["session"]["sessionId"])
     assert commits_of(switched_on) == before
 
 
@@ -246,12 +245,12 @@ def test_notes_by_the_id_of_a_session_are_a_checkpoint_of_its_run(runtime: Runti
     before = commits_of(runtime)
 
     again = answer(runtime, "session.start", **asked)
-    other = answer(runtime, "session.start", **asked | {"notes": "Other words."})
+    other = refusal(runtime, "session.start", **asked | {"notes": "Other words."})
     answer(runtime, "session.start", **asked | {"requestId": "k2", "notes": "Three quarters."})
 
     assert first["pending"]["stepId"] == reply["pending"]["stepId"]
     assert again["checkpointToken"] == first["checkpointToken"]
-    assert other["warnings"][0]["code"] == "REPLAY_INPUT_MISMATCH"
+    assert (other.kind.code, other.details["resource"]) == ("E_CONFLICT", "note")
     assert commits_of(runtime) == before + 1
     shown = answer(runtime, "run.continue", stateToken=reply["stateToken"])
     assert [entry["notes"] for entry in shown["recap"]["entries"]] == [

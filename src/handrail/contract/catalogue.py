@@ -60,6 +60,9 @@ UPDATE_DETAILS = (
 )
 """Details of every failed update, beside those of its kind: how far it came, and what is installed now."""
 
+REUSED_REQUEST_DETAILS = (*("request_id", "resource", "session_id", "run_id", "workflow_id", "status", "id"),)
+"""Details of a request id that was used before with different content: what the first call made."""
+
 # fmt: off
 E_USAGE = Kind(
     code="E_USAGE", native="E_USAGE", exit_status=2, http_status=400,
@@ -108,7 +111,7 @@ E_CONFLICT = Kind(
     lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
     is_lafs_retryable=True,
     hint="Read the current state, then decide again.",
-    details=("reason", "expected", "actual", *UPDATE_DETAILS),
+    details=("reason", "expected", "actual", *REUSED_REQUEST_DETAILS, *UPDATE_DETAILS),
 )
 E_NETWORK = Kind(
     code="E_NETWORK", native="E_NETWORK", exit_status=7, http_status=502, is_retryable=True, wait_ms=1000,

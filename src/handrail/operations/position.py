@@ -186,25 +186,6 @@ def _storing_call(keys: Keys, sent: TokenCall, node_tag: str, input_digest: str)
     return ToolCall(tool=sent.tool, params={field: token, **(content if is_shown else {})})
 
 
-def warn_of_other_start(
-    keys: Keys, history: History, workflow: CompiledWorkflow, answered_at: NodeId
-) -> ReplyWarning:
-    """The same for a used request id, which is the caller's own: another run needs only another one."""
-    found = _place(keys, history, workflow, answered_at)
-    message = (
-        "Nothing of this call was stored: its requestId began a run with other content. For another run, "
-        "call again with another requestId. What follows is how that run began."
-    )
-    if found is None:
-        return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=message)
-    return ReplyWarning(
-        code="REPLAY_INPUT_MISMATCH",
-        message=f"{message} {_since(found)}",
-        purpose="go_on",
-        next_call=found.next_call,
-    )
-
-
 def _since(found: CurrentPlace) -> str:
     omitted = found.done_since_omitted
     count = len(found.done_since) + omitted

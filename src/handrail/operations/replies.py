@@ -131,7 +131,7 @@ def reply_to_answer(
 ) -> Success:
     """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
 
-    `sent` is the token's call, for when it brought other content; None: a start, by its request id.
+    `sent` is the token's call, for when it brought other content; None: a start, which is refused then.
     `workflow` is the one that the run is pinned to, where this call has loaded it. Where the answer led to
     actions that Handrail ran, as many as `actions`, the reply is about the step after them.
     """
@@ -154,14 +154,11 @@ def reply_to_answer(
         from handrail.operations.kept_trees import warn_of_recorded
 
         warnings = (*warnings, *warn_of_recorded(history, made))
-    if recorded.input_digest != input_digest:
-        from handrail.operations.position import add_current_place, warn_of_other_input, warn_of_other_start
+    if sent is not None and recorded.input_digest != input_digest:
+        from handrail.operations.position import add_current_place, warn_of_other_input
 
-        if sent is None:
-            refused = warn_of_other_start(keys, history, workflow, made.node_id)
-        else:
-            refused = warn_of_other_input(keys, history, workflow, recorded, sent, input_digest)
-            recap = add_current_place(recap, keys, history, workflow, made.node_id)
+        refused = warn_of_other_input(keys, history, workflow, recorded, sent, input_digest)
+        recap = add_current_place(recap, keys, history, workflow, made.node_id)
         warnings = (refused, *warnings)
     if standing.run.parent is not None:
         warnings = (*warnings, *_warn_of_nobody_then(reader, history, standing, recorded))

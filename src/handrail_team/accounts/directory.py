@@ -7,6 +7,8 @@ is locked, and a request id makes one thing because it is unique in its workspac
 
 from __future__ import annotations
 
+import calendar
+import time
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +18,7 @@ from handrail.contract.accounts import Principal, Role
 from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.outcome import Fault, make_from
 from handrail.contract.redaction import Secrets
+from handrail.contract.reused_request import refuse_reused_request
 from handrail.contract.wording import quote
 from handrail.ports.process import Clock, Randomness
 from handrail_team.accounts.as_found import Asking, account_of, require_as_found
@@ -48,6 +51,8 @@ PAGE_SECONDS: Final = 12 * 3_600
 OVERLAP_SECONDS: Final = 60
 """How long a page token still works after the next one was made from it."""
 _NEVER: Final = 0
+_SAME_SECONDS: Final = 3_600
+"""Two times to live that differ by less are the same: both are whole days."""
 _CREDENTIAL = (
     "SELECT c.id, c.workspace, c.account, c.kind, c.name, c.machine, c.scopes, c.expires_at, c.ended_at,"
     " c.used_at, c.role, m.role, a.name"
@@ -133,12 +138,14 @@ class Directory:
         def add(link: Link) -> Workspace:
             known = link.execute(
                 "SELECT workspace, name, made_at, request_id FROM handrail.workspaces"
-                " WHERE request_id = %s OR name = %s",
-                (request_id or None, name),
+                " WHERE request_id = %s OR name = %s ORDER BY request_id = %s DESC NULLS LAST",
+                (request_id or None, name, request_id or None),
             ).fetchone()
             if known is not None:
-                if known[1] != name or known[3] != request_id:
+                if known[3] != request_id:
                     raise refuse_taken("workspace", known[1])
+                if known[1] != name:
+                    raise refuse_reused_request(request_id, "workspace", id=known[0])
                 return Workspace(id=known[0], name=known[1], made_at=known[2])
             link.execute(
                 "INSERT INTO handrail.workspaces VALUES (%s, %s, %s, %s)",
@@ -504,9 +511,14 @@ class Directory:
     ) -> Made:
         def add(link: Link) -> Made:
             known = link.execute(
-                "SELECT id, expires_at FROM handrail.credentials WHERE request_id = %s", (request_id or None,)
+                "SELECT id, expires_at, kind, account, name, role, machine, scopes, made_at"
+                " FROM handrail.credentials WHERE request_id = %s",
+                (request_id or None,),
             ).fetchone()
             if known is not None:
+                if not _is_same_request(known[2:], known[1], kind, facts):
+                    resource = "invitation" if known[2] == "invitation" else "token"
+                    raise refuse_reused_request(request_id, resource, id=known[0])
                 return Made(id=known[0], secret="", expires_at=known[1])
             if isinstance(by, Principal):
                 require_as_found(link, workspace, by, by.role)
@@ -558,6 +570,24 @@ def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
         return None
     kind = "person" if is_person else "agent"
     return make_from(Principal, held, name=held.owner, kind=kind, credential=held.id, agent=held.name)
+
+
+def _is_same_request(
+    held: tuple[Any, ...], expires_at: int, kind: CredentialKind, asked: dict[str, Any]
+) -> bool:
+    """Whether a credential is what the same call made before; `held` is its row from `kind` on."""
+    found = dict(zip(("kind", "account", "name", "role", "machine", "scopes", "made_at"), held, strict=True))
+    wanted = {"kind": kind, "account": asked["account"]}
+    if kind != "invitation" or not asked["account"]:  # a reset names the account alone
+        wanted |= {
+            "name": asked["name"],
+            "role": asked.get("role", ""),
+            "machine": asked.get("machine", ""),
+            "scopes": " ".join(asked.get("scopes", SCOPES)),
+        }
+    began = calendar.timegm(time.strptime(found["made_at"][:19], "%Y-%m-%dT%H:%M:%S"))
+    is_as_long = abs(expires_at - began - asked["seconds"]) < _SAME_SECONDS
+    return is_as_long and all(found[name] == value for name, value in wanted.items())
 
 
 def _role(offered: str) -> Role:

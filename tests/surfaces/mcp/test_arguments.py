@@ -95,8 +95,7 @@ def check_repaired(tool: str, arguments: dict[str, Any], repaired: dict[str, Any
         # no place for it
         ("continue_workflow", {"ackToken": "ak1", "verbose": True}, {"ackToken": "ak1"}),
         ("resume_session", {"ticketNumber": 7}, {}),
-        # null, a value that is not offered, plain text for an object
-        ("continue_workflow", {"ackToken": "ak1", "stateToken": None}, {"ackToken": "ak1"}),
+        # a value that is not offered, plain text for an object
         (
             "inspect_workflow",
             {"workflowId": "wr.x", "part": "step"},
@@ -205,9 +204,9 @@ def test_a_read_does_not_speak_of_storing() -> None:
 
 
 def test_every_problem_is_reported_at_once() -> None:
-    refusal = refused("inspect_workflow", {"id": "wr.x", "part": "all", "project": None})
+    refusal = refused("inspect_workflow", {"id": "wr.x", "part": "all", "where": "/p"})
 
-    assert [problem["param"] for problem in refusal.details["problems"]] == ["id", "part", "project"]
+    assert [problem["param"] for problem in refusal.details["problems"]] == ["id", "part", "where"]
     assert "2 more in details.problems" in refusal.message
 
 
@@ -383,3 +382,42 @@ def places_of(tool: Tool) -> Iterator[str]:
     for name, schema in fields_of(tool).items():
         yield name
         yield from (f"{name}.{inner}" for inner in schema.get("properties", {}))
+
+
+@every_case(
+    ("tool", "arguments", "meant"),
+    [
+        ("continue_workflow", {"ackToken": "ak1", "stateToken": None}, {"ackToken": "ak1"}),
+        ("continue_workflow", {"ackToken": "", "stateToken": "st1"}, {"stateToken": "st1"}),
+        ("list_workflows", {"query": "", "cursor": None, "project": ""}, {}),
+        ("resume_session", {"query": None}, {}),
+        (
+            "start_workflow",
+            {
+                "workflowId": "wr.x",
+                "preferences": {"autonomy": None, "riskPolicy": ""},
+                "context": {"ticket": None, "note": ""},
+            },
+            {"workflowId": "wr.x", "context": {"ticket": None, "note": ""}},
+        ),
+        ("start_workflow", {"workflowId": "wr.x", "context": None}, {"workflowId": "wr.x"}),
+        ("start_workflow", {"workflowId": "wr.x", "context": ""}, {"workflowId": "wr.x"}),
+        (
+            "checkpoint_workflow",
+            {"checkpointToken": "ck1", "output": {"notesMarkdown": "half", "artifacts": None}},
+            {"checkpointToken": "ck1", "output": {"notesMarkdown": "half"}},
+        ),
+    ],
+)
+def test_null_and_empty_text_mean_an_absent_parameter(
+    tool: str, arguments: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    """Members of `context` are excepted: there null deletes a fact."""
+    assert accepted(tool, arguments) == Accepted(params=meant)
+
+
+def test_null_for_a_required_parameter_is_refused() -> None:
+    refusal = refused("start_workflow", {"workflowId": None, "goal": "x"})
+
+    assert [problem["param"] for problem in refusal.details["problems"]] == ["workflowId"]
+    assert refusal.next_call is None

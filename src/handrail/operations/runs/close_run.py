@@ -16,6 +16,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, is_run_id, is_session_id
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.parameters import MintedId, RequestKey, TokenText
+from handrail.contract.reused_request import refuse_reused_request
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import quote
@@ -224,9 +225,29 @@ _TWICE = {"param": "run", "problem": "is given twice", "expected": "run or state
 def _find_recorded(history: History, run_id: RunId, request: CloseRun) -> Closing | None:
     """What already answers this call."""
     for held in history.closings.get(run_id, ()):
-        if held.request_id and held.request_id == request.request_id:
+        if held.request_id and (held.request_id, held.reason, held.note) == _sent(request):
             return held
+    _require_unused(history, request)
     return closing_of(history, run_id)
+
+
+def _sent(request: CloseRun) -> tuple[str, CloseReason, str]:
+    return request.request_id or "", request.reason, (request.note or "").strip()
+
+
+def _require_unused(history: History, request: CloseRun) -> None:
+    """Raises Fault E_CONFLICT where the request id closed another run, or this one with other words."""
+    for closed_id, closings in history.closings.items():
+        for held in closings:
+            if held.request_id and held.request_id == request.request_id:
+                raise refuse_reused_request(
+                    held.request_id,
+                    "closing",
+                    session_id=history.session_id,
+                    run_id=closed_id,
+                    status=run_graph(history, closed_id).status,
+                    next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
+                )
 
 
 def _decide(history: History, run_id: RunId, request: CloseRun) -> PlanWith | None:

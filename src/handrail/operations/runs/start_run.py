@@ -25,6 +25,7 @@ from handrail.contract.ids import (
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, Notice, Success
 from handrail.contract.parameters import MintedId, NamedId, ProjectPath, RequestKey
+from handrail.contract.reused_request import refuse_reused_request
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
@@ -46,7 +47,7 @@ from handrail.engine.reasons import InputProblem
 from handrail.engine.reply import Reply, ReplyWarning
 from handrail.operations.declared_checks import pin_checks
 from handrail.operations.finding import REQUESTED, find_begun, find_requested, find_session
-from handrail.operations.handles import require_place
+from handrail.operations.handles import mint_state_token, require_place
 from handrail.operations.kept_trees import keep_first_trees, take_first_tree
 from handrail.operations.replies import RUN_SHAPE, load_handed, reply_to_answer
 from handrail.operations.report import Goal, check_context, check_filled_in, check_goal_size, read_preferences
@@ -60,6 +61,7 @@ from handrail.operations.runs.start_warnings import (
 )
 from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
 from handrail.ports.log import Blob
+from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
@@ -161,9 +163,40 @@ def _find_start(rt: ReadPorts, request: StartRun, project: str, given: Given | N
     asked = _asked(rt, request)
     session = _session(rt, request)
     run_id = run_id_for(session.history.session_id, asked.key)
+    started = _started(session, run_id)
+    if started is not None:
+        _require_same_start(rt, request, session, started, asked, given)
     # A replay answers even when the workflow's file is gone by now.
-    source = _started(session, run_id) or given or _find(rt, project, asked.workflow_id)
+    source = started or given or _find(rt, project, asked.workflow_id)
     return _Found(asked=asked, session=session, run_id=run_id, given=source)
+
+
+def _require_same_start(
+    rt: ReadPorts,
+    request: StartRun,
+    session: Session,
+    started: Recorded,
+    asked: _Asked,
+    given: Given | None,
+) -> None:
+    """Raises Fault E_CONFLICT where the request id began a run with other content."""
+    history = session.history
+    run = history.runs[history.nodes[started.to_node_id].run_id]
+    is_same_file = given is None or given.pinned.workflow_hash == run.workflow_hash
+    if started.input_digest == asked.input_digest and is_same_file:
+        return
+    assert request.request_id is not UNSET, "without one the key is chance"
+    graph = run_graph(history, run.run_id)
+    token = mint_state_token(rt.keys, history.session_id, history.nodes[graph.preferred_tip])
+    raise refuse_reused_request(
+        request.request_id,
+        "run",
+        session_id=history.session_id,
+        run_id=run.run_id,
+        workflow_id=run.workflow_id,
+        status=graph.status,
+        next_call=NextCall(operation="run.continue", params={"stateToken": token}),
+    )
 
 
 def _answer_start(
@@ -191,7 +224,9 @@ def _answer_start(
                 asked.input_digest,
                 place_of(project, seen, rt.workspace.identity(project)),
             )
-        session, recorded = _begin(rt, found, recorded, project, seen, is_checked=is_checked)
+        given = recorded
+        session, recorded = _begin(rt, found, given, project, seen, is_checked=is_checked)
+        _require_same_start(rt, request, session, recorded, asked, given)  # another call may have been first
         rt.places.keep(encode_project(project).directory, project)
         session, unseen = take_first_tree(rt, session, recorded.to_node_id, project)
         if session.history.runs[found.run_id].pins:

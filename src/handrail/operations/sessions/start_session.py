@@ -5,25 +5,27 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of
+from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of, session_output_id
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Success, refuse_argument
+from handrail.contract.outcome import Answer, NextCall, Success, refuse_argument
 from handrail.contract.parameters import MintedId, ProjectPath, RequestKey
+from handrail.contract.reused_request import refuse_reused_request
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
 from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
 from handrail.engine.facts import LONGEST_GOAL, encode_project
 from handrail.engine.history import History
 from handrail.engine.plans import plan_event, plan_session
-from handrail.engine.reply import Reply, ReplyWarning
+from handrail.engine.reply import Reply
 from handrail.operations.checkpoints import CheckpointRun, SessionReply, checkpoint_run, reply_to_opening
 from handrail.operations.finding import find_requested, find_session, name_answerer
-from handrail.operations.report import Goal, Output, check_goal_size
+from handrail.operations.report import Goal, Output, check_goal_size, read_report
 from handrail.projections.overview import latest_run, session_title
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
@@ -89,21 +91,50 @@ def _session_of(
     rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
     if session.history.head == 0:
         session = _begin(rt, session, goal, input_digest, project, is_checked=is_checked)
-    opening = session.history.opening
-    assert opening is not None, "a session that has events was begun"
-    warnings = () if opening.input_digest == input_digest else (_mismatch(),)
-    if request.notes is not UNSET and not warnings:
+        _require_same_content(rt, request, session)  # another call may have been first
+    if request.notes is not UNSET:
         return _keep(rt, request, session)
-    return reply_to_opening(rt.keys, session, warnings, project)
+    return reply_to_opening(rt.keys, session, (), project)
 
 
 def _keep(rt: WritePorts, request: StartSession, session: Session) -> Success:
     notes = "" if request.notes is UNSET else request.notes
     key = rt.randomness.bytes(8).hex() if request.request_id is UNSET else request.request_id
-    return _keep_notes(rt, session, notes, key, request.project)
+    kept = _keep_notes(rt, session, notes, key, request.project)
+    _require_same_content(rt, request, find_session(rt, session.history.session_id))
+    return kept
+
+
+def _require_same_content(rt: ReadPorts, request: StartSession, session: Session) -> None:
+    """Raises Fault E_CONFLICT where the request id began a session with another goal, or kept other notes."""
+    history, opening = session.history, session.history.opening
+    if request.request_id is UNSET or history.head == 0:
+        return
+    is_same = True
+    if request.session is UNSET:
+        assert opening is not None, "a session that has events was begun"
+        is_same = opening.input_digest == digest({"goal": check_goal_size(request.goal)})
+    noted = _find_noted(history, _attempt_for(history, request.request_id))
+    if noted is not None and request.notes is not UNSET:
+        work = read_report(Output(notes_markdown=request.notes), UNSET, rt.secrets)
+        is_same = is_same and noted.input_digest == work.input_digest
+    if not is_same:
+        raise refuse_reused_request(
+            request.request_id,
+            "session" if request.session is UNSET else "note",
+            session_id=history.session_id,
+            next_call=NextCall(operation="session.show", params={"sessionId": history.session_id}),
+        )
 
 
 def _named(rt: ReadPorts, request: StartSession) -> Session:
+    """The session that the call is about. Raises Fault E_CONFLICT where its request id had other content."""
+    session = _find_named(rt, request)
+    _require_same_content(rt, request, session)
+    return session
+
+
+def _find_named(rt: ReadPorts, request: StartSession) -> Session:
     if request.session is not UNSET:
         return find_session(rt, request.session)
     if request.request_id is UNSET:
@@ -147,23 +178,13 @@ def _preview(rt: ReadPorts, request: StartSession) -> Plan[Session]:
     )
 
 
-def _mismatch() -> ReplyWarning:
-    return ReplyWarning(
-        code="REPLAY_INPUT_MISMATCH",
-        message=(
-            "This requestId began a session with another goal. You see that session, and its goal stays; for "
-            "another session, call again with another requestId."
-        ),
-    )
-
-
 def _keep_notes(rt: WritePorts, session: Session, notes: str, key: str, project: str | UnsetType) -> Success:
     """A checkpoint, once for each key: the same key again gets the recorded reply.
 
     Raises what a checkpoint raises.
     """
     history = session.history
-    attempt = attempt_for_new(f"{history.session_id} note {key}")
+    attempt = _attempt_for(history, key)
     claims = CheckpointClaims(
         session_id=history.session_id, node_tag=_find_place(history, attempt), attempt_id=attempt
     )
@@ -175,11 +196,33 @@ def _keep_notes(rt: WritePorts, session: Session, notes: str, key: str, project:
     return kept
 
 
+def _attempt_for(history: History, key: str) -> AttemptId:
+    return attempt_for_new(f"{history.session_id} note {key}")
+
+
+class _Noted(msgspec.Struct, frozen=True, kw_only=True):
+    """Notes that a key brought: where they were kept, and the digest of what was sent."""
+
+    place: str
+    input_digest: str
+
+
+def _find_noted(history: History, attempt: AttemptId) -> _Noted | None:
+    for (node_id, used), recorded in history.checkpoints.items():
+        if used == attempt:
+            return _Noted(place=history.nodes[node_id].tag, input_digest=recorded.input_digest)
+    if history.opening is None:
+        return None
+    place = history.opening.tag
+    noted = history.session_notes.get(session_output_id(history.session_id, place, attempt))
+    return None if noted is None else _Noted(place=place, input_digest=noted.input_digest)
+
+
 def _find_place(history: History, attempt: AttemptId) -> str:
     """Where the key was used before, because its own checkpoint moved the tip; else where the work stands."""
-    for node_id, used in history.checkpoints:
-        if used == attempt:
-            return history.nodes[node_id].tag
+    noted = _find_noted(history, attempt)
+    if noted is not None:
+        return noted.place
     run_id = latest_run(history)
     if run_id is not None:
         return history.nodes[run_graph(history, run_id).preferred_tip].tag

@@ -120,6 +120,30 @@ def _read(value: Json, openings: str, place: str, meant: str, found: dict[str, s
     return read
 
 
+# Optional parameters without a value
+
+
+def drop_absent(schema: dict[str, Any], given: dict[str, Json]) -> dict[str, Json]:
+    """Return the arguments without the optional ones that are null or an empty text.
+
+    Only declared parameters are looked at, so a null inside `context` still deletes a fact.
+    """
+    required = schema.get("required", ())
+    kept: dict[str, Json] = {}
+    for name, value in given.items():
+        field = schema.get("properties", {}).get(name)
+        if field is None:
+            kept[name] = value
+            continue
+        whole = value
+        if isinstance(value, dict) and "properties" in field:
+            value = drop_absent(field, value)
+        is_emptied = value in (None, "") or (value == {} and whole != {})
+        if name in required or not is_emptied:
+            kept[name] = value
+    return kept
+
+
 # Names, choices and repairs
 
 MOST_FLAWS = 20
@@ -206,6 +230,7 @@ def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure
     if refusal is not None:
         return refusal
     params, read_as_text = read_texts(fields_of(tool), arguments)
+    params = drop_absent(tool.definition["inputSchema"], params)
     refusal = check_size(params) if read_as_text else None
     if refusal is not None:
         return refusal

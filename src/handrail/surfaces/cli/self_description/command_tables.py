@@ -190,7 +190,8 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     keys = KEY_ERRORS if is_signed else ()
     if called.name.startswith("self."):  # wrong settings and variables are told, never refused
         shared.remove(E_CONFIG.code)
-    taken = (E_CONFLICT.code,) if "--out" in flags else ()  # there is a file of that name already
+    is_taken = "--out" in flags or "requestId" in _fields(called)  # by another file, or another call
+    taken = (E_CONFLICT.code,) if is_taken else ()
     return tuple(dict.fromkeys((*brought, *gated, *taken, *kept, *away, *keys, *shared)))
 
 
