@@ -6,6 +6,7 @@ Run with `python bench/sessions.py [--json] [--sessions 2000] [--nodes 4] [--ste
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -98,7 +99,7 @@ def measure_finding(report: dict[str, Any], home: str, sessions: int, nodes: int
         same = partial(ask, unindexed, operation, params)
         report["ms"] |= _both(f"reference: {name} without the index", same, 2)
     report["index bytes per session"] = round(
-        os.path.getsize(os.path.join(home, "data", "cache", "index", "sessions.sqlite")) / sessions
+        sum(map(os.path.getsize, glob.glob(os.path.join(home, "data/cache/index/*.sqlite")))) / sessions
     )
 
 

@@ -177,10 +177,16 @@ PLACES = (
         after="The next call on that session takes longer.",
     ),
     Place(
-        path="data/cache/index/sessions.sqlite",
+        path="data/cache/index/sessions-<digest>.sqlite",
         holds="An index of all sessions, for lists and searches; SQLite keeps two files beside it meanwhile.",
         loss="nothing",
         after="The next list or search reads the log, and makes it anew.",
+    ),
+    Place(
+        path="data/cache/index/touched",
+        holds="Which sessions were written to lately; `touched.1` is the part before it.",
+        loss="nothing",
+        after="The next list or search looks at every session once.",
     ),
     Place(
         path="data/cache/workflows/<digest>.json",

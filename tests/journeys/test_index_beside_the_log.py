@@ -22,15 +22,16 @@ def test_work_is_listed_and_found_whatever_became_of_the_index(tmp_path: Path, s
     runtime = msgspec.structs.replace(on_disk, incidents=KeptIncidents())
     mine = start(runtime, workflowId="wr.small_change", goal="mend the till")["session"]["sessionId"]
     start(runtime, workflowId="wr.small_change", goal="feed the cat")
-    index = home / "data" / "cache" / "index" / "sessions.sqlite"
+    folder = home / "data" / "cache" / "index"
     if state == "none":
         runtime = msgspec.structs.replace(runtime, index=lambda: None)
     if state in ("known", "garbage", "gone"):
         answer(runtime, "session.list")
-    if state == "gone":
-        index.unlink(missing_ok=True)
-    if state == "garbage":
-        index.write_bytes(b"no database at all" * 1_000)
+    for index in folder.glob("sessions-*.sqlite"):
+        if state == "gone":
+            index.unlink()
+        if state == "garbage":
+            index.write_bytes(b"no database at all" * 1_000)
 
     found = tool_call(runtime, "resume_session", query="till").structured
     status, listed = command(runtime, "session", "list", "--query", "mend")

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.event_log.files.upkeep.whole_store import INDEX_FOLDER
+from handrail.event_log.files.touched import INDEX_FOLDER
 from handrail.host.workspace import ENDING
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime

@@ -76,7 +76,8 @@ PLACES = (
 """Where these folders lie is the user's own choice: they may be links to another disk."""
 PIECES = (
     *PLACES,
-    *("config.json", "data/keys/keyring.json", "data/keys/requests.key", "data/cache/index/sessions.sqlite"),
+    *("config.json", "data/keys/keyring.json", "data/keys/requests.key"),
+    *("data/cache/index/sessions-*.sqlite", "data/cache/index/touched"),
     *("SESSION", "SESSION/lock", "SESSION/manifest", "SESSION/events", "BLOB"),
 )
 PLANTED = [(piece, kind) for piece in PIECES for kind in PLANTS if not (kind == "link" and piece in PLACES)]

@@ -41,7 +41,7 @@ def test_an_index_with_traps_changes_no_answer(seeded: Seeded, tmp_path: Path, t
     tool = seeded.copy(tmp_path)
     lines = [("session", "list"), ("session", "resume", "small")]
     expected = [tool.data(*line) for line in lines]
-    file = Path(tool.home, "data", "cache", "index", "sessions.sqlite")
+    (file,) = Path(tool.home, "data", "cache", "index").glob("sessions-*.sqlite")
     with sqlite3.connect(file) as own:
         forms = own.execute("SELECT name FROM form").fetchall()
     own.close()

@@ -28,6 +28,7 @@ from handrail.event_log.files.segments import (
     is_one_commit,
     segment_after,
 )
+from handrail.event_log.files.touched import TouchedSessions
 from handrail.event_log.plan import chain_records, refuse_locked
 from handrail.ports.log import Blob, Draft, Record
 
@@ -114,12 +115,16 @@ class LockedSession(msgspec.Struct, frozen=True, kw_only=True):
     lock: int
 
 
-def acquire(disk: Disk, path: str, session_id: str, wait_ms: int) -> LockedSession:
+def acquire(disk: Disk, path: str, session_id: str, wait_ms: int, touched: TouchedSessions) -> LockedSession:
     """Lock the session directory at `path`, and create it if it does not exist.
 
     Raises: Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`.
     """
-    return _wait_for_lock(disk, path, session_id, wait_ms, _open)
+
+    def open_both(disk: Disk, path: str) -> LockedSession | None:
+        return _open(disk, path, session_id, touched)
+
+    return _wait_for_lock(disk, path, session_id, wait_ms, open_both)
 
 
 def acquire_existing(disk: Disk, path: str, session_id: str, wait_ms: int) -> LockedSession | None:
@@ -175,12 +180,14 @@ def _longest_pause_ms(waited_ms: int, wait_ms: int) -> int:
     return max(_FIRST_PAUSE_MS, min(_LONGEST_PAUSE_MS, left_ms * 2 * _LONGEST_PAUSE_MS // wait_ms))
 
 
-def _open(disk: Disk, path: str) -> LockedSession | None:
+def _open(disk: Disk, path: str, session_id: str, touched: TouchedSessions) -> LockedSession | None:
     """Both descriptors; None when the session was deleted in between."""
     try:
         return _descriptors(disk, path, os.O_RDWR)
     except FileNotFoundError:
+        before_ns = touched.names_ns()
         make_directory(disk, path)
+        touched.note_made(session_id, before_ns)
     try:
         return _descriptors(disk, path, os.O_RDWR | os.O_CREAT)
     except FileNotFoundError:

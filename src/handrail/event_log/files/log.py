@@ -90,6 +90,7 @@ from handrail.event_log.files.manifest import (
     has_first_line,
 )
 from handrail.event_log.files.segments import SegmentLimits
+from handrail.event_log.files.touched import TouchedSessions
 from handrail.event_log.plan import check_new, check_plan, check_session_id, refuse_unsound, session_not_found
 from handrail.ports.log import (
     Appended,
@@ -255,10 +256,13 @@ class FileHold:
         self._memory = None
         write_blobs(self._log.disk, self._log.blobs, blobs, memory.pinned)
         commit = plan_commit(memory.tip, plan, blobs, self._log.limits)
+        self._log.touched.note_begin(self._session_id)
         try:
             written = write_commit(self._log.disk, held, commit)
         except LostEvents:
             raise self._explain_loss(held, memory.tip.head) from None
+        finally:
+            self._log.touched.note_end(self._session_id)
         self._note = written.note
         with suppress(MemoryError):  # the commit is durable; what is not remembered is read again
             memory.keys.update((record.dedupe_key, record.index) for record in commit.records)
@@ -302,6 +306,7 @@ class FileLog:
         self.disk = disk or Disk()
         self.limits = limits or SegmentLimits()
         self.proven = ProvenSessions()
+        self.touched = TouchedSessions(self.cache, self.sessions)
 
     def load(self, session_id: SessionId) -> Loaded | None:
         return self.load_since(session_id, 0)
@@ -376,7 +381,8 @@ class FileLog:
         del known  # what follows is at hand
         check_session_id(session_id)
         with translate_os_errors(session_id):
-            held = acquire(self.disk, f"{self.sessions}/{session_id}", session_id, wait_ms)
+            place = f"{self.sessions}/{session_id}"
+            held = acquire(self.disk, place, session_id, wait_ms, self.touched)
         with self._scope(session_id, held) as hold:
             yield hold
 

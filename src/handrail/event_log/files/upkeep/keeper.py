@@ -16,8 +16,8 @@ from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.commit import acquire_existing, release
 from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
 from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.touched import INDEX_FOLDER
 from handrail.event_log.files.upkeep.whole_store import (
-    INDEX_FOLDER,
     SET_ASIDE,
     StoredBlob,
     attested_in,

@@ -26,14 +26,12 @@ from handrail.event_log.files.history import pins_of, read_attested, read_segmen
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME, Attested, attest_after, empty_tip, pins_in
 from handrail.event_log.files.segments import FIRST_SEGMENT, is_one_commit, segment_after
+from handrail.event_log.files.touched import INDEX_FOLDER
 from handrail.ports.log import Loaded
 from handrail.ports.store import SessionCheck, SessionUsage, StoreCheck, StoreProblem, StoreUsage
 
 SET_ASIDE: Final = ".removed"
 """The end of the name of a session or blob that is about to be deleted; nothing else reads such a name."""
-
-INDEX_FOLDER: Final = "index"
-"""In the cache: the index of all sessions, in files of its own."""
 
 _DIRECTORY = re.compile("[0-9a-f]{2}")
 _BLOB = re.compile("[0-9a-f]{64}")
