@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.evidence.proof import Isolation
+from handrail.contract.ids import Isolation
 
 
 class RanCase(msgspec.Struct, frozen=True, kw_only=True):
