@@ -142,8 +142,10 @@ def _terms_of_run(run: str) -> Iterator[str]:
 
 
 def _is_identifier(run: str) -> bool:
-    """Whether it looks like a name that people give to one thing: letters and digits, or joined words."""
+    """Whether it looks like a name that people give to one thing: joined words, a number of three digits or
+    more, or letters with digits.
+    """
     if _UNSPACED.fullmatch(run):
         return False
-    has_digit = any(sign.isdigit() for sign in run)
-    return (has_digit and any(sign.isalpha() for sign in run)) or (_PART.fullmatch(run) is None)
+    digits = sum(sign.isdigit() for sign in run)
+    return _PART.fullmatch(run) is None or digits >= 3 or 0 < digits < len(run)
