@@ -10,7 +10,7 @@ import pytest
 from handrail.contract.ids import SessionId
 from handrail.event_log.files import touched
 from handrail.event_log.files.touched import Position, TouchedSessions
-from handrail_proof.log_promises import A, B
+from tests.event_log.log_promises import A, B
 
 NOBODY = 4_194_304
 """A process id that no system gives."""

@@ -207,6 +207,9 @@ Confirmations: TypeAlias = Literal["claimed", "person"]
 ProofWant: TypeAlias = Literal["proved", "kept", "passes"]
 """What a step wants the four runs of a check to show, most first."""
 
+Isolation: TypeAlias = Literal["", "bind_mount", "linked_folder", "prepared", "in_place"]
+"""Where the runs of a proof took place; empty: nothing ran."""
+
 OutwardKind: TypeAlias = Literal["needs_person", "blocked", "done", "critical_gap", "idle", "stalled"]
 """What people are told about a run who do not look at a screen; the last two by a team's server alone."""
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.ids import ProofWant
+from handrail.contract.ids import Isolation, ProofWant
 
 ProofWord: TypeAlias = Literal[
     "proved", "kept", "rewrote", "fails", "new_rules", "unseen", "flaky", "not_tried"
@@ -52,9 +52,6 @@ MOST_NAME_CHARACTERS = 300
 
 CellState: TypeAlias = Literal["passed", "failed", "timed_out", "not_started", "not_run"]
 """How one of the four runs ended; `not_run`: it was not needed, or nothing could be tried."""
-
-Isolation: TypeAlias = Literal["", "bind_mount", "linked_folder", "prepared", "in_place"]
-"""Where the runs took place; empty: nothing ran."""
 
 
 class CaseCounts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -120,6 +117,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Whether no case is known, so the word rests on exit statuses alone."""
     isolation: Isolation = ""
     duration_ms: int = 0
+    remarks: tuple[str, ...] = ()
+    """Whole sentences on how it was tried, such as which files were taken from the end in every run."""
 
 
 def bound_names(names: Sequence[str]) -> tuple[str, ...]:
