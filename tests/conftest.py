@@ -26,10 +26,10 @@ from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem,
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
-from handrail_proof.scratch import find_memory_directory
 from tests import quick_set
 from tests.conformance.forked import ForkServer
 from tests.readings import share_readings
+from tests.store_proof.scratch import find_memory_directory
 
 if TYPE_CHECKING:
     from handrail_team.store.database import Database
@@ -362,7 +362,7 @@ THREE_STEPS = b"""{
 }"""
 
 
-pytest.register_assert_rewrite("handrail_proof.log_promises")
+pytest.register_assert_rewrite("tests.event_log.log_promises")
 
 
 def memory_runtime() -> Runtime:

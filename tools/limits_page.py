@@ -265,8 +265,8 @@ COMMAND_LINE: Rows = (
     ("operations.store.check_lafs", "MOST_DOCUMENTS", "Documents of one `lafs check`."),
     ("operations.store.check_lafs", "MAX_DOCUMENT_BYTES", "One document of it."),
     ("contract.conformance.rules", "MOST_FINDINGS", "Findings in one document."),
-    ("handrail_proof.selftest_store", "MOST_KILLS", "`--kills` of `store selftest`."),
-    ("handrail_proof.selftest_store", "MOST_SEED", "`--seed` of it."),
+    ("operations.store.selftest_store", "MOST_KILLS", "`--kills` of `store selftest`."),
+    ("operations.store.selftest_store", "MOST_SEED", "`--seed` of it."),
     ("operations.workflows.validate_workflows", "MOST_TARGETS", "Targets of one `workflow validate`."),
     (
         "operations.workflows.examine_workflows",

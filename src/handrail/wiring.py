@@ -33,7 +33,7 @@ from handrail.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
     from handrail.ports.server import Team
-    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper
+    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.worktree import FactStore
     from handrail_team.store.open_store import TeamStore
 
@@ -80,7 +80,7 @@ def build_runtime(
         settings=LocalSettings(place, environment),
         registry=registry(),
         keeper=lambda: _load("handrail.event_log.files.upkeep.keeper:FileKeeper")(data),
-        proof=lambda: registry().adapter("proof")(place),
+        proof=lambda: _proof(place, environment),
         index=lambda: _index(data),
         worktree=lambda: worktree,
         trees=lambda: trees,
@@ -111,6 +111,14 @@ def build_runtime(
     # One stat is all that a machine without a team pays.
     is_in_team = "HANDRAIL_SERVER" in environment or os.path.exists(os.path.join(place, "team.json"))
     return local if not is_in_team else _join_team(local, place, environment)
+
+
+def _proof(place: str, environment: Mapping[str, str]) -> StoreProof:
+    from handrail.event_log.files.selftest import ScratchProof
+    from handrail.host.programs import make_child_environment, own_command
+
+    command = own_command("handrail.event_log.files.selftest_writers")
+    return ScratchProof(place, command, make_child_environment(environment))
 
 
 def _join_team(local: Runtime, place: str, environment: Mapping[str, str]) -> Runtime:

@@ -453,7 +453,7 @@ LEAVES: dict[str, Leaf] = {
     "store du": Leaf(line=words("store du")),
     "store selftest": Leaf(
         line=words("store selftest --kills 1 --seed 7"),
-        further=(words("store selftest --quick --dir scratch --report-only"), words("store selftest --full")),
+        further=(words("store selftest --dir scratch --report-only"),),
         plant="sound proof",
         ways={"E_INTEGRITY": Way(plant="unsound proof")},
     ),

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.event_log.files.disk import Disk
+from handrail.event_log.files.selftest import ScratchProof
 from handrail.host.worktree import list_files
 from handrail.operations.store import remove_sessions
 from handrail.ports.store import ProofPart
@@ -17,7 +18,6 @@ from handrail.projections import ledger
 from handrail.runtime import sessions
 from handrail.surfaces.cli import call
 from handrail.surfaces.cli.process import Process
-from handrail_proof.selftest import ScratchProof
 from tests.conformance.planted_index import NEWER, answers, installed_by_pip, offers
 
 LATER_SECONDS = 2 * 3600

@@ -12,7 +12,7 @@ import pytest
 
 from handrail.event_log.files.disk import Disk, run_both
 from handrail.event_log.files.log import FileLog
-from handrail_proof.log_promises import THREAD_SECONDS, A, append, code_of, keys, plan
+from tests.event_log.log_promises import THREAD_SECONDS, A, append, code_of, keys, plan
 
 
 def nothing() -> None:

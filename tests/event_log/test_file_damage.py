@@ -19,7 +19,7 @@ from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed
-from handrail_proof.log_promises import A, B, append, blob, code_of, draft, keys, load, plan
+from tests.event_log.log_promises import A, B, append, blob, code_of, draft, keys, load, plan
 
 EVENTS = "events-000001.jsonl"
 MANIFEST = "manifest.jsonl"

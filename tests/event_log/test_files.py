@@ -15,7 +15,18 @@ from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.ports.log import EventLog
-from handrail_proof.log_promises import A, B, EventLogPromises, append, blob, code_of, draft, keys, load, plan
+from tests.event_log.log_promises import (
+    A,
+    B,
+    EventLogPromises,
+    append,
+    blob,
+    code_of,
+    draft,
+    keys,
+    load,
+    plan,
+)
 
 
 class TestFileLog(EventLogPromises):

@@ -11,7 +11,7 @@ import pytest
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.disk import Disk, find_holder
 from handrail.event_log.files.log import FileLog
-from handrail_proof.log_promises import A, append, keys, plan
+from tests.event_log.log_promises import A, append, keys, plan
 
 
 class SlowDisk(Disk):

@@ -6,7 +6,7 @@ import pytest
 
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import EventLog
-from handrail_proof.log_promises import A, B, EventLogPromises, append, plan
+from tests.event_log.log_promises import A, B, EventLogPromises, append, plan
 
 
 class TestMemoryLog(EventLogPromises):

@@ -8,7 +8,7 @@ import pytest
 
 from handrail.event_log.files.log import FileLog
 from handrail.ports.log import Committed, Draft
-from handrail_proof.log_promises import A, append, code_of, draft, plan
+from tests.event_log.log_promises import A, append, code_of, draft, plan
 from tests.event_log.test_file_damage import EVENTS, MANIFEST, check_health, left_by_a_crash
 
 

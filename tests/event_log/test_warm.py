@@ -15,8 +15,8 @@ from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed, Conflict, Replayed
 from handrail.runtime.recent import Recent
-from handrail_proof.disks import CountingDisk
-from handrail_proof.log_promises import A, B, append, blob, code_of, keys, load, plan
+from tests.event_log.log_promises import A, B, append, blob, code_of, keys, load, plan
+from tests.store_proof.disks import CountingDisk
 
 EVENTS = "events-000001.jsonl"
 MANIFEST = "manifest.jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from handrail.event_log.files.disk import Disk
-from handrail_proof.disks import Death, OneByOneDisk
+from tests.store_proof.disks import Death, OneByOneDisk
 
 
 class StingyDisk(Disk):

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from handrail.event_log.files.upkeep.keeper import RemovingDisk
-from handrail_proof.disks import CALLS, PASSIVE_CALLS
-from handrail_proof.power_failures import (
+from tests.store_proof.disks import CALLS, PASSIVE_CALLS
+from tests.store_proof.power_failures import (
     Count,
     PowerDisk,
     check_power_failures,
     check_recording,
     record_script,
 )
-from handrail_proof.scratch import find_memory_directory
-from handrail_proof.workload import COLLECTION, RUNS, Script
+from tests.store_proof.scratch import find_memory_directory
+from tests.store_proof.workload import COLLECTION, RUNS, Script
 
 pytestmark = pytest.mark.thorough
 

@@ -16,9 +16,9 @@ from handrail.contract.outcome import Fault
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed, Replayed
-from handrail_proof.disks import CountingDisk, RefusingDisk
-from handrail_proof.log_promises import A, append, append_with_retry, blob, code_of, keys, load, plan
+from tests.event_log.log_promises import A, append, append_with_retry, blob, code_of, keys, load, plan
 from tests.faults.disks import StingyDisk
+from tests.store_proof.disks import CountingDisk, RefusingDisk
 
 SMALL = SegmentLimits(max_events=3)
 NEW = plan("new:1", "new:2")

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from handrail.event_log.files.log import FileLog
-from handrail_proof.kills import WriterOrder, run_order
-from handrail_proof.log_promises import A, append_with_retry, keys, load, plan
+from handrail.event_log.files.selftest_writers import WriterOrder
+from tests.event_log.log_promises import A, append_with_retry, keys, load, plan
+from tests.store_proof.writers import run_writers
 
 pytestmark = pytest.mark.thorough
 
@@ -38,7 +39,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
     print(f"seed {seed}")
 
     order = WriterOrder(what="kills", place=str(tmp_path / "data"), seed=seed, count=KILLS)
-    report = run_order("kills", order)
+    report = run_writers(order)
 
     print(f"{report}; with 95 % confidence fewer than {3 / KILLS:.1%} of kills do harm")
     assert report.problems == ()
@@ -54,7 +55,7 @@ def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_erro
 ) -> None:
     order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=count, writers=writers)
 
-    report = run_order("crowd", order)
+    report = run_writers(order)
 
     assert report.problems == ()
     assert report.facts["acknowledged"] == writers * count
@@ -66,7 +67,7 @@ def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_erro
 def test_processes_in_sessions_of_their_own_do_not_meet(tmp_path: Path) -> None:
     order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=5, writers=16, is_shared=False)
 
-    report = run_order("crowd", order)
+    report = run_writers(order)
 
     log = FileLog(str(tmp_path))
     heads = [load(log, stamp.session_id).head for stamp in log.list_sessions()]

@@ -8,9 +8,9 @@ import pytest
 
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
-from handrail_proof.disks import Death
-from handrail_proof.log_promises import A, B, append, blob, keys, plan
+from tests.event_log.log_promises import A, B, append, blob, keys, plan
 from tests.faults.disks import RecordingDisk
+from tests.store_proof.disks import Death
 
 EVENTS = "events-000001.jsonl"
 MANIFEST = "manifest.jsonl"

@@ -12,11 +12,11 @@ import pytest
 
 from handrail.event_log.files.log import FileLog
 from handrail.ports.log import Blob, Draft
-from handrail_proof.crash_states import Snapshot, Tree, states_after
-from handrail_proof.disks import Death
-from handrail_proof.log_promises import A, append, append_with_retry, blob, keys, plan
-from handrail_proof.power_failures import PowerDisk
-from handrail_proof.scratch import write_tree
+from tests.event_log.log_promises import A, append, append_with_retry, blob, keys, plan
+from tests.store_proof.crash_states import Snapshot, Tree, states_after
+from tests.store_proof.disks import Death
+from tests.store_proof.power_failures import PowerDisk
+from tests.store_proof.scratch import write_tree
 
 pytestmark = pytest.mark.thorough
 

@@ -14,10 +14,10 @@ import pytest
 from handrail.contract.ids import SessionId
 from handrail.event_log.files.log import FileLog
 from handrail.runtime.runtime import Runtime
-from handrail_proof.disks import CountingDisk, Death
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, start
 from tests.journeys.rich_session import LONG_NOTES
+from tests.store_proof.disks import CountingDisk, Death
 
 
 class DyingDisk(CountingDisk):

@@ -33,11 +33,9 @@ CATCH_ALL_PLACES = (
     "src/handrail/runtime/hub.py",
     "src/handrail/host/workflow_sources/named.py",
     "src/handrail/main.py",
-    "src/handrail_proof/log_promises.py",
 )
 """Each may catch everything once. A plugin is other people's code; one that fails must not hide the rest. The
-front door does so for a hook, which must never fail the client that calls it, and the promises of a log for
-what a thread meets."""
+front door does so for a hook, which must never fail the client that calls it."""
 
 STATUS_KEYWORDS = frozenset({"exit_status", "http_status"})
 EXITS = frozenset({"exit", "_exit", "SystemExit"})

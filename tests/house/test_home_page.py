@@ -23,7 +23,7 @@ from tools.home_page import PLACES, Loss, Place
 NOT_MADE_HERE = {
     "incidents/<id>.txt": "needs a defect: tests/host/test_incidents.py",
     "contracts/<name>.json": "made by the user alone",
-    "data/cache/<session>": "needs 2 048 events: src/handrail_proof/log_promises.py",
+    "data/cache/<session>": "needs 2 048 events: tests/event_log/log_promises.py",
     **({} if find_spec("apsw") else {"data/cache/index/sessions.sqlite": "needs apsw"}),
     "data/cache/trees/<digest>": "needs a look at files: tests/host/worktree/test_stat_cache.py",
     "trees/stores/<digest>/*": "needs a repository: tests/worktree/test_ids.py",

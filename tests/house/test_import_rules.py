@@ -62,15 +62,10 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         CORE,
         "handrail.operations.neighbour -> handrail_code.scan.ids",
     ),
-    "the core importing the proof, late": (
-        {"host/neighbour.py": "def prove():\n    import handrail_proof.selftest\n"},
-        CORE,
-        "handrail.host.neighbour -> handrail_proof.selftest",
-    ),
     "a neighbour importing another": (
-        {"../handrail_proof/neighbour.py": "import handrail_code.scan.ids\n"},
+        {"../handrail_team/neighbour.py": "import handrail_code.scan.ids\n"},
         BESIDE,
-        "handrail_proof.neighbour -> handrail_code.scan.ids",
+        "handrail_team.neighbour -> handrail_code.scan.ids",
     ),
     "a room of the server that nobody declared": (
         {"../handrail_serve/lobby/__init__.py": "", "../handrail_serve/lobby/desk.py": "x = 1\n"},
@@ -88,9 +83,9 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         "handrail.program.neighbour -> handrail_serve.app",
     ),
     "an event loop in a neighbour": (
-        {"../handrail_proof/loop.py": "import asyncio\n"},
+        {"../handrail_code/operations/loop.py": "import asyncio\n"},
         LIGHT,
-        "handrail_proof.loop -> asyncio",
+        "handrail_code.operations.loop -> asyncio",
     ),
     "an upward import": (
         {"engine/upward.py": "import handrail.runtime\n"},

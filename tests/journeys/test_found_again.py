@@ -236,8 +236,8 @@ def test_no_two_files_are_told_to_take_the_same_id(runtime: Runtime) -> None:
 
     assert len(set(told.values())) == len(told) == 5
     assert told["bug_hunt"] == "project.bug_hunt"
-    assert told["bug-hunt"].startswith("project.bug_hunt_")
-    assert told["lone-one"] == "project.lone_one"
+    assert told["bug-hunt"] == "project.bug-hunt"
+    assert told["lone-one"] == "project.lone-one"
     fixes = [problem["fix"] for item in checked["items"] for problem in item["problems"]]
     assert sorted(fixes) == sorted(f"Name it {better}." for better in told.values())
 

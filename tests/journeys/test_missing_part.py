@@ -45,7 +45,6 @@ def run_without(package: str, home: Path, *line: str) -> subprocess.CompletedPro
         ("handrail_code", ("code", "rename", "greet", "--to", "welcome")),
         ("handrail_code", ("js-scan", "--search", "greet")),
         ("handrail_code", ("mcp", "--set", "code")),
-        ("handrail_proof", ("store", "selftest", "--quick")),
         ("handrail_serve", ("serve", "--port", "0")),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
     refused = perform(at_console(runtime), "session.settle_gap", {"gap": "gap_1", "note": "Fine."})
 
     assert isinstance(refused, Failure)
-    assert refused.kind.code == "VALIDATION_ERROR"
+    assert refused.kind.code == "E_NOT_FOUND"
 
 
 def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:

@@ -58,9 +58,9 @@ def test_a_workflow_with_an_old_id_runs_with_a_warning_and_is_not_made_anew(runt
     made = refusal(runtime, "workflow.new", workflowId="another-one", dryRun=True)
 
     assert [warning["code"] for warning in reply["warnings"]] == ["WORKFLOW_ID_LEGACY", "WORKFLOW_FIRST_RUN"]
-    assert "project.bug_investigation" in reply["warnings"][0]["message"]
-    assert (row["idStatus"], row["suggestedId"]) == ("legacy", "project.bug_investigation")
-    assert looked_at["suggestedId"] == "project.bug_investigation"
+    assert "project.bug-investigation" in reply["warnings"][0]["message"]
+    assert (row["idStatus"], row["suggestedId"]) == ("legacy", "project.bug-investigation")
+    assert looked_at["suggestedId"] == "project.bug-investigation"
     assert made.kind.code == "WORKFLOW_ID_LEGACY"
     assert advance(runtime, reply)["isComplete"]
 

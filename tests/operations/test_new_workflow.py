@@ -228,7 +228,7 @@ def test_an_id_that_a_new_workflow_cannot_have_is_refused_first(
 def test_a_legacy_id_gets_a_better_one_suggested(runtime: Runtime) -> None:
     failure = refused(runtime, "workflow.new", workflowId="my-check", dryRun=True)
 
-    assert failure.details["suggested_id"] == "project.my_check"
+    assert failure.details["suggested_id"] == "project.my-check"
 
 
 def test_another_file_at_the_place_is_never_overwritten(runtime: Runtime) -> None:

@@ -21,7 +21,7 @@ from handrail.event_log.files.upkeep.keeper import (
 from handrail.event_log.files.upkeep.whole_store import list_session_ids
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from handrail_proof.log_promises import A, B, C, append, blob, code_of, keys, plan
+from tests.event_log.log_promises import A, B, C, append, blob, code_of, keys, plan
 from tests.operations.asked import answered, refused
 
 OLD_NS = 100 * DAY_NS

@@ -11,7 +11,7 @@ from handrail.contract.ids import blob_ref
 from handrail.event_log.files.log import FileLog
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from handrail_proof.log_promises import A, B, append, blob, keys, load, plan
+from tests.event_log.log_promises import A, B, append, blob, keys, load, plan
 from tests.operations.asked import answered, refused
 from tests.surfaces.http.client import ask, make_app
 

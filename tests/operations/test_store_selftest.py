@@ -25,7 +25,7 @@ class GivenProof:
         self.orders: list[ProofOrder] = []
         self.parts = (
             ProofPart(name="kills", cases=30, facts={"acknowledged": 90}, problems=problems),
-            ProofPart(name="bit_rot", cases=12, facts={}, problems=()),
+            ProofPart(name="crowd_in_one_session", cases=12, facts={}, problems=()),
         )
 
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
@@ -40,13 +40,8 @@ def runtime_with(proof: GivenProof) -> Runtime:
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"seed": 7}, ProofOrder(effort="quick", kills=200, seed=7, directory="")),
-        ({"quick": True, "seed": 7}, ProofOrder(effort="quick", kills=200, seed=7, directory="")),
-        ({"full": True, "seed": 7}, ProofOrder(effort="full", kills=3000, seed=7, directory="")),
-        (
-            {"full": True, "kills": 5, "seed": 0, "dir": "/disk"},
-            ProofOrder(effort="full", kills=5, seed=0, directory="/disk"),
-        ),
+        ({"seed": 7}, ProofOrder(kills=200, seed=7, directory="")),
+        ({"kills": 5, "seed": 0, "dir": "/disk"}, ProofOrder(kills=5, seed=0, directory="/disk")),
     ],
 )
 def test_the_order_is_what_was_asked_for(params: dict[str, Any], expected: ProofOrder) -> None:
@@ -63,14 +58,13 @@ def test_the_report_has_counts_seed_and_the_bound() -> None:
     assert isinstance(outcome, Success)
     assert msgspec.json.decode(msgspec.json.encode(outcome.data)) == {
         "ok": True,
-        "effort": "quick",
         "seed": 7,
         "cases": 42,
         "kills": 300,
         "kill_bound": 0.01,
         "parts": [
             {"name": "kills", "cases": 30, "facts": {"acknowledged": 90}, "problems": []},
-            {"name": "bit_rot", "cases": 12, "facts": {}, "problems": []},
+            {"name": "crowd_in_one_session", "cases": 12, "facts": {}, "problems": []},
         ],
     }
 
@@ -93,9 +87,7 @@ def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked
     assert told.data["ok"] is False
 
 
-@pytest.mark.parametrize(
-    "params", [{"quick": True, "full": True}, {"kills": 0}, {"seed": -1}, {"kills": "many"}]
-)
+@pytest.mark.parametrize("params", [{"kills": 0}, {"seed": -1}, {"kills": "many"}])
 def test_an_order_that_makes_no_sense_is_refused(params: dict[str, Any]) -> None:
     proof = GivenProof()
 
@@ -115,6 +107,6 @@ def test_a_stream_tells_each_part_and_then_what_the_call_would_have_answered() -
     whole = perform(runtime, "store.selftest", params)
     assert [(line.data["name"], line.data["ok"]) for line in told if isinstance(line, StreamItem)] == [
         ("kills", False),
-        ("bit_rot", True),
+        ("crowd_in_one_session", True),
     ]
     assert last == whole

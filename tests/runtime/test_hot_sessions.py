@@ -23,10 +23,10 @@ from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, read_session
-from handrail_proof.log_promises import A, EventLogPromises, append, in_threads, plan
 from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.engine.written_log import compiled
+from tests.event_log.log_promises import A, EventLogPromises, append, in_threads, plan
 from tests.journeys.conversation import advance, answer, rehydrate, start
 
 

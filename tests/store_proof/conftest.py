@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail_proof.scratch import find_memory_directory
+from tests.store_proof.scratch import find_memory_directory
 
 
 @pytest.fixture

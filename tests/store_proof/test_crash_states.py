@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from handrail_proof.crash_states import (
+from tests.cases import every_case
+from tests.store_proof.crash_states import (
     ROOT,
     DiskModel,
     NameChange,
@@ -15,7 +16,6 @@ from handrail_proof.crash_states import (
     states_after,
     subsets_of,
 )
-from tests.cases import every_case
 
 ALL = 10_000
 

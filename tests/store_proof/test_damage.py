@@ -11,8 +11,8 @@ import pytest
 from handrail.event_log.files import commit, history, manifest
 from handrail.event_log.files.upkeep import keeper
 from handrail.host.process import AuditFiles
-from handrail_proof import damages, faults
-from handrail_proof.crash_states import Tree
+from tests.store_proof import damages, faults
+from tests.store_proof.crash_states import Tree
 
 SEED = 20261115
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail_proof.crash_states import (
+from tests.store_proof.crash_states import (
     ROOT,
     DiskModel,
     NameChange,

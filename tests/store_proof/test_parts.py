@@ -10,12 +10,9 @@ from typing import Any
 import pytest
 
 from handrail.event_log.files.log import FileHold, FileLog
-from handrail.ports.store import ProofOrder, ProofPart
-from handrail_proof import conformance, damages, faults, selftest
-from handrail_proof.kills import WriterOrder, find_problems, run_order
-from handrail_proof.log_promises import A, append, plan
-from handrail_proof.scratch import read_tree, write_tree
-from handrail_proof.selftest import ScratchProof
+from tests.event_log import conformance
+from tests.store_proof import damages, faults
+from tests.store_proof.scratch import read_tree, write_tree
 
 
 @pytest.mark.thorough
@@ -94,43 +91,6 @@ def test_a_trouble_without_a_name_is_reported(place: str, monkeypatch: pytest.Mo
     assert any("the trouble is called STORE_PERMISSION_DENIED" in problem for problem in part.problems)
 
 
-@pytest.mark.thorough
-def test_kills_are_counted_and_harmless(tmp_path: Path) -> None:
-    order = WriterOrder(what="kills", place=str(tmp_path / "data"), seed=1, count=12)
-
-    part = run_order("kills", order)
-
-    assert (part.name, part.cases, part.problems) == ("kills", 12, ())
-
-
-def test_writers_that_cannot_run_are_a_problem_and_not_a_pass(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    order = WriterOrder(what="crowd", place=str(tmp_path / "file" / "data"), seed=1, count=1)
-
-    part = run_order("crowd", order)
-
-    assert "could not run" in part.problems[0]
-
-
-@pytest.mark.parametrize(
-    ("acknowledged", "expected"),
-    [
-        (["a:1", "a:2"], []),
-        (["a:1", "a:9"], ["acknowledged and lost: ['a:9']"]),
-    ],
-)
-def test_what_was_acknowledged_and_is_not_there_is_named(
-    tmp_path: Path, acknowledged: list[str], expected: list[str]
-) -> None:
-    append(FileLog(str(tmp_path)), A, 0, plan("a:1", "a:2"))
-
-    assert find_problems(str(tmp_path), A, acknowledged) == expected
-
-
-def test_an_acknowledged_session_that_is_gone_is_named(tmp_path: Path) -> None:
-    assert find_problems(str(tmp_path), A, ["a:1"]) == ["an acknowledged session is gone"]
-
-
 def test_a_tree_is_written_exactly_whatever_was_there(tmp_path: Path) -> None:
     root = str(tmp_path / "root")
     trees: list[dict[str, bytes | None]] = [
@@ -144,45 +104,3 @@ def test_a_tree_is_written_exactly_whatever_was_there(tmp_path: Path) -> None:
         write_tree(root, tree)
 
         assert read_tree(root) == tree
-
-
-def test_the_whole_proof_is_every_part_in_its_order_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What each part does has a test of its own."""
-    asked: list[tuple[str, tuple[Any, ...]]] = []
-
-    def stand_in(name: str) -> Any:
-        def part(*given: Any) -> ProofPart:
-            asked.append((name, given))
-            told = given[0] if isinstance(given[1], WriterOrder) else name
-            return ProofPart(name=told, cases=1, facts={}, problems=())
-
-        return part
-
-    in_process = ("conformance", "power_failures", "bit_rot", "stretches", "clocks", "refusals")
-    for name in in_process:
-        function = "check_damages" if name == "stretches" else f"check_{name}"
-        monkeypatch.setattr(selftest, function, stand_in(name))
-    monkeypatch.setattr(selftest, "run_order", stand_in("run_order"))
-    order = ProofOrder(effort="quick", kills=50, seed=7, directory=str(tmp_path))
-
-    parts = list(ScratchProof(str(tmp_path)).run(order))
-
-    crowds = ("crowd_in_one_session", "crowd_in_many_sessions")
-    assert [part.name for part in parts] == [*in_process, "kills", *crowds]
-    processes = [given[1] for name, given in asked if name == "run_order"]
-    assert [one.count for one in processes] == [50, 5, 5]
-    assert [one.is_shared for one in processes if one.what == "crowd"] == [True, False]
-    assert {one.seed for one in processes} == {7}
-    assert all(one.place.startswith(str(tmp_path)) for one in processes)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
-    order = ProofOrder(effort="quick", kills=1, seed=1, directory=str(tmp_path / "nowhere"))
-
-    with pytest.raises(Exception, match="E_VALIDATION"):
-        tuple(ScratchProof(str(tmp_path)).run(order))
-
-    assert list(tmp_path.iterdir()) == []

@@ -21,13 +21,13 @@ from handrail.host.process import SystemRandomness
 from handrail.ports.process import AuditLine
 from handrail.ports.store import CopyWay, Entry, SessionIndex, StoreCheck
 from handrail.runtime.runtime import NO_AUDIT
-from handrail_proof.log_promises import A, B, C, append, blob, code_of, in_threads, keys, load, plan
 from handrail_team.store.beside_the_log import TeamAudit, TeamConfirmedTokens, TeamKeys
 from handrail_team.store.database import Database
 from handrail_team.store.keeper import TeamKeeper
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
 from tests.conftest import KeptAudit
+from tests.event_log.log_promises import A, B, C, append, blob, code_of, in_threads, keys, load, plan
 
 LINE = AuditLine(
     at="2027-01-15T08:00:00.000Z",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Failure, Success
 from handrail.engine.bundles.reading import read_bundle
+from handrail.host.http_client import LocalHttpClient
 from handrail.ports.checks import ProgramCall
 from handrail.ports.server import TeamCall
 from handrail.runtime.hub import perform, perform_chunked
@@ -249,6 +251,16 @@ def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     assert kept.stat().st_mode & 0o777 == 0o600
     assert b"hra_" in kept.read_bytes()
     assert machine.name in [row["machine"] for row in person.data("team.tokens")["items"]]
+
+
+def test_login_at_a_closed_port_is_a_network_error(machine: Machine) -> None:
+    rt = msgspec.structs.replace(machine.sign_out(), http_client=LocalHttpClient)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        refused = perform(rt, "team.login", {"url": f"http://127.0.0.1:{closed.getsockname()[1]}"})
+
+    assert isinstance(refused, Failure)
+    assert (refused.kind.code, refused.kind.exit_status) == ("E_NETWORK", 7)
 
 
 @pytest.mark.promise("team.linked-alone")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from handrail.ports.log import Committed, Replayed
-from handrail_proof.log_promises import A, append, blob, keys, load, plan
 from handrail_team.store.database import Database, Link
 from handrail_team.store.log import TeamLog
+from tests.event_log.log_promises import A, append, blob, keys, load, plan
 
 PARTS = 3
 

@@ -13,9 +13,9 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.ports.log import Committed, Replayed
-from handrail_proof.log_promises import WAIT_MS, A, B, append, blob, code_of, in_threads, keys, load, plan
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
+from tests.event_log.log_promises import WAIT_MS, A, B, append, blob, code_of, in_threads, keys, load, plan
 from tests.team.cutting_proxy import Cut, CuttingProxy, cutting_proxy
 
 pytestmark = pytest.mark.thorough

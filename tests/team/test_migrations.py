@@ -9,10 +9,10 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.ports.log import Appended
-from handrail_proof.log_promises import A, append, blob, code_of, in_threads, keys, plan
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import MIGRATIONS, NEWEST, migrate, version_of
+from tests.event_log.log_promises import A, append, blob, code_of, in_threads, keys, plan
 
 TABLES = {
     *("schema_versions", "sessions", "events", "blobs", "session_blobs", "keyring"),

@@ -11,9 +11,9 @@ import msgspec
 import psycopg
 import pytest
 
-from handrail_proof.log_promises import in_threads
 from handrail_serve.limits import Bounds
 from handrail_team.store.migrations import SCOPE, scope_of
+from tests.event_log.log_promises import in_threads
 from tests.journeys.given_workflows import step
 from tests.surfaces.http.client import Answered
 from tests.team.cutting_proxy import cutting_proxy

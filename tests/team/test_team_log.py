@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from handrail.ports.log import EventLog
-from handrail_proof.log_promises import EventLogPromises
 from handrail_team.store.log import TeamLog
+from tests.event_log.log_promises import EventLogPromises
 
 
 class TestTeamLog(EventLogPromises):

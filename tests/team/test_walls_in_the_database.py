@@ -7,11 +7,11 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.ports.store import Entry
-from handrail_proof.log_promises import A, append, blob, code_of, keys, plan
 from handrail_team.store.beside_the_log import TeamConfirmedTokens
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
+from tests.event_log.log_promises import A, append, blob, code_of, keys, plan
 
 pytestmark = pytest.mark.thorough
 

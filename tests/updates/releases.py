@@ -24,7 +24,7 @@ from tests.surfaces.cli.tool import Ran
 
 OLD, NEW = handrail.__version__, "7.1.0"
 SITE = Path(handrail.__file__).parent.parent
-PACKAGES = ("handrail", "handrail_code", "handrail_proof", "handrail_serve", "handrail_team")
+PACKAGES = ("handrail", "handrail_code", "handrail_serve", "handrail_team")
 PIPX = Path(sys.executable).parent / "pipx"
 SECONDS = 240
 HUGE = 33_554_433

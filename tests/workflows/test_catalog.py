@@ -107,8 +107,8 @@ def test_the_order_is_namespace_then_workflows_before_routines_then_name() -> No
 @pytest.mark.parametrize(
     ("workflow_id", "source_kind", "expected"),
     [
-        ("bug-hunt", "user", "user.bug_hunt"),
-        ("bug-hunt", "project", "project.bug_hunt"),
+        ("bug-hunt", "user", "user.bug-hunt"),
+        ("bug-hunt", "project", "project.bug-hunt"),
         ("bug_hunt", "git", "repo.bug_hunt"),
         ("hunt", "plugin", "repo.hunt"),
     ],
@@ -130,12 +130,12 @@ def test_a_suggestion_that_is_taken_gets_a_suffix_from_the_source() -> None:
 
 
 def test_legacy_entries_carry_their_suggestion_and_others_none() -> None:
-    entries = entries_of(file("bug-hunt"), file("project.bug_hunt", name="z.json"), file("old", "user"))
+    entries = entries_of(file("bug-hunt"), file("project.bug-hunt", name="z.json"), file("old", "user"))
 
     suggestions = {entry.id: entry.suggested_id for entry in entries}
     assert suggestions["old"] == "user.old"
-    assert suggestions["bug-hunt"].startswith("project.bug_hunt_")
-    assert suggestions["project.bug_hunt"] == ""
+    assert suggestions["bug-hunt"].startswith("project.bug-hunt_")
+    assert suggestions["project.bug-hunt"] == ""
 
 
 def test_a_remembered_summary_is_used_instead_of_reading() -> None:

@@ -117,6 +117,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Whether no case is known, so the word rests on exit statuses alone."""
     isolation: Isolation = ""
     duration_ms: int = 0
+    remarks: tuple[str, ...] = ()
+    """Whole sentences on how it was tried, such as which files were taken from the end in every run."""
 
 
 def bound_names(names: Sequence[str]) -> tuple[str, ...]:

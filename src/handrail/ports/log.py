@@ -1,6 +1,6 @@
 """The log of a session, as the runtime needs it. The docstrings are the promises.
 
-`src/handrail_proof/log_promises.py` repeats them in code; every adapter passes it.
+`tests/event_log/log_promises.py` repeats them in code; every adapter passes it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -155,13 +155,9 @@ class SessionCopy(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-Effort: TypeAlias = Literal["quick", "full"]
-
-
 class ProofOrder(msgspec.Struct, frozen=True, kw_only=True):
     """How much to prove, where, and the seed of every choice by chance."""
 
-    effort: Effort
     kills: int
     seed: int
     directory: str
@@ -295,7 +291,7 @@ class StoreKeeper(Protocol):
 
 
 class StoreProof(Protocol):
-    """Puts a scratch store on the user's own disk through every trouble we know."""
+    """Puts a scratch store on the user's own disk through killed and crowding writers."""
 
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
         """One part per kind of trouble, each when it is done; the scratch directory is gone afterwards.

@@ -15,6 +15,8 @@ from handrail.contract.outcome import Answer, Fault, Json, PartlyDone, refuse_ar
 from handrail.runtime.runtime import ReadPorts
 
 MOST_TARGETS = 1_000
+SCHEMA_OF_TARGETS = {"maxItems": MOST_TARGETS}
+"""For the schema alone: `targets_of` refuses more of them, with how many there were."""
 
 
 class ItemError(Answer, frozen=True, kw_only=True):

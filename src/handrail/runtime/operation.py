@@ -246,6 +246,7 @@ MODULES = {
     "keys.rotate": "handrail.operations.store.rotate_keys",
     "store.verify": "handrail.operations.store.verify_store:VERIFY",
     "store.du": "handrail.operations.store.verify_store:MEASURE",
+    "store.selftest": "handrail.operations.store.selftest_store",
     "session.events": "handrail.operations.sessions.list_events:EVENTS",
     "store.gc": "handrail.operations.store.remove_sessions:COLLECT",
     "store.copy": "handrail.operations.store.copy_store",
@@ -280,7 +281,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 CORE = Part(package="handrail", operations=MODULES, commands="handrail.surfaces.cli.commands.all")
-NEIGHBOURS = ("handrail_code", "handrail_proof", "handrail_serve", "handrail_team")
+NEIGHBOURS = ("handrail_code", "handrail_serve", "handrail_team")
 """The packages of this distribution that may stand beside the core."""
 
 

@@ -6,7 +6,6 @@ accepts more, so that what was pinned under an older rule can still be read.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -294,10 +293,8 @@ def build_catalog(files: Iterable[WorkflowFile]) -> Catalog:
             taken[entry.id] = f"{entry.source_kind} {entry.source_ref}"
         entries.append(entry)
     ids = frozenset(entry.id for entry in entries)
-    wanted = Counter(suggest_id(entry.id, entry.source_kind) for entry in entries if _is_legacy(entry))
-    shared = frozenset(better for better, count in wanted.items() if count > 1)
     catalog = Catalog(
-        entries=tuple(sorted((_with_suggestion(entry, ids, shared) for entry in entries), key=catalog_order))
+        entries=tuple(sorted((_with_suggestion(entry, ids) for entry in entries), key=catalog_order))
     )
     return _with_contracts(catalog, [file for file in found if file.holds == "contract"])
 
@@ -323,7 +320,7 @@ def suggest_id(
 ) -> str:
     """Suggest a namespaced id for a legacy one, from its source, with a suffix if it is taken."""
     namespace = {"user": "user", "project": "project"}.get(source_kind, "repo")
-    wanted = f"{namespace}.{workflow_id.replace('-', '_')}"
+    wanted = f"{namespace}.{workflow_id}"
     if wanted not in taken:
         return wanted
     digest = sha256(f"{source_kind}\0{source_ref}".encode()).hexdigest()
@@ -479,13 +476,11 @@ def _is_legacy(entry: CatalogEntry) -> bool:
     return entry.is_usable and entry.id_status != "namespaced"
 
 
-def _with_suggestion(entry: CatalogEntry, ids: frozenset[str], shared: frozenset[str]) -> CatalogEntry:
-    """If several ids would become the same one, the id that is already spelled like it gets it."""
+def _with_suggestion(entry: CatalogEntry, ids: frozenset[str]) -> CatalogEntry:
+    """The entry with a namespaced id of its own, where its id has no namespace."""
     if not _is_legacy(entry):
         return entry
-    is_spelled_so = entry.id == entry.id.replace("-", "_")
-    taken = ids if is_spelled_so else ids | shared
-    better = suggest_id(entry.id, entry.source_kind, entry.source_ref, taken)
+    better = suggest_id(entry.id, entry.source_kind, entry.source_ref, ids)
     return msgspec.structs.replace(entry, suggested_id=better)
 
 

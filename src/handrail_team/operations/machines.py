@@ -71,7 +71,7 @@ class SignedIn(Answer, frozen=True, kw_only=True):
 def login(rt: Runtime, request: Login) -> SignedIn:
     """Ask to be let in, or fetch the token.
 
-    Raises Fault E_HUMAN_REQUIRED with where a person says yes, and STORE_UNAVAILABLE.
+    Raises Fault E_HUMAN_REQUIRED with where a person approves it, E_NETWORK, E_TIMEOUT and STORE_UNAVAILABLE.
     """
     home, machine = rt.installation().home(), os.uname().nodename or "unknown"
     if request.resume is True:
@@ -140,14 +140,9 @@ def _choose(known: Iterable[str], asked: str | UnsetType, where: str, hint: str)
 
 def _ask(rt: Runtime, server: str, way: str, sent: dict[str, Any]) -> dict[str, Any]:
     headers = {"content-type": "application/json"}
-    try:
-        response = rt.http_client().ask(
-            "POST", f"{server}/sign-in/{way}", headers, msgspec.json.encode(sent), 15, _MOST_BYTES
-        )
-    except Fault as fault:
-        if fault.kind in (E_NETWORK, E_TIMEOUT):
-            raise Fault(STORE_UNAVAILABLE, fault.message, details={"reason": "server_away"}) from fault
-        raise
+    response = rt.http_client().ask(
+        "POST", f"{server}/sign-in/{way}", headers, msgspec.json.encode(sent), 15, _MOST_BYTES
+    )
     try:
         document = msgspec.json.decode(response.body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -180,7 +175,7 @@ LOGIN = Operation(
     perform=login,
     value_rules={"url": ADDRESS_RULE},
     shape=Shape(levels={"minimal": ("server",)}),
-    errors=(E_HUMAN_REQUIRED.code, E_AUTH.code, STORE_UNAVAILABLE.code),
+    errors=(E_HUMAN_REQUIRED.code, E_AUTH.code, E_NETWORK.code, E_TIMEOUT.code, STORE_UNAVAILABLE.code),
 )
 
 

@@ -229,6 +229,7 @@ def test_a_wrong_value_of_a_known_name_is_a_validation_problem(
         (["run", "continue", "--context", "[]"], "a JSON object or @FILE"),
         (["run", "continue", "--artifacts", "{}"], "a JSON array or @FILE"),
         (["run", "continue", "--notes", "a", "--notes", "b"], "one value"),
+        (["run", "close", "run_1"], "one of abandoned, done_elsewhere, superseded"),
     ],
 )
 def test_a_problem_says_what_would_be_right(line: list[str], expected: str) -> None:

@@ -24,8 +24,8 @@ from handrail.ports.log import (
 from handrail.ports.process import Claim
 from handrail.surfaces.cli.call import shield, shield_log
 from handrail.surfaces.cli.process import Interrupted, Process
-from handrail_proof.log_promises import WAIT_MS, A, EventLogPromises, append, keys, plan
 from tests.conftest import KeptClaims, KeptFiles
+from tests.event_log.log_promises import WAIT_MS, A, EventLogPromises, append, keys, plan
 
 
 class TestShieldedLog(EventLogPromises):

@@ -14,7 +14,7 @@ from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Ran, Tool, checked_document, strict_json
 
 SECOND_SESSION = ("handrail.event_log.files.upkeep.whole_store", "_check_session", 1)
-SECOND_PART = ("handrail_proof.selftest", "check_power_failures", 0)
+SECOND_PART = ("handrail.event_log.files.selftest", "run_order", 1)
 UNKNOWN = "ses_000000000009"
 
 
@@ -115,7 +115,7 @@ def test_each_part_of_the_proof_is_told_when_it_is_done_and_a_signal_leaves_no_s
     ran = call.end()
 
     last = json.loads(ran.out)
-    assert (first["type"], first["data"]["name"], first["data"]["ok"]) == ("item", "conformance", True)
+    assert (first["type"], first["data"]["name"], first["data"]["ok"]) == ("item", "kills", True)
     assert (ran.status, last["error"]["code"], last["error"]["details"]["count"]) == (130, "E_INTERRUPTED", 1)
     assert while_running
     assert os.listdir(scratch) == []

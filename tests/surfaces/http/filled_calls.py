@@ -51,7 +51,6 @@ MORE: dict[str, tuple[str, ...]] = {
     "lafs.check": ("documents",),
     "session.delete": ("dangerous",),
     "store.gc": ("dangerous", "olderThan"),
-    "store.selftest": ("quick",),
     "run.close": ("run",),
     "preferences.set": ("autonomy",),
     "self.doctor": ("offline",),

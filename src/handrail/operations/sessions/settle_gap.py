@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED
+from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import RunId, SessionId, is_run_id
@@ -70,8 +70,8 @@ class SettledGap(Answer, frozen=True, kw_only=True):
 def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     """Ask the person once, and record that the gap is settled.
 
-    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a gap
-    that is not there.
+    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, VALIDATION_ERROR for what cannot
+    be settled, and E_NOT_FOUND for a gap that is not there.
     """
     session = _find(rt, request)
     node, gap = _find_gap(rt, session.history, request.gap)
@@ -199,7 +199,7 @@ def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
 def _unknown(gap_id: str) -> Fault:
     message = f"There is no gap {quote(gap_id)} to settle."
     call = NextCall(operation="session.gaps", params={})
-    return refuse_argument(message, "gap", "is not known", "the id of a gap", next_call=call)
+    return Fault(E_NOT_FOUND, message, details={"resource": "gap", "id": gap_id[:128]}, next_call=call)
 
 
 def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
@@ -245,6 +245,7 @@ OPERATION = Operation(
     errors=(
         E_HUMAN_REQUIRED.code,
         "SESSION_NOT_FOUND",
+        E_NOT_FOUND.code,
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
         "STORE_UNSUPPORTED_VERSION",

@@ -17,7 +17,7 @@ from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
 from handrail.contract.parameters import MintedId, PathText
 from handrail.contract.wording import format_count
 from handrail.ports.store import CopyWay, SessionCopy
-from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.batch import SCHEMA_OF_TARGETS, BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import (
@@ -42,7 +42,12 @@ class CopyStore(GatedInput, frozen=True, kw_only=True):
     target: Maybe[
         Annotated[PathText, Meta(description="The home to copy into; default: this one.", max_length=4096)]
     ] = msgspec.field(default=UNSET, name="to")
-    ids: Maybe[Annotated[list[MintedId], Meta(description="Session ids; default: all.")]] = UNSET
+    ids: Maybe[
+        Annotated[
+            list[MintedId],
+            Meta(description="Session ids; default: all.", extra_json_schema=SCHEMA_OF_TARGETS),
+        ]
+    ] = UNSET
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="Continue after an item that failed; default yes.")]
     ] = UNSET

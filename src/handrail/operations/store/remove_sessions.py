@@ -22,7 +22,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count
 from handrail.operations.finding import refuse_unknown
 from handrail.ports.store import RemovalPlan, SessionToRemove, StoreKeeper
-from handrail.runtime.batch import BatchResult, run_batch, targets_of
+from handrail.runtime.batch import SCHEMA_OF_TARGETS, BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime, WritePorts
 from handrail.runtime.sessions import LOCK_WAIT_MS
@@ -128,7 +128,7 @@ _Found: TypeAlias = dict[str, SessionToRemove]
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
     """Which sessions go."""
 
-    ids: Annotated[list[MintedId], Meta(description="Session ids.")]
+    ids: Annotated[list[MintedId], Meta(description="Session ids.", extra_json_schema=SCHEMA_OF_TARGETS)]
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="Continue after an item that failed; default no.")]
     ] = UNSET

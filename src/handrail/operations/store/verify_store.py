@@ -21,7 +21,15 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.operations.finding import refuse_unknown
 from handrail.ports.store import SessionCheck, SessionUsage, StoreCheck, StoreProblem
-from handrail.runtime.batch import BatchItem, BatchResult, BatchSummary, ItemError, stream_batch, targets_of
+from handrail.runtime.batch import (
+    SCHEMA_OF_TARGETS,
+    BatchItem,
+    BatchResult,
+    BatchSummary,
+    ItemError,
+    stream_batch,
+    targets_of,
+)
 from handrail.runtime.damaged_sessions import UPDATE
 from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly, StreamItem
 from handrail.runtime.runtime import ReadPorts, Runtime
@@ -35,7 +43,12 @@ _COUNTS = ("sessions", "events", "blobs", "leftover_blobs", "unattested_sessions
 class VerifyStore(Input, frozen=True, kw_only=True):
     """What to look at."""
 
-    ids: Maybe[Annotated[list[MintedId], Meta(description="Session ids; default: the whole store.")]] = UNSET
+    ids: Maybe[
+        Annotated[
+            list[MintedId],
+            Meta(description="Session ids; default: the whole store.", extra_json_schema=SCHEMA_OF_TARGETS),
+        ]
+    ] = UNSET
     report_only: Maybe[ReportOnly] = UNSET
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="With ids: look at the rest after one that fails; default true.")]

@@ -104,6 +104,20 @@ STORE_ROWS = (
         examples=("handrail store du --compact", "handrail store du --human"),
     ),
     Row(
+        path="store selftest",
+        operation="store.selftest",
+        spellings=(
+            Spelling(field="kills", value="N"),
+            Spelling(field="dir", kind="directory", value="DIR"),
+            Spelling(field="seed", value="N"),
+        ),
+        seconds=3600,
+        examples=(
+            "handrail store selftest --kills 50 --human",
+            "handrail store selftest --kills 50 --stream",
+        ),
+    ),
+    Row(
         path="store gc",
         spellings=(Spelling(field="olderThan", value="DAYS"),),
         columns=("target", "ok", "error"),

@@ -548,7 +548,8 @@ def _own_values(reading: _Reading, *, has_input: bool) -> tuple[tuple[Param, Val
         if value is not None:
             values.append((param, value))
         elif param["required"] and label_of(param) not in reading.given and not has_input:
-            reading.problems.append(Problem(param=label_of(param), problem="is missing"))
+            few = f"one of {', '.join(param['choices'])}" if param["choices"] else ""
+            reading.problems.append(Problem(param=label_of(param), problem="is missing", expected=few))
     return tuple(values)
 
 

@@ -50,7 +50,7 @@ FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"
 """Shared codes that only one flag brings."""
 STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
 ON_SCRATCH_DISK = "store.selftest"
-"""Uses a disk and never the store of the user, so no database can be away."""
+"""Its writers are processes of their own, and never touch the store of the user."""
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
 STORE_READERS = frozenset(
     {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
@@ -181,9 +181,11 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     permission = () if effect == "read" else (E_FORBIDDEN.code, E_CONFIG.code)
     gated = (*EFFECT_ERRORS.get(effect, ()), *permission)
     shared = [code for code in SHARED_ERRORS if code not in FLAG_ERRORS or FLAG_ERRORS[code] in flags]
-    uses_store = called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS
+    uses_store = called.name != ON_SCRATCH_DISK and (
+        called.name.startswith(STORE_ROOMS) or called.name in STORE_READERS
+    )
     kept = STORE_ERRORS if uses_store else ()
-    away = (STORE_UNAVAILABLE.code,) if uses_store and called.name != ON_SCRATCH_DISK else ()
+    away = (STORE_UNAVAILABLE.code,) if uses_store else ()
     has_tokens = called.item is not None and ("cursor" in _fields(called) or bool(called.tool))
     acts_on_a_run = called.name.startswith("run.") and called.effect != "read"
     is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS

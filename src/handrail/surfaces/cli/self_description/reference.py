@@ -86,6 +86,7 @@ class ReferenceBatch(Answer, frozen=True, kw_only=True):
 
     param: str | None
     continue_on_error: bool
+    max_targets: int
 
 
 class ReferenceBudget(Answer, frozen=True, kw_only=True):

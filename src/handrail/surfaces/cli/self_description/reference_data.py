@@ -12,6 +12,7 @@ from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.envelopes.cli import PLACE_KEYS
 from handrail.contract.ledger import LedgerDocument
 from handrail.contract.outcome import Payload
+from handrail.runtime.batch import MOST_TARGETS
 from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
 from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Command, CommandHelp, GlobalFlag, Param, Row
@@ -254,7 +255,11 @@ def _batch(command: Command) -> dict[str, Any] | None:
         return None
     plural = next((param for param in command["params"] if param["is_plural"]), None)
     named = None if plural is None else plural["flag"] or plural["value"]
-    return {"param": named, "continue_on_error": command["effect"] != "dangerous"}
+    return {
+        "param": named,
+        "continue_on_error": command["effect"] != "dangerous",
+        "max_targets": MOST_TARGETS,
+    }
 
 
 def _mvi_budget(called: Operation | None) -> dict[str, Any] | None:

@@ -14,9 +14,9 @@ from handrail.contract.redaction import Secrets
 from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.host.process import AuditFiles, ConfirmedTokenFiles
 from handrail.ports.store import ProofPart
-from handrail_proof.disks import CountingDisk, QuietDisk, RefusingDisk
-from handrail_proof.scratch import make_empty, read_tree
-from handrail_proof.workload import (
+from tests.store_proof.disks import CountingDisk, QuietDisk, RefusingDisk
+from tests.store_proof.scratch import make_empty, read_tree
+from tests.store_proof.workload import (
     AUDIT_LINE,
     COLLECTION,
     IMPORT,

@@ -13,7 +13,7 @@ from handrail.event_log.files.segments import SegmentLimits
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Blob, Draft, EventLog
 from handrail.ports.store import ProofPart
-from handrail_proof.scratch import make_empty
+from tests.store_proof.scratch import make_empty
 
 SESSIONS: Final = tuple(SessionId(f"ses_00000000000{number}") for number in range(1, 4))
 _WAIT_MS: Final = 5_000
@@ -24,7 +24,7 @@ def check_conformance(place: str, calls: int, seed: int) -> ProofPart:
     small = SegmentLimits(max_events=5, max_bytes=600)
     problems = []
     for number, limits in enumerate((SegmentLimits(), small)):
-        chance = Random(seed + number)  # noqa: S311 - chance for a test, printed with its report
+        chance = Random(seed + number)
         files = FileLog(make_empty(f"{place}/files-{number}"), limits=limits)
         problems += compare_logs(files, MemoryLog(), chance, calls)
     facts = {"sessions": len(SESSIONS), "stores": 2}

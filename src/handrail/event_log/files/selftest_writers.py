@@ -1,7 +1,7 @@
 """Writers in their own processes, killed or racing: how the proof starts them, and what they do.
 
-`run_order` starts `python -m handrail_proof.kills ORDER`, a JSON object, and reads a JSON report. That
-small single-threaded process forks a child per writer, which makes hundreds of kills cheap. Only this
+`run_order` starts this module with an order, a JSON object, and reads a JSON report. That small
+single-threaded process forks a child per writer, which makes hundreds of kills cheap. Only this
 interpreter and this package are ever started.
 """
 
@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Final, Literal
@@ -25,7 +25,6 @@ from handrail.contract.ids import SessionId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.segments import SegmentLimits
-from handrail.host.programs import make_child_environment, own_command
 from handrail.ports.log import Blob, Committed, Draft, SessionHold
 from handrail.ports.store import ProofPart
 
@@ -56,14 +55,13 @@ class WriterOrder(msgspec.Struct, frozen=True, kw_only=True):
 # Starting the writers
 
 
-def run_order(name: str, order: WriterOrder) -> ProofPart:
+def run_order(order: WriterOrder, command: Sequence[str], environment: Mapping[str, str]) -> ProofPart:
     """Carry out an order in another process, because forking a process with threads is unsafe."""
     text = msgspec.json.encode(order).decode()
-    command = [*own_command("handrail_proof.kills"), text]
     with subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
-        command,
+        [*command, text],
         stdin=subprocess.DEVNULL,
-        env=make_child_environment(os.environ),
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -71,13 +69,13 @@ def run_order(name: str, order: WriterOrder) -> ProofPart:
         try:
             out, err = child.communicate(timeout=LONGEST_SECONDS)
         except subprocess.TimeoutExpired:
-            return _failed(name, "they did not end in time")
+            return _failed(order.what, "they did not end in time")
         finally:
             if child.poll() is None:  # out of time, or a signal ended the call: end the writers too
                 os.killpg(child.pid, signal.SIGKILL)
     if child.returncode:
-        return _failed(name, err.decode(errors="replace").strip().rpartition("\n")[2])
-    return msgspec.structs.replace(msgspec.json.decode(out, type=ProofPart), name=name)
+        return _failed(order.what, err.decode(errors="replace").strip().rpartition("\n")[2])
+    return msgspec.json.decode(out, type=ProofPart)
 
 
 def _failed(name: str, why: str) -> ProofPart:

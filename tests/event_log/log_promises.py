@@ -28,7 +28,7 @@ from handrail.ports.log import (
     Remembered,
     Replayed,
 )
-from handrail_proof.conformance import compare_logs
+from tests.event_log.conformance import compare_logs
 
 WAIT_MS = 10_000
 """Long enough that a test which must get a hold gets it."""
@@ -539,6 +539,6 @@ class EventLogPromises:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_any_mixture_of_calls_gives_what_the_log_in_memory_gives(self, log: EventLog, seed: int) -> None:
-        chance = random.Random(seed)  # noqa: S311 - chance for a test, named by its seed
+        chance = random.Random(seed)
 
         assert compare_logs(log, MemoryLog(), chance, 60) == []

@@ -6,9 +6,9 @@ import os
 import shutil
 from typing import Final
 
-from handrail_proof.crash_states import Tree
+from tests.store_proof.crash_states import Tree
 
-_MEMORY: Final = "/dev/shm"  # noqa: S108 - a private directory is made in it
+_MEMORY: Final = "/dev/shm"
 """States that are only read need no disk; most systems keep files in memory here."""
 
 

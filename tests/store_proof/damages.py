@@ -28,10 +28,10 @@ from handrail.ports.log import Loaded, Record
 from handrail.ports.store import ProofPart, StoreCheck
 from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
-from handrail_proof.crash_states import Tree
-from handrail_proof.disks import QuietDisk
-from handrail_proof.scratch import make_empty, read_tree, write_tree
-from handrail_proof.workload import AUDIT_LINE, RUNS, TOKEN, Progress, Script, World, session_of
+from tests.store_proof.crash_states import Tree
+from tests.store_proof.disks import QuietDisk
+from tests.store_proof.scratch import make_empty, read_tree, write_tree
+from tests.store_proof.workload import AUDIT_LINE, RUNS, TOKEN, Progress, Script, World, session_of
 
 Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
 
@@ -121,7 +121,7 @@ def check_damages(place: str, small: int, every: int, seed: int) -> ProofPart:
 
     Only one in `every` of all these.
     """
-    chance = Random(seed)  # noqa: S311 - chance for a test, printed with its report
+    chance = Random(seed)
     pristine = _build_pristine(place, seed)
     facts: dict[str, int] = {}
     problems: list[str] = []

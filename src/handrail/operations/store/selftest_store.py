@@ -1,4 +1,4 @@
-"""`store.selftest`: prove on the user's own disk that the store loses nothing. A verdict with its numbers."""
+"""`store.selftest`: prove that killed and crowding writers lose nothing on the user's own disk."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from msgspec import UNSET, Meta, UnsetType, to_builtins
 
 from handrail.contract.catalogue import E_INTEGRITY
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
+from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.parameters import PathText
-from handrail.ports.store import Effort, ProofOrder, ProofPart
+from handrail.ports.store import ProofOrder, ProofPart
 from handrail.runtime.operation import Input, Operation, StreamItem
 from handrail.runtime.runtime import Runtime
 
-KILLS: dict[Effort, int] = {"quick": 200, "full": 3_000}
+KILLS = 200
 MOST_KILLS = 1_000_000
 MOST_SEED = 2**32 - 1
 
@@ -23,14 +23,7 @@ MOST_SEED = 2**32 - 1
 class SelftestStore(Input, frozen=True, kw_only=True):
     """How much to prove, and where."""
 
-    quick: Annotated[bool, Meta(description="Under a minute; the default.")] | UnsetType = UNSET
-    full: (
-        Annotated[bool, Meta(description="Many more states, kills and calls; some minutes.")] | UnsetType
-    ) = UNSET
-    kills: (
-        Annotated[int, Meta(description="Processes to kill; default 200, full 3000.", ge=1, le=MOST_KILLS)]
-        | UnsetType
-    ) = UNSET
+    kills: Annotated[int, Meta(description="Processes to kill.", ge=1, le=MOST_KILLS)] = KILLS
     dir: (
         Annotated[PathText, Meta(description="A directory on the disk to prove; default: beside the store.")]
         | UnsetType
@@ -48,7 +41,6 @@ class SelftestReport(Answer, frozen=True, kw_only=True):
     """What the store was put through. The same seed makes the same choices."""
 
     ok: bool
-    effort: Effort
     seed: int
     cases: int
     kills: int
@@ -58,7 +50,7 @@ class SelftestReport(Answer, frozen=True, kw_only=True):
 
 
 def selftest_store(rt: Runtime, request: SelftestStore) -> Success:
-    """Run every part of the proof in a scratch directory; the user's own store is not touched.
+    """Try everything in a scratch directory; the user's own store is not touched.
 
     Raises Fault E_INTEGRITY with the report unless the caller asked for a report only.
     """
@@ -82,7 +74,6 @@ def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem 
 def _judge(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestStore) -> SelftestReport:
     report = SelftestReport(
         ok=not any(part.problems for part in parts),
-        effort=order.effort,
         seed=order.seed,
         cases=sum(part.cases for part in parts),
         kills=order.kills,
@@ -101,14 +92,9 @@ def _judge(order: ProofOrder, parts: tuple[ProofPart, ...], request: SelftestSto
 
 
 def _order(rt: Runtime, request: SelftestStore) -> ProofOrder:
-    if request.quick is True and request.full is True:
-        what = "given together with quick"
-        raise refuse_argument("Choose quick or full.", "full", what, "one of the two")
-    effort: Effort = "full" if request.full is True else "quick"
     seed = int.from_bytes(rt.randomness.bytes(4)) if request.seed is UNSET else request.seed
     return ProofOrder(
-        effort=effort,
-        kills=KILLS[effort] if request.kills is UNSET else request.kills,
+        kills=request.kills,
         seed=seed,
         directory="" if request.dir is UNSET else request.dir,
     )

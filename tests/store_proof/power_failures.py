@@ -16,7 +16,7 @@ import msgspec
 
 from handrail.host import private_files
 from handrail.ports.store import ProofPart
-from handrail_proof.crash_states import (
+from tests.store_proof.crash_states import (
     ROOT,
     Change,
     DiskModel,
@@ -27,9 +27,9 @@ from handrail_proof.crash_states import (
     is_exhaustive,
     states_after,
 )
-from handrail_proof.disks import Death, OneByOneDisk, QuietDisk
-from handrail_proof.scratch import make_empty, write_tree
-from handrail_proof.workload import (
+from tests.store_proof.disks import Death, OneByOneDisk, QuietDisk
+from tests.store_proof.scratch import make_empty, write_tree
+from tests.store_proof.workload import (
     SCRIPTS,
     Progress,
     Reference,
@@ -276,7 +276,7 @@ def check_recording(
 
     Ends at the first moment with `enough` problems.
     """
-    chance = Random(seed)  # noqa: S311 - chance for a test, printed with its report
+    chance = Random(seed)
     problems: list[str] = []
     seen: set[int] = set()
     for moment, (acknowledged, snapshot) in enumerate(recording.disk.moments):

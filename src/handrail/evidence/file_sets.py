@@ -1,0 +1,209 @@
+"""The four sets that a proof splits a project into: tests, rules of the check, dependencies, and code. Pure.
+
+The code is what is left, prose included. A path in a folder of tests is a test, whatever it is called.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+FileSet: TypeAlias = Literal["tests", "rules", "dependencies", "code"]
+
+TESTS: Final = (
+    *("test/", "tests/", "spec/", "specs/", "__tests__/", "__snapshots__/", "testdata/"),
+    *("test.*", "tests.*", "spec.*", "test_*", "test-*", "*_test.*", "*_tests.*", "*.test.*", "*.spec.*"),
+    *("*_spec.*", "*-test.*", "*-spec.*", "conftest.py", "*.snap"),
+)
+"""What is a test where a declaration does not say. A name that ends with `/` is a folder."""
+RULES: Final = (
+    *("tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", ".coveragerc"),
+    *("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", ".justfile", "Taskfile.y*ml"),
+    *(".mocharc*", "mocha.opts", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.workspace.*"),
+    *("ava.config.*", ".taprc", ".nycrc*", ".c8rc*", "karma.conf.*", "playwright.config.*"),
+    *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", ".pylintrc", "pyrightconfig.json"),
+    *(".eslintrc*", "eslint.config.*", "nextest.toml", ".*ignore", "/.handrail/"),
+)
+"""How the check is run: always rules."""
+DEPENDENCIES: Final = (
+    *(
+        "requirements*.txt",
+        "requirements*.in",
+        "constraints*.txt",
+        "requirements/",
+        "Pipfile",
+        "Pipfile.lock",
+    ),
+    *("uv.lock", "poetry.lock", "pdm.lock", "pylock*.toml", "setup.py", "environment.yml", ".python-version"),
+    *("package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml"),
+    *("bun.lock", "bun.lockb", ".npmrc", ".nvmrc", ".node-version", "deno.lock"),
+    *("go.mod", "go.sum", "go.work", "go.work.sum", "Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock"),
+    *("composer.json", "composer.lock", "mix.exs", "mix.lock", "pom.xml"),
+)
+MIXED: Final = frozenset({"pyproject.toml", "package.json", "setup.cfg"})
+"""Manifests that also say how tests run: rules if that part differs, else dependencies."""
+
+_PYTHON_RUNNERS = frozenset(
+    {"pytest", "coverage", "tox", "nox", "poe", "taskipy", "pdm", "rye", "pixi", "hatch", "nose", "ward"}
+)
+"""Tables below `tool` of pyproject.toml that say how tests run."""
+_SCRIPT_TABLES = {"pdm": "scripts", "rye": "scripts", "pixi": "tasks", "hatch": "envs"}
+"""Of these tools only that part does."""
+_NODE_RUNNERS = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "xo", "eslintConfig")
+_NODE_STARTERS = frozenset({"npm", "yarn", "pnpm", "bun"})
+_WORD_ENDS = re.compile(r"[\s'\"();&|<>=]+")
+MOST_MANIFEST_BYTES = 1_000_000
+
+
+class Patterns(msgspec.Struct, frozen=True, kw_only=True):
+    """What belongs to the tests and to the rules of one check."""
+
+    tests: tuple[str, ...] = TESTS
+    scripts: frozenset[str] = frozenset()
+    """Files that the command of the check starts."""
+    words: frozenset[str] = frozenset()
+    """The words of the command: a tool that it names has its table of pyproject.toml among the rules."""
+
+
+def make_patterns(
+    command: Sequence[str],
+    directory: str = ".",
+    declared_tests: Sequence[str] = (),
+    manifest: bytes = b"",
+    paths: Collection[str] = (),
+) -> Patterns:
+    """Return the patterns of a check.
+
+    `manifest` is the package.json of its directory, and `paths` are the files of the project.
+    """
+    words = [word for text in command for word in _WORD_ENDS.split(text) if word]
+    if command and posixpath.basename(command[0]) in _NODE_STARTERS:
+        words += _list_script_words(command, manifest)
+    places = {posixpath.normpath(posixpath.join(directory, word)) for word in words}
+    return Patterns(
+        tests=tuple(declared_tests) or TESTS,
+        scripts=frozenset(places & set(paths)),
+        words=frozenset(posixpath.basename(word) for word in words),
+    )
+
+
+def _list_script_words(command: Sequence[str], manifest: bytes) -> list[str]:
+    """The words of the package.json script that `npm run NAME` or `npm test` starts."""
+    scripts = _read_json(manifest).get("scripts")
+    names = [word for word in command[1:] if not word.startswith("-")]
+    name = next((one for one in names if one not in ("run", "run-script")), "")
+    line = scripts.get({"t": "test", "tst": "test"}.get(name, name)) if isinstance(scripts, dict) else None
+    return [word for word in _WORD_ENDS.split(line) if word] if isinstance(line, str) else []
+
+
+class MixedContent(msgspec.Struct, frozen=True, kw_only=True):
+    """A manifest of `MIXED` that differs: its bytes before and after; None: it is not there."""
+
+    before: bytes | None
+    after: bytes | None
+
+
+def sort_path(path: str, patterns: Patterns, mixed: Mapping[str, MixedContent]) -> FileSet:
+    """Return the set that a path belongs to; `mixed` has every manifest of both kinds that differs."""
+    if matches(path, patterns.tests):
+        return "tests"
+    if path in patterns.scripts or matches(path, RULES):
+        return "rules"
+    if posixpath.basename(path) in MIXED:
+        content = mixed.get(path)
+        return "rules" if content is not None and has_other_rules(path, content, patterns) else "dependencies"
+    return "dependencies" if matches(path, DEPENDENCIES) else "code"
+
+
+def has_other_rules(path: str, content: MixedContent, patterns: Patterns) -> bool:
+    """Whether the part of a manifest that says how tests run differs. One that cannot be read differs."""
+    read = {"pyproject.toml": _read_pyproject, "package.json": _read_package}.get(
+        posixpath.basename(path), _read_setup_cfg
+    )
+    try:
+        before, after = (
+            {} if one is None else read(one[:MOST_MANIFEST_BYTES], patterns.words)
+            for one in (content.before, content.after)
+        )
+    except (ValueError, RecursionError):
+        return True
+    return before != after
+
+
+def _read_pyproject(content: bytes, words: frozenset[str]) -> dict[str, Any]:
+    tools = tomllib.loads(content.decode("utf-8", "surrogateescape")).get("tool", {})
+    found = {}
+    for name, table in tools.items() if isinstance(tools, dict) else ():
+        if name in _SCRIPT_TABLES and isinstance(table, dict):
+            table = table.get(_SCRIPT_TABLES[name])
+        elif name not in _PYTHON_RUNNERS and name not in words:
+            continue
+        if table:
+            found[name] = table
+    return found
+
+
+def _read_package(content: bytes, words: frozenset[str]) -> dict[str, Any]:
+    held = json.loads(content)
+    names = {*_NODE_RUNNERS, *(words & {"eslint", "prettier", "stylelint", "tsd"})}
+    return {name: held[name] for name in names if name in held} if isinstance(held, dict) else {}
+
+
+_SECTION = re.compile(r"(?m)^\[([^\]\n]+)\][^\n]*\n((?:(?!\[)[^\n]*\n?)*)")
+_CFG_RUNNERS = ("tool:pytest", "pytest", "coverage", "tox", "nosetests", "flake8", "mypy", "aliases")
+
+
+def _read_setup_cfg(content: bytes, words: frozenset[str]) -> dict[str, Any]:
+    del words
+    sections = _SECTION.findall(content.decode("utf-8", "replace"))
+    return {name: body.strip() for name, body in sections if name.startswith(_CFG_RUNNERS)}
+
+
+def _read_json(content: bytes) -> dict[str, Any]:
+    try:
+        held = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    return held if isinstance(held, dict) else {}
+
+
+# Patterns
+
+
+def matches(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a path matches a pattern.
+
+    `name/` is a folder of that name anywhere, and all below it; `name` is a file of that name anywhere. A
+    pattern with another `/` is read from the project's folder. `*` and `?` stay within a name, `**` does not.
+    Names of folders match in any case.
+    """
+    return any(_compile(pattern).search(path) is not None for pattern in patterns)
+
+
+@lru_cache(maxsize=1_024)
+def _compile(pattern: str) -> re.Pattern[str]:
+    is_folder = pattern.endswith("/")
+    body = pattern.strip("/")
+    start = r"\A" if "/" in pattern.rstrip("/") else r"(?:\A|/)"
+    text = start + "".join(_translate(body)) + ("/" if is_folder else r"\Z")
+    if not is_folder and "/" in body:  # a path that names a folder means all that is in it
+        text = text.removesuffix(r"\Z") + r"(?:/|\Z)"
+    return re.compile(text, re.DOTALL | (re.IGNORECASE if is_folder else 0))
+
+
+_SPECIAL: Final[dict[str, str]] = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _translate(body: str) -> Iterator[str]:
+    for part in re.split(r"(\*\*/|\*\*|\*|\?)", body):
+        yield _SPECIAL.get(part) or re.escape(part)
+
+
+SortPath: TypeAlias = Callable[[str], FileSet]

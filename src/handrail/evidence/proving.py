@@ -1,0 +1,288 @@
+"""Which run of a proof comes next, or which word the runs so far give. Pure.
+
+A proof asks `decide` after every run. The order is 4, 3, 2, and 1 where it is needed: most changes need three
+runs. Combinations that are the same files are one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from handrail.evidence.cases import (
+    Cases,
+    Files,
+    Key,
+    Proving,
+    describe_key,
+    find_broken,
+    find_proving,
+    find_still_red,
+    is_red,
+    make_cell,
+    needs_baseline,
+)
+from handrail.evidence.change import Change, RunName, list_broken
+from handrail.evidence.proof import Cell, Cells, Proof, ProofWord, bound_names
+from handrail.evidence.runs import RunResult
+
+Step: TypeAlias = RunName | Literal["in_place", "repeat"]
+"""`in_place`: the check in the project itself, as it is; `repeat`: new tests with the old code once more."""
+
+END: Final = "tests_after_code_after"
+WITHOUT: Final = "tests_after_code_before"
+BEFORE: Final = "tests_before_code_after"
+BASELINE: Final = "tests_before_code_before"
+
+LABELS: Final[dict[Step, str]] = {
+    END: "new tests with the new code",
+    WITHOUT: "new tests with the old code",
+    BEFORE: "old tests with the new code",
+    BASELINE: "old tests with the old code",
+    "rules_after": "the end with its own rules",
+    "control": "the end with the changed files broken on purpose",
+    "in_place": "the check in place",
+    "repeat": "new tests with the old code, once more",
+}
+"""What each run is called while it is under way."""
+
+_WHOLE: Final[Key] = ("the tests of the start", "")
+_SLOW: Final = "see docs/how-to/prove-in-ci.md for slow checks"
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What one proof is about."""
+
+    change: Change
+    trees: Mapping[RunName, str]
+    """The id of the tree of each run; runs with the same id are one run. The control is not among them."""
+    seconds: int
+    """The time limit of a run."""
+    may_run_in_place: bool = False
+    """Whether the end is the working tree, so that the check can be tried there before the word is FAILS."""
+    facts: Mapping[str, Any] = {}
+    """Further fields of the proof: check, command, base, head."""
+    remarks: tuple[str, ...] = ()
+
+
+class RunNext(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that has to come next."""
+
+    step: Step
+
+
+Next: TypeAlias = RunNext | Proof
+
+
+class _Missing(Exception):
+    def __init__(self, step: Step) -> None:
+        self.step = step
+
+
+class _Untried(Exception):
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+def decide(question: Question, results: Mapping[Step, RunResult]) -> Next:
+    """What to run next, or the proof."""
+    state = _Runs(question, results)
+    try:
+        return _judge(state)
+    except _Missing as missing:
+        return RunNext(step=missing.step)
+    except _Untried as untried:
+        return state.conclude("not_tried", reason=untried.reason)
+
+
+class _Runs:
+    """The runs so far, of which equal trees are one."""
+
+    def __init__(self, question: Question, results: Mapping[Step, RunResult]) -> None:
+        self.question = question
+        self.results = results
+        change = question.change
+        self.files = Files(
+            changed=frozenset(change.tests),
+            gone=frozenset(path for path in change.tests if path not in change.after),
+            is_code=lambda file: change.sets.get(file) == "code",
+        )
+
+    def find(self, step: Step) -> RunResult | None:
+        if step in self.results:
+            return self.results[step]
+        if step == "in_place" or step == "repeat":
+            return None
+        tree = self.question.trees.get(step)
+        return None if tree is None else self._find_same(tree)
+
+    def _find_same(self, tree: str) -> RunResult | None:
+        same = (self.results.get(name) for name, other in self.question.trees.items() if other == tree)
+        return next((result for result in same if result is not None), None)
+
+    def get(self, step: Step) -> RunResult:
+        """The result of a run that ended. Raises if it is still to come, or if it tells nothing."""
+        result = self.find(step)
+        if result is None:
+            raise _Missing(step)
+        if result.state == "timed_out":
+            raise _Untried(
+                f"too slow: no end within {self.question.seconds} seconds ({LABELS[step]}); {_SLOW}"
+            )
+        if result.state == "interrupted":
+            raise _Untried("it was interrupted")
+        if result.state == "not_started":
+            raise _Untried(f"the check did not start: {result.reason or 'no reason is known'}")
+        return result
+
+    def get_cases(self, step: Step) -> Cases:
+        """The cases of a run of a check that names cases at its end; none if this run got that far."""
+        return Cases(self.get(step))
+
+    def is_same(self, one: RunName, other: RunName) -> bool:
+        return self.question.trees[one] == self.question.trees[other]
+
+    def conclude(
+        self, word: ProofWord, names: Sequence[str] = (), *, total: int | None = None, **known: Any
+    ) -> Proof:
+        ran = [result.isolation for result in self.results.values() if result.isolation]
+        first = self.find(END)
+        is_counted = first is not None and first.cases is not None
+        ended = [one for one in self.results.values() if one.state in ("passed", "failed")]
+        return Proof(
+            word=word,
+            cells=Cells(
+                tests_before_code_before=self._cell(BASELINE),
+                tests_before_code_after=self._cell(BEFORE),
+                tests_after_code_before=self._cell(WITHOUT),
+                tests_after_code_after=self._cell(END),
+            ),
+            names=bound_names(names),
+            names_total=len(names) if total is None else total,
+            by_exit_status=bool(ended) and not is_counted,
+            isolation=ran[0] if ran else "",
+            duration_ms=sum(result.duration_ms for result in self.results.values()),
+            remarks=self.question.remarks,
+            **self.question.facts,
+            **known,
+        )
+
+    def _cell(self, run: RunName) -> Cell:
+        result = self.find(run)
+        return Cell() if result is None else make_cell(result)
+
+
+def _judge(runs: _Runs) -> Proof:
+    if runs.question.change.is_empty:
+        raise _Untried("nothing changed: the files at the start and at the end are the same")
+    end = runs.get(END)
+    if is_red(end):
+        return _judge_red(runs, end)
+    return _judge_exit_status(runs) if end.cases is None else _judge_cases(runs)
+
+
+def _judge_red(runs: _Runs, end: RunResult) -> Proof:
+    """The end is red with the rules of the start: it FAILS only if nothing else explains it."""
+    change = runs.question.change
+    if not runs.is_same("rules_after", END) and not is_red(runs.get("rules_after")):
+        return runs.conclude("new_rules", change.rules)
+    if runs.question.may_run_in_place:
+        here = runs.get("in_place")
+        if not is_red(here):
+            raise _Untried(_explain_copy(end, here))
+    at_end = Cases(end)
+    red = at_end.list_red()
+    baseline = _find_baseline_of_failure(runs) if red else None
+    still = find_still_red(at_end, baseline) if baseline is not None else ()
+    broken = [key for key in red if key not in still]
+    names = [describe_key(key) for key in (*broken, *still)]
+    return runs.conclude("fails", names, still_red=len(still))
+
+
+def _find_baseline_of_failure(runs: _Runs) -> Cases | None:
+    """The cases of the start; None if it does not run, which changes nothing about the end."""
+    try:
+        return runs.get_cases(BASELINE)
+    except _Untried:
+        return None
+
+
+def _explain_copy(copied: RunResult, here: RunResult) -> str:
+    line = _find_first_difference(copied.tail, here.tail)
+    shown = f': "{line}"' if line else ""
+    return (
+        f"the check passes in place and not in a copy of the files{shown}. "
+        "Declare `links` or `prepare` for what it needs beside the files, or prove with --in-place"
+    )
+
+
+def _find_first_difference(copied: str, here: str) -> str:
+    known = {line.strip() for line in here.splitlines()}
+    lines = (line.strip() for line in copied.splitlines())
+    return next((line[:200] for line in lines if line and line not in known), "")
+
+
+def _judge_cases(runs: _Runs) -> Proof:
+    at_end = runs.get_cases(END)
+    without, before = runs.get_cases(WITHOUT), runs.get_cases(BEFORE)
+    baseline = None
+    if runs.is_same(BASELINE, WITHOUT) or needs_baseline(before, without, at_end, runs.files):
+        baseline = runs.get_cases(BASELINE)
+        broken = _find_broken(runs, before, baseline)
+        if broken:
+            names = [describe_key(key) for key in broken]
+            return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before)))
+    still = 0 if baseline is None else len(find_still_red(baseline, before))
+    proving = find_proving(at_end, without, before, baseline, runs.files)
+    if not proving.keys:
+        return _judge_unproven(runs, still)
+    names = [describe_key(key) for key in proving.keys]
+    if len(proving.keys) == len(proving.new) == 1 and not _is_repeated(runs, proving, at_end, before):
+        return runs.conclude("flaky", names)
+    return runs.conclude(
+        "proved",
+        names,
+        new_tests=len(proving.new),
+        red_before=len(proving.red_before),
+        still_red=still,
+        reason=proving.weakness,
+    )
+
+
+def _find_broken(runs: _Runs, before: Cases, baseline: Cases) -> tuple[Key, ...]:
+    if runs.get(BEFORE).cases is None and baseline.list_green():
+        return (_WHOLE,)
+    return find_broken(before, baseline, runs.files)
+
+
+def _is_repeated(runs: _Runs, proving: Proving, at_end: Cases, before: Cases) -> bool:
+    """Whether the run that decides gives the same answer a second time."""
+    again = find_proving(at_end, runs.get_cases("repeat"), before, None, runs.files)
+    return again.keys == proving.keys
+
+
+def _judge_unproven(runs: _Runs, still: int = 0) -> Proof:
+    """No test shows the change: do the tests look at it at all?"""
+    change = runs.question.change
+    broken = tuple(list_broken(change))
+    if broken and not runs.is_same(WITHOUT, END) and not is_red(runs.get("control")):
+        return runs.conclude("unseen", broken)
+    others = () if broken else tuple(path for path in change.code if path in change.after)
+    return runs.conclude("kept", others, still_red=still)
+
+
+def _judge_exit_status(runs: _Runs) -> Proof:
+    """The check names no cases, so only how each run ended is known."""
+    is_without_red, is_before_red = is_red(runs.get(WITHOUT)), is_red(runs.get(BEFORE))
+    is_baseline_red = is_red(runs.get(BASELINE))
+    if is_before_red and is_baseline_red:
+        raise _Untried(
+            "the check failed before the change, too, and it names no tests, so nothing can be compared"
+        )
+    if is_before_red:
+        return runs.conclude("rewrote")
+    if is_without_red:
+        return runs.conclude("proved", red_before=int(is_baseline_red))
+    return _judge_unproven(runs)
