@@ -201,6 +201,24 @@ PLACES = (
         after="The next look at that project takes longer.",
     ),
     Place(
+        path="trees/stores/<digest>/*",
+        holds="A git directory with the files of runs that no commit has; the project's own is not written.",
+        loss="history",
+        after="Files of earlier steps that were not committed cannot be shown or restored.",
+    ),
+    Place(
+        path="trees/projects/<digest>/*",
+        holds="Times of the files of a project, and where its repository is.",
+        loss="nothing",
+        after="The next look at that project takes longer.",
+    ),
+    Place(
+        path="trees/folders/<digest>",
+        holds="Times of the files of a scratch folder.",
+        loss="nothing",
+        after="A scratch folder that still holds files is not written again; delete it.",
+    ),
+    Place(
         path="data/cache/facts/<digest>",
         holds="What was read in the source files of a project; SQLite keeps two files beside it meanwhile.",
         loss="nothing",

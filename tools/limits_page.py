@@ -372,6 +372,13 @@ FILES: Rows = (
     ("ports.trees", "TAKE_SECONDS", "How long taking a tree of the files may last."),
     ("ports.trees", "CHANGED_SECONDS", "How long a reply compares the files with the last tree."),
     ("ports.trees", "MOST_READ_BYTES", "A file of a tree whose content is read."),
+    ("worktree.take", "MOST_FILE_BYTES", "A file that is in no commit; a larger one is left out of a tree."),
+    (
+        "worktree.take",
+        "KEPT_STAMPS",
+        "Trees of a project with which the files can be compared by their times.",
+    ),
+    ("worktree.keeping", "MOST_TREE_PACK_BYTES", "Files of trees that leave or enter as one pack."),
     ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
     ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
     (

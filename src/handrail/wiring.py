@@ -65,6 +65,7 @@ def build_runtime(
         known.register(secret.encode(errors="surrogateescape"))
     data = os.path.join(place, "data")
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
+    trees = _late("handrail.worktree.git_trees:GitTrees", place, environment)
     processes = McpProcessFiles(place)
     local = Runtime(
         log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
@@ -82,6 +83,7 @@ def build_runtime(
         proof=lambda: _proof(place, environment),
         index=lambda: _index(data),
         worktree=lambda: worktree,
+        trees=lambda: trees,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),

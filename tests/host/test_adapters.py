@@ -19,14 +19,16 @@ from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.host.worktree.fact_store import FactFiles
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports import checks, log, process, program, server, store, workspace, worktree
+from handrail.ports import checks, log, process, program, server, store, trees, workspace, worktree
 from handrail.wiring import build_runtime
+from handrail.worktree.git_trees import GitTrees
 
 LOG: type[log.EventLog] = FileLog
 KEEPER: type[store.StoreKeeper] = FileKeeper
 LIBRARY: type[workspace.WorkflowLibrary] = DirectoryLibrary
 AUTHORED: type[workspace.AuthoredFiles] = ProjectFiles
 WORKTREE: type[worktree.Worktree] = LocalWorktree
+TREES: type[trees.Trees] = GitTrees
 FACTS: type[worktree.FactStore] = FactFiles
 INCIDENTS: type[process.Incidents] = IncidentFiles
 CONFIRMED: type[process.ConfirmedTokens] = ConfirmedTokenFiles
@@ -42,6 +44,7 @@ UPDATES: type[program.Updates] = LocalUpdates
 PROVENANCE: type[program.Provenance] = LocalProvenance
 CLIENT: type[server.HttpClient] = LocalHttpClient
 UNSEEN: type[worktree.Worktree] = worktree.UnseenWorktree
+UNSEEN_TREES: type[trees.Trees] = trees.UnseenTrees
 NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
 NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown
 NOTHING_COMMITTED: type[checks.CommittedFiles] = checks.NothingCommitted

@@ -97,6 +97,16 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         DOWN,
         "handrail.runtime.adapter -> handrail.event_log.files.log",
     ),
+    "a log that looks at files": (
+        {"event_log/files/looking.py": "import handrail.worktree.take\n"},
+        DOWN,
+        "handrail.event_log.files.looking -> handrail.worktree.take",
+    ),
+    "a log that uses the host": (
+        {"event_log/files/hosting.py": "import handrail.host.programs\n"},
+        APART,
+        "handrail.event_log.files.hosting -> handrail.host.programs",
+    ),
     "an undeclared room": (
         {"lobby/__init__.py": "", "lobby/desk.py": "x = 1\n"},
         DOWN,

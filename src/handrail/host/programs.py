@@ -132,7 +132,7 @@ def start_notice(argv: Sequence[str], body: bytes, environment: Mapping[str, str
 
 # Git
 
-_VALUES = {
+GIT_VALUES = {
     "core.alternateRefsCommand": "",
     "core.askPass": "",
     "core.editor": "false",
@@ -152,7 +152,7 @@ _VALUES = {
     "submodule.recurse": "false",
     "uploadpack.packObjectsHook": "",
 }
-_ENVIRONMENT = {
+GIT_ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_ASKPASS": "false",
     "GIT_ATTR_NOSYSTEM": "1",
@@ -196,11 +196,11 @@ class Git:
     def __init__(
         self, place: tuple[str, ...], environment: Mapping[str, str], own: Mapping[str, str], seconds: float
     ) -> None:
-        values = [word for name, value in _VALUES.items() for word in ("-c", f"{name}={value}")]
+        values = [word for name, value in GIT_VALUES.items() for word in ("-c", f"{name}={value}")]
         self._program = find_program("git", environment)
         self._arguments = ("--no-replace-objects", "--no-pager", *values, *place)
         path = {"PATH": environment.get("PATH", os.defpath)}
-        self._environment = make_child_environment(path, **_ENVIRONMENT, **own)
+        self._environment = make_child_environment(path, **GIT_ENVIRONMENT, **own)
         self._seconds = seconds
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes | None:

@@ -43,7 +43,11 @@ class TakenTree(msgspec.Struct, frozen=True, kw_only=True):
     nested: tuple[str, ...] = ()
     """Submodules and other repositories inside; they count by the commit that is checked out in them."""
     left_out: tuple[LeftOut, ...] = ()
-    """Paths that are not in the tree although git would commit them, such as files that may not be read."""
+    """Paths that git would commit as they are now, and whose content was not read.
+
+    Files that may not be read, hold credentials or are very large, and repositories without a commit. The
+    tree has them as git last had them, or not at all.
+    """
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +128,7 @@ class TreeReader(Protocol):
     def read_all(
         self, project: str, object_ids: Collection[str], most_bytes: int = MOST_READ_BYTES
     ) -> Mapping[str, bytes]:
-        """The same for several, with one child process; without those that are larger or not here."""
+        """The same for several; without those that are larger or not here."""
 
 
 class Trees(TreeReader, Protocol):
@@ -146,7 +150,8 @@ class Trees(TreeReader, Protocol):
 
         What is there and in no tree is removed, except the names in `keep`: paths relative to the folder,
         such as `node_modules`. Files that are as they should be are not written again. The folder must be
-        outside of the project, and is made if it is missing. A link that leads out of the folder is left out.
+        outside of the project, and is made if it is missing. Unseen if it holds files and was not written
+        here before. A link that leads out of the folder is left out.
         """
 
     def keep(self, project: str, name: str, tree: str) -> str:

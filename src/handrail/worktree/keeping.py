@@ -1,0 +1,113 @@
+"""Which trees are kept, and trees as one pack.
+
+A tree is kept by a file with its id below `refs/kept`, which is a reference of our git directory. Once a day
+git removes what is older than two weeks and belongs to no kept tree.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from handrail.host.private_files import content_of, ensure_private_directory, replace_private
+from handrail.worktree.git_child import GitChild, NotSeen
+from handrail.worktree.place import Place, is_id, read_head
+from handrail.worktree.read_trees import NOT_HERE, check_id, has_tree
+
+MOST_TREE_PACK_BYTES = 200_000_000
+KEPT_FOR = "2.weeks.ago"
+_PRUNE_SECONDS = 86_400
+_KNOWN_BRANCHES = 20
+"""What the newest of them hold is not packed."""
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_][A-Za-z0-9_-]*)*")
+
+
+def keep_tree(place: Place, name: str, tree: str, git: GitChild) -> None:
+    """Raises NotSeen, and OSError if the home cannot be written."""
+    if not _NAME.fullmatch(name):
+        raise NotSeen(f"{name!r} cannot be the name of a tree")
+    if not os.path.exists(_loose_path(place, check_id(tree))) and not has_tree(place, tree, git):
+        raise NotSeen(NOT_HERE)
+    path = os.path.join(place.store, "refs", "kept", name)
+    ensure_private_directory(os.path.dirname(path))
+    replace_private(path, tree.encode("ascii") + b"\n")
+
+
+def drop_trees(place: Place, prefix: str) -> None:
+    """Raises OSError."""
+    for name, path in _list_kept(place):
+        if name.startswith(prefix):
+            os.unlink(path)
+            with suppress(OSError):
+                os.rmdir(os.path.dirname(path))
+
+
+def prune(place: Place, git: GitChild) -> None:
+    """Remove what is old and not kept, at most once a day; kept trees that are incomplete go too."""
+    mark = os.path.join(place.store, "pruned")
+    with suppress(OSError):
+        if os.stat(mark).st_mtime > time.time() - _PRUNE_SECONDS:
+            return
+    with open(mark, "wb"):
+        pass
+    if _run_prune(place, git):
+        return
+    for _, path in _list_kept(place):
+        tree = content_of(path, 100).decode("ascii", "replace").strip()
+        if not is_id(tree) or not has_tree(place, tree, git):
+            os.unlink(path)
+    _run_prune(place, git)
+
+
+def _run_prune(place: Place, git: GitChild) -> bool:
+    ran = git.run("prune", f"--expire={KEPT_FOR}", variables=place.make_object_variables(), where=os.sep)
+    return ran.status == 0
+
+
+def _list_kept(place: Place) -> Iterator[tuple[str, str]]:
+    root = os.path.join(place.store, "refs", "kept")
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
+    return ((os.path.relpath(path, root), path) for path in sorted(found))
+
+
+def _loose_path(place: Place, tree: str) -> str:
+    return os.path.join(place.store, "objects", tree[:2], tree[2:])
+
+
+def pack_trees(place: Place, trees: Sequence[str], git: GitChild) -> bytes:
+    """Raises NotSeen."""
+    commits = git.run(
+        *("for-each-ref", "--format=%(objectname)", f"--count={_KNOWN_BRANCHES}", "--sort=-committerdate"),
+        *("refs/heads", "refs/remotes"),
+        variables=place.make_repository_variables(),
+        where=place.top,
+    )
+    lines = {read_head(place, git), *commits.printed.decode("ascii", "replace").split("\n")}
+    known = [f"^{line}^{{tree}}" for line in sorted(lines) if is_id(line)]
+    given = "".join(f"{line}\n" for line in (*map(check_id, trees), *known)).encode("ascii")
+    ran = git.run(
+        *("pack-objects", "--revs", "--stdout", "-q"),
+        variables=place.make_object_variables(),
+        where=os.sep,
+        given=given,
+    )
+    if ran.status:
+        raise NotSeen(NOT_HERE)
+    if len(ran.printed) > MOST_TREE_PACK_BYTES:
+        raise NotSeen(f"the files need more than {MOST_TREE_PACK_BYTES // 1_000_000} MB")
+    return ran.printed
+
+
+def unpack_trees(place: Place, content: bytes, git: GitChild) -> None:
+    """Raises NotSeen."""
+    ran = git.run(
+        *("index-pack", "--stdin", "--fsck-objects", f"--max-input-size={MOST_TREE_PACK_BYTES}"),
+        variables=place.make_object_variables(),
+        where=os.sep,
+        given=content,
+    )
+    if ran.status:
+        raise NotSeen("it is no git pack, or one that git refuses")

@@ -1,0 +1,318 @@
+"""Where the repository of a project is, which of its settings count, and our own git directory beside it.
+
+Our git directory lies in the home. The objects of the project are its alternates, so only what no commit has
+is stored twice. Of the project's configuration only `VALUES` are taken over, as values, and the files of
+ignore rules and attributes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Literal, TypeVar
+
+import msgspec
+
+from handrail.host.private_files import (
+    content_of,
+    ensure_private_directory,
+    replace_cache,
+    walk_up,
+)
+from handrail.host.worktree.bounds import Bounds
+from handrail.worktree.git_child import REFUSED, GitChild, NotSeen
+
+NO_REPOSITORY = "the project is not in a git repository"
+VALUES = (
+    "core.autocrlf",
+    "core.eol",
+    "core.filemode",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.symlinks",
+    "core.excludesfile",
+    "core.attributesfile",
+)
+"""What decides which bytes and modes a commit has."""
+_OWN_VALUES = {"core.splitIndex": "false", "index.sparse": "false", "core.bigFileThreshold": "32m"}
+_COPIED = ("info/exclude", "info/attributes")
+_MOST_BYTES = 1_000_000
+_MOST_RECORD_BYTES = 50_000_000
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+_T = TypeVar("_T")
+Algorithm = Literal["sha1", "sha256"]
+Stamp = tuple[int, ...]
+"""What changes with a file; empty if there is none."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One project and its repository; paths are absolute and without links."""
+
+    project: str
+    top: str
+    """The folder of the working tree; its own `core.worktree` is not followed."""
+    sub: str
+    """The project below it; empty: the same."""
+    git_dir: str
+    common: str
+    """The same, or that of the main worktree."""
+    algorithm: Algorithm
+    values: dict[str, str]
+    sources: dict[str, Stamp]
+    """The files that all this was read from."""
+    is_lasting: bool
+    """Settings that depend on the branch are read each time."""
+    home: str
+
+    @property
+    def store(self) -> str:
+        """Our git directory; worktrees of one repository share it."""
+        return os.path.join(self.home, "trees", "stores", _digest(f"{self.algorithm} {self.common}"))
+
+    @property
+    def folder(self) -> str:
+        """What is remembered of this project alone."""
+        return make_project_folder(self.home, self.project)
+
+    def make_variables(self, index: str = "") -> dict[str, str]:
+        """The environment of a child that works with the files."""
+        return {"GIT_DIR": self.store, "GIT_WORK_TREE": self.top, "GIT_INDEX_FILE": index}
+
+    def make_object_variables(self) -> dict[str, str]:
+        """The environment of a child that reads objects alone, and attributes from nowhere."""
+        return {"GIT_DIR": self.store}
+
+    def make_repository_variables(self) -> dict[str, str]:
+        """The environment of a child that reads the project's own git directory."""
+        return {"GIT_DIR": self.git_dir, "GIT_WORK_TREE": self.top}
+
+    def show(self, path: str) -> str:
+        """A path below the working tree as one below the project."""
+        return path[len(self.sub) + 1 :] if self.sub else path
+
+    def make_values(self) -> dict[str, str]:
+        return {**self.values, **_OWN_VALUES}
+
+    @property
+    def empty_tree(self) -> str:
+        return hashlib.new(self.algorithm, b"tree 0\0").hexdigest()
+
+
+def make_project_folder(home: str, project: str) -> str:
+    return os.path.join(home, "trees", "projects", _digest(project))
+
+
+def is_id(text: str) -> bool:
+    """Whether it can be an id; whatever else comes from outside is never given to git."""
+    return _ID.fullmatch(text) is not None
+
+
+def find_place(project: str, home: str, environment: Mapping[str, str], git: GitChild) -> Place:
+    """The place of a project, ready to be used. Raises NotSeen, and OSError if the home cannot be written."""
+    bounds = Bounds(project, home)
+    if bounds.trouble:
+        raise NotSeen(bounds.trouble)
+    root = bounds.root
+    top = _find_top(root)
+    record = os.path.join(make_project_folder(home, root), "place.json")
+    known = read_record(record, Place)
+    if (
+        known is not None
+        and (known.project, known.top, known.home, known.is_lasting) == (root, top, home, True)
+        and all(read_stamp(path) == stamp for path, stamp in known.sources.items())
+        and os.path.isdir(os.path.join(known.store, "objects"))
+    ):
+        return known
+    place = _look_up(root, top, home, environment, git)
+    _prepare(place)
+    ensure_private_directory(place.folder)
+    write_record(record, place)
+    return place
+
+
+def read_record(path: str, kind: type[_T]) -> _T | None:
+    """What `write_record` wrote; None for anything else."""
+    try:
+        return msgspec.convert(json.loads(content_of(path, _MOST_RECORD_BYTES)), kind)
+    except (ValueError, RecursionError):
+        return None
+
+
+def write_record(path: str, value: msgspec.Struct) -> None:
+    """Names that are not UTF-8 included, for which msgspec has no form. Raises OSError."""
+    replace_cache(path, json.dumps(msgspec.to_builtins(value)).encode("ascii"))
+
+
+def read_stamp(path: str) -> Stamp:
+    """Of a folder only which one it is: its time changes with everything in it."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    if os.path.isdir(path):
+        return (found.st_dev, found.st_ino)
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+
+
+def _find_top(root: str) -> str:
+    for folder in walk_up(root):
+        inside = os.path.join(folder, ".git")
+        if os.path.isfile(inside) or os.path.lexists(os.path.join(inside, "HEAD")):
+            return folder
+    raise NotSeen(NO_REPOSITORY)
+
+
+def _look_up(root: str, top: str, home: str, environment: Mapping[str, str], git: GitChild) -> Place:
+    variables = {
+        "GIT_WORK_TREE": top,
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(top),
+        "GIT_CONFIG_GLOBAL": "",
+        "GIT_CONFIG_NOSYSTEM": "",
+        **{name: environment.get(name, "") for name in ("HOME", "XDG_CONFIG_HOME")},
+    }
+
+    def ask(*arguments: str) -> bytes:
+        # A path of git's may be relative to the folder in which it runs.
+        ran = git.run(*arguments, variables=variables, where=top)
+        if ran.status:
+            raise NotSeen(REFUSED)
+        return ran.printed
+
+    git_dir, common = (
+        os.path.realpath(os.path.join(top, os.fsdecode(ask("rev-parse", name)[:-1])))
+        for name in ("--git-dir", "--git-common-dir")
+    )
+    algorithm: Algorithm = "sha256" if ask("rev-parse", "--show-object-format") == b"sha256\n" else "sha1"
+    _check_linked(top, git_dir, common)
+    settings, origins, is_lasting = _read_settings(
+        ask("config", "--includes", "--show-origin", "-z", "--list")
+    )
+    own = environment.get("HOME", "")
+    below = environment.get("XDG_CONFIG_HOME", "") or (os.path.join(own, ".config") if own else "")
+    read = {
+        *(os.path.join(top, path) for path in origins),
+        *(os.path.join(common, name) for name in ("config", *_COPIED)),
+        *((os.path.join(own, ".gitconfig"),) if own else ()),
+        *((os.path.join(below, "git", "config"),) if below else ()),
+        os.path.join(git_dir, "config.worktree"),
+        os.path.join(top, ".git"),
+        "/etc/gitconfig",
+    }
+    usual = {
+        "core.excludesfile": os.path.join(below, "git", "ignore") if below else "",
+        "core.attributesfile": os.path.join(below, "git", "attributes") if below else "",
+    }
+    values = {**usual, **{name: _expand(settings[name], own) for name in VALUES if name in settings}}
+    sub = os.path.relpath(root, top)
+    return Place(
+        project=root,
+        top=top,
+        sub="" if sub == "." else sub,
+        git_dir=git_dir,
+        common=common,
+        algorithm=algorithm,
+        values=values,
+        sources={path: read_stamp(path) for path in sorted(read)},
+        is_lasting=is_lasting,
+        home=home,
+    )
+
+
+def _check_linked(top: str, git_dir: str, common: str) -> None:
+    """A linked worktree is one only if the repository names it back."""
+    if git_dir == common:
+        return
+    named = content_of(os.path.join(git_dir, "gitdir"), _MOST_BYTES).rstrip(b"\n")
+    back = os.path.realpath(os.path.join(git_dir, os.fsdecode(named))) if named else ""
+    if back != os.path.realpath(os.path.join(top, ".git")):
+        raise NotSeen("the folder names a git repository that does not name it back")
+
+
+def _read_settings(printed: bytes) -> tuple[dict[str, str], set[str], bool]:
+    """The settings, the files that they stand in, and whether they hold on every branch."""
+    settings: dict[str, str] = {}
+    origins: set[str] = set()
+    words = iter(printed.split(b"\0")[:-1])
+    for origin, pair in zip(words, words, strict=False):
+        kind, _, path = os.fsdecode(origin).partition(":")
+        if kind != "file":
+            continue
+        origins.add(path)
+        name, has_value, value = os.fsdecode(pair).partition("\n")
+        settings[name.lower()] = value if has_value else "true"
+    return settings, origins, not any(name.startswith("includeif.") for name in settings)
+
+
+def _expand(value: str, own: str) -> str:
+    return os.path.join(own, value[2:]) if value.startswith("~/") else value
+
+
+def _prepare(place: Place) -> None:
+    store = place.store
+    for name in ("objects/info", "objects/pack", "refs/kept", "info"):
+        ensure_private_directory(os.path.join(store, name))
+    form = "1\n[extensions]\n\tobjectformat = sha256" if place.algorithm == "sha256" else "0"
+    objects = _quote(os.path.join(place.common, "objects"))
+    contents: Iterator[tuple[str, bytes]] = iter(
+        (
+            ("HEAD", b"ref: refs/heads/none\n"),
+            ("config", f"[core]\n\tbare = true\n\trepositoryformatversion = {form}\n".encode()),
+            ("objects/info/alternates", objects + b"\n"),
+            *((name, content_of(os.path.join(place.common, name), _MOST_BYTES)) for name in _COPIED),
+        )
+    )
+    for name, content in contents:
+        path = os.path.join(store, name)
+        if content_of(path, _MOST_BYTES) != content or not os.path.exists(path):
+            replace_cache(path, content)
+
+
+def _quote(path: str) -> bytes:
+    """As git wants it in a list of alternates."""
+    raw = os.fsencode(path)
+    if raw[:1] not in (b'"', b"#") and b"\n" not in raw:
+        return raw
+    return (
+        b'"'
+        + b"".join(b"\\%03o" % byte if byte < 32 or byte in b'"\\' else bytes((byte,)) for byte in raw)
+        + b'"'
+    )
+
+
+def read_head(place: Place, git: GitChild) -> str:
+    """The commit that is checked out; empty before the first. No child for the usual forms."""
+    held = (
+        content_of(os.path.join(place.git_dir, "HEAD"), _MOST_BYTES)
+        .decode("utf-8", "surrogateescape")
+        .strip()
+    )
+    if is_id(held):
+        return held
+    name = held.removeprefix("ref: ").strip()
+    if name.startswith("refs/heads/") and ".." not in name and not name.endswith("/.invalid"):
+        loose = content_of(os.path.join(place.common, name), _MOST_BYTES).decode("ascii", "replace").strip()
+        if is_id(loose):
+            return loose
+        if not loose:
+            return _read_packed(place, os.fsencode(name))
+    ran = git.run(
+        "rev-parse", "--verify", "-q", "HEAD", variables=place.make_repository_variables(), where=place.top
+    )
+    return ran.printed.decode("ascii", "replace").strip() if ran.status == 0 else ""
+
+
+def _read_packed(place: Place, name: bytes) -> str:
+    with suppress(OSError), open(os.path.join(place.common, "packed-refs"), "rb") as file:
+        for line in file:
+            if line.rstrip(b"\n").endswith(b" " + name):
+                return line.partition(b" ")[0].decode("ascii", "replace")
+    return ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:32]
