@@ -20,8 +20,7 @@ def open_roots(tmp_path: Path, start: Path, *added: str) -> LocalRoots:
 def allows(roots: LocalRoots, place: Path | str, name: str = "project") -> bool:
     try:
         roots.require([(name, str(place))])
-    except Fault as refusal:
-        assert refusal.details["setting"] == "roots"
+    except Fault:
         return False
     return True
 

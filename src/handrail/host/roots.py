@@ -198,7 +198,7 @@ class RootedWorktree:
                 write.path,
                 self._roots.explain_closed(os.path.join(project, os.fsdecode(read_path(write.path)))),
             )
-            for write in writes
+            for one in writes
         )
         return tuple(LeftOut(path=path, why=why) for path, why in reasons if why)
 

@@ -142,7 +142,7 @@ class Roots(Protocol):
     """The folders that a server works in: where it was started, and those that its user added."""
 
     def require(self, named: Sequence[tuple[str, str]]) -> None:
-        """Raise Fault E_FORBIDDEN if one of these paths, links resolved, lies outside, or in Handrail's state.
+        """Raise Fault E_FORBIDDEN if a path, links resolved, lies outside or in Handrail's own state.
 
         Each comes with the name of its parameter. Relative paths are of the path called `project`.
         """
