@@ -195,8 +195,8 @@ class RootedWorktree:
     def _find_closed(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
         reasons = (
             (
-                write.path,
-                self._roots.explain_closed(os.path.join(project, os.fsdecode(read_path(write.path)))),
+                one.path,
+                self._roots.explain_closed(os.path.join(project, os.fsdecode(read_path(one.path)))),
             )
             for one in writes
         )
