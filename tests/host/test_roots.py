@@ -38,7 +38,8 @@ def repository(tmp_path: Path) -> Path:
 
 def test_roots_are_compared_without_links(tmp_path: Path) -> None:
     project, other = tmp_path / "project", tmp_path / "other"
-    project.mkdir(), other.mkdir()
+    project.mkdir()
+    other.mkdir()
     (tmp_path / "to_project").symlink_to(project)
     (project / "to_other").symlink_to(other)
     roots = open_roots(tmp_path, tmp_path / "to_project")
