@@ -519,8 +519,8 @@ class Tries:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._wrong: dict[tuple[str, str], tuple[int, float]] = {}
-        """By address and name, where either may be empty: how often, and when the last wait ends."""
+        self._wrong: dict[tuple[str | None, str], tuple[int, float]] = {}
+        """By address and name: how often, and when the last wait ends. No name: any; None: any address."""
 
     def require(self, address: str, names: Sequence[str]) -> None:
         """Raises Fault E_RATE_LIMITED while the next try has to wait."""
@@ -541,7 +541,7 @@ class Tries:
             self._add((address, ""), FREE_TRIES_OF_AN_ADDRESS)
             for name in names:
                 self._add((address, name), self._count_free(name))
-                self._add(("", name), FREE_TRIES_OF_A_NAME)
+                self._add((None, name), FREE_TRIES_OF_A_NAME)
 
     def forget(self, address: str, names: Sequence[str]) -> None:
         with self._lock:
@@ -549,14 +549,14 @@ class Tries:
                 self._wrong.pop((address, name), None)
 
     def _count_free(self, name: str) -> int:
-        count, _ = self._wrong.get(("", name), (0, 0.0))
+        count, _ = self._wrong.get((None, name), (0, 0.0))
         return FREE_TRIES if count < FREE_TRIES_OF_A_NAME else 1
 
-    def _find_wait(self, key: tuple[str, str], free: int) -> float:
+    def _find_wait(self, key: tuple[str | None, str], free: int) -> float:
         count, until = self._wrong.get(key, (0, 0.0))
         return until - self._clock() if count >= free else 0.0
 
-    def _add(self, key: tuple[str, str], free: int) -> None:
+    def _add(self, key: tuple[str | None, str], free: int) -> None:
         now = self._clock()
         count, until = self._wrong.pop(key, (0, 0.0))
         count = 1 if now - until > FORGOTTEN_S else count + 1

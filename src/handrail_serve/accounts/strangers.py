@@ -1,6 +1,6 @@
 """What callers without a credential may take of a server: threads, places in a queue, and answers.
 
-Two passphrases are hashed at once, on threads of their own that yield to every other thread. A few sign-ins
+One passphrase is hashed at a time, on a thread of its own that yields to every other thread. A few sign-ins
 wait for them; whoever comes beyond that is told when to come back. An address that is refused again and again
 gets its refusals later, so that no loop of requests keeps the server busy. Only the event loop touches the
 counts, so they need no lock.
@@ -24,8 +24,8 @@ from handrail.contract.catalogue import E_RATE_LIMITED
 from handrail.contract.outcome import Fault
 from handrail_serve.exchange import Scope, values_of
 
-HASHES_AT_ONCE = 2
-"""Passphrases that a server hashes at a time; each takes 32 MiB."""
+HASHES_AT_ONCE = 1
+"""Passphrases that a server hashes at a time; each takes 32 MiB, and a tenth of a second of one core."""
 SIGN_INS_WAITING = 8
 SIGN_INS_OF_AN_ADDRESS = 3
 """Those of one address, hashed or waiting."""
@@ -36,7 +36,7 @@ STEPS_OF_AN_ADDRESS = 16
 FREE_REFUSALS = 30
 """Of one address within the window; from then on its unknown credentials are not looked up."""
 REFUSAL_WINDOW_SECONDS = 60.0
-HOLD_SECONDS = 1.0
+HOLD_SECONDS = 2.0
 """So much later an answer goes to an address that is over its refusals."""
 MOST_HELD = 128
 MOST_ADDRESSES = 10_000

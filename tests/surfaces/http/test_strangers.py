@@ -69,12 +69,12 @@ def flood(addresses: list[str]) -> tuple[list[Any], Slow]:
 
 
 @pytest.mark.promise("team.sign-in-flood")
-def test_a_flood_of_sign_ins_hashes_two_at_a_time() -> None:
+def test_a_flood_of_sign_ins_is_hashed_one_by_one() -> None:
     told, slow = flood([f"10.0.0.{number}" for number in range(40)])
 
     assert told.count("done") == HASHES_AT_ONCE + SIGN_INS_WAITING
     assert set(told) == {"done", ("E_RATE_LIMITED", 2_000)}
-    assert slow.most == HASHES_AT_ONCE
+    assert slow.most == HASHES_AT_ONCE <= 2
     assert slow.threads == {"sign-in"}, "never those of agents' calls"
 
 
