@@ -396,7 +396,8 @@ def test_filtered_files_are_raw_and_named(trees: GitTrees, root: Path) -> None:
 
     assert (clean.filtered, taken.filtered) == (("big.bin",), ("big.bin",))
     entries = trees.list_entries(str(root), taken.tree)
-    entry = next(one for one in entries if one.path == "big.bin")  # type: ignore[union-attr]
+    assert not isinstance(entries, Unseen)
+    entry = next(one for one in entries if one.path == "big.bin")
     assert trees.read(str(root), entry.object_id) == b"real"
     assert trees.is_clean(str(root), taken) is True
     write(root, "src/a.py", "other")

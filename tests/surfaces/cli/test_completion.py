@@ -189,7 +189,7 @@ def test_the_table_offers_groups_then_leaves_then_flags() -> None:
     }
     assert "--ack" in words.flags["run continue"]
     assert "--compact" in words.flags["run continue"]
-    assert tuple(words.values[("", "--format")]) == ("json", "text", "raw", "human")
+    assert words.values[("", "--format")] == ("json", "text", "raw", "human")
     assert ("run continue", "--compact") not in words.values
 
 

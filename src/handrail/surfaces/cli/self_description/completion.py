@@ -91,7 +91,7 @@ def command_words() -> Words:
     return Words(
         after={path: words for path, words in after.items() if words},
         flags=flags,
-        values={place: choices for place, choices in sorted(values.items()) if choices},
+        values={place: tuple(choices) for place, choices in sorted(values.items()) if choices},
     )
 
 
