@@ -1,7 +1,7 @@
 """`settings set`: change one setting.
 
-A preview is enough for how replies look, what is kept and audited, and the two preferences. The rest are rules:
-only a person loosens one, because an agent that could loosen them would have none.
+A preview is enough for how replies look, what is kept and audited, and the two preferences. The rest are
+rules: only a person loosens one, because an agent that could loosen them would have none.
 """
 
 from __future__ import annotations
