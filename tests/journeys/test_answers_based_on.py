@@ -70,7 +70,10 @@ def test_a_repeated_yes_is_recorded_once(runtime: Runtime) -> None:
 
 
 def test_a_question_names_irreversible_options(runtime: Runtime) -> None:
-    ways = [{"id": "drop", "label": "Drop", "irreversible": True}, {"id": "keep", "label": "Keep"}]
+    ways: list[dict[str, Any]] = [
+        {"id": "drop", "label": "Drop", "irreversible": True},
+        {"id": "keep", "label": "Keep"},
+    ]
     first = begin(runtime, choice("which", *ways, nonAssumable="irreversible_action"), fields={})
 
     question = answer(at_console(runtime), "run.confirm", session=first["session"]["sessionId"], show=True)
