@@ -20,12 +20,12 @@ from tests.journeys.conversation import answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, rounds, step
 from tests.journeys.test_answers_based_on import at_console
-from tests.journeys.test_until_the_end import Site
+from tests.journeys.test_until_the_end import Site as Workplace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
-class ProvenSite(Site):
+class ProvenSite(Workplace):
     """A repository with one declared check, and proofs that are recorded as `handrail prove` does."""
 
     def __init__(self, place: Path) -> None:
