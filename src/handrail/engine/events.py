@@ -526,6 +526,17 @@ Event: TypeAlias = (
 EVENT_KINDS: tuple[str, ...] = tuple(_kind_of(kind.__name__) for kind in get_args(Event))
 
 
+def must_be_proven(data: Event) -> bool:
+    """Whether the fact counts only if this store can prove that it recorded it: an answer, a check result."""
+    match data:
+        case ConfirmationRecorded() | ReceiptRecorded():
+            return True
+        case GapRecorded(door=door):
+            return door is not None
+        case _:
+            return False
+
+
 class Scope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What an event is about; neither: the session itself."""
 
