@@ -21,6 +21,7 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk, plan_removal, remove
 from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.host.authored_files import ProjectFiles
@@ -151,9 +152,11 @@ class World:
 
     def __init__(self, home: str, disk: RemovingDisk, seed: int) -> None:
         self.disk = disk
-        self.log = FileLog(os.path.join(home, "data"), disk)
         self.clock = StillClock()
         self._randomness = _StepRandomness(seed)
+        data = os.path.join(home, "data")
+        # One name for the place, because the disk is opened again elsewhere.
+        self.log = FileLog(data, disk, key=StoreKey(data, self._randomness.bytes, disk, "here"))
         self.keyring = FileKeyring(home, self._randomness)
         self.runtime = Runtime(
             log=HotLog(self.log),
@@ -166,7 +169,7 @@ class World:
             confirmed=_UnusedTokens(),
             authored=ProjectFiles(),
             settings=LocalSettings(home, {}),
-            keeper=lambda: FileKeeper(os.path.join(home, "data"), disk),
+            keeper=lambda: FileKeeper(data, disk, lambda _: self.log.key),
         )
 
     def at(self, step: int) -> World:

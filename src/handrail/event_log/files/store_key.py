@@ -60,9 +60,11 @@ def name_place(data: str, machine_files: Iterable[str] = _MACHINE_FILES) -> str:
 class StoreKey:
     """The key of the store in one data directory. What it has read once stays, because it is made once."""
 
-    def __init__(self, data: str, random_bytes: Callable[[int], bytes], disk: Disk | None = None) -> None:
+    def __init__(
+        self, data: str, random_bytes: Callable[[int], bytes], disk: Disk | None = None, place: str = ""
+    ) -> None:
         home = os.path.dirname(os.path.abspath(data))
-        self.folder = f"{home}/{KEY_FOLDER}/{name_place(data)}"
+        self.folder = f"{home}/{KEY_FOLDER}/{place or name_place(data)}"
         self._random_bytes = random_bytes
         self._disk = disk or Disk()
         self._key: bytes | None = None
