@@ -199,8 +199,10 @@ class World:
         return TOKEN.sub(claim, reply)
 
     def records(self, session_id: SessionId) -> tuple[Record, ...]:
+        """Whoever made them: a damaged key changes what is proven, never what is there."""
         loaded = self.log.load(session_id)
-        return () if loaded is None else loaded.records
+        records = () if loaded is None else loaded.records
+        return tuple(msgspec.structs.replace(record, is_ours=True) for record in records)
 
 
 Replies = Sequence[bytes]

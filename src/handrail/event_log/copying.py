@@ -14,6 +14,7 @@ from handrail.contract.catalogue import SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens.confirm import refusal
+from handrail.engine.events import find_unsigned
 from handrail.ports.log import Blob, Committed, Draft, EventLog, EventReader, Loaded
 from handrail.ports.store import SessionCopy
 
@@ -59,6 +60,12 @@ def copy_session(
             if not isinstance(hold.append(head, drafts, blobs, line), Committed):
                 raise refusal("target_changed")
     _compare(session_id, loaded, target)
+
+
+def has_foreign_facts(log: EventReader, session_id: SessionId, loaded: Loaded) -> bool:
+    """Whether another store made the session, or recorded an answer or a check result in it."""
+    unsigned = find_unsigned(loaded.records)
+    return bool(unsigned) and unsigned[-1] >= log.origin(session_id, loaded.records[-1].digest).listed
 
 
 def _plan_or_explain(source: EventReader, target: EventLog, session_id: SessionId) -> SessionCopy:

@@ -63,11 +63,21 @@ def find_listed(key: bytes, content: bytes, session_id: str) -> ListedSession | 
     start = content.find(f"{session_id} ".encode())
     if start < 0:
         return None
-    row, _, mac = content[start:].partition(b"\n")[0].decode("ascii", "replace").rpartition(" ")
+    return _read_row(key, content[start:].partition(b"\n")[0].decode("ascii", "replace"))
+
+
+def _read_row(key: bytes, text: str) -> ListedSession | None:
+    row, _, mac = text.rpartition(" ")
     words = row.split(" ")
     if len(words) != 3 or not hmac.compare_digest(mac.encode(), _mac(key, "list", row).encode()):
         return None
     return ListedSession(session_id=SessionId(words[0]), events=int(words[1]), digest=words[2])
+
+
+def is_list(key: bytes, content: bytes) -> bool:
+    """Whether every row is one that this key wrote."""
+    rows = content.decode("ascii", "replace").split("\n")
+    return rows[-1] == "" and all(_read_row(key, row) is not None for row in rows[:-1])
 
 
 def make_adoption(key: bytes) -> str:

@@ -34,6 +34,7 @@ from handrail.event_log.lines import (
     ListedSession,
     find_listed,
     is_adoption,
+    is_list,
     make_adoption,
     write_list,
 )
@@ -120,6 +121,20 @@ class StoreKey:
         with suppress(OSError), open_directory(self._disk, self.folder) as at:
             return find_listed(key, self._content(at)[_HEAD_BYTES:], session_id)
         return None
+
+    def check(self) -> tuple[str, str] | None:
+        """What is wrong with the key or its list: a word for it, and where; None when nothing is."""
+        try:
+            key = self.read()
+        except Fault as fault:
+            return str(fault.details["reason"]), fault.message
+        if key is None:
+            return None
+        with suppress(OSError), open_directory(self._disk, self.folder) as at:
+            content = self._content(at)
+            if content[:_HEAD_BYTES] == _encode(key) and is_list(key, content[_HEAD_BYTES:]):
+                return None
+        return "damaged", f"{self._name} is damaged: part of its list proves nothing any more."
 
     def is_adopted(self) -> bool:
         """Whether a person adopted everything on the list."""
