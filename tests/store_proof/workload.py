@@ -27,7 +27,7 @@ from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
-from handrail.ports.log import Record
+from handrail.ports.log import Loaded, Record
 from handrail.ports.process import AuditLine, Claim
 from handrail.ports.workspace import NamedWorkspace, WorkflowFile
 from handrail.runtime.hub import perform
@@ -199,10 +199,13 @@ class World:
         return TOKEN.sub(claim, reply)
 
     def records(self, session_id: SessionId) -> tuple[Record, ...]:
-        """Whoever made them: a damaged key changes what is proven, never what is there."""
         loaded = self.log.load(session_id)
-        records = () if loaded is None else loaded.records
-        return tuple(msgspec.structs.replace(record, is_ours=True) for record in records)
+        return () if loaded is None else records_of(loaded)
+
+
+def records_of(loaded: Loaded) -> tuple[Record, ...]:
+    """Whoever made them: a refused or damaged key changes what is proven, never what is there."""
+    return tuple(msgspec.structs.replace(record, is_ours=True) for record in loaded.records)
 
 
 Replies = Sequence[bytes]
@@ -420,7 +423,7 @@ def _lost_or_unreadable(reference: Reference, world: World, acknowledged: int) -
         if loaded is not None and loaded.health.state != "healthy":
             found.append(f"session {session_id} is {loaded.health.state}: {loaded.health.reason}")
             continue
-        records = () if loaded is None else loaded.records
+        records = () if loaded is None else records_of(loaded)
         if not any(records == after.get(session_id, ()) for after in allowed):
             heads = [len(after.get(session_id, ())) for after in allowed]
             found.append(f"session {session_id} has {len(records)} events instead of {heads}")

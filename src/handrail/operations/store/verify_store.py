@@ -153,8 +153,8 @@ def _describe_newer(newer: Sequence[str]) -> str:
 def _describe_elsewhere(elsewhere: Sequence[str]) -> str:
     counted = format_count(len(elsewhere), "session")
     return (
-        f"{counted} came from another store, first {elsewhere[0]}: answers and check results that it recorded "
-        "count for nothing here."
+        f"{counted} came from another store, first {elsewhere[0]}: answers and check results that it "
+        "recorded count for nothing here."
     )
 
 
