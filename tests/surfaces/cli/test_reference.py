@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
 from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
@@ -52,7 +52,7 @@ def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
 def test_commands_are_flat_sorted_and_all_there(reference: Any) -> None:
     paths = [command["path"] for command in reference["commands"]]
 
-    assert paths == sorted(_table.COMMANDS)
+    assert paths == sorted(COMMANDS)
 
 
 @pytest.mark.promise("cli.schemas")
@@ -168,7 +168,11 @@ def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None
         assert by_path[path]["type"] == "write"
     assert by_path["run close"]["authorised_by"] == "the call itself"
     assert by_path["check run"]["authorised_by"] == "the call itself, with the rights of its caller"
-    assert by_path["session delete"]["batch"] == {"param": "--ids", "continue_on_error": False}
+    assert by_path["session delete"]["batch"] == {
+        "param": "--ids",
+        "continue_on_error": False,
+        "max_targets": 1000,
+    }
     for command in reference["commands"]:
         assert (command["type"] == "read") is (command["effect"] in ("read", "scratch")), command["path"]
         assert bool(command["blast_radius"]) is (command["effect"] != "read"), command["path"]
@@ -250,7 +254,7 @@ def test_global_flags_name_their_variables(reference: Any) -> None:
     assert flags["--format"]["values"] == ["json", "text", "raw", "human"]
     assert (flags["--timeout"]["minimum"], flags["--timeout"]["maximum"]) == (1, 3600)
     for command in reference["commands"]:
-        assert command["global_flags"] == list(_table.COMMANDS[command["path"]]["globals"])
+        assert command["global_flags"] == list(COMMANDS[command["path"]]["globals"])
 
 
 def test_the_risk_tier_is_that_of_security_md() -> None:
