@@ -64,8 +64,8 @@ NOT_OURS = {
     "COLUMNS": "How wide the terminal is, for text.",
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code and Zed keep their files, for `setup`.",
-    "XDG_CACHE_HOME": "Where the copies of a project are in which checks run; `~/.cache` by default, on macOS "
-    "`~/Library/Caches`.",
+    "XDG_CACHE_HOME": "Where checks run in copies of a project; `~/.cache` by default, "
+    "on macOS `~/Library/Caches`.",
     "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
     "VIRTUAL_ENV": "Where `uv run` keeps the program, for commands that are printed.",
     "UV_*": "Of uv: where `update` looks; [how it is asked](../how-to/update.md#which-index-is-asked).",

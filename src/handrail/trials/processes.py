@@ -105,10 +105,7 @@ def launch(
 
 def _open_pipe(stack: ExitStack) -> tuple[BinaryIO, BinaryIO]:
     reading, writing = os.pipe()
-    ends = open(reading, "rb", buffering=0), open(writing, "wb", buffering=0)
-    for end in ends:
-        stack.callback(end.close)
-    return ends
+    return stack.enter_context(open(reading, "rb", 0)), stack.enter_context(open(writing, "wb", 0))
 
 
 class _Watch:
