@@ -79,6 +79,7 @@ def build_runtime(
 
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
     trees = _late("handrail.worktree.git_trees:GitTrees", place, environment)
+    trials = _late("handrail.trials.local_trials:LocalTrials", place, environment, trees)
     processes = McpProcessFiles(place)
     local = Runtime(
         log=cast(EventLog, _Late(lambda: _hot(_file_log(data, key_of)))),
@@ -97,6 +98,7 @@ def build_runtime(
         index=lambda: _index(data, key_of),
         worktree=lambda: worktree,
         trees=lambda: trees,
+        trials=lambda: trials,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
