@@ -546,7 +546,10 @@ EVENT_KINDS: tuple[str, ...] = tuple(_kind_of(kind.__name__) for kind in get_arg
 
 
 def must_be_proven(data: Event) -> bool:
-    """Whether the fact counts only if this store can prove that it recorded it: an answer, a check result, a proof."""
+    """Whether the fact counts only if this store can prove that it recorded it.
+
+    Such facts are answers of people, check results and proofs.
+    """
     match data:
         case ConfirmationRecorded() | ReceiptRecorded() | ProofRecorded():
             return True
