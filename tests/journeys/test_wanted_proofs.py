@@ -19,7 +19,7 @@ from handrail.worktree.git_trees import GitTrees
 from tests.journeys.conversation import answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, rounds, step
-from tests.journeys.test_answers_based_on import at_console
+from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_until_the_end import Site as Workplace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -46,7 +46,8 @@ class ProvenSite(Workplace):
         taken = self.runtime.trees().take(str(self.root))
         base = find_base(session.history, node.node_id)
         head = getattr(taken, "tree", "")
-        proof = Proof(**{"word": word, "check": "tests", "base": base, "head": head} | fields)
+        facts: dict[str, Any] = {"word": word, "check": "tests", "base": base, "head": head}
+        proof = Proof(**facts | fields)
         plan = [plan_proof(node, ProofRecorded(node_id=node.node_id, proof=proof))]
         decide_and_commit(self.runtime, session, lambda _: lambda _: plan, by_token=False)
         return proof
