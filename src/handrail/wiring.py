@@ -84,6 +84,7 @@ def build_runtime(
         index=lambda: _index(data),
         worktree=lambda: worktree,
         trees=lambda: trees,
+        trial_results=lambda: _load("handrail.host.trial_results:TrialResultFiles")(place),
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
