@@ -172,7 +172,7 @@ E_HUMAN_REQUIRED = Kind(
 E_CHECK_FAILED = Kind(
     code="E_CHECK_FAILED", native="E_CHECK_FAILED", exit_status=1, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Look at the names in details.proof, correct the code, then prove it again.",
+    hint="Correct what fails, then prove the change again.",
     details=("proof",),
 )
 
