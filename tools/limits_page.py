@@ -65,6 +65,7 @@ REPORTS: Rows = (
     ("contract.printed_text", "LONGEST_LINE", "Characters of a line of it."),
     ("contract.printed_text", "MOST_WORDS", "Words of its command that a receipt shows."),
     ("contract.printed_text", "LONGEST_WORD", "Characters of such a word."),
+    ("host.settings", "MOST_ROOTS", "Folders that servers may work in."),
     ("host.settings", "MOST_CHECKS", "Checks of a project."),
     ("ports.workspace", "MOST_COMMAND_WORDS", "Words of a declared command."),
     ("ports.workspace", "LONGEST_COMMAND_WORD", "Characters of such a word."),

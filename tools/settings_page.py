@@ -193,6 +193,8 @@ def _value(facts: dict[str, Any]) -> str:
             return "`true` or `false`"
         case "integer":
             return f"{facts['minimum']} to {facts['maximum']}"
+        case "array" if "pattern" in facts["items"]:
+            return f"list of absolute paths, up to {facts['maxItems']}"
         case "array":
             return f"list of ids, up to {facts['maxItems']}"
         case _:

@@ -49,6 +49,7 @@ STARTERS = (
     "src/handrail/demo/scene.py",
     "src/handrail/host/checks.py",
     "src/handrail/host/programs.py",
+    "src/handrail/worktree/git_child.py",
     "src/handrail/event_log/files/selftest_writers.py",
     "src/handrail/host/program/installation.py",
     "src/handrail/host/program/client_files.py",

@@ -395,7 +395,9 @@ def test_filtered_files_are_raw_and_named(trees: GitTrees, root: Path) -> None:
     taken = take(trees, root)
 
     assert (clean.filtered, taken.filtered) == (("big.bin",), ("big.bin",))
-    entry = next(one for one in trees.list_entries(str(root), taken.tree) if one.path == "big.bin")  # type: ignore[union-attr]
+    entries = trees.list_entries(str(root), taken.tree)
+    assert not isinstance(entries, Unseen)
+    entry = next(one for one in entries if one.path == "big.bin")
     assert trees.read(str(root), entry.object_id) == b"real"
     assert trees.is_clean(str(root), taken) is True
     write(root, "src/a.py", "other")

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         AuthoredFiles,
         Notify,
         ProjectPlaces,
+        Roots,
         Settings,
         SettingsFiles,
         WorkflowLibrary,
@@ -291,6 +292,8 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     mcp_processes: Callable[[], McpProcesses] = no_processes
     http_client: Callable[[], HttpClient] = no_http_client
     """Asks other servers; a server of ours asks none, whoever tells it to."""
+    roots: Roots | None = None
+    """Where a server may work; None: this is no server, and works wherever its caller may."""
     team: Callable[[], Team] | None = None
     """Where calls of projects that belong to a team go; None: there is no team."""
     may: Callable[[Operation, Effect], None] | None = None

@@ -16,7 +16,6 @@ from handrail.contract.catalogue import (
     E_HUMAN_REQUIRED,
     E_NETWORK,
     E_NOT_FOUND,
-    E_TIMEOUT,
     E_VALIDATION,
     STORE_UNAVAILABLE,
 )
@@ -175,7 +174,7 @@ LOGIN = Operation(
     perform=login,
     value_rules={"url": ADDRESS_RULE},
     shape=Shape(levels={"minimal": ("server",)}),
-    errors=(E_HUMAN_REQUIRED.code, E_AUTH.code, E_NETWORK.code, E_TIMEOUT.code, STORE_UNAVAILABLE.code),
+    errors=(E_HUMAN_REQUIRED.code, E_AUTH.code, E_NETWORK.code, STORE_UNAVAILABLE.code),
 )
 
 

@@ -168,7 +168,11 @@ def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None
         assert by_path[path]["type"] == "write"
     assert by_path["run close"]["authorised_by"] == "the call itself"
     assert by_path["check run"]["authorised_by"] == "the call itself, with the rights of its caller"
-    assert by_path["session delete"]["batch"] == {"param": "--ids", "continue_on_error": False}
+    assert by_path["session delete"]["batch"] == {
+        "param": "--ids",
+        "continue_on_error": False,
+        "max_targets": 1000,
+    }
     for command in reference["commands"]:
         assert (command["type"] == "read") is (command["effect"] in ("read", "scratch")), command["path"]
         assert bool(command["blast_radius"]) is (command["effect"] != "read"), command["path"]

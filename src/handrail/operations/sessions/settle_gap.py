@@ -245,7 +245,6 @@ OPERATION = Operation(
     errors=(
         E_HUMAN_REQUIRED.code,
         "SESSION_NOT_FOUND",
-        E_NOT_FOUND.code,
         "SESSION_LOCKED",
         "SESSION_NOT_HEALTHY",
         "STORE_UNSUPPORTED_VERSION",

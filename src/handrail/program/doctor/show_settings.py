@@ -54,6 +54,7 @@ _IN_FORCE = {
     "update.trustedRoot": "trusted_root",
     "code.snapshots": "snapshots",
     "confirmations": "confirmations",
+    "roots": "roots",
 }
 """Where the settings in force have the value of each; the others are read where they are used."""
 _OF_CLIENTS = frozenset({"startSession"})
@@ -269,7 +270,7 @@ _STRICTER: dict[str, tuple[Json, ...]] = {
     "update.verify": (False, True),
 }
 """Of rules with an order, the values from the loosest to the strictest."""
-_FEWER = ("workflowSources", "plugins")
+_FEWER = ("workflowSources", "plugins", "roots")
 """Rules that are tighter with fewer entries."""
 
 
