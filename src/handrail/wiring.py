@@ -72,6 +72,7 @@ def build_runtime(
     data = os.path.join(place, "data")
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
     trees = _late("handrail.worktree.git_trees:GitTrees", place, environment)
+    trials = _late("handrail.trials.local_trials:LocalTrials", place, environment, trees)
     processes = McpProcessFiles(place)
     local = Runtime(
         log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
@@ -91,6 +92,7 @@ def build_runtime(
         worktree=lambda: worktree,
         trees=lambda: trees,
         trial_results=lambda: _load("handrail.host.trial_results:TrialResultFiles")(place),
+        trials=lambda: trials,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),

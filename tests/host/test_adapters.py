@@ -21,6 +21,8 @@ from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.host.worktree.fact_store import FactFiles
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports import checks, log, process, program, server, store, trees, trials, workspace, worktree
+from handrail.trials.local_trials import LocalTrials
+from handrail.trials.room import LocalRoom
 from handrail.wiring import build_runtime
 from handrail.worktree.git_trees import GitTrees
 
@@ -30,6 +32,8 @@ LIBRARY: type[workspace.WorkflowLibrary] = DirectoryLibrary
 AUTHORED: type[workspace.AuthoredFiles] = ProjectFiles
 WORKTREE: type[worktree.Worktree] = LocalWorktree
 TREES: type[trees.Trees] = GitTrees
+TRIALS: type[trials.Trials] = LocalTrials
+ROOM: type[trials.TrialRoom] = LocalRoom
 FACTS: type[worktree.FactStore] = FactFiles
 TRIAL_RESULTS: type[trials.TrialResults] = TrialResultFiles
 INCIDENTS: type[process.Incidents] = IncidentFiles

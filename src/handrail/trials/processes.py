@@ -1,0 +1,205 @@
+"""Programs that a trial starts, each by a launcher that ends whatever is left, also if Handrail is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from handrail.ports.trials import MOST_TAIL_BYTES, StopReason
+
+_LAUNCHER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launcher.py")
+_GRACE_SECONDS = 2.0
+_LAUNCHER_SECONDS = 10.0
+"""What the launcher has to end everything after it was asked to."""
+_LOOK_SECONDS = 0.1
+_CHUNK_BYTES = 65_536
+_MOST_PRINTED_BYTES = 64 * 1024 * 1024
+
+Mount = tuple[str, str]
+"""What is shown, and where."""
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What to start, and where."""
+
+    argv: tuple[str, ...]
+    """Empty: only try the mounts."""
+    directory: str
+    root: str
+    """A program given by a relative path is below it."""
+    environment: Mapping[str, str] = {}
+    mounts: tuple[Mount, ...] = ()
+    seconds: float = 0.0
+    keeps_printed: bool = False
+    """Keep standard output as a whole."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """How it ended."""
+
+    trouble: str = ""
+    """Why it did not start."""
+    status: int | None = None
+    """Negative: the number of the signal that ended it; None: it did not end by itself."""
+    stopped_by: StopReason = ""
+    """`deadline`: its own time was over; `signal`: the caller asked for the end."""
+    tail: str = ""
+    printed: bytes | None = None
+    duration_ms: int = 0
+    processor_ms: int = 0
+
+
+def launch(
+    call: Launch, caller: Mapping[str, str], stop_reason: Callable[[], StopReason] = lambda: ""
+) -> Ended:
+    """Run a program to its end. Never raises for the program's sake."""
+    started = time.monotonic()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        try:
+            child = subprocess.Popen(  # noqa: S603 - this interpreter with a file of this package
+                [sys.executable, "-I", "-S", _LAUNCHER, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE if call.keeps_printed else subprocess.STDOUT,
+                pass_fds=[theirs.fileno()],
+                env=dict(caller),
+                cwd=os.sep,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return Ended(trouble=f"it could not be started ({error})")
+        with child:
+            theirs.close()
+            try:
+                watched = _Watch(child, ours, call, stop_reason, started)
+                answer = watched.follow()
+            except BaseException:
+                ours.close()  # the launcher ends everything
+                raise
+    duration_ms = int((time.monotonic() - started) * 1000)
+    ended = Ended(
+        stopped_by=watched.asked,
+        tail=watched.tail.decode("utf-8", "replace"),
+        printed=bytes(watched.printed) if call.keeps_printed else None,
+        duration_ms=duration_ms,
+    )
+    if answer is None:
+        return msgspec.structs.replace(ended, trouble="" if watched.asked else "its launcher was killed")
+    if "trouble" in answer:
+        return msgspec.structs.replace(ended, trouble=answer["trouble"])
+    status = None if watched.asked else answer["status"]
+    return msgspec.structs.replace(ended, status=status, processor_ms=answer["cpu_ms"])
+
+
+class _Watch:
+    """Reads what is printed until the launcher answers."""
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        control: socket.socket,
+        call: Launch,
+        stop_reason: Callable[[], StopReason],
+        started: float,
+    ) -> None:
+        self._child = child
+        self._control = control
+        self._call = call
+        self._stop_reason = stop_reason
+        self._started = started
+        self.tail = bytearray()
+        self.printed = bytearray()
+        self.asked: StopReason = ""
+
+    def follow(self) -> dict[str, Any] | None:
+        """The launcher's answer; None if it gave none."""
+        self._control.sendall(_encode(self._call))
+        pipes = {file.fileno() for file in (self._child.stdout, self._child.stderr) if file is not None}
+        received = b""
+        is_answered = False
+        kill_at = 0.0
+        while not is_answered or pipes:
+            ready = select.select(
+                [*pipes, *([] if is_answered else [self._control.fileno()])], [], [], _LOOK_SECONDS
+            )[0]
+            for file in ready:
+                if file == self._control.fileno():
+                    part = self._receive()
+                    received += part
+                    is_answered = not part or received.endswith(b"\n")
+                elif not self._take(file):
+                    pipes.discard(file)
+            if is_answered and not ready:
+                break  # something that nobody could end holds the pipe
+            kill_at = self._look(kill_at) if not is_answered else kill_at
+        return json.loads(received) if received.endswith(b"\n") else None
+
+    def _receive(self) -> bytes:
+        try:
+            return self._control.recv(_CHUNK_BYTES)
+        except OSError:
+            return b""
+
+    def _take(self, file: int) -> bool:
+        chunk = os.read(file, _CHUNK_BYTES)
+        assert self._child.stdout is not None, "its output is a pipe"
+        if self._call.keeps_printed and file == self._child.stdout.fileno():
+            self.printed += chunk[: max(0, _MOST_PRINTED_BYTES - len(self.printed))]
+        self.tail += chunk
+        del self.tail[:-MOST_TAIL_BYTES]
+        return bool(chunk)
+
+    def _look(self, kill_at: float) -> float:
+        """End it if it is time to; the moment after which the launcher itself is killed."""
+        now = time.monotonic()
+        if not self.asked:
+            reason = self._stop_reason()
+            is_over = self._call.seconds > 0 and now >= self._started + self._call.seconds
+            self.asked = "signal" if reason else "deadline" if is_over else ""
+            if self.asked:
+                with suppress(OSError):
+                    self._control.sendall(self.asked.encode("ascii"))
+                return now + _LAUNCHER_SECONDS
+        elif now >= kill_at:
+            with suppress(OSError):
+                os.killpg(self._child.pid, signal.SIGKILL)
+        return kill_at
+
+
+def _encode(call: Launch) -> bytes:
+    return (
+        json.dumps(
+            {
+                "argv": call.argv,
+                "directory": call.directory,
+                "root": call.root,
+                "environment": dict(call.environment),
+                "mounts": call.mounts,
+                "grace": _GRACE_SECONDS,
+            }
+        ).encode()
+        + b"\n"
+    )
+
+
+def can_mount(mounts: Sequence[Mount], caller: Mapping[str, str]) -> bool:
+    """Whether these mounts can be made here, by trying."""
+    place = mounts[0][1]
+    if sys.platform != "linux":
+        return False
+    ended = launch(
+        Launch(argv=(), directory=place, root=place, mounts=tuple(mounts), seconds=_LAUNCHER_SECONDS), caller
+    )
+    return not ended.trouble and ended.status == 0
