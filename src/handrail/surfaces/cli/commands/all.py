@@ -206,7 +206,7 @@ CHECK_ROWS = (
         raw_when=("as", "markdown"),
         seconds=3600,
         examples=(
-            "handrail prove tests --expect proved --compact",
+            "handrail prove --compact",
             "handrail prove --as markdown --format raw -- python -m pytest -q",
         ),
     ),

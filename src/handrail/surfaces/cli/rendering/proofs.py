@@ -9,7 +9,7 @@ import msgspec
 from handrail.contract.outcome import Json
 from handrail.evidence.proof import Proof
 from handrail.evidence.rendering import render_text
-from handrail.surfaces.cli.rendering.text import Page, format_aligned, one_line, typed_line, wrap
+from handrail.surfaces.cli.rendering.text import Page, format_aligned, one_line, typed_line, width_of, wrap
 
 _KNOWN = frozenset(field.encode_name for field in msgspec.structs.fields(Proof))
 
@@ -18,7 +18,7 @@ def proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Each check with its table; if none is declared, the lines that prove one."""
     lines: list[str] = []
     for row in payload["checks"]:
-        lines += ["", *_describe_check(row, is_named=len(payload["checks"]) > 1)]
+        lines += ["", *_describe_check(row, page, is_named=len(payload["checks"]) > 1)]
     found = payload.get("suggestions", ())
     if found:
         lines += ["", "Found in the project's files:"]
@@ -28,11 +28,21 @@ def proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return lines[1:]
 
 
-def _describe_check(row: dict[str, Any], *, is_named: bool) -> list[str]:
+def _describe_check(row: dict[str, Any], page: Page, *, is_named: bool) -> list[str]:
     known = {name: value for name, value in row.items() if name in _KNOWN}
     try:
         proof = msgspec.convert(known, Proof)
     except msgspec.ValidationError as trouble:  # a budget left something out
         raise KeyError("checks") from trouble
+    name = f"{one_line(proof.check)}: " if is_named and proof.check else ""
     first, *rest = map(one_line, render_text(proof))
-    return [f"{one_line(proof.check)}: {first}" if is_named and proof.check else first, *rest]
+    lines = wrap(name + first, page.width)
+    for line in rest:
+        label, mark, text = line.partition(": ")
+        is_long = bool(mark) and width_of(line) > page.width
+        if not is_long:
+            lines.append(line)
+            continue
+        begun, *more = wrap(text, page.width - width_of(label) - 2)
+        lines += [f"{label}: {begun}", *(" " * (width_of(label) + 2) + one for one in more)]
+    return lines
