@@ -14,7 +14,7 @@ import pytest
 
 import handrail
 from handrail.host.settings import LocalSettings
-from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.workflows.compiling.shelf import find_contract_problems, read_contract
 from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
