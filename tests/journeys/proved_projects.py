@@ -64,7 +64,7 @@ class Proved:
     def prove(self, variables: Mapping[str, str] | None = None, **params: Any) -> dict[str, Any]:
         """The only check of the answer, whatever its word."""
         outcome = self.ask(variables, **params)
-        data = outcome.data if isinstance(outcome, Success) else outcome.details["proof"]
+        data: Any = outcome.data if isinstance(outcome, Success) else outcome.details["proof"]
         (found,) = data["checks"]
         proven: dict[str, Any] = found
         return proven
