@@ -1,6 +1,6 @@
 """Starts one program for Handrail and ends whatever it leaves; run as a file of its own, without packages.
 
-It reads one JSON request from a socket and writes one JSON answer. If the socket closes first, Handrail is
+It reads one JSON request from a pipe and writes one JSON answer to another. If the first closes, Handrail is
 gone, and everything that was started is killed. Mounts are made in namespaces of its own, so nobody else sees
 them and nothing has to be undone.
 """
@@ -13,7 +13,6 @@ import os
 import resource
 import select
 import signal
-import socket
 import sys
 import time
 from contextlib import suppress
@@ -108,17 +107,17 @@ def _become(
         os.execve(program, argv, environment)  # noqa: S606 - the check, word by word, without a shell
     except OSError as error:
         os.write(writing, (error.strerror or "unknown").encode())
-    finally:
-        os._exit(127)
+    while True:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 # Waiting and ending
 
 
-def wait(child: int, control: socket.socket, grace_seconds: float) -> tuple[int, str]:
+def wait(child: int, control: int, grace_seconds: float) -> tuple[int, str]:
     """Wait for the end of the program: its wait status, and how it was ended if it was.
 
-    The first word from Handrail ends it by a signal, and by force after a grace; a closed socket at once.
+    The first word from Handrail ends it by a signal, and by force after a grace; a closed pipe at once.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
@@ -130,12 +129,12 @@ def wait(child: int, control: socket.socket, grace_seconds: float) -> tuple[int,
         if done:
             return status, asked
         left = max(0.0, kill_at - time.monotonic()) if kill_at else None
-        watched = [reading] if asked else [reading, control.fileno()]
+        watched = [reading] if asked else [reading, control]
         ready = select.select(watched, [], [], left)[0]
         if reading in ready:
             os.read(reading, 4096)
-        if not asked and control.fileno() in ready:
-            asked = control.recv(64).decode("ascii", "replace") or "gone"
+        if not asked and control in ready:
+            asked = os.read(control, 64).decode("ascii", "replace") or "gone"
             number = (
                 signal.SIGKILL if asked == "gone" else signal.SIGINT if asked == "signal" else signal.SIGTERM
             )
@@ -176,7 +175,7 @@ def _signal_group(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-def run(request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
+def run(request: dict[str, Any], control: int) -> dict[str, Any]:
     """Do what is asked, and say how it ended."""
     try:
         if request["mounts"]:
@@ -201,21 +200,20 @@ def run(request: dict[str, Any], control: socket.socket) -> dict[str, Any]:
     }
 
 
-def main(descriptor: int) -> None:
+def main(control: int, answers: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    os.set_inheritable(descriptor, False)
-    control = socket.socket(fileno=descriptor)
+    for descriptor in (control, answers):
+        os.set_inheritable(descriptor, False)
     received = b""
     while not received.endswith(b"\n"):
-        part = control.recv(65_536)
+        part = os.read(control, 65_536)
         if not part:
             return
         received += part
-    answer = run(json.loads(received), control)
-    with suppress(OSError):
-        control.sendall(json.dumps(answer).encode() + b"\n")
+    with suppress(OSError), open(answers, "wb") as file:
+        file.write(json.dumps(run(json.loads(received), control)).encode() + b"\n")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -6,13 +6,12 @@ import json
 import os
 import select
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any
+from contextlib import ExitStack, suppress
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -65,15 +64,16 @@ def launch(
 ) -> Ended:
     """Run a program to its end. Never raises for the program's sake."""
     started = time.monotonic()
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with ExitStack() as pipes:
+        reading, control = _open_pipe(pipes)
+        answers, writing = _open_pipe(pipes)
         try:
             child = subprocess.Popen(  # noqa: S603 - this interpreter with a file of this package
-                [sys.executable, "-I", "-S", _LAUNCHER, str(theirs.fileno())],
+                [sys.executable, "-I", "-S", _LAUNCHER, str(reading.fileno()), str(writing.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if call.keeps_printed else subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[reading.fileno(), writing.fileno()],
                 env=dict(caller),
                 cwd=os.sep,
                 start_new_session=True,
@@ -81,13 +81,13 @@ def launch(
         except (OSError, ValueError) as error:
             return Ended(trouble=f"it could not be started ({error})")
         with child:
-            theirs.close()
+            reading.close()
+            writing.close()
             try:
-                watched = _Watch(child, ours, call, stop_reason, started)
+                watched = _Watch(child, control, answers, call, stop_reason, started)
                 answer = watched.follow()
-            except BaseException:
-                ours.close()  # the launcher ends everything
-                raise
+            finally:
+                control.close()  # if it has not answered, the launcher ends everything
     duration_ms = int((time.monotonic() - started) * 1000)
     ended = Ended(
         stopped_by=watched.asked,
@@ -103,19 +103,26 @@ def launch(
     return msgspec.structs.replace(ended, status=status, processor_ms=answer["cpu_ms"])
 
 
+def _open_pipe(stack: ExitStack) -> tuple[BinaryIO, BinaryIO]:
+    reading, writing = os.pipe()
+    return stack.enter_context(open(reading, "rb", 0)), stack.enter_context(open(writing, "wb", 0))
+
+
 class _Watch:
     """Reads what is printed until the launcher answers."""
 
     def __init__(
         self,
         child: subprocess.Popen[bytes],
-        control: socket.socket,
+        control: BinaryIO,
+        answers: BinaryIO,
         call: Launch,
         stop_reason: Callable[[], StopReason],
         started: float,
     ) -> None:
         self._child = child
         self._control = control
+        self._answers = answers
         self._call = call
         self._stop_reason = stop_reason
         self._started = started
@@ -125,18 +132,19 @@ class _Watch:
 
     def follow(self) -> dict[str, Any] | None:
         """The launcher's answer; None if it gave none."""
-        self._control.sendall(_encode(self._call))
+        with suppress(OSError):  # it was killed: it gives no answer
+            _send(self._control, _encode(self._call))
         pipes = {file.fileno() for file in (self._child.stdout, self._child.stderr) if file is not None}
         received = b""
         is_answered = False
         kill_at = 0.0
         while not is_answered or pipes:
             ready = select.select(
-                [*pipes, *([] if is_answered else [self._control.fileno()])], [], [], _LOOK_SECONDS
+                [*pipes, *([] if is_answered else [self._answers.fileno()])], [], [], _LOOK_SECONDS
             )[0]
             for file in ready:
-                if file == self._control.fileno():
-                    part = self._receive()
+                if file == self._answers.fileno():
+                    part = os.read(file, _CHUNK_BYTES)
                     received += part
                     is_answered = not part or received.endswith(b"\n")
                 elif not self._take(file):
@@ -145,12 +153,6 @@ class _Watch:
                 break  # something that nobody could end holds the pipe
             kill_at = self._look(kill_at) if not is_answered else kill_at
         return json.loads(received) if received.endswith(b"\n") else None
-
-    def _receive(self) -> bytes:
-        try:
-            return self._control.recv(_CHUNK_BYTES)
-        except OSError:
-            return b""
 
     def _take(self, file: int) -> bool:
         chunk = os.read(file, _CHUNK_BYTES)
@@ -170,12 +172,18 @@ class _Watch:
             self.asked = "signal" if reason else "deadline" if is_over else ""
             if self.asked:
                 with suppress(OSError):
-                    self._control.sendall(self.asked.encode("ascii"))
+                    _send(self._control, self.asked.encode("ascii"))
                 return now + _LAUNCHER_SECONDS
         elif now >= kill_at:
             with suppress(OSError):
                 os.killpg(self._child.pid, signal.SIGKILL)
         return kill_at
+
+
+def _send(control: BinaryIO, content: bytes) -> None:
+    """Raises OSError."""
+    while content:
+        content = content[control.write(content) :]
 
 
 def _encode(call: Launch) -> bytes:

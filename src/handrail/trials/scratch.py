@@ -63,10 +63,8 @@ def find_cache(environment: Mapping[str, str]) -> str:
     named = environment.get("XDG_CACHE_HOME", "")
     if os.path.isabs(named):
         return named
-    home = environment.get("HOME") or os.path.expanduser("~")
-    return (
-        os.path.join(home, "Library", "Caches") if sys.platform == "darwin" else os.path.join(home, ".cache")
-    )
+    user = environment.get("HOME") or os.path.expanduser("~")
+    return f"{user}/Library/Caches" if sys.platform == "darwin" else f"{user}/.cache"
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from handrail.operations.workflows.save_workflow import Starter
+from handrail.operations.workflows.new_workflow import Starter
 from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
