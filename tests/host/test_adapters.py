@@ -15,11 +15,14 @@ from handrail.host.program.installation import LocalInstallation
 from handrail.host.program.provenance import LocalProvenance
 from handrail.host.program.updates import LocalUpdates
 from handrail.host.terminal import LocalTerminal
+from handrail.host.trial_results import TrialResultFiles
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.host.worktree.fact_store import FactFiles
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports import checks, log, process, program, server, store, trees, workspace, worktree
+from handrail.ports import checks, log, process, program, server, store, trees, trials, workspace, worktree
+from handrail.trials.local_trials import LocalTrials
+from handrail.trials.room import LocalRoom
 from handrail.wiring import build_runtime
 from handrail.worktree.git_trees import GitTrees
 
@@ -29,7 +32,10 @@ LIBRARY: type[workspace.WorkflowLibrary] = DirectoryLibrary
 AUTHORED: type[workspace.AuthoredFiles] = ProjectFiles
 WORKTREE: type[worktree.Worktree] = LocalWorktree
 TREES: type[trees.Trees] = GitTrees
+TRIALS: type[trials.Trials] = LocalTrials
+ROOM: type[trials.TrialRoom] = LocalRoom
 FACTS: type[worktree.FactStore] = FactFiles
+TRIAL_RESULTS: type[trials.TrialResults] = TrialResultFiles
 INCIDENTS: type[process.Incidents] = IncidentFiles
 CONFIRMED: type[process.ConfirmedTokens] = ConfirmedTokenFiles
 PROCESSES: type[process.McpProcesses] = McpProcessFiles
@@ -45,6 +51,8 @@ PROVENANCE: type[program.Provenance] = LocalProvenance
 CLIENT: type[server.HttpClient] = LocalHttpClient
 UNSEEN: type[worktree.Worktree] = worktree.UnseenWorktree
 UNSEEN_TREES: type[trees.Trees] = trees.UnseenTrees
+NO_TRIALS: type[trials.Trials] = trials.NoTrials
+NOTHING_TRIED: type[trials.TrialResults] = trials.NothingTried
 NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
 NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown
 NOTHING_COMMITTED: type[checks.CommittedFiles] = checks.NothingCommitted

@@ -37,7 +37,7 @@ from handrail.ports.log import Blob, EventReader
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import Session, load_pinned_workflow, read_session
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Step
 
 NOTES_LIMIT_BYTES = 65_536
 CONTEXT_LIMIT_BYTES = 262_144
@@ -332,6 +332,11 @@ def gather(
         handed=load_handed(rt.log, history, run, workflow),
         helper=helper,
     )
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    if isinstance(leaf, Step) and leaf.proof is not None:
+        from handrail.operations.proof_trees import gather_proof_facts  # noqa: PLC0415 - few steps want a proof
+
+        gathered = msgspec.structs.replace(gathered, proof_facts=gather_proof_facts(rt, run, own))
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
     if wanted is None:

@@ -82,7 +82,7 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_status: int | None = None
     """None if no program ended by itself."""
     cases: tuple[TestCase, ...] | None = None
-    """Sorted by name, each name once. None: nothing names cases, so only the exit status is known."""
+    """Sorted by name, each name of a file once. None: nothing names cases."""
     unloaded: tuple[UnloadedFile, ...] = ()
     """Sorted by file."""
     is_ended_early: bool = False
@@ -150,7 +150,28 @@ class Trials(Protocol):
         """
 
 
+class TrialResults(Protocol):
+    """The results of earlier trials, by a key that names all that decides one. A cache, never truth."""
+
+    def find(self, key: str) -> TrialResult | None:
+        """None: there is none, or it cannot be read."""
+
+    def keep(self, key: str, result: TrialResult) -> None:
+        """Keep it for some days. Never raises: then the trial runs again."""
+
+
 # Where nobody may run anything, and for tests
+
+
+class NothingTried:
+    """`TrialResults` that keep nothing: every trial runs."""
+
+    def find(self, key: str) -> TrialResult | None:
+        del key
+        return None
+
+    def keep(self, key: str, result: TrialResult) -> None:
+        del key, result
 
 
 class RefusedRoom:

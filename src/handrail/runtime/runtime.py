@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.trees import TreeReader, Trees
+    from handrail.ports.trials import TrialResults, Trials
     from handrail.ports.workspace import (
         AuthoredFiles,
         Notify,
@@ -141,6 +142,8 @@ def no_terminal() -> Terminal:
 
 no_worktree = _stand_in("worktree:UnseenWorktree")
 no_trees = _stand_in("trees:UnseenTrees")
+no_trials = _stand_in("trials:NoTrials")
+no_trial_results = _stand_in("trials:NothingTried")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
 no_committed_files = _stand_in("checks:NothingCommitted")
@@ -232,6 +235,10 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""
     trees: Callable[[], Trees] = no_trees
+    trials: Callable[[], Trials] = no_trials
+    """Runs checks on trees in copies of the project."""
+    trial_results: Callable[[], TrialResults] = no_trial_results
+    """What earlier trials of this machine came to."""
     committed: Callable[[], CommittedFiles] = no_committed_files
     known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED
