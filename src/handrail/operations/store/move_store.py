@@ -57,7 +57,7 @@ _IN = (
     "Its answers and check results count as recorded here. Do not move in what somebody else gave you.\n"
     "Move the store? [y/n] "
 )
-_THERE = "Take the directory to the new machine, and run `handrail store move --from` with it there."
+_THERE = "Take the directory to the new machine, and run `handrail store move --from DIRECTORY` there."
 _HERE = "Run `handrail store verify`, then delete the directory."
 
 
@@ -74,7 +74,7 @@ def move_store(rt: Runtime, request: MoveStore) -> MovedStore:
     source = "" if request.source is UNSET else request.source
     target = "" if request.target is UNSET else request.target
     text = (_OUT if is_out else _IN).format(place=flatten_text(target or source))
-    command = f"handrail store move {'--to' if is_out else '--from'} DIRECTORY"
+    command = "handrail store move --to DIRECTORY" if is_out else "handrail store move --from DIRECTORY"
     require_yes(rt, text, command=command, resume="handrail store verify")
     moved = rt.keeper().move(CopyWay(source=source, target=target))
     rt.commits.note(NextCall(operation="store.verify", params={}))

@@ -186,7 +186,7 @@ def _require_fitting(travelling: StoreKey, own: StoreKey, log: FileLog) -> None:
     """Raises Fault E_VALIDATION, STORE_TARGET_NOT_EMPTY."""
     key = travelling.read()
     if key is None:
-        raise _invalid_home("from", "holds no store key", "what `handrail store move --to` made")
+        raise _invalid_home("from", "holds no store key", "what `store move` made on the old machine")
     if own.read() != key and log.list_sessions():
         message = "This store has sessions and a key of its own, so another store cannot move in."
         raise Fault(STORE_TARGET_NOT_EMPTY, message, details={"target": "store"})
