@@ -140,6 +140,8 @@ def test_feed_goes_on_from_the_place_of_a_reset(monkeypatch: pytest.MonkeyPatch)
         anew = await events(stream, 3)
         store.marks |= {"ses_z": "1"}
         after = await events(stream, 1)
+        store.marks |= {"ses_y": "1"}
+        after += await events(stream, 1)
         await stream.aclose()
         return anew, after
 
@@ -147,7 +149,10 @@ def test_feed_goes_on_from_the_place_of_a_reset(monkeypatch: pytest.MonkeyPatch)
 
     assert anew[0] == ("reset", {"cursor": "epoch-4"})
     assert [data["cursor"] for _, data in anew[1:]] == ["epoch-3", "epoch-4"]
-    assert after == [("change", {"sessionId": "ses_z", "head": "1", "cursor": "epoch-5"})]
+    assert [(data["sessionId"], data["cursor"]) for _, data in after] == [
+        ("ses_z", "epoch-5"),
+        ("ses_y", "epoch-6"),
+    ]
 
 
 @pytest.mark.promise("http.feed.quiet")
