@@ -183,7 +183,7 @@ def test_every_run_of_a_session_is_a_candidate_of_its_own(runtime: Runtime) -> N
         (inner["session"]["runId"], "inner"),
         (outer["session"]["runId"], "outer"),
     ]
-    assert [item["runId"] for item in by_name] == [inner["session"]["runId"]]
+    assert by_name[0]["runId"] == inner["session"]["runId"]
     assert by_name[0]["whyMatched"] == ["workflow"]
 
 

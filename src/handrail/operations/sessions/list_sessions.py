@@ -15,6 +15,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
+from handrail.contract.search_terms import Choice, has_every_word, index_terms, require_terms
 from handrail.engine.facts import notes_at
 from handrail.engine.history import History, Node, attached_to
 from handrail.operations.finding import read_or_pass_over
@@ -34,7 +35,6 @@ from handrail.operations.stored_sessions import (
 from handrail.ports.log import SessionStamp
 from handrail.projections.overview import SessionFacts, session_title
 from handrail.projections.plain_words import artifact_lines
-from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Maybe, Operation, ValueRule
@@ -195,7 +195,7 @@ def _matching(
     texts = Texts(rt, sessions, query)
     parts = query.casefold().split()
     facets = _facets(request)
-    for stamp in sessions.find(sorted(words_of(query)), parts) if parts else sessions.filtered(facets):
+    for stamp in sessions.find(require_terms(query), parts) if parts else sessions.filtered(facets):
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
         is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
@@ -336,7 +336,7 @@ def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:
 
 
 def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Success:
-    words = words_of(request.query)
+    needed = require_terms(request.query)
     unsound: dict[SessionId, str] = {}
 
     def find() -> Iterator[tuple[tuple[str, ...], HitRow]]:
@@ -352,11 +352,11 @@ def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Succe
             if session is None:
                 continue
             unsound.update({} if session.is_sound else {stamp.session_id: session.health.state})
-            for number, row in enumerate(_hits(session, words)):
+            for number, row in enumerate(_hits(session, needed)):
                 yield (sort_latest(stamp.order), stamp.session_id, f"{number:03d}"), row
 
-    may_match = (one for one in sessions.find(sorted(words)) if not sessions.lacks_words(one.session_id))
-    candidates = list(islice(may_match, MOST_READ + 1)) if words else []
+    may_match = (one for one in sessions.find(needed) if not sessions.lacks_words(one.session_id))
+    candidates = list(islice(may_match, MOST_READ + 1)) if needed else []
     page = page_of(rt, SEARCH, request, find(), lambda one: one[0], lambda one: one[1])
     count = sessions.count()
     is_whole = len(candidates) <= MOST_READ
@@ -371,8 +371,8 @@ class Texts:
     def __init__(self, rt: ReadPorts, sessions: Sessions, query: str) -> None:
         self._rt = rt
         self._sessions = sessions
-        self._words = words_of(query)
-        self._left = MOST_READ if self._words else 0
+        self._needed = require_terms(query)
+        self._left = MOST_READ if self._needed else 0
 
     def has_all(self, stamp: SessionStamp) -> bool:
         if not self._left or self._sessions.lacks_words(stamp.session_id):
@@ -384,15 +384,16 @@ class Texts:
             return False
         goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())
         opened = "" if session.history.opening is None else session.history.opening.goal
-        return self._words <= words_of(f"{opened} {goals}") or bool(_hits(session, self._words))
+        named = index_terms((opened, goals))
+        return has_every_word(self._needed, named) or bool(_hits(session, self._needed))
 
 
-def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
+def _hits(session: Session, needed: Sequence[Choice]) -> list[HitRow]:
     """The newest hits of one session."""
     history = session.history
     rows: list[HitRow] = []
     for node, what, text, shown, at in _texts(history):
-        if words <= words_of(text):
+        if has_every_word(needed, index_terms((text,))):
             rows.append(
                 HitRow(
                     session_id=history.session_id,
@@ -402,7 +403,7 @@ def _hits(session: Session, words: frozenset[str]) -> list[HitRow]:
                     what=what,
                     goal=session_title(history),
                     health=session.health.state,
-                    snippet=_snippet(shown, words),
+                    snippet=_snippet(shown, needed),
                     at=at,
                 )
             )
@@ -428,11 +429,11 @@ def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]
         yield None, "session notes", kept.notes.text, kept.notes.text, kept.at
 
 
-def _snippet(text: str, words: frozenset[str]) -> str:
+def _snippet(text: str, needed: Sequence[Choice]) -> str:
     """The text around the first of the words, in one line."""
     flat = " ".join(text.split())
-    lowered = flat.lower()
-    first = min((place for word in words if (place := lowered.find(word)) >= 0), default=0)
+    folded = flat.casefold()
+    first = min((place for word, *_ in needed if (place := folded.find(word)) >= 0), default=0)
     start = max(0, first - _LEAD)
     shown = flat[start : start + SNIPPET_CHARACTERS]
     return ("…" if start else "") + shown + ("…" if start + SNIPPET_CHARACTERS < len(flat) else "")

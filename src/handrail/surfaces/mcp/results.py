@@ -90,7 +90,7 @@ def workflow_text(inspected: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def candidates_text(listed: dict[str, Any]) -> str:
+def candidates_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
     """The answer of resume_session. That nothing matched is said before anything is listed."""
     is_matched = listed.get("matched", True)
     lines = [] if is_matched else ["Nothing matches what was asked for."]
@@ -100,6 +100,7 @@ def candidates_text(listed: dict[str, Any]) -> str:
     lines += [MORE_WORK] if listed["items"] and listed.get("truncated") else []
     for candidate in listed["items"]:
         lines.extend(_candidate(candidate))
+    lines.extend(_next_page("resume_session", listed, params))
     if not listed["items"]:
         lines.append("Nothing to resume here; call resume_session without a query, or start_workflow.")
     return "\n".join(lines)
@@ -215,6 +216,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("whyMatched"):
         facts.append(f"found by {', '.join(candidate['whyMatched'])}")
     run = f", run {candidate['runId']}" if "runId" in candidate else ""
+    run += f", branch that ends at {candidate['nodeId']}" if candidate.get("nodeId") else ""
     yield f"- session {candidate['sessionId']}{run}: {flatten_text(', '.join(facts))}"
     if not candidate.get("isHere", True):
         named = flatten_text(candidate.get("project") or "another one")
@@ -232,6 +234,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in children_lines(candidate))
     call = candidate["nextCall"]
     yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
+    if fork := candidate.get("forkCall"):
+        yield f"  Fork at that node: {call_text(fork['tool'], fork['params'])}"
 
 
 def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
@@ -312,7 +316,7 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
         case "workflow.inspect":
             return workflow_text(payload)
         case "session.resume":
-            return candidates_text(payload)
+            return candidates_text(payload, params)
         case _:
             return session_text(payload) if "sessionToken" in payload else reply_text(payload)
 
