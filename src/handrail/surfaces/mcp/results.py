@@ -190,17 +190,22 @@ def _part_facts(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
-    yield f"- {flatten_text(row['id'])}: {flatten_text(row['name'])}{_bracketed(_naming(row))}"
-    if row.get("description"):
-        yield f"  {flatten_text(row['description'])}"
-    for held in row.get("inputs", ()):
-        yield f"  input {_input(held)}"
+    """One line, in which only what is unusual is named."""
+    named = row["id"].rpartition(".")[2].replace("_", " ").replace("-", " ")
+    name = "" if row["name"].casefold() == named.casefold() else f"{row['name']}. "
+    facts = [one for one in _naming(row) if one not in _USUAL]
+    facts += [f"needs {', '.join(row['requires'])}"] if row.get("requires") else []
+    about = flatten_text(f"{name}{row.get('description', '')}")
+    yield f"- {flatten_text(row['id'])}: {about}{_bracketed(facts)}"
     for problem in row.get("problems", ()):
         yield "  problem: " + "; ".join(
             f"{key} {flatten_text(_words([value]))}" for key, value in problem.items()
         )
     if row.get("warnings"):
         yield "  warnings: " + ", ".join(f"{code} {number}" for code, number in row["warnings"].items())
+
+
+_USUAL = ("workflow", "bundled", "namespaced")
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:
