@@ -56,6 +56,7 @@ _CALLS = {
 def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
     """The answer of list_workflows."""
     lines = [_count(listed, "workflow")]
+    lines += [_SAID_ONCE] if listed["items"] else []
     for row in listed["items"]:
         lines.extend(_workflow_row(row))
     lines.extend(_next_page("list_workflows", listed, params))
@@ -206,6 +207,7 @@ def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
 
 
 _USUAL = ("workflow", "bundled", "namespaced")
+_SAID_ONCE = "Each is a bundled workflow with a namespaced id unless it says otherwise."
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:
