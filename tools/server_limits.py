@@ -65,6 +65,7 @@ HTTP: Rows = (
     ("handrail_serve.exchange", "MOST_PARAMETERS", "Names and values after the question mark of an address."),
     ("handrail_serve.limits", "REQUESTS_AT_ONCE", "Requests that are worked on at once."),
     ("handrail_serve.limits", "CONNECTIONS_AT_ONCE", "Connections that are open at once."),
+    ("handrail_serve.limits", "IDLE_OF_AN_ADDRESS", "Those of one address without a request in progress."),
     ("handrail_serve.limits", "REQUEST_SECONDS", "Seconds of a request, its body included."),
     ("handrail_serve.limits", "OPERATION_SECONDS", "After this many an operation is asked to end."),
     ("handrail_serve.limits", "FEEDS_AT_ONCE", "Feeds that are open at once."),

@@ -50,6 +50,7 @@ ENVIRONMENT_ONLY = {
     "[how](../how-to/connect-an-agent-to-a-team.md).",
     "HANDRAIL_TOKEN": "The token of an agent for that server, in place of `handrail login`.",
     "HANDRAIL_CLIENT_SECRET": "What a server of a team shows its identity provider; with `--client-id`.",
+    "HANDRAIL_CASES": "Set by Handrail for test runners in a copy of the project; never set it yourself.",
     "HANDRAIL_MAX_EFFECT": "The permission ceiling: read, write or dangerous. It can only lower the setting.",
     "AI_NATIVE_CLI_SECRET": "A secret in place of the key file: 16 bytes of text or more, or `base64:…`.",
 }
@@ -63,6 +64,8 @@ NOT_OURS = {
     "COLUMNS": "How wide the terminal is, for text.",
     "CODEX_HOME": "Where Codex keeps its file, for `setup`; `~/.codex` by default.",
     "XDG_CONFIG_HOME": "Where VS Code and Zed keep their files, for `setup`.",
+    "XDG_CACHE_HOME": "Where checks run in copies of a project; `~/.cache` by default, "
+    "on macOS `~/Library/Caches`.",
     "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
     "VIRTUAL_ENV": "Where `uv run` keeps the program, for commands that are printed.",
     "UV_*": "Of uv: where `update` looks; [how it is asked](../how-to/update.md#which-index-is-asked).",
@@ -193,6 +196,8 @@ def _value(facts: dict[str, Any]) -> str:
             return "`true` or `false`"
         case "integer":
             return f"{facts['minimum']} to {facts['maximum']}"
+        case "array" if "pattern" in facts["items"]:
+            return f"list of absolute paths, up to {facts['maxItems']}"
         case "array":
             return f"list of ids, up to {facts['maxItems']}"
         case _:

@@ -256,7 +256,7 @@ def _serve_mcp(parsed: "Parsed", secrets: "Secrets") -> int:
     options["tool_set"] = tool_set
     if "mvi" in parsed.options:
         options["mvi"] = parsed.options["mvi"]
-    runtime = build_runtime(environment, secrets=secrets)
+    runtime = build_runtime(environment, secrets=secrets, is_server=True)
     write_server_start_line(runtime, Caller(tool="handrail mcp", command="mcp"))
     gc.freeze()  # what is loaded stays; only newer objects are collected
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING_IN_A_SERVER)

@@ -34,7 +34,8 @@ from handrail.runtime.runtime import Runtime
 if TYPE_CHECKING:
     from handrail.ports.server import Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
-    from handrail.ports.worktree import FactStore
+    from handrail.ports.workspace import AuthoredFiles
+    from handrail.ports.worktree import FactStore, Worktree
     from handrail_team.store.open_store import TeamStore
 
 
@@ -51,11 +52,16 @@ def home_directory(environment: Mapping[str, str]) -> str:
 
 
 def build_runtime(
-    environment: Mapping[str, str], *, home: str = "", secrets: Secrets | None = None
+    environment: Mapping[str, str],
+    *,
+    home: str = "",
+    secrets: Secrets | None = None,
+    is_server: bool = False,
 ) -> Runtime:
     """A runtime on the local file system. Touches no file before an operation needs one.
 
-    Every secret that it reads is registered in `secrets`; surfaces remove them from what they write.
+    Every secret that it reads is registered in `secrets`; surfaces remove them from what they write. That of
+    a server works in its roots alone; a command works wherever its caller may.
     """
     place = home or home_directory(environment)
     randomness = SystemRandomness()
@@ -66,6 +72,7 @@ def build_runtime(
     data = os.path.join(place, "data")
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
     trees = _late("handrail.worktree.git_trees:GitTrees", place, environment)
+    trials = _late("handrail.trials.local_trials:LocalTrials", place, environment, trees)
     processes = McpProcessFiles(place)
     local = Runtime(
         log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
@@ -84,6 +91,7 @@ def build_runtime(
         index=lambda: _index(data),
         worktree=lambda: worktree,
         trees=lambda: trees,
+        trials=lambda: trials,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
@@ -105,12 +113,26 @@ def build_runtime(
         start_notice=lambda argv, body: _load("handrail.host.programs:start_notice")(argv, body, environment),
         http_client=lambda: _load("handrail.host.http_client:LocalHttpClient")(),
     )
+    if is_server:
+        local = _confine(local, place)
     address = environment.get("HANDRAIL_STORE", "")
     if address:
         return _use_database(local, place, environment)
     # One stat is all that a machine without a team pays.
     is_in_team = "HANDRAIL_SERVER" in environment or os.path.exists(os.path.join(place, "team.json"))
     return local if not is_in_team else _join_team(local, place, environment)
+
+
+def _confine(local: Runtime, place: str) -> Runtime:
+    """The same for a server, which works in its roots."""
+    from msgspec.structs import replace
+
+    from handrail.host.roots import LocalRoots, RootedFiles, RootedWorktree
+
+    roots = LocalRoots(place, lambda: local.workspace.project(""), local.settings.of)
+    worktree = cast("Worktree", RootedWorktree(local.worktree(), roots))
+    files = cast("AuthoredFiles", RootedFiles(local.authored, roots))
+    return replace(local, roots=roots, worktree=lambda: worktree, authored=files)
 
 
 def _proof(place: str, environment: Mapping[str, str]) -> StoreProof:

@@ -17,6 +17,7 @@ from handrail.contract.catalogue import (
     E_AUTH,
     E_INTERRUPTED,
     E_NOT_FOUND,
+    E_RATE_LIMITED,
     E_TIMEOUT,
     HOST_REFUSED,
     SERVER_BUSY,
@@ -29,6 +30,7 @@ from handrail.runtime.runtime import Runtime, no_http_client, no_terminal
 from handrail.surfaces.mcp.results import run_guarded
 from handrail_serve.accounts.door import Door, challenge, sign_in_routes
 from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
+from handrail_serve.accounts.strangers import Strangers, address_of
 from handrail_serve.api import (
     PREFIX,
     answer_request,
@@ -144,6 +146,7 @@ class App:
         """Where there are accounts: that of each workspace."""
         self._cuts: set[asyncio.Future[None]] = set()
         """One for each call in progress, done when the server ends during it."""
+        self._strangers = Strangers()
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
         self._lost = open_route("/**", self._show_lost, _PAGE, is_shell=True)
@@ -235,7 +238,7 @@ class App:
             serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
             handler=partial(self._call_companion, door),
         )
-        return [*sign_in_routes(door, self._in_thread, self._parts.runtime.origin), companion]
+        return [*sign_in_routes(door, self._parts.runtime.origin), companion]
 
     def _operation_routes(self) -> list[Route]:
         listed = Route(
@@ -431,11 +434,22 @@ class App:
             kept = tuple(pair for pair in response.headers if pair[0] != b"www-authenticate")
             header = (b"www-authenticate", challenge(self._served.runtime.origin))
             response = msgspec.structs.replace(response, headers=(*kept, header))
+        if self._parts.door is not None and found is not None:
+            await self._slow_down(scope, found.route, response.status)
         await self._send(receive, send, response, scope)
         if self._parts.log is not None:
             took = int((time.monotonic() - started) * 1000)
             line = _log_line(scope, response.status, took, request_id)
             self._parts.log(self._served.runtime.secrets.redact_text(line))
+
+    async def _slow_down(self, scope: Scope, route: Route, status: int) -> None:
+        """Count a refusal of somebody without a credential, and let an address that has many wait for it."""
+        address = address_of(scope, self._parts.proxies)
+        is_crowded = status == E_RATE_LIMITED.http_status
+        is_stranger = not route.needs_bearer or self._strangers.is_over(address)
+        if status == E_AUTH.http_status or (is_crowded and is_stranger):
+            self._strangers.note_refused(address)
+            await self._strangers.hold(address)
 
     def _find_lost(self, scope: Scope) -> Found | None:
         """At an address that nothing has: the page that says so, where a browser asks for one."""
@@ -474,6 +488,7 @@ class App:
             headers=tuple(scope["headers"]),
             receive=receive,
             runtime=self._served.runtime,
+            address=address_of(scope, self._parts.proxies),
         )
         answered = await self._in_time(self._enter_and_handle(found, request))
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
@@ -486,11 +501,13 @@ class App:
             is_person = is_own_page(request.headers) and not found.route.is_for_programs
             shown = bearer(request.headers).decode("latin-1")
             is_program = found.route.is_for_programs
+            self._strangers.require(request.address, shown)
             runtime = await self._in_thread(
                 lambda: door.enter(
                     request.runtime, door.identify(shown, is_person=is_person, is_for_programs=is_program)
                 )
             )
+            self._strangers.note_good(shown)
             request = msgspec.structs.replace(request, runtime=runtime)
         with self.load.calls.take(request.runtime.principal):
             return await found.route.handler(request)

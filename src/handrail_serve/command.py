@@ -343,7 +343,7 @@ def start_server(
         return HttpDoor(adapter).answer
 
     observer = build_observer(environment, write_line)
-    runtime = replace(build_runtime(environment, secrets=secrets), observer=observer)
+    runtime = replace(build_runtime(environment, secrets=secrets, is_server=True), observer=observer)
     try:
         if team is not None:
             if team.client_secret:

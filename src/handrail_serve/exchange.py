@@ -48,6 +48,8 @@ class HttpRequest(msgspec.Struct, frozen=True, kw_only=True):
     receive: Receive
     runtime: Runtime
     """That answers it: where there are accounts, that of its caller."""
+    address: str = ""
+    """Where it comes from, as limits count it."""
 
     def header(self, name: bytes) -> bytes:
         return only_value(self.headers, name)
@@ -231,7 +233,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     is_kept_while_draining: bool = False
     """Still answered when the server takes no new work."""
     is_always_answered: bool = False
-    """Answered beside whatever is in progress, and not counted: it does no work."""
+    """Answered beside whatever is in progress, and not counted: it does no work, or has bounds of its own."""
     serves: str = ""
     """What is there, for the reference page."""
     handler: Handler

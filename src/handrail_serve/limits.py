@@ -37,7 +37,9 @@ IDLE_SECONDS = 15
 DRAIN_SECONDS = 30.0
 CUT_SECONDS = 1.0
 CONNECTIONS_AT_ONCE = 256
-"""Beyond these a connection is refused before its request is read."""
+"""Beyond these an idle connection is closed for a new one; without any the new one is refused."""
+IDLE_OF_AN_ADDRESS = 64
+"""Connections of one address on which no request is in progress; the oldest beyond these is closed."""
 
 
 def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | None:

@@ -32,6 +32,7 @@ from handrail_serve.guard import finish_response
 from handrail_serve.limits import (
     CONNECTIONS_AT_ONCE,
     CUT_SECONDS,
+    IDLE_OF_AN_ADDRESS,
     IDLE_SECONDS,
     MOST_HEADER_BYTES,
     MOST_URL_BYTES,
@@ -152,18 +153,46 @@ class TimedProtocol(H11Protocol):
 
     _waiting: asyncio.TimerHandle | None = None
     _is_too_many = False
+    _idle_since = 0.0
 
     # The library narrows it the same way.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._is_too_many = len(self.connections) > CONNECTIONS_AT_ONCE
+        self._idle_since = self.loop.time()
+        self._is_too_many = not self._make_room()
         self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
+
+    def _make_room(self) -> bool:
+        """Close an idle connection where there are too many. Whether there is room for this one then.
+
+        It is the oldest one of the address that has the most: nobody keeps others out by staying silent.
+        """
+        idle: dict[str, list[TimedProtocol]] = {}
+        for one in self.connections:
+            if isinstance(one, TimedProtocol) and one is not self and one._is_idle():
+                idle.setdefault(one._peer(), []).append(one)
+        mine = idle.get(self._peer(), [])
+        is_full = len(self.connections) > CONNECTIONS_AT_ONCE
+        if not is_full and len(mine) < IDLE_OF_AN_ADDRESS:
+            return True
+        most = max(idle.values(), key=len, default=[]) if is_full else mine
+        if not most:
+            return False
+        min(most, key=lambda one: one._idle_since).transport.close()
+        return True
+
+    def _peer(self) -> str:
+        return str((self.client or ("",))[0])
+
+    def _is_idle(self) -> bool:
+        return self._has_no_request() and not self.transport.is_closing()
 
     def data_received(self, data: bytes) -> None:
         if self._is_too_many:
             return self._refuse(_TOO_MANY)
         super().data_received(data)
         if not self._has_no_request():
+            self._idle_since = self.loop.time()
             self._stop_waiting()
         elif self._waiting is None:  # a part of the next request
             self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)

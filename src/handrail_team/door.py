@@ -61,7 +61,7 @@ from handrail_team.accounts.directory import (
 from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_token
 from handrail_team.accounts.names import fold_name, join_names
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
-from handrail_team.accounts.refusals import refuse_credential
+from handrail_team.accounts.refusals import refuse_credential, refuse_invitation
 from handrail_team.accounts.roles import SCOPES, need_of, require_right
 from handrail_team.companion.answer import answer_companion
 from handrail_team.companion.sent import ServersSettings
@@ -77,6 +77,12 @@ FRESH_SECONDS: Final = 3.0
 MOST_KEPT: Final = 10_000
 FREE_TRIES: Final = 5
 """So often somebody may mistype in a row before they have to wait."""
+FREE_TRIES_OF_AN_ADDRESS: Final = 20
+"""The same at one address, whatever names are tried there."""
+FREE_TRIES_OF_A_NAME: Final = 20
+"""After so many wrong ones from anywhere, each address has one free try for the name."""
+FORGOTTEN_S: Final = 900
+"""Wrong tries that are older count no longer."""
 CALLS_OF_A_WORKSPACE: Final = 10
 """So many times those of an account: one workspace leaves room for the others."""
 LONGEST_WAIT_S: Final = 60
@@ -292,7 +298,7 @@ class TeamDoor:
             raise Fault(E_NOT_FOUND, "Nobody signs in through a provider here.")
         return self._provider
 
-    def sign_in(self, way: str, given: Mapping[str, Json], token: str) -> dict[str, Json]:
+    def sign_in(self, way: str, given: Mapping[str, Json], token: str, address: str) -> dict[str, Json]:
         match way:
             case "invitation":
                 invitation = _text(given, "invitation")
@@ -300,10 +306,18 @@ class TeamDoor:
                 # By the name as well, so that nobody guesses here instead; and by the workspace, whose admins
                 # make as many invitations as they like to try names with.
                 held = self.directory.find(invitation)
+                is_good = held is not None and held.is_good(self._base.clock.unix_seconds())
+
+                def accept() -> Made:
+                    if not is_good:  # no guess at an invitation costs a hash
+                        raise refuse_invitation()
+                    return self.directory.accept(invitation, name, passphrase)
+
                 return self._tried(
                     way,
+                    address,
                     (f"{way} {fold_name(name)}", invitation if held is None else held.workspace),
-                    lambda: self.directory.accept(invitation, name, passphrase),
+                    accept,
                     lambda: [] if held is None else [(held.workspace, {"invitation": held.id})],
                 )
             case "passphrase":
@@ -311,6 +325,7 @@ class TeamDoor:
                 workspace = _text(given, "workspace") if "workspace" in given else ""
                 return self._tried(
                     way,
+                    address,
                     (f"{way} {fold_name(name)}",),
                     lambda: self.directory.sign_in(name, passphrase, workspace),
                     lambda: [(room, {"member": one}) for room, one in self.directory.places_of(name)],
@@ -342,23 +357,21 @@ class TeamDoor:
     def _tried(
         self,
         way: str,
+        address: str,
         names: tuple[str, ...],
         work: Callable[[], Made],
         places: Callable[[], Sequence[tuple[str, dict[str, Json]]]],
     ) -> dict[str, Json]:
         """`places` are the workspaces that are told of a wrong try, each with what it was about."""
-        for name in names:
-            self._tries.require(name)
+        self._tries.require(address, names)
         try:
             made = work()
         except Fault as fault:
             if fault.kind is not STORE_UNAVAILABLE:  # then nobody guessed
-                for name in names:
-                    self._tries.note(name)
+                self._tries.note(address, names)
                 self._note_refused(way, fault.kind.code, places())
             raise
-        for name in names:
-            self._tries.forget(name)
+        self._tries.forget(address, names)
         return _page(self._note_entry(way, made))
 
     def _note_entry(self, way: str, made: Made) -> Made:
@@ -496,35 +509,60 @@ class Paces:
 
 
 class Tries:
-    """Slows down whoever guesses: each wrong try beyond the first few doubles the wait for the next one."""
+    """Slows down whoever guesses: each wrong try beyond the first few doubles the wait for the next one.
 
-    def __init__(self) -> None:
+    It is the address that waits: for a name that it got wrong, and for any name once it got many wrong. A
+    name that many addresses get wrong leaves each of them one free try, so a guesser gains nothing by having
+    many, and the right passphrase works at once from an address that tried no wrong one.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
-        self._wrong: dict[str, tuple[int, float]] = {}
+        self._wrong: dict[tuple[str | None, str], tuple[int, float]] = {}
+        """By address and name: how often, and when the last wait ends. No name: any; None: any address."""
 
-    def require(self, name: str) -> None:
+    def require(self, address: str, names: Sequence[str]) -> None:
         """Raises Fault E_RATE_LIMITED while the next try has to wait."""
         with self._lock:
-            count, until = self._wrong.get(name, (0, 0.0))
-        left = until - time.monotonic()
-        if count >= FREE_TRIES and left > 0:
+            left = max(
+                [self._find_wait((address, ""), FREE_TRIES_OF_AN_ADDRESS)]
+                + [self._find_wait((address, name), self._count_free(name)) for name in names]
+            )
+        if left > 0:
             raise Fault(
                 E_RATE_LIMITED,
                 "There were too many wrong tries; wait before the next one.",
                 retry_after_ms=int(left * 1000) + 1,
             )
 
-    def note(self, name: str) -> None:
+    def note(self, address: str, names: Sequence[str]) -> None:
         with self._lock:
-            count = self._wrong.pop(name, (0, 0.0))[0] + 1
-            wait = min(LONGEST_WAIT_S, 2 ** max(0, count - FREE_TRIES))
-            self._wrong[name] = (count, time.monotonic() + wait)
-            while len(self._wrong) > MOST_KEPT:
-                del self._wrong[next(iter(self._wrong))]
+            self._add((address, ""), FREE_TRIES_OF_AN_ADDRESS)
+            for name in names:
+                self._add((address, name), self._count_free(name))
+                self._add((None, name), FREE_TRIES_OF_A_NAME)
 
-    def forget(self, name: str) -> None:
+    def forget(self, address: str, names: Sequence[str]) -> None:
         with self._lock:
-            self._wrong.pop(name, None)
+            for name in names:
+                self._wrong.pop((address, name), None)
+
+    def _count_free(self, name: str) -> int:
+        count, _ = self._wrong.get((None, name), (0, 0.0))
+        return FREE_TRIES if count < FREE_TRIES_OF_A_NAME else 1
+
+    def _find_wait(self, key: tuple[str | None, str], free: int) -> float:
+        count, until = self._wrong.get(key, (0, 0.0))
+        return until - self._clock() if count >= free else 0.0
+
+    def _add(self, key: tuple[str | None, str], free: int) -> None:
+        now = self._clock()
+        count, until = self._wrong.pop(key, (0, 0.0))
+        count = 1 if now - until > FORGOTTEN_S else count + 1
+        self._wrong[key] = (count, now + min(LONGEST_WAIT_S, 2 ** max(0, count - free)))
+        while len(self._wrong) > MOST_KEPT:
+            del self._wrong[next(iter(self._wrong))]
 
 
 def _page(made: Made) -> dict[str, Json]:

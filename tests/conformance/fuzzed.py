@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from handrail.main import main
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.self_description.help import front_page
 from tests.conformance.leaves import LEAVES
 from tests.surfaces.cli.tool import CORE_CODES, Ran, checked_document, strict_json
@@ -23,11 +23,11 @@ from tools.readiness import NEEDS_A_PERSON
 
 LEFT_OUT = frozenset({"mcp", "serve", "console", "demo", "hook", *NEEDS_A_PERSON})
 """They take over stdin and stdout for good, or ask at a terminal; each has a test of its own."""
-PATHS = sorted(path for path in _table.COMMANDS if path not in LEFT_OUT)
+PATHS = sorted(path for path in COMMANDS if path not in LEFT_OUT)
 WORDS = sorted({word for path in PATHS for word in path.split()})
-OWN = {path: [param for param in _table.COMMANDS[path]["params"] if param["flag"]] for path in PATHS}
+OWN = {path: [param for param in COMMANDS[path]["params"] if param["flag"]] for path in PATHS}
 FLAGS = sorted(
-    {param["flag"] for params in OWN.values() for param in params} | {one["flag"] for one in _table.GLOBALS}
+    {param["flag"] for params in OWN.values() for param in params} | {one["flag"] for one in GLOBALS}
 )
 VALUES = [
     "", "-", "--", "---", "=", "@", "@absent", "@.", "{}", "[]", "{", '{"a":1}', '{"a":1,"a":2}', "null",
@@ -63,7 +63,7 @@ def line_of(chance: random.Random, names: Mapping[str, str]) -> list[str]:
 
 def _own(chance: random.Random, names: Mapping[str, str], path: str) -> str | list[str]:
     """A flag that the command has, or a global one, with a value of any kind."""
-    flag = chance.choice([*(param["flag"] for param in OWN[path]), *(one["flag"] for one in _table.GLOBALS)])
+    flag = chance.choice([*(param["flag"] for param in OWN[path]), *(one["flag"] for one in GLOBALS)])
     value = _value(chance, names)
     return chance.choice([[flag, value], [f"{flag}={value}"], [flag]])
 

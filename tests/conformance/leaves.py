@@ -359,8 +359,12 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session resume": Leaf(
         line=words("session resume SESSION_ID"),
-        further=(words(f"session resume --branch main --head {'0' * 40}"),),
+        further=(
+            words(f"session resume --branch main --head {'0' * 40}"),
+            ("session", "resume", "--limit", "1", "--cursor", "CURSOR"),
+        ),
         ways={
+            **paged("session resume"),
             "STORE_IO_ERROR": says("session resume", plant="disk error"),
             "STORE_PERMISSION_DENIED": says("session resume", plant="disk denied"),
         },

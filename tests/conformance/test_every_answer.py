@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from tests.conformance.calls import Called
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import state_of
@@ -27,20 +27,22 @@ PARTS_OF_FILES = ("compiled", "schema", "json_schema", "input", "script")
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
 every_read = pytest.mark.parametrize(
-    "called", [path for path in LEAVES if _table.COMMANDS[path]["effect"] == "read"], indirect=True
+    "called", [path for path in LEAVES if COMMANDS[path]["effect"] == "read"], indirect=True
 )
 every_page = pytest.mark.parametrize(
     "called",
     [
         path
         for path in LEAVES
-        if any(param["name"] == "cursor" for param in _table.COMMANDS[path]["params"])
+        if any(param["name"] == "cursor" for param in COMMANDS[path]["params"])
         and path != "ledger show"  # its page stands in a document of LAFS, with offsets
     ],
     indirect=True,
 )
 every_stream = pytest.mark.parametrize(
-    "called", [path for path in LEAVES if "--stream" in _table.COMMANDS[path]["globals"]], indirect=True
+    "called",
+    [path for path in LEAVES if "--stream" in COMMANDS[path]["globals"]],
+    indirect=True,
 )
 
 

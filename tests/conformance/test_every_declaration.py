@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.conformance.check import check
 from handrail.contract.disclosure.fields import MARKS, PAGING_KEYS
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.rendering.text import width_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.wiring import registry
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.thorough
 SIDE_BY_SIDE = 8
 SHOWN_ELSEWHERE = {("lafs check", "--url"), ("lafs check", "--token-file"), ("session events", "--follow")}
 """They need a server, or go on until they are ended: tests of their own call them."""
-WRITES = sorted(path for path, row in _table.COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
+WRITES = sorted(path for path, row in COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
 
 
 every_leaf = pytest.mark.parametrize("called", LEAVES, indirect=True)
@@ -233,7 +233,7 @@ def test_a_flag_that_it_does_not_offer_is_refused(called: Called, reference: Any
         assert code_of(ran) == "E_USAGE", flag["name"]
 
 
-SWITCHES = {flag["flag"] for flag in _table.GLOBALS if flag["kind"] == "switch"}
+SWITCHES = {flag["flag"] for flag in GLOBALS if flag["kind"] == "switch"}
 
 
 @pytest.mark.promise("cli.write-needs-token")

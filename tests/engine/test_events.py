@@ -82,6 +82,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "tree_recorded",
         "evidence_recorded",
         "confirmation_recorded",
+        "proof_recorded",
     )
     assert {json.loads(line)["kind"] for line in FACTS} == set(EVENT_KINDS)
 

@@ -19,7 +19,9 @@ from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.host.worktree.fact_store import FactFiles
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports import checks, log, process, program, server, store, trees, workspace, worktree
+from handrail.ports import checks, log, process, program, server, store, trees, trials, workspace, worktree
+from handrail.trials.local_trials import LocalTrials
+from handrail.trials.room import LocalRoom
 from handrail.wiring import build_runtime
 from handrail.worktree.git_trees import GitTrees
 
@@ -29,6 +31,8 @@ LIBRARY: type[workspace.WorkflowLibrary] = DirectoryLibrary
 AUTHORED: type[workspace.AuthoredFiles] = ProjectFiles
 WORKTREE: type[worktree.Worktree] = LocalWorktree
 TREES: type[trees.Trees] = GitTrees
+TRIALS: type[trials.Trials] = LocalTrials
+ROOM: type[trials.TrialRoom] = LocalRoom
 FACTS: type[worktree.FactStore] = FactFiles
 INCIDENTS: type[process.Incidents] = IncidentFiles
 CONFIRMED: type[process.ConfirmedTokens] = ConfirmedTokenFiles
@@ -44,6 +48,7 @@ UPDATES: type[program.Updates] = LocalUpdates
 PROVENANCE: type[program.Provenance] = LocalProvenance
 CLIENT: type[server.HttpClient] = LocalHttpClient
 UNSEEN: type[worktree.Worktree] = worktree.UnseenWorktree
+NO_TRIALS: type[trials.Trials] = trials.NoTrials
 UNSEEN_TREES: type[trees.Trees] = trees.UnseenTrees
 NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
 NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown

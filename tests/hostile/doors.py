@@ -20,7 +20,7 @@ import pytest
 
 from handrail.host.program import updates
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading import command_table
 from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
@@ -32,7 +32,7 @@ from tests.surfaces.cli.tool import Ran
 
 PROCESSES = ("hook", "mcp", "serve", "console", "demo", "store selftest")
 """They start processes or serve: the hostile checkout has them as processes."""
-COMMANDS = tuple(path for path in _table.COMMANDS if path not in PROCESSES)
+COMMANDS = tuple(path for path in command_table.COMMANDS if path not in PROCESSES)
 TOOLS = offered_tools(start_session=True)
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
@@ -107,7 +107,9 @@ class Doors:
         leaf = LEAVES.get(path)
         line = LINES.get(path) or (leaf.line if leaf is not None else tuple(path.split()))
         more = () if leaf is None else (*leaf.key, *leaf.dangerous)
-        is_gated = _table.COMMANDS[path]["effect"] in ("gated", "dangerous") and "--dry-run" not in line
+        is_gated = (
+            command_table.COMMANDS[path]["effect"] in ("gated", "dangerous") and "--dry-run" not in line
+        )
         return spelt((*line, *more, *(("--dry-run",) if is_gated else ())), self.names)
 
     def runtime(self) -> Runtime:

@@ -54,11 +54,6 @@ def test_every_fault_has_only_details_of_its_kind() -> None:
     check(unknown_details(python_files("src/")))
 
 
-def test_most_faults_are_seen() -> None:
-    """The rule reads literal details; if they were all made elsewhere, it would look at nothing."""
-    assert sum(1 for source in python_files("src/") for _ in _made(source)) > 50
-
-
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tests.cases import every_case
-from tests.house.tree import Source, check, check_planted, plant, text_files
+from tests.house.tree import Source, check, text_files
 
 # A class of one character keeps the patterns from finding themselves.
 MACHINE_PATH = re.compile(r"(?<![\w.~$}-])/(?:home|root|work|tmp|Users)/")
@@ -66,31 +65,3 @@ def test_no_file_names_a_place_on_one_machine() -> None:
 
 def test_no_file_names_a_package_host() -> None:
     check(package_hosts(text_files()))
-
-
-@every_case(
-    ("path", "text", "expected"),
-    [
-        ("docs/how-to/x.md", "Run /root/bin/tool.\n", "/root/"),
-        ("src/handrail/host/clock.py", "PATH = '/home/me/x'\n", "/home/"),
-        ("src/handrail/host/clock.py", "PATH = '/tmp/x'\n", "/tmp/"),
-        ("tests/host/test_clock.py", "PATH = '/tmp/x'\n", ""),
-        ("docs/how-to/x.md", "See https://example.org/home/page and ~/work/notes.\n", ""),
-    ],
-)
-def test_a_machine_path_is_reported(path: str, text: str, expected: str) -> None:
-    check_planted(machine_paths, plant(path, text), expected)
-
-
-@every_case(
-    ("host", "expected"),
-    [
-        ("https://py" + "pi.org/simple", "package host"),
-        ("files.python" + "hosted.org", "package host"),
-        ("registry.npm" + "js.org", "package host"),
-        ("deb.deb" + "ian.org", "package host"),
-        ("https://example.org", ""),
-    ],
-)
-def test_a_package_host_is_reported(host: str, expected: str) -> None:
-    check_planted(package_hosts, plant("docs/how-to/x.md", f"From {host}.\n"), expected)

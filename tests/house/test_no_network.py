@@ -50,6 +50,8 @@ STARTERS = (
     "src/handrail/host/checks.py",
     "src/handrail/host/programs.py",
     "src/handrail/worktree/git_child.py",
+    "src/handrail/trials/launcher.py",
+    "src/handrail/trials/processes.py",
     "src/handrail/event_log/files/selftest_writers.py",
     "src/handrail/host/program/installation.py",
     "src/handrail/host/program/client_files.py",

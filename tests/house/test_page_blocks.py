@@ -14,10 +14,9 @@ import pytest
 
 import handrail
 from handrail.host.settings import LocalSettings
-from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.workflows.compiling.shelf import find_contract_problems, read_contract
 from handrail.workflows.reading.reader import read_workflow
-from tests.cases import every_case
 from tests.conformance.forked import ForkServer
 from tests.house.markdown import code_spans, fenced_blocks
 from tests.house.page_blocks import (
@@ -27,11 +26,10 @@ from tests.house.page_blocks import (
     command_lines,
     doings,
     scripts_of,
-    spelt,
 )
 from tests.house.shown_commands import PAGES as FILLED_PAGES
 from tests.house.test_told_commands import trouble_of as refused_by_the_parser
-from tests.house.tree import Source, check, check_planted, is_generated, markdown_files, page, plant
+from tests.house.tree import Source, check, is_generated, markdown_files, page
 
 RUN_ELSEWHERE = {
     "docs/reference/cli.md": "examples of the commands: tests/conformance/test_every_declaration.py",
@@ -238,71 +236,3 @@ def test_toml_for_codex_names_the_command() -> None:
     servers = [tomllib.loads("\n".join(block.lines))["mcp_servers"]["handrail"] for block in blocks]
 
     assert [server["args"][-2:] for server in servers] == [["handrail", "mcp"]]
-
-
-@every_case(
-    ("line", "trouble"),
-    [
-        ("handrail run continue --ack ACK_TOKEN --notes x", ""),
-        ("handrail run continue --akk ACK_TOKEN", "--akk is not a flag here"),
-        ("handrail run go", "no such command"),
-        ("handrail workflow", ""),
-        ("handrail session list --limit=3", ""),
-        ("handrail --version", ""),
-    ],
-)
-def test_a_command_line_that_does_not_exist_is_known(line: str, trouble: str) -> None:
-    assert trouble_of(line.split()) == trouble
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("```sh\nx=$(handrail workflow lst)\necho $x\n```\n", "no such command"),
-        ("```sh\necho x | handrail mcp --loud\n```\n", "--loud is not a flag here"),
-        ("Call `handrail doktor` first.\n", "no such command"),
-        ("```sh\nhandrail doctor --human\n```\n", ""),
-    ],
-)
-def test_an_unknown_command_in_a_page_is_reported(text: str, expected: str) -> None:
-    check_planted(unknown_commands, plant("docs/how-to/x.md", text), expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("```console\n$ handrail doctor\n```\n", "is not filled"),
-        ("```\nhandrail doctor\n```\n", "is a command"),
-        ("```ini\na: b\n```\n", "nothing reads ini"),
-        ("```text\nses_\n```\n", ""),
-    ],
-)
-def test_a_stray_block_is_reported(text: str, expected: str) -> None:
-    check_planted(stray_blocks, plant("docs/how-to/x.md", text), expected)
-
-
-def test_commands_that_need_their_next_lines_stay_together() -> None:
-    text = "```sh\nfor x in 1 2; do\n  echo $x\ndone\na=$(echo 1)\necho $a\necho z\n```\n"
-
-    (block,) = fenced_blocks(text)
-
-    assert scripts_of(block) == ["for x in 1 2; do\n  echo $x\ndone", "a=$(echo 1)\necho $a", "echo z"]
-
-
-@every_case(
-    ("script", "expected"),
-    [
-        ("handrail doctor", True),
-        ("x=$(handrail context)\necho $x", True),
-        ("HANDRAIL_WORK=WORK_TOKEN handrail context", True),
-        ("HANDRAIL_WORK=WORK_TOKEN rm -r x", False),
-        ("rm -r x", False),
-        ("x=$(curl y)", False),
-    ],
-)
-def test_only_known_programs_are_run(script: str, expected: bool) -> None:
-    assert is_harmless(script) is expected
-
-
-def test_words_in_capitals_are_replaced_whole() -> None:
-    assert spelt("x ACK_TOKEN ACK_TOKENS $PATH", {"ACK_TOKEN": "ak1"}) == "x ak1 ACK_TOKENS $PATH"

@@ -10,23 +10,17 @@ import pytest
 
 from handrail.program.doctor.examine_installation import CHECK_NAMES
 from handrail.program.setup.clients import TABLE
-from tests.cases import every_case
 from tests.house.markdown import anchors, code_spans, links, table_rows
 from tests.house.tree import (
     ROOT,
     Source,
     check,
-    check_planted,
     markdown_files,
     page,
-    plant,
     python_files,
 )
 
 PATH = re.compile(r"(?:src|tests|docs|tools|bench|schemas)/[\w./-]*\w/?")
-NAMES = re.compile(
-    r"(?P<names>(?:`\w+`(?:, | and | or )?)+) of `(?P<path>(?:src|tests|tools|bench)/[\w./]+)`"
-)
 TEST = re.compile(r"(?P<path>tests/[\w/]+\.py)::(?P<name>\w+)")
 
 
@@ -69,17 +63,6 @@ def missing_files(sources: Sequence[Source], exists: Callable[[str], bool]) -> l
         for source in sources
         for number, span in code_spans(source.text)
         if PATH.fullmatch(span) and not exists(span)
-    ]
-
-
-def missing_names(sources: Sequence[Source], read: Callable[[str], str | None]) -> list[str]:
-    """A name of a file, such as `PATH` of `tests/house/test_pages.py`, is in it."""
-    return [
-        f"{source.path}:1: {name} is not in {found['path']}; correct the name"
-        for source in sources
-        for found in NAMES.finditer(source.text)
-        for name in re.findall(r"\w+", re.sub(r"`(?:, | and | or )`", " ", found["names"]))
-        if not re.search(rf"\b{name}\b", read(found["path"]) or "")
     ]
 
 
@@ -148,89 +131,5 @@ def test_every_path_in_a_page_exists() -> None:
     check(missing_files(markdown_files(), _exists))
 
 
-def test_every_name_of_a_file_that_a_page_names_is_there() -> None:
-    check(missing_names(markdown_files(), _read))
-    ends = tuple(f"/{source.path}" for source in python_files())
-    short = [
-        span for _, span in code_spans(page("ARCHITECTURE.md").text) if re.fullmatch(r"[\w/]+\.py", span)
-    ]
-    assert [span for span in short if not any(end.endswith(f"/{span}") for end in ends)] == []
-
-
 def test_every_test_that_a_page_names_exists() -> None:
     check(missing_tests(markdown_files(), python_files("tests/")))
-
-
-@every_case(
-    ("text", "expected"),
-    [
-        ("[there](../glossary.md#one-word)\n", ""),
-        ("[there](../glossary.md#two-words)\n", "leads nowhere"),
-        ("[there](missing.md)\n", "leads nowhere"),
-        ("# Here it is\n[here](#here-it-is)\n", ""),
-        ("[here](#elsewhere)\n", "leads nowhere"),
-        ("[outside](https://example.org/x)\n", ""),
-        ("`[not a link](missing.md)`\n", ""),
-    ],
-)
-def test_a_dead_link_is_reported(text: str, expected: str) -> None:
-    pages = {"docs/glossary.md": "# One word\n"}
-
-    check_planted(lambda sources: dead_links(sources, pages.get), plant("docs/how-to/x.md", text), expected)
-
-
-def test_a_page_without_a_link_is_reported() -> None:
-    pages = [
-        plant("README.md", "[docs](docs/index.md#top)\n"),
-        plant("docs/index.md", "[one](how-to/one.md)\n"),
-        plant("docs/how-to/one.md", "[back](../index.md)\n"),
-        plant("docs/how-to/two.md", "[one](one.md)\n"),
-    ]
-
-    problems = unreachable_pages(pages, "README.md")
-
-    assert [problem.split(":")[0] for problem in problems] == ["docs/how-to/two.md"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Read `src/handrail/ports.py` first.\n", ""),
-        ("Read `src/handrail/gone.py` first.\n", "does not exist"),
-        ("Look into `tests/engine/`.\n", "does not exist"),
-        ("Write `docs/reference/*.md`.\n", ""),
-    ],
-)
-def test_a_path_that_does_not_exist_is_reported(text: str, expected: str) -> None:
-    present = {"src/handrail/ports.py"}
-
-    check_planted(
-        lambda sources: missing_files(sources, present.__contains__), plant("STYLE.md", text), expected
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("`ALL` and `SOME` of `src/a.py`.\n", ""),
-        ("`ALL`, `NONE` of `src/a.py`.\n", "NONE is not in"),
-        ("`ALL` of `src/b.py`.\n", "ALL is not in"),
-    ],
-)
-def test_a_name_that_its_file_lacks_is_reported(text: str, expected: str) -> None:
-    held = {"src/a.py": "ALL = SOME = 1"}
-
-    check_planted(lambda sources: missing_names(sources, held.get), plant("STYLE.md", text), expected)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("test_it_holds", ""), ("test_it_hold", "no test"), ("test_gone", "no test")],
-)
-def test_a_claim_whose_test_is_gone_is_reported(name: str, expected: str) -> None:
-    tests = [
-        plant("tests/engine/test_gate.py", "class TestGate:\n    def test_it_holds(self) -> None: ...\n")
-    ]
-    claim = plant("README.md", f"Shown by `tests/engine/test_gate.py::{name}`.\n")
-
-    check_planted(lambda sources: missing_tests(sources, tests), claim, expected)

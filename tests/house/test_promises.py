@@ -9,7 +9,7 @@ import pytest
 
 from tests.house.normative_sentences import binding_sentences, command_line_sentences, headings
 from tests.house.promise_marks import marks, shown_by_tests
-from tests.house.tree import ROOT, Source, check_planted, plant, python_files
+from tests.house.tree import ROOT, Source, python_files
 from tests.journeys.promises import command_line_later_sentences, execution, resumption_pack, sentences
 from tests.journeys.promises.manifest import COMMAND_LINE, PROMISES
 
@@ -44,25 +44,6 @@ def test_every_security_requirement_of_the_server_has_a_promise() -> None:
 
 def test_every_journey_names_a_promise_that_exists() -> None:
     assert unknown_marks(python_files("tests/")) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "expected"),
-    [
-        ("tests/journeys/test_x.py", "@pytest.mark.promise('no.such')\ndef test_x(): ...\n", "is no promise"),
-        ("tests/journeys/x.py", "@pytest.mark.promise('continue.fork')\ndef test_x(): ...\n", "does not run"),
-        ("tests/journeys/test_x.py", "@pytest.mark.promise('continue.fork')\ndef help(): ...\n", "not run"),
-        ("tests/journeys/test_x.py", "@pytest.mark.promise('continue.fork')\ndef test_x(): ...\n", ""),
-    ],
-)
-def test_a_mark_that_shows_nothing_is_reported(path: str, text: str, expected: str) -> None:
-    check_planted(unknown_marks, plant(path, text), expected)
-
-
-def test_promise_ids_are_unique() -> None:
-    ids = [promise.id for promise in PROMISES]
-
-    assert len(ids) == len(set(ids))
 
 
 def test_a_promise_is_one_sentence_in_our_words() -> None:
@@ -135,34 +116,3 @@ def test_the_places_of_the_command_line_are_its_sections() -> None:
     places = {sentence.heading.partition(" ")[0] for sentence in command_line_sentences(specification("CLI"))}
 
     assert {promise.source.removeprefix("CLI, ") for promise in COMMAND_LINE} <= places
-
-
-def test_a_text_without_line_ends_is_cut_into_sentences_bullets_and_rows() -> None:
-    text = (
-        "# T A must b. ## 1. Core 1. One: two; three. 2. Two. | A | B | |--|--| | c | d | "
-        "### 1.2 Deep Text e.g. this. - Bullet `x`. More. ```json no. Never. ``` "
-        "## 2. Self ### reference Says."
-    )
-
-    found = [(one.key, one.text) for one in command_line_sentences(text)]
-
-    assert found == [
-        ("0 #1", "# T A must b."),
-        ("1 #1", "Core"),
-        ("1 #2", "One: two; three."),
-        ("1 #3", "Two. | A | B |"),
-        ("1 #4", "| c | d |"),
-        ("1.2 #1", "Deep Text e.g. this."),
-        ("1.2 #2", "Bullet `x`."),
-        ("1.2 #3", "More."),
-        ("2 #1", "Self"),
-        ("2 reference #1", "reference Says."),
-    ]
-
-
-def test_examples_and_other_sections_do_not_move_the_numbers() -> None:
-    text = "# One\nA must b. C may d: e never f.\n```\nmust not count\n```\n## Two\n- MUST g.\n"
-
-    keys = [(held.key, held.text) for held in binding_sentences("EXEC", text)]
-
-    assert keys == [("One #1", "A must b."), ("One #2", "e never f."), ("Two #1", "- MUST g.")]

@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from handrail.surfaces.cli.reading._table import COMMANDS, GLOBALS
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import parse
 from tests.cases import every_case
 from tests.house.tree import Source, check, check_planted, docstrings, nodes, plant, python_files

@@ -22,7 +22,7 @@ from handrail.contract.disclosure.fields import Ask, Budget
 from handrail.contract.outcome import Commits, NextCall, Outcome, Success
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.wiring import registry
 from tests.journeys.conversation import answer
 from tests.journeys.doors import TOOL_OF, tool_call
@@ -66,7 +66,7 @@ def by_mcp(runtime: Runtime, name: str, params: dict[str, Any]) -> bool:
 
 
 def by_command(runtime: Runtime, name: str, params: dict[str, Any], *flags: str) -> bool:
-    path = next(row["path"] for row in _table.COMMANDS.values() if row["operation"] == name)
+    path = next(row["path"] for row in COMMANDS.values() if row["operation"] == name)
     ran = run_troubled(runtime, [*path.split(), "--input", json.dumps(params), *flags])
     if "--human" in flags:
         return ran.status == 0 and bool(ran.out)

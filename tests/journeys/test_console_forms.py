@@ -132,7 +132,9 @@ def test_an_answer_before_there_is_a_report_leaves_the_question_open(runtime: Ru
     for page in (before, after):
         assert "an answer now is not about a report" in page.markup
         assert "Recorded: " not in page.markup
-        assert tag_of(page, "run.confirm") == tag
+    asked = json.loads(tag_of(after, "run.confirm")["data-input"])["given"]
+    assert isinstance(told.data, dict)
+    assert asked == json.loads(tag["data-input"])["given"] | {"basedOn": told.data["answer_id"]}
 
 
 @pytest.mark.promise("people.console")

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool
@@ -47,7 +47,7 @@ def test_the_reference_of_any_command_costs_at_most_1200_tokens(
     runtime: Runtime, form: tuple[str, ...]
 ) -> None:
     costs = {}
-    for path in _table.COMMANDS:
+    for path in COMMANDS:
         told = run_here(runtime, ("reference", "--command", path, *form)).out.decode()
         costs[path] = estimate_tokens(told) or 0
 
@@ -56,7 +56,7 @@ def test_the_reference_of_any_command_costs_at_most_1200_tokens(
 
 @pytest.mark.promise("truth.cheap-to-learn")
 def test_help_as_a_document_costs_no_more_and_is_indented_for_who_asks(runtime: Runtime) -> None:
-    for path in _table.COMMANDS:
+    for path in COMMANDS:
         told = run_here(runtime, (*path.split(), "--help", "--json")).out.decode()
         assert json.loads(told)["data"]["selection"]["value"] == path
         assert (estimate_tokens(told) or 0) <= 1_200, path

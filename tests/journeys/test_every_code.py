@@ -227,6 +227,8 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     )
     add(runtime, "old-style")
     heard |= warned(start(runtime, workflowId="old-style"))
+    assumed = {"inputs": {"depth": {"default": "quick"}}}
+    heard |= warned(advance(runtime, begin(runtime, step("do", requires=["context.depth"]), fields=assumed)))
     recommended = {"recommended": {"autonomy": "guided"}}
     heard |= warned(begin(runtime, step("do"), fields=recommended, preferences=NEVER_STOP))
     preferred = begin(
@@ -281,7 +283,7 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     assert set(get_args(WarningCode)) - heard == NEED_A_REPOSITORY, "make a reply say these too"
 
 
-ONLY_READ: set[str] = set()
+ONLY_READ = {"proof_recorded"}
 """Kinds that this release reads, so that the next one may write them."""
 
 

@@ -15,7 +15,7 @@ from handrail.contract.outcome import Failure, Success
 from handrail.event_log.files.log import FileLog
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import spelt
 from tests.conftest import KeptIncidents, memory_runtime
@@ -76,7 +76,7 @@ def reads(session_id: str, run_id: str) -> list[list[str]]:
     given = {" ".join(words[:2]) for words in named} | {words[0] for words in named}
     return named + [
         spelt(LEAVES[path].line, names)
-        for path, row in _table.COMMANDS.items()
+        for path, row in COMMANDS.items()
         if row["effect"] == "read" and path in LEAVES and path not in given
         if "--store" not in LEAVES[path].line and not path.startswith("team ")  # there is no database here
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import rfc8785
 
-from handrail.operations.sessions import bundles
+from handrail.operations.sessions import import_session
 from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
 from tests.conftest import memory_runtime
@@ -54,7 +54,7 @@ def test_a_preview_has_the_digests_of_the_pinned_prompts(runtime: Runtime) -> No
 def test_every_text_is_shown_on_request_marked_and_page_by_page(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundles, "PAGE_BYTES", 1_500)
+    monkeypatch.setattr(import_session, "PAGE_BYTES", 1_500)
     document = rich_bundle()
     seen: list[dict[str, Any]] = []
     pages = 0

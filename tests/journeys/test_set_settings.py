@@ -11,7 +11,8 @@ import pytest
 
 from handrail.contract.outcome import Failure
 from handrail.host.settings import LocalSettings
-from handrail.program.doctor.show_settings import LOOK, list_packed, loosens
+from handrail.program.doctor.packed_settings import list_packed
+from handrail.program.doctor.set_setting import LOOK, loosens
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime

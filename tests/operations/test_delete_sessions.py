@@ -9,7 +9,7 @@ import pytest
 from handrail.contract.catalogue import STORE_IO_ERROR
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Fault, Success
-from handrail.operations.store import remove_sessions
+from handrail.operations.store import delete_sessions
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
@@ -197,7 +197,7 @@ def test_a_dangerous_batch_stops_at_the_first_failure_by_default(
 ) -> None:
     ids = [session(rt, "a"), session(rt, "b")]
     token = token_of(rt, *ids)
-    monkeypatch.setattr(remove_sessions, "remove_session", _refused)
+    monkeypatch.setattr(delete_sessions, "remove_session", _refused)
 
     done = answered(rt, "session.delete", ids=ids, dangerous=True, confirm=token)
 

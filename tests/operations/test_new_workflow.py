@@ -8,7 +8,7 @@ import pytest
 
 from handrail.contract.outcome import Success
 from handrail.contract.tokens.confirm import LIFETIME_SECONDS, fingerprint
-from handrail.operations.workflows.save_workflow import Starter
+from handrail.operations.workflows.new_workflow import Starter
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import (

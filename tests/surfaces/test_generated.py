@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 from pathlib import Path
@@ -14,7 +13,7 @@ from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
 from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
 from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.mcp.tools import offered_tools
@@ -72,7 +71,7 @@ def test_the_list_of_reference_pages_names_each_of_them() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", ["src/handrail/surfaces/cli/reading/_table.py", "schemas/contract.json"])
+@pytest.mark.parametrize("path", ["src/handrail/packed/commands.json", "schemas/contract.json"])
 def test_a_changed_file_is_named_and_written_anew(contents: dict[str, str], copy: str, path: str) -> None:
     with open(os.path.join(copy, path), "a", encoding="utf-8") as file:
         file.write("\n")
@@ -123,19 +122,15 @@ def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert "Usage:" in capsys.readouterr().err
 
 
-def test_the_table_is_literals_and_imports_nothing_at_run_time(contents: dict[str, str]) -> None:
-    tree = ast.parse(contents["src/handrail/surfaces/cli/reading/_table.py"])
+def test_command_table_reads_back_what_was_merged() -> None:
+    merged = command_tables.commands(registry())
 
-    assigned = [node for node in tree.body if isinstance(node, ast.AnnAssign) and node.value is not None]
-    imported = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
-
-    assert [ast.unparse(node.target) for node in assigned] == ["GLOBALS", "COMMANDS"]
-    assert all(ast.literal_eval(node.value) for node in assigned if node.value is not None)
-    assert imported == ["__future__"]
+    assert json.dumps(COMMANDS) == json.dumps(merged)
+    assert [flag["flag"] for flag in GLOBALS] == [flag.flag for flag in GLOBAL_FLAGS]
 
 
 def test_every_operation_has_a_command_and_only_the_code_tools_have_several() -> None:
-    offered = [command["operation"] for command in _table.COMMANDS.values() if command["operation"]]
+    offered = [command["operation"] for command in COMMANDS.values() if command["operation"]]
     several = {name for name in offered if offered.count(name) > 1}
 
     assert set(offered) == {*registry().names, *OWN_OPERATION_NAMES} - WITHOUT_A_COMMAND
@@ -143,16 +138,16 @@ def test_every_operation_has_a_command_and_only_the_code_tools_have_several() ->
 
 
 def test_a_path_is_a_leaf_or_a_group_and_never_both() -> None:
-    paths = {words_of(path) for path in _table.COMMANDS}
+    paths = {words_of(path) for path in COMMANDS}
 
     assert not any(other.startswith(path + " ") for path in paths for other in paths)
-    assert paths <= set(_table.COMMANDS)
+    assert paths <= set(COMMANDS)
 
 
 def test_no_command_has_two_meanings_for_one_flag() -> None:
-    shared = {param["flag"]: param for param in _table.GLOBALS}
+    shared = {param["flag"]: param for param in GLOBALS}
 
-    for path, command in _table.COMMANDS.items():
+    for path, command in COMMANDS.items():
         own = {param["flag"]: param for param in command["params"] if param["flag"]}
         assert len(own) == len([param for param in command["params"] if param["flag"]]), path
         assert not own.keys() & set(command["globals"]), path
@@ -162,7 +157,7 @@ def test_no_command_has_two_meanings_for_one_flag() -> None:
 
 
 def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
-    for path, command in _table.COMMANDS.items():
+    for path, command in COMMANDS.items():
         positions = [param for param in command["params"] if param["position"]]
 
         assert [param["position"] for param in positions] == list(range(1, len(positions) + 1)), path
@@ -172,7 +167,7 @@ def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
 def test_every_command_is_described_with_an_example_and_its_flags() -> None:
     assert (
         list(command_tables.command_help(registry()))
-        == list(_table.COMMANDS)
+        == list(COMMANDS)
         == [row.path for row in registry().rows()]
     )
     for path, entry in command_tables.command_help(registry()).items():

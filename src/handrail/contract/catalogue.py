@@ -106,12 +106,14 @@ E_CONFIRMATION_REQUIRED = Kind(
     hint="Run the next command; it carries what is missing.",
     details=("missing", "effect"),
 )
+ANSWERED_DETAILS = ("who", "answer", "answered_at", "answer_id")
+"""Of an answer that somebody gave after the question was shown."""
 E_CONFLICT = Kind(
     code="E_CONFLICT", native="E_CONFLICT", exit_status=6, http_status=409,
     lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
     is_lafs_retryable=True,
     hint="Read the current state, then decide again.",
-    details=("reason", "expected", "actual", *REUSED_REQUEST_DETAILS, *UPDATE_DETAILS),
+    details=("reason", "expected", "actual", *ANSWERED_DETAILS, *REUSED_REQUEST_DETAILS, *UPDATE_DETAILS),
 )
 E_NETWORK = Kind(
     code="E_NETWORK", native="E_NETWORK", exit_status=7, http_status=502, is_retryable=True, wait_ms=1000,

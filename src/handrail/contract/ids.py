@@ -136,6 +136,11 @@ def receipt_id_for(node_id: NodeId, key: str) -> ReceiptId:
     return ReceiptId(RECEIPT_PREFIX + encode_digest(_digest("receipt", node_id, key), 12))
 
 
+def answer_id_for(node_id: NodeId, number: int) -> str:
+    """Return the id of the n-th answer that a person gave at a node."""
+    return "ans_" + encode_digest(_digest("answer", node_id, str(number)), 12)
+
+
 def attempt_of(randomness: bytes) -> AttemptId:
     """A fresh attempt, as rehydrate mints it."""
     return AttemptId(encode_digest(randomness, ATTEMPT_LENGTH))

@@ -30,6 +30,7 @@ from handrail.contract.outcome import Fault
 from handrail.engine.navigate import State, TraceEntry
 from handrail.engine.reasons import AskKind, Blocker, Issue, ReasonName, WaitsFor, issue_of
 from handrail.engine.receipts import Counts, PinnedCheck, ReceiptSource, RunOutcome
+from handrail.evidence.proof import Proof
 
 EVENT_VERSION = 1
 MOST_TRACE_ENTRIES = 25
@@ -371,6 +372,8 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
     value: str = ""  # what the person gave
     by: str = ""  # who had to confirm, where the step says it; only door `account` was held against it
+    based_on: str = ""
+    """The id of the answer to this question that the person saw when they gave theirs; empty: none."""
 
 
 EvidenceCheck: TypeAlias = Literal[
@@ -457,6 +460,20 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     environment_digest: str = ""  # of the variables that its declaration sets, as `PinnedCheck` has it
 
 
+class ProofRecorded(Fact, frozen=True, kw_only=True):
+    """What the four runs of a check showed. Scoped to the run, it moves no tip and opens no ledger entry.
+
+    It is about two trees: whether it is stale is one comparison of `proof.head`. It may come after the step,
+    or after the end of the run; replies that were recorded before stay as they are.
+    """
+
+    node_id: NodeId  # that was pending, or whose report wanted the proof
+    proof: Proof
+    machine: str = ""  # where it was made; empty: who recorded it
+    detail_ref: BlobRef | None = None
+    """What does not fit into an event, such as the names beyond the first; the blob may be absent."""
+
+
 class TreeRecorded(Fact, frozen=True, kw_only=True):
     """The files of the project at a node. Scoped to the run, it moves no tip and opens no ledger entry.
 
@@ -520,6 +537,7 @@ Event: TypeAlias = (
     | TreeRecorded
     | EvidenceRecorded
     | ConfirmationRecorded
+    | ProofRecorded
 )
 """The closed set. A kind or version outside it fails fast."""
 

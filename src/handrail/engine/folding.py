@@ -28,7 +28,7 @@ from typing import Any, Protocol, TypeVar, assert_never, overload
 
 import msgspec
 
-from handrail.contract.ids import NodeId, RunId, SessionId, node_tag
+from handrail.contract.ids import NodeId, RunId, SessionId, answer_id_for, node_tag
 from handrail.contract.json.canonical import genesis
 from handrail.contract.outcome import make_from
 from handrail.engine.events import (
@@ -50,6 +50,7 @@ from handrail.engine.events import (
     ObservationRecorded,
     Preferences,
     PreferencesChanged,
+    ProofRecorded,
     ReceiptRecorded,
     RunClosed,
     RunStarted,
@@ -62,6 +63,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.facts import settle_account, settle_helper
 from handrail.engine.history import (
+    MOST_PROOFS,
     NOTHING_ATTACHED,
     NOTHING_INHERITED,
     Baseline,
@@ -75,6 +77,7 @@ from handrail.engine.history import (
     Opening,
     Receipt,
     Recorded,
+    RecordedProof,
     RecordedTree,
     Run,
     SessionNotes,
@@ -150,6 +153,7 @@ class _Folding:
         self._new_anchors: dict[RunId, list[int]] = {}
         self._closings = Growth(start.closings)
         self._receipts = Growth(start.receipts)
+        self._proofs = Growth(start.proofs)
         self._trees = Growth(start.trees)
         self._evidence = Growth(start.evidence)
         self._confirmations = Growth(start.confirmations)
@@ -228,6 +232,9 @@ class _Folding:
                 self._evidence[node_id] = judged
             case ReceiptRecorded() as fact:
                 self._keep_receipt(Receipt(fact=fact, index=record.index, at=body.at))
+            case ProofRecorded(node_id=node_id) as proven:
+                proof = RecordedProof(fact=proven, index=record.index, at=body.at)
+                self._proofs[node_id] = (*self._proofs.get(node_id, ()), proof)[-MOST_PROOFS:]
             case TreeRecorded(node_id=node_id) as taken:
                 tree = RecordedTree(fact=taken, index=record.index, at=body.at)
                 self._trees[node_id] = add_tree(self._trees.get(node_id, ()), tree)
@@ -263,7 +270,9 @@ class _Folding:
 
     def _confirm(self, fact: ConfirmationRecorded, run_id: RunId, at: str, index: int) -> None:
         held = self._confirmations.get(fact.node_id, ())
-        self._confirmations[fact.node_id] = (*held, Confirmation(fact=fact, index=index, at=at))
+        answer_id = answer_id_for(fact.node_id, len(held) + 1)
+        answer = Confirmation(answer_id=answer_id, fact=fact, index=index, at=at)
+        self._confirmations[fact.node_id] = (*held, answer)
         self._new_anchors.setdefault(run_id, []).append(index)
 
     def _keep_receipt(self, receipt: Receipt) -> None:

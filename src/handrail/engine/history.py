@@ -38,12 +38,14 @@ from handrail.engine.events import (
     Parent,
     Preferences,
     Project,
+    ProofRecorded,
     ReceiptRecorded,
     TreeRecorded,
     ValidationPerformed,
     ValueOwner,
 )
 from handrail.engine.navigate import LoopFrame, PassedBy, State, TraceEntry, list_passed
+from handrail.engine.reasons import AskKind
 from handrail.engine.receipts import MOST_RECEIPTS, PinnedCheck
 
 # What a node inherits from its ancestors, kept up to date while the log is folded
@@ -260,6 +262,8 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     """What a person answered, and where that stands in the log; the node is in the fact."""
 
+    answer_id: str
+    """What a later answer to the same question names to say that its giver has seen this one."""
     fact: ConfirmationRecorded
     index: int
     at: str
@@ -280,6 +284,18 @@ def add_receipt(held: tuple[Receipt, ...], receipt: Receipt) -> tuple[Receipt, .
     if len(same) <= MOST_RECEIPTS[receipt.fact.by]:
         return grown
     return tuple(kept for kept in grown if kept is not same[0])
+
+
+class RecordedProof(msgspec.Struct, frozen=True, kw_only=True):
+    """A proof, and where that stands in the log; its node is in the fact."""
+
+    fact: ProofRecorded
+    index: int
+    at: str
+
+
+MOST_PROOFS = 50
+"""Proofs of one node that a history keeps: the newest."""
 
 
 class RecordedTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -347,6 +363,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     """By the node that was pending, oldest first; `engine/ask.py` says what they are worth."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
+    proofs: Mapping[NodeId, tuple[RecordedProof, ...]] = {}
+    """By the node that they are about, oldest first; `list_proofs` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
     """By the node that they were taken at, oldest first; `engine/code_trees.py` asks about them."""
     last_at: str = ""
@@ -527,6 +545,13 @@ def list_answers(history: History, instance: Node) -> list[Confirmation]:
     return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
+def find_last_answer(history: History, node_id: NodeId, kind: AskKind) -> Confirmation | None:
+    """Return the newest answer to a question of the step instance of a node; None: nobody answered it."""
+    answers = list_answers(history, instance_of(history, node_id))
+    same = (held for held in answers if held.fact.asked in (None, kind))
+    return max(same, key=lambda held: held.index, default=None)
+
+
 def list_confirmations(history: History, run_id: RunId) -> list[Confirmation]:
     """What people answered in a run on all of its branches, in the order of the log, where it counts."""
     every = (
@@ -565,6 +590,13 @@ def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
     kept = history.receipts.items()
     found = [one for node_id, held in kept if history.nodes[node_id].run_id == run_id for one in held]
     return sorted(found, key=lambda receipt: receipt.index)
+
+
+def list_proofs(history: History, run_id: RunId) -> list[RecordedProof]:
+    """Return the proofs of a run on all of its branches, in the order of the log."""
+    kept = history.proofs.items()
+    found = [one for node_id, held in kept if history.nodes[node_id].run_id == run_id for one in held]
+    return sorted(found, key=lambda proof: proof.index)
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:

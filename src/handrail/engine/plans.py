@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from handrail.contract.ids import AttemptId, NodeId, ObservationKey, SessionId, node_after
+from handrail.contract.json.canonical import digest
 from handrail.engine.artifact_shapes import ReportedGap
 from handrail.engine.events import (
     MOST_TRACE_ENTRIES,
@@ -36,6 +37,7 @@ from handrail.engine.events import (
     PlannedEvent,
     PreferencesChanged,
     Project,
+    ProofRecorded,
     ReceiptRecorded,
     RunClosed,
     Scope,
@@ -151,6 +153,13 @@ def plan_observed_changes(
 def plan_receipt(node: Node, receipt: ReceiptRecorded) -> PlannedEvent:
     """A program that ran while this node was pending; a repeat under the same id is dropped."""
     return plan_event(f"receipt_recorded:{receipt.receipt_id}", Scope(run_id=node.run_id), receipt)
+
+
+def plan_proof(node: Node, proven: ProofRecorded) -> PlannedEvent:
+    """Keep a proof at a node, once: a repeat of the same content is dropped."""
+    content = digest(msgspec.to_builtins(proven)).removeprefix("sha256:")
+    key = f"proof_recorded:{node.node_id}:{content}"
+    return plan_event(key, Scope(run_id=node.run_id), proven)
 
 
 def output_name(node_id: NodeId, what: str) -> str:

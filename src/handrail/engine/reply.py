@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import msgspec
+from msgspec import json
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Payload, make_from
@@ -54,6 +55,7 @@ WarningCode: TypeAlias = Literal[
     "ARTIFACT_KIND_UNKNOWN",
     "ARTIFACT_NOT_ASKED",
     "INPUT_NEARLY_DECLARED",
+    "DEFAULT_USED",
     "SESSION_UNSOUND",
     "STEPS_SKIPPED",
     "LOOP_LIMIT_REACHED",
@@ -490,7 +492,20 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         *_misnamed_warnings(standing.misnamed),
         *_stray_warnings(standing.stray),
         *_nearly_declared_warnings(standing),
+        *_default_warnings(standing),
     ]
+
+
+def _default_warnings(standing: Standing) -> list[ReplyWarning]:
+    """What holds instead of values that the reported step required and nobody sent."""
+    if not standing.defaulted:
+        return []
+    given = standing.defaulted.items()
+    values = {name: value if isinstance(value, str) else json.encode(value).decode() for name, value in given}
+    shown = [f"{name} is {quote(value)}" for name, value in values.items()]
+    message = f"Nobody sent what the step required, so the default holds: {', '.join(shown)}."
+    details = {"context": dict(standing.defaulted)}
+    return [ReplyWarning(code="DEFAULT_USED", message=message, details=details)]
 
 
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:

@@ -6,7 +6,7 @@ Everything comes from recorded facts, so a first reply and each replay of it are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -55,6 +55,7 @@ from handrail.engine.judge.requirements import describe_rule
 from handrail.engine.navigate import (
     Complete,
     Running,
+    State,
     deciding_loop,
     leaf_at,
     leaves_of,
@@ -80,6 +81,7 @@ from handrail.workflows.compiled import (
     Option,
     Reference,
     Step,
+    list_required_values,
 )
 from handrail.workflows.conditions import Facts, fill_placeholders, holds
 from handrail.workflows.evidence import ChangedInRun, RedThenGreen
@@ -462,6 +464,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """What would have stopped another mode on the way to this node."""
     nearly_declared: tuple[MistypedKey, ...] = ()
     """Context keys, set at this very node, that look like a declared one mistyped."""
+    defaulted: Mapping[str, Any] = {}
+    """Values that the reported step required and nobody sent: the defaults that hold instead."""
     misnamed: tuple[MisnamedKind, ...] = ()
     """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
     stray: tuple[StrayArtifact, ...] = ()
@@ -506,6 +510,7 @@ def standing_at(
         ),
         passed_over=tuple(gap for gap in attached.gaps if _is_shown(gap)),
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
+        defaulted=_find_defaulted(workflow, node, before, known),
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
         stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known),
@@ -542,6 +547,15 @@ def standing_at(
             )
         case never:
             assert_never(never)
+
+
+def _find_defaulted(
+    workflow: CompiledWorkflow, node: Node, before: State | None, facts: Facts
+) -> dict[str, Any]:
+    """The defaults that hold for what the step before required, where this node is a step after it."""
+    leaf = leaf_at(workflow, before) if node.kind == "step" and isinstance(before, Running) else None
+    names = list_required_values(leaf) if isinstance(leaf, Step) else []
+    return {name: facts.values[name] for name in names if name in facts.assumed}
 
 
 def _is_shown_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:

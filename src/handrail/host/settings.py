@@ -75,6 +75,7 @@ class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     """A file with the trust that this check of signatures starts from, in place of the public one."""
 
 
+MOST_ROOTS = 100
 MOST_CHECKS = 20
 MOST_CHECK_VARIABLES = 20
 _OPEN_VARIABLE = r"^(?!HANDRAIL_|AI_NATIVE_CLI_)[A-Za-z_][A-Za-z0-9_]*\Z"
@@ -155,6 +156,10 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     limits: TeamLimits = TeamLimits()
     confirmations: Confirmations = "claimed"
     """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
+    roots: Annotated[
+        tuple[Annotated[str, Meta(max_length=4096, pattern=r"^(/|~/)")], ...], Meta(max_length=MOST_ROOTS)
+    ] = ()
+    """Folders in which servers may work for agents, beside the one that each was started in."""
 
 
 _File = TypeVar("_File", _UserFile, _ProjectFile)

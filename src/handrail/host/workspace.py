@@ -70,7 +70,7 @@ class LocalWorkspace:
         named = asked or self._environment.get("HANDRAIL_PROJECT", "")
         if not named:
             here = _working_directory()
-            return _git_root(here) or here
+            return git_root(here) or here
         # The working directory comes resolved, so a name with a link in it must mean the same project.
         path = _resolved(named)
         if not os.path.isdir(path):
@@ -83,7 +83,7 @@ class LocalWorkspace:
         return path
 
     def observations(self, project: str) -> dict[ObservationKey, str]:
-        root = _git_root(project)
+        root = git_root(project)
         if root is None:
             return {}
         root_hash = hashlib.sha256(os.fsencode(root)).hexdigest()[:32]
@@ -107,19 +107,19 @@ class LocalWorkspace:
             name = ""
         if name:
             return _make_identity("name", name)
-        root = _git_root(project)
+        root = git_root(project)
         commit = "" if root is None else _find_root_commit(root, self._home, self._environment)
         return _make_identity("commit", commit, os.path.relpath(project, root)) if commit else ""
 
     def repository(self, project: str) -> str:
-        root = _git_root(project)
-        return "" if root is None else _shared_directory(root)
+        root = git_root(project)
+        return "" if root is None else shared_directory(root)
 
     def main_checkout(self, project: str) -> str:
-        root = _git_root(project)
+        root = git_root(project)
         if root is None or os.path.isdir(os.path.join(root, ".git")):
             return ""
-        checkout, name = os.path.split(_shared_directory(root))
+        checkout, name = os.path.split(shared_directory(root))
         return checkout if name == ".git" else ""
 
     def work_token(self) -> str:
@@ -169,7 +169,8 @@ def _working_directory() -> str:
         ) from error
 
 
-def _git_root(start: str) -> str | None:
+def git_root(start: str) -> str | None:
+    """The nearest folder with a `.git`, from here upwards."""
     above = walk_up(os.path.abspath(start))
     # Quicker than `exists`: nothing is raised.
     return next((one for one in above if os.access(os.path.join(one, ".git"), os.F_OK)), None)
@@ -184,7 +185,7 @@ def _git_directory(root: str) -> str:
     return os.path.normpath(os.path.join(root, pointed)) if pointed else marker
 
 
-def _shared_directory(root: str) -> str:
+def shared_directory(root: str) -> str:
     """The git directory of a repository, from any of its worktrees; empty where git would not agree.
 
     A `.git` file may be anyone's, so the repository must know the worktree, too.
@@ -276,7 +277,7 @@ def _find_root_commit(root: str, home: str, environment: Mapping[str, str]) -> s
     """The oldest commit without a parent; empty where there is none yet, or a shallow clone hides it."""
     from handrail.host.programs import open_listing
 
-    shared = _shared_directory(root)
+    shared = shared_directory(root)
     if os.path.lexists(os.path.join(shared, "shallow")):
         return ""
     path = os.path.join(home, *_PLACES, _identify_repository(shared) + ENDING)

@@ -82,7 +82,7 @@ class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_status: int | None = None
     """None if no program ended by itself."""
     cases: tuple[TestCase, ...] | None = None
-    """Sorted by name, each name once. None: nothing names cases, so only the exit status is known."""
+    """Sorted by name, each name of a file once. None: nothing names cases."""
     unloaded: tuple[UnloadedFile, ...] = ()
     """Sorted by file."""
     is_ended_early: bool = False

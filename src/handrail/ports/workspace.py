@@ -138,6 +138,19 @@ class NamedWorkspace:
         return self._account
 
 
+class Roots(Protocol):
+    """The folders that a server works in: where it was started, and those that its user added."""
+
+    def require(self, named: Sequence[tuple[str, str]]) -> None:
+        """Raise Fault E_FORBIDDEN if a path, links resolved, lies outside or in Handrail's own state.
+
+        Each comes with the name of its parameter. Relative paths are of the path called `project`.
+        """
+
+    def explain_closed(self, target: str) -> str:
+        """Why no server writes this file, whatever root it lies in; empty if it may."""
+
+
 class ProjectPlaces(Protocol):
     """Where projects are on this machine, by the hash that the log keeps of each."""
 
@@ -275,6 +288,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the project calls itself, on every machine."""
     confirmations_from: Literal["", "user", "project"] = ""
     """Whose file says `person`; empty: nobody's."""
+    roots: tuple[str, ...] = ()
+    """Folders that servers work in, beside the one that each was started in."""
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):

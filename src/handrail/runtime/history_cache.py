@@ -15,7 +15,7 @@ from handrail.contract.ids import NodeId
 from handrail.engine.folding import Growth
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
-FOLD_VERSION: Final = 3
+FOLD_VERSION: Final = 4
 """Raise it when the same events fold to something else while the fields stay the same."""
 
 

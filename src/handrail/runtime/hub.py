@@ -35,6 +35,7 @@ from handrail.contract.outcome import (
     failure_of_defect,
     make_stand_in,
 )
+from handrail.contract.parameters import list_paths
 from handrail.contract.redaction import (
     redact_credentials,
     redact_named_secrets,
@@ -272,6 +273,7 @@ def _admit(
     if runtime.may is not None:
         runtime.may(called, effect)
     request = decode_input(called, params)
+    _confine(runtime, called, params)
     refusal = refuse_ask(ask, called.shape, declared)
     if refusal is not None:
         raise Fault(refusal.kind, refusal.message, details=refusal.details, hint=refusal.hint)
@@ -283,6 +285,12 @@ def _admit(
     if effect == "create" and caller.needs_key:
         require_key(runtime, called, request)
     return request, settings
+
+
+def _confine(runtime: Runtime, called: Operation, params: dict[str, Json]) -> None:
+    """Raise Fault E_FORBIDDEN if a path of the call leads out of the roots of this server."""
+    if runtime.roots is not None:
+        runtime.roots.require(list_paths(called.input, params))
 
 
 # A call of a project that belongs to a team goes to the server, within what the user allows here
@@ -320,6 +328,7 @@ def _send(
     )
     if not team.takes(call):
         return None
+    _confine(runtime, called, params)
     if effect != "read":
         require_permission(runtime.settings.of(), effect)
     runtime.commits.is_sent = effect != "read"

@@ -47,10 +47,12 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.trees import TreeReader, Trees
+    from handrail.ports.trials import Trials
     from handrail.ports.workspace import (
         AuthoredFiles,
         Notify,
         ProjectPlaces,
+        Roots,
         Settings,
         SettingsFiles,
         WorkflowLibrary,
@@ -140,6 +142,7 @@ def no_terminal() -> Terminal:
 
 no_worktree = _stand_in("worktree:UnseenWorktree")
 no_trees = _stand_in("trees:UnseenTrees")
+no_trials = _stand_in("trials:NoTrials")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
 no_committed_files = _stand_in("checks:NothingCommitted")
@@ -231,6 +234,8 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     facts: Callable[[], FactStore] = no_facts
     """What is kept of source files between calls; a runtime without any reads them again."""
     trees: Callable[[], Trees] = no_trees
+    trials: Callable[[], Trials] = no_trials
+    """Runs checks on trees in copies of the project."""
     committed: Callable[[], CommittedFiles] = no_committed_files
     known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED
@@ -284,6 +289,8 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     mcp_processes: Callable[[], McpProcesses] = no_processes
     http_client: Callable[[], HttpClient] = no_http_client
     """Asks other servers; a server of ours asks none, whoever tells it to."""
+    roots: Roots | None = None
+    """Where a server may work; None: this is no server, and works wherever its caller may."""
     team: Callable[[], Team] | None = None
     """Where calls of projects that belong to a team go; None: there is no team."""
     may: Callable[[Operation, Effect], None] | None = None

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import msgspec
 
 from handrail.contract.catalogue import STORE_UNSUPPORTED_VERSION
-from handrail.contract.ids import Autonomy, RiskPolicy, WorkflowHash, WorkflowId
+from handrail.contract.ids import Autonomy, ProofWant, RiskPolicy, WorkflowHash, WorkflowId
 from handrail.contract.outcome import Fault, Json
 from handrail.workflows.conditions import Condition, ConditionId
 from handrail.workflows.evidence import Evidence
@@ -23,6 +23,8 @@ WITH_EVIDENCE = 2
 """Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
 WITH_CHILDREN = 3
 """Of a workflow that hands out work: a program that does not wait for it refuses it."""
+WITH_PROOF = 4
+"""Of a workflow that wants a proof, requires outputs by name or marks an option as irreversible."""
 CONFIRMERS = {
     "other": "a person none of whose agents did the work",
     "role:owner": "an owner",
@@ -30,7 +32,7 @@ CONFIRMERS = {
     "role:member": "a member, admin or owner",
 }
 """Who a step can ask to confirm it, in words; a workflow that says it has version 3."""
-VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE, WITH_CHILDREN)
+VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE, WITH_CHILDREN, WITH_PROOF)
 OWN_OPERATIONS = frozenset({"code.scan", "code.edit"})
 """The operations that an action has run by Handrail itself; no other ever is, and none is a program."""
 
@@ -202,6 +204,20 @@ class Gate(Compiled, frozen=True, kw_only=True):
     """Level to the guidance given when any dimension has it."""
 
 
+class ProofDemand(Compiled, frozen=True, kw_only=True):
+    """What a step wants the four runs of the project's check to show about the change."""
+
+    wants: ProofWant
+    is_required: bool = msgspec.field(default=False, name="required")
+    """False: `where_possible`, which blocks once; then the run goes on with a gap."""
+    base: Literal["", "run"] = ""
+    """Where the change begins; empty: with the round of the innermost loop, outside of loops with the run."""
+
+
+VALUE_PREFIX = "context."
+"""Before the name of a context value among what a step requires; the rest are contracts."""
+
+
 class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     """One step as it is executed; `prompt` is what the agent reads before fragments and functions."""
 
@@ -227,7 +243,10 @@ class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     check: str = ""
     """A declared check of the project that must have passed on the present files."""
     asks: tuple[str, ...] = ()
-    """Context values that it must deliver: its call has a place for each until somebody sends it."""
+    """Context values that its call has a place for until somebody sends them."""
+    requires: tuple[str, ...] = ()
+    """What it is not done without, beside notes and `contract`: `context.NAME`, or an id in `contracts`."""
+    proof: ProofDemand | None = None
     provenance: Provenance = Provenance()
 
 
@@ -238,6 +257,8 @@ class Option(Compiled, frozen=True, kw_only=True):
     label: str
     description: str = ""
     sets: dict[str, Any] = {}
+    irreversible: bool = False
+    """Whether it cannot be undone, so that a person is asked a second time."""
 
 
 class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"):
@@ -538,6 +559,16 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
 def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
     """Steps that ask for a declared check of the project, each with the name of it."""
     return ((part.id, part.check) for part in list_leaves(parts) if isinstance(part, Step) and part.check)
+
+
+def list_required_values(step: Step) -> list[str]:
+    """Return the names of the context values that a step is not done without."""
+    return [one.removeprefix(VALUE_PREFIX) for one in step.requires if one.startswith(VALUE_PREFIX)]
+
+
+def list_required_contracts(step: Step) -> list[str]:
+    """Return the ids of the contracts whose artifacts a step is not done without, beside its own."""
+    return [one for one in step.requires if not one.startswith(VALUE_PREFIX)]
 
 
 def loop_variables(loop: Loop) -> frozenset[str]:

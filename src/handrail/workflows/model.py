@@ -17,6 +17,7 @@ from handrail.workflows.compiled import (
     ForEach,
     InputSpec,
     Option,
+    ProofDemand,
     Recommended,
     Reference,
     Rule,
@@ -127,6 +128,9 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     """Set by the key; a prompt block that requires notes sets it too."""
     check: str = ""
     """A declared check of the project that must have passed."""
+    requires: tuple[str, ...] = ()
+    """`notes`, `context.NAME` or the kind of an artifact."""
+    proof: ProofDemand | None = None
     pointer: str
 
 
@@ -137,6 +141,8 @@ class SourceChoice(Authored, frozen=True, kw_only=True):
     title: str
     prompt: str
     options: tuple[Option, ...]
+    irreversible: bool = False
+    """Whether every option is."""
     non_assumable: ChoiceKind | None = None
     when: When | None = None
     pointer: str

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+import asyncio
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol
 
 from handrail.contract.accounts import Principal
-from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.catalogue import E_TIMEOUT, E_VALIDATION
 from handrail.contract.envelopes.cli import encode_document
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.ports.store import DatabaseFacts
 from handrail.runtime.runtime import Runtime
+from handrail_serve.accounts.strangers import (
+    HASHES_AT_ONCE,
+    SIGN_INS_OF_AN_ADDRESS,
+    SIGN_INS_WAITING,
+    STEPS_AT_ONCE,
+    STEPS_OF_AN_ADDRESS,
+    STEPS_WAITING,
+    SignInQueue,
+)
 from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response, Route, parameters, read_body
 from handrail_serve.feed import Marks
 from handrail_serve.guard import bearer
@@ -68,8 +78,10 @@ class Door(Protocol):
     def return_from_provider(self, state: str, code: str) -> tuple[str, str]:
         """The token for a page, and what binds it to the page that began. Raises Fault E_AUTH, E_SERVER."""
 
-    def sign_in(self, way: str, given: Mapping[str, Json], token: str) -> dict[str, Json]:
+    def sign_in(self, way: str, given: Mapping[str, Json], token: str, address: str) -> dict[str, Json]:
         """What came of one step of signing in or out: `invitation`, `passphrase`, `renew`, `leave`, …
+
+        `address` is where it comes from: what is tried there locks nobody out who signs in elsewhere.
 
         Raises Fault E_NOT_FOUND for a way that there is not, E_AUTH, E_VALIDATION and E_RATE_LIMITED.
         """
@@ -81,47 +93,58 @@ class Door(Protocol):
 SIGN_IN = "/sign-in"
 RESOURCE = "/.well-known/oauth-protected-resource"
 MOST_BYTES = 16 * 1024
+BODY_SECONDS = 5.0
+"""For the body of such a request; a slower caller gives up its place."""
 
-InThread: TypeAlias = Callable[[Callable[[], dict[str, Json]]], Coroutine[Any, Any, dict[str, Json]]]
+_HASHING = frozenset({"invitation", "passphrase"})
+"""The steps that hash a passphrase."""
 
 
-def sign_in_routes(door: Door, in_thread: InThread, origin: str) -> list[Route]:
-    """Where somebody who has no token yet can ask; nothing here shows anything of a workspace."""
+def sign_in_routes(door: Door, origin: str) -> list[Route]:
+    """Where somebody who has no token yet can ask; nothing here shows anything of a workspace.
+
+    What they ask is done on threads of their own, and only so much of it at a time.
+    """
+    hashing = SignInQueue(HASHES_AT_ONCE, SIGN_INS_WAITING, SIGN_INS_OF_AN_ADDRESS)
+    plain = SignInQueue(STEPS_AT_ONCE, STEPS_WAITING, STEPS_OF_AN_ADDRESS)
 
     async def describe(_: HttpRequest) -> Response:
         return _answer_with(door.describe_sign_in())
 
     async def step(request: HttpRequest) -> Response:
-        given = decode_json(await read_body(request, MOST_BYTES), max_bytes=MOST_BYTES)
-        if not isinstance(given, dict):
-            raise Fault(E_VALIDATION, "The body must be a JSON object.", details={"param": ""})
         way, token = request.segments[0], bearer(request.headers).decode("latin-1")
-        return _answer_with(await in_thread(lambda: door.sign_in(way, given, token)))
+        queue = hashing if way in _HASHING else plain
+        with queue.place(request.address):
+            given = decode_json(await _read_in_time(request), max_bytes=MOST_BYTES)
+            if not isinstance(given, dict):
+                raise Fault(E_VALIDATION, "The body must be a JSON object.", details={"param": ""})
+            return _answer_with(await queue.run(lambda: door.sign_in(way, given, token, request.address)))
 
     async def page(_: HttpRequest) -> Response:
         return shell_response()
 
     async def leave(request: HttpRequest) -> Response:
         asked = dict(parameters(request.query))
-        address = await in_thread(
-            lambda: {"to": door.leave_for_provider(asked.get("invitation", ""), asked.get("binding", ""))}
-        )
-        return _lead(address["to"])
+        with plain.place(request.address):
+            invitation, binding = asked.get("invitation", ""), asked.get("binding", "")
+            return _lead(await plain.run(lambda: door.leave_for_provider(invitation, binding)))
 
     async def come_back(request: HttpRequest) -> Response:
         asked = dict(parameters(request.query))
 
-        def finish() -> dict[str, Json]:
+        def finish() -> str:
             token, binding = door.return_from_provider(asked.get("state", ""), asked.get("code", ""))
             # Behind the `#`: no server, log or referrer sees it; the page compares what it bound it to.
-            return {"to": f"/#signed={token}.{binding}"}
+            return f"/#signed={token}.{binding}"
 
-        return _lead((await in_thread(finish))["to"])
+        with plain.place(request.address):
+            return _lead(await plain.run(finish))
 
     async def resource(_: HttpRequest) -> Response:
         return _answer_with(door.describe_resource(origin))
 
     route = partial(Route, needs_bearer=False)
+    counted = partial(route, is_always_answered=True)
     steps = "A step of signing in or out: `invitation`, `passphrase`, `machine`, `enter`, `leave`, …"
     leads = "Leads to the identity provider, with PKCE, a nonce and a signed state."
     back = "Where the identity provider leads back to; exchanges its code."
@@ -129,13 +152,23 @@ def sign_in_routes(door: Door, in_thread: InThread, origin: str) -> list[Route]:
     asks = "What `/mcp` asks of a token (RFC 9728)."
     return [
         route(pattern=SIGN_IN, serves=ways, handler=describe),
-        route(pattern=SIGN_IN + "/provider", serves=leads, handler=leave),
-        route(pattern=SIGN_IN + "/callback", is_shell=True, serves=back, handler=come_back),
+        counted(pattern=SIGN_IN + "/provider", serves=leads, handler=leave),
+        counted(pattern=SIGN_IN + "/callback", is_shell=True, serves=back, handler=come_back),
         route(pattern=RESOURCE, serves=asks, handler=resource),
         route(pattern=f"{RESOURCE}/mcp", serves=asks, handler=resource),
-        route(pattern=SIGN_IN + "/*", methods=("POST",), serves=steps, handler=step),
+        counted(pattern=SIGN_IN + "/*", methods=("POST",), serves=steps, handler=step),
         route(pattern="/join", is_shell=True, serves="Where an invitation is accepted.", handler=page),
     ]
+
+
+async def _read_in_time(request: HttpRequest) -> bytes:
+    """The body. Raises Fault E_TIMEOUT when it is too slow, and what reading it raises."""
+    try:
+        return await asyncio.wait_for(read_body(request, MOST_BYTES), BODY_SECONDS)
+    except TimeoutError as slow:
+        raise Fault(
+            E_TIMEOUT, "The request came too slowly; nothing was tried.", details={"committed": False}
+        ) from slow
 
 
 def _lead(address: str) -> Response:

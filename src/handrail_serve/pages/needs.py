@@ -71,7 +71,7 @@ def answer_form(question: Payload) -> Html:
     asked = {
         "session": question["session_id"],
         "run": question["run_id"],
-        "given": {"whatDigest": question["what_digest"]},
+        "given": {"whatDigest": question["what_digest"], "basedOn": question["answer_id"]},
     }
     value = None
     if question["takes_value"]:

@@ -10,7 +10,7 @@ from handrail.contract.catalogue import E_IO
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault, Payload
 from handrail.contract.parameters import MintedId, ProjectPath
-from handrail.operations.code.show_status import find_run_here, look
+from handrail.operations.code.named_trees import find_run_here, look
 from handrail.operations.kept_trees import record_tree
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import WritePorts, project_of

@@ -17,7 +17,7 @@ from handrail.contract.outcome import Json, Outcome, success_of
 from handrail.engine.bundles.reading import read_bundle
 from handrail.engine.facts import encode_project
 from handrail.event_log.memory import MemoryLog
-from handrail.operations.code.show_status import refuse_unclear
+from handrail.operations.code.named_trees import refuse_unclear
 from handrail.ports.log import Blob, Draft, EventLog
 from handrail.ports.server import TeamCall
 from handrail.runtime.hub import perform_operation

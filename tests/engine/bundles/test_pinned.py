@@ -101,6 +101,6 @@ def test_loops_inside_each_other_have_a_limit() -> None:
 
 def test_a_workflow_of_a_later_compiler_is_named_as_such() -> None:
     with pytest.raises(Fault) as refused:
-        check_workflows({"h": given() | {"v": 4}})
+        check_workflows({"h": given() | {"v": 5}})
 
     assert refused.value.kind.code == "BUNDLE_UNSUPPORTED_VERSION"

@@ -15,7 +15,7 @@ import pytest
 
 from handrail.ports.process import CallNote
 from handrail.runtime.operation import Operation
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import registry
@@ -108,7 +108,7 @@ def test_canary_over_mcp_over_stdio(site: WholeServer) -> None:
 def test_canary_over_the_command_line(site: WholeServer) -> None:
     work, flock, kept = begin_work(site), Flock("cli"), watch(site)
 
-    for path, command in _table.COMMANDS.items():
+    for path, command in COMMANDS.items():
         if command["operation"] in registry().names:
             called = registry().operation(command["operation"])
             if called.effect not in STARTING and not called.starts_programs:

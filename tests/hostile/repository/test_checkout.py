@@ -17,7 +17,7 @@ import pytest
 
 from handrail.host.programs import own_command
 from handrail.surfaces.cli.hook import EVENTS
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from tests.conformance.leaves import LEAVES
 from tests.conformance.seeded import Seeded, spelt
 from tests.hostile.doors import RENAME, SETTLE, TOOLS, arguments_of
@@ -38,7 +38,7 @@ DEADLINE_SECONDS = 120
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
 CHECKS = ",".join(
-    next(param["choices"] for param in _table.COMMANDS["doctor"]["params"] if param["name"] == "checks")
+    next(param["choices"] for param in COMMANDS["doctor"]["params"] if param["name"] == "checks")
 )
 LINES: dict[str, tuple[str, ...]] = {
     "check replay": ("check", "replay", "of_this_checkout.json"),
@@ -106,7 +106,7 @@ class Checkout:
         leaf = LEAVES.get(path)
         line = LINES.get(path) or (leaf.line if leaf is not None else tuple(path.split()))
         more = () if leaf is None else (*leaf.key, *leaf.dangerous)
-        gate = ("--dry-run",) if _table.COMMANDS[path]["effect"] in ("gated", "dangerous") else ()
+        gate = ("--dry-run",) if COMMANDS[path]["effect"] in ("gated", "dangerous") else ()
         return spelt((*line, *more, *gate), self.names)
 
 
@@ -129,7 +129,7 @@ def test_the_checkout_catches_whoever_is_careless(checkout: Checkout) -> None:
 
 
 @pytest.mark.promise("programs.nothing-of-the-checkout-runs")
-@pytest.mark.parametrize("path", [path for path in _table.COMMANDS if path not in SERVERS])
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path not in SERVERS])
 def test_no_command_starts_anything_of_the_checkout(checkout: Checkout, path: str) -> None:
     line = list(checkout.line(path))
     if "--store" in line:

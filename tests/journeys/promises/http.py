@@ -72,5 +72,7 @@ PROMISES = read_table(
       http.clients-apart: Calls of two clients at once get their own answers, over HTTP and over pipes.
     MCP and HTTP, section 7, S13
       http.frames: Broken, cut and endless requests end their connection and not the server.
+    security, section 1
+      server.roots: A server opens no path outside its roots, and writes no state, program or interpreter.
     """
 )

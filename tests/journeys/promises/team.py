@@ -36,6 +36,8 @@ PROMISES = read_table(
       team.live: A commit on one server is live on another within a second.
       team.away: While the database or the server is away, calls say so in time, and nothing falls back.
       team.limits: A noisy account or workspace is told to wait, and the others are not.
+      team.sign-in-flood: A flood of sign-ins hashes at most two at a time, apart from agents' calls, and
+          locks nobody out who signs in elsewhere.
       team.needs-me: What needs you is what waits for you, not for somebody else.
       team.no-cookies: No answer sets a cookie, and a page of another site changes nothing.
       team.notices: A notice goes out until somebody takes it, and to no private address.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.self_description.completion import SHELLS, command_words
 from tests.surfaces.cli.tool import DEADLINE_SECONDS, Tool
@@ -169,7 +169,7 @@ def test_fish_lists_what_fits(fish: dict[str, list[str]], line: str, expected: s
 def test_every_script_names_every_command_and_flag(scripts: dict[str, str], shell: str) -> None:
     script = scripts[shell]
 
-    for path, command in _table.COMMANDS.items():
+    for path, command in COMMANDS.items():
         assert words_of(path) in script
         for param in command["params"]:
             assert not param["flag"] or param["flag"].removeprefix("--") in script

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
@@ -167,7 +167,7 @@ def test_every_problem_is_told_at_once(tool: Tool) -> None:
 
 def test_a_bare_group_lists_its_commands(tool: Tool) -> None:
     assert tool.error("workflow")["details"]["commands"] == [
-        path for path in _table.COMMANDS if path.startswith("workflow ")
+        path for path in COMMANDS if path.startswith("workflow ")
     ]
 
 

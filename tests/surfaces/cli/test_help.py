@@ -8,18 +8,18 @@ import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import parse, views_of, words_of
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("path", list(_table.COMMANDS))
+@pytest.mark.parametrize("path", list(COMMANDS))
 def test_help_names_every_flag_its_choices_and_its_variable(path: str) -> None:
     text = help_text(registry(), path)
 
-    command = _table.COMMANDS[path]
+    command = COMMANDS[path]
     for param in command["params"]:
         assert (param["flag"] or param["value"]) in text
         assert param["kind"] == "choices" or all(choice in text for choice in param["choices"])
@@ -54,7 +54,7 @@ def test_the_first_page_is_short_shows_the_loop_and_names_every_noun() -> None:
     assert len(nouns) <= 16
     for command in ("workflow list", "run start", "run continue", "session resume"):
         assert f"  handrail {command}" in text
-    assert all(re.search(rf"\b{path.split()[0]}\b", text) for path in _table.COMMANDS)
+    assert all(re.search(rf"\b{path.split()[0]}\b", text) for path in COMMANDS)
 
 
 def test_a_group_s_help_lists_its_own_commands_only() -> None:
@@ -66,7 +66,7 @@ def test_a_group_s_help_lists_its_own_commands_only() -> None:
 
 def test_what_the_first_page_only_names_is_one_question_away() -> None:
     first, more = help_text(registry(), ""), help_text(registry(), "more")
-    nouns = {path.split()[0] for path in _table.COMMANDS}
+    nouns = {path.split()[0] for path in COMMANDS}
 
     assert parse(["help", "more"]).problems == ()
     assert parse(["more"]).problems != ()

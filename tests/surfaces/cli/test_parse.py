@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.surfaces.cli.reading._table import COMMANDS
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.other_words import OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import (
     Parsed,

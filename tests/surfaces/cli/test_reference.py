@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 
 from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
 from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
@@ -52,7 +52,7 @@ def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
 def test_commands_are_flat_sorted_and_all_there(reference: Any) -> None:
     paths = [command["path"] for command in reference["commands"]]
 
-    assert paths == sorted(_table.COMMANDS)
+    assert paths == sorted(COMMANDS)
 
 
 @pytest.mark.promise("cli.schemas")
@@ -254,7 +254,7 @@ def test_global_flags_name_their_variables(reference: Any) -> None:
     assert flags["--format"]["values"] == ["json", "text", "raw", "human"]
     assert (flags["--timeout"]["minimum"], flags["--timeout"]["maximum"]) == (1, 3600)
     for command in reference["commands"]:
-        assert command["global_flags"] == list(_table.COMMANDS[command["path"]]["globals"])
+        assert command["global_flags"] == list(COMMANDS[command["path"]]["globals"])
 
 
 def test_the_risk_tier_is_that_of_security_md() -> None:

@@ -68,6 +68,7 @@ async def asked(
     body: bytes = b"",
     *,
     leaves: bool = False,
+    client: str = "",
 ) -> Answered:
     """What the app answers to exactly these headers; a client that leaves does so after its request."""
     path, _, query = target.partition("?")
@@ -78,6 +79,7 @@ async def asked(
         "raw_path": path.encode(),
         "query_string": query.encode(),
         "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+        "client": (client, 1) if client else None,
     }
     inbox = [{"type": "http.request", "body": body, "more_body": False}]
     sent: list[Any] = []

@@ -174,17 +174,14 @@ def test_what_is_no_http_is_refused_with_the_headers_of_every_answer(server: Ser
         assert is_guarded(headers)
 
 
-@pytest.mark.promise("http.guard.transport-answers")
-def test_one_connection_too_many_is_refused_with_the_headers_of_every_answer(server: ServedTool) -> None:
+def test_silent_connections_keep_nobody_out(server: ServedTool) -> None:
     with ExitStack() as stack:
-        for _ in range(256):
+        for _ in range(300):
             stack.enter_context(socket.create_connection(("127.0.0.1", server.port), SECONDS))
 
-        status, headers, body = send_raw(server, b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+        status, _ = server.ask("GET", "/health/live", token=False)
 
-    assert (status, headers["retry-after"]) == (503, "1")
-    assert json.loads(body)["detail"] == "As many connections are open as there may be."
-    assert is_guarded(headers)
+    assert status == 200
 
 
 @pytest.mark.thorough

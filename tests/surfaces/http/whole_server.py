@@ -62,7 +62,7 @@ class WholeServer:
         self.add_workflow("three_steps.json", THREE_STEPS)
         (self.home / "config.json").write_text('{"startSession": true}', encoding="utf-8")
         environment = {"HANDRAIL_PROJECT": str(self.project), "HOME": str(folder), "PATH": "/usr/bin:/bin"}
-        made = build_runtime(environment, home=str(self.home))
+        made = build_runtime(environment, home=str(self.home), is_server=True)
         self.runtime = msgspec.structs.replace(made, incidents=KeptIncidents())
 
     def add_workflow(self, name: str, content: bytes) -> None:

@@ -40,6 +40,7 @@ from handrail.engine.events import (
     NodeOutputAppended,
     ObservationRecorded,
     PreferencesChanged,
+    ProofRecorded,
     ReceiptRecorded,
     RunClosed,
     RunStarted,
@@ -62,6 +63,7 @@ from handrail.workflows.compiled import (
     PatternRule,
     Step,
     list_leaves,
+    list_required_contracts,
 )
 from handrail.workflows.compiling.shelf import find_contract_problems
 from handrail.workflows.contracts.heavy_parts import (
@@ -157,6 +159,8 @@ def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
         case Step():
             if part.contract and part.contract not in workflow.contracts:
                 yield "a step names a contract that is not there"
+            if not set(list_required_contracts(part)) <= set(workflow.contracts):
+                yield "a step requires a contract that is not there"
             if not set(part.functions) <= set(workflow.functions):
                 yield "a step names a function that is not there"
         case Choice(options=options):
@@ -201,6 +205,7 @@ _ABOUT_RUN: dict[type[Event], str] = {
     RunClosed: "closes a run at a node of another one",
     ConfirmationRecorded: "confirms a step at a node of another run",
     EvidenceRecorded: "judges a report at a node of another run",
+    ProofRecorded: "is a proof at a node of another run",
     TreeRecorded: "is a tree at a node of another run",
 }
 """What a fact about a run does that names a node elsewhere."""
@@ -277,7 +282,9 @@ class _Check:
                 self._connect(event, edge)
             case ReceiptRecorded() as receipt:
                 self._take_receipt(event, receipt)
-            case RunClosed() | ConfirmationRecorded() | EvidenceRecorded() | TreeRecorded() as fact:
+            case (
+                RunClosed() | ConfirmationRecorded() | EvidenceRecorded() | ProofRecorded() | TreeRecorded()
+            ) as fact:
                 self._about_run(event.scope, fact.node_id, _ABOUT_RUN[type(fact)])
                 self._count(fact.node_id, event)
             case GapRecorded(node_id=node_id) if node_id is not None:

@@ -52,6 +52,7 @@ from handrail.workflows.compiled import (
     Until,
     While,
     derive_once,
+    list_required_contracts,
     loop_variables,
     names_set_inside,
     resolve_ref,
@@ -455,8 +456,8 @@ def _is_about_notes(blocker: Blocker) -> bool:
 def _artifacts(
     workflow: CompiledWorkflow, step: Step, loop_id: str, autonomy: Autonomy
 ) -> Iterator[dict[str, Any]]:
-    contract = workflow.contracts.get(step.contract)
-    if contract is not None:
+    named = (workflow.contracts.get(ref) for ref in (step.contract, *list_required_contracts(step)))
+    for contract in (one for one in named if one is not None):
         yield _frame(contract, _known(contract.artifact_kind, step, loop_id))
     for gate in step.gates:
         yield _assessment(gate)

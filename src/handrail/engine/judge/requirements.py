@@ -6,12 +6,13 @@
 | loop decision | the same, about this loop: it names the loop, or names none where only one is open |
 | probe of a capability | the same, an observation of that capability |
 | assessment | the assessment with this id, if no level in it demands a follow-up |
+| required value | a value of that name in the context, or the default of its input |
 | user input | the declared context value, or a `wr.user_input` that the user gave |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -23,7 +24,13 @@ from handrail.engine.artifact_shapes import (
     USER_INPUT,
     Judgement,
 )
-from handrail.engine.judge.artifacts import JudgedArtifact, Place, find_kind_contract, is_blank_answer
+from handrail.engine.judge.artifacts import (
+    JudgedArtifact,
+    Place,
+    describe_input,
+    find_kind_contract,
+    is_blank_answer,
+)
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
@@ -47,12 +54,15 @@ from handrail.workflows.compiled import (
     ContainsRule,
     Contract,
     Gate,
+    InputSpec,
     LengthRule,
     PatternRule,
     Rule,
     SchemaRule,
     Step,
     UserOnly,
+    list_required_contracts,
+    list_required_values,
 )
 from handrail.workflows.conditions import Facts
 from handrail.workflows.limits import MAX_MATCH_WORK, Effort
@@ -218,7 +228,8 @@ def list_due(place: Place) -> tuple[Due, ...]:
     gates: list[Due] = []
     for gate in step.gates:
         gates.append(AssessmentDue(ref=find_kind_contract(place.workflow, ASSESSMENT)[0], gate=gate))
-    asked = [_contract_due(place, step)] if step.contract else []
+    refs = [step.contract] if step.contract else []
+    asked = [_contract_due(place, step, ref) for ref in (*refs, *list_required_contracts(step))]
     users = [UserInputDue(needed=step.user_only, step_id=step.id)] if step.user_only is not None else []
     return (*gates, *asked, *users)
 
@@ -240,8 +251,8 @@ def _kind_for(due: Due) -> str:
             assert_never(never)
 
 
-def _contract_due(place: Place, step: Step) -> Due:
-    due = ContractDue(ref=step.contract, contract=place.workflow.contracts[step.contract])
+def _contract_due(place: Place, step: Step, ref: str) -> Due:
+    due = ContractDue(ref=ref, contract=place.workflow.contracts[ref])
     about: tuple[str, ...] = ()
     if due.is_decision:
         # A decider stands directly in the body of its loop, so its loop is the innermost around it.
@@ -294,7 +305,26 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
             reasons.append(_invalid_reason(place, group[0], group[0].contract, issues))
         if issues or all(found.artifact.contract_ref for found in group):
             checks.append(_check(ref, "invalid" if issues else "valid", issues))
+    reasons += _find_missing_values(place, facts)
     return Findings(reasons=tuple(reasons), checks=tuple(checks), is_undecided=is_undecided)
+
+
+def _find_missing_values(place: Place, facts: Facts) -> Iterator[Reason]:
+    """The required values that nobody sent and that have no default."""
+    for name in () if place.step is None else list_required_values(place.step):
+        value = facts.values.get(name)
+        if value is not None and value != "":
+            continue
+        spec = place.workflow.inputs.get(name, InputSpec())
+        message = f"This step must set context.{name}, and it is not set. Expected: {describe_input(spec)}."
+        sent = _in_json({name: spec.enum[0] if spec.enum else "…"})
+        yield Reason(
+            name=MISSING,
+            pointer=ContextKey(key=name),
+            waits_for=WaitsFor(kind="context", values={"name": name, "type": "value"}),
+            message=shorten_message(message),
+            fix=shorten_message(f"Send it in the context, such as {sent}.", FIX_BYTES),
+        )
 
 
 def _judge_due(
@@ -398,7 +428,7 @@ def _invalid_reason(
     before = (
         f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and is stored only as refused: "
     )
-    is_due = place.step is not None and place.step.contract == ref
+    is_due = place.step is not None and ref in (place.step.contract, *place.step.requires)
     waits = WaitsFor(
         kind="output",
         state="invalid" if is_due else "not_asked",

@@ -42,6 +42,8 @@ from handrail.workflows.compiled import (
     Step,
     has_declared_type,
     is_number,
+    list_required_contracts,
+    list_required_values,
     walk_parts,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
@@ -92,11 +94,41 @@ def make_joins(step: Delegate) -> list[MadeReport]:
 def valid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
     """Reports that must be accepted, one per way the run could go on from here."""
     beside = [assessment_example(gate) for gate in step.gates]
+    beside += list(_make_required(workflow, step, state))
     beside += [{"kind": USER_INPUT, "answer": "yes", "givenBy": "user"}] if step.user_only else []
     return [
         MadeReport(label=label, notes=notes, artifacts=(*found, *beside))
         for label, found in islice(_delivered(workflow, step, state), MOST_VARIANTS)
     ]
+
+
+def _make_required(workflow: CompiledWorkflow, step: Step, state: Running) -> Iterator[dict[str, Any]]:
+    """The artifacts that the step requires beside that of its own contract."""
+    for ref in list_required_contracts(step):
+        example = fit_example(place_of(workflow, state, step), workflow.contracts[ref])
+        assert example is not None, "the walk assumes a report where none can be made"
+        yield example
+
+
+def make_required_values(workflow: CompiledWorkflow, step: Step, facts: Facts) -> dict[str, Any]:
+    """Return a value for each that the step requires and that nobody has sent."""
+    lacking = [name for name in list_required_values(step) if facts.values.get(name) in (None, "")]
+    return {name: _make_value(workflow.inputs.get(name, InputSpec())) for name in lacking}
+
+
+def _make_value(spec: InputSpec) -> Any:
+    return spec.enum[0] if spec.enum else _VALUES[spec.type]
+
+
+_VALUES: dict[InputType, Any] = {
+    "string": "a text",
+    "number": 1,
+    "integer": 1,
+    "boolean": True,
+    "array": ["item"],
+    "object": {"name": "value"},
+    "any": "a text",
+}
 
 
 def invalid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
@@ -208,6 +240,9 @@ def _spoiled(
             yield "another capability", (*rest, delivered | {"capability": another})
         for number, variant in enumerate(make_invalid_variants(contract), 1):
             yield f"spoiled artifact {number}", (*rest, {"kind": contract.artifact_kind} | variant)
+    for ref in list_required_contracts(step):
+        kind = workflow.contracts[ref].artifact_kind
+        yield f"no {kind}", tuple(held for held in whole.artifacts if held["kind"] != kind)
     for gate in step.gates:
         others = tuple(held for held in whole.artifacts if held.get("assessmentId") != gate.assessment_id)
         yield f"no assessment {gate.assessment_id}", others

@@ -36,6 +36,7 @@ from handrail.engine.simulation.made_reports import (
     lists_in,
     loops_in,
     make_joins,
+    make_required_values,
     notes_for,
     simulation_effort,
     used_conditions,
@@ -65,6 +66,7 @@ from handrail.workflows.compiled import (
     Step,
     Until,
     While,
+    list_required_contracts,
     loop_variables,
     names_set_inside,
 )
@@ -393,6 +395,9 @@ class Walks:
             elif not reason:
                 self._without_example.add(leaf.id)
             leaf = msgspec.structs.replace(leaf, contract="")
+        if isinstance(leaf, Step) and not all(map(self._has_example, list_required_contracts(leaf))):
+            self._without_example.add(leaf.id)
+            leaf = msgspec.structs.replace(leaf, requires=())
         if isinstance(leaf, Step) and leaf.rules and self._notes_of(leaf) is None:
             return msgspec.structs.replace(leaf, rules=())
         return leaf
@@ -410,11 +415,16 @@ class Walks:
     def _reports(self, leaf: Leaf, state: Running, facts: Facts) -> Iterator[MadeReport]:
         match leaf:
             case Step():
-                made = self._valid(leaf, state)
+                sent = make_required_values(self._workflow, leaf, facts)
+                made = [
+                    msgspec.structs.replace(one, context=sent | one.context)
+                    for one in self._valid(leaf, state)
+                ]
                 yield from made
                 change = self._turned_loop(leaf, state, facts)
                 if change is not None:
-                    yield msgspec.structs.replace(made[0], label=f"{made[0].label}, turned", context=change)
+                    label = f"{made[0].label}, turned"
+                    yield msgspec.structs.replace(made[0], label=label, context=sent | change)
             case Choice():
                 for place, option in enumerate(leaf.options):
                     yield MadeReport(label=option.id, option=place)

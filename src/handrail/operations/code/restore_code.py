@@ -1,4 +1,4 @@
-"""`code.restore`: bring the files back to those that a step saw. Shown first, and undone the same way.
+"""`code restore`: bring the files back to those that a step saw. Shown first, and undone the same way.
 
 Before anything is written the present files are recorded, so that they can be restored too. A file whose
 present content is kept nowhere, neither in that record nor in git's objects, is left as it is: nothing is
@@ -22,14 +22,8 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.code_trees import find_tree
 from handrail.engine.history import History, Node
-from handrail.operations.code.show_status import (
-    NamedTree,
-    describe_change,
-    find_run_here,
-    look,
-    read_named,
-    require_comparison,
-)
+from handrail.operations.code.named_trees import NamedTree, describe_change, find_run_here, look, read_named
+from handrail.operations.code.show_diff import require_comparison
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import load_tree, prepare_node_tree, read_tree_contents, record_tree
 from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen

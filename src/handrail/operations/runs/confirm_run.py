@@ -25,7 +25,14 @@ from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.facts import answer_to
-from handrail.engine.history import Confirmation, History, Node, Recorded, confirmation_of
+from handrail.engine.history import (
+    Confirmation,
+    History,
+    Node,
+    Recorded,
+    confirmation_of,
+    find_last_answer,
+)
 from handrail.engine.judge.arrival import PersonsWord, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change
 from handrail.engine.messages import RUN_CONFIRM, confirm_line
@@ -68,6 +75,12 @@ class PersonsAnswer(Input, frozen=True, kw_only=True):
         str, Meta(description="yes, no, the id of an option, or the value.", max_length=LONGEST_VALUE)
     ]
     what_digest: Annotated[MintedId, Meta(description="The what_digest that came with show.", max_length=128)]
+    based_on: Maybe[
+        Annotated[
+            str,
+            Meta(description="The answer_id that came with show; empty: nobody had answered.", max_length=64),
+        ]
+    ] = UNSET
 
 
 class ConfirmRun(Input, frozen=True, kw_only=True):
@@ -108,6 +121,9 @@ class ConfirmedRun(Answer, frozen=True, kw_only=True):
     """`confirm`, `choose`, `give` or `allow_write`; empty in logs of older versions."""
     value: str = ""
     """What the person gave."""
+    answer_id: str = ""
+    based_on: str = ""
+    """The answer_id of the answer that the person had seen; empty: there was none."""
     next: str = ""
     """What happens now, in a sentence."""
 
@@ -118,6 +134,8 @@ class OptionRow(Answer, frozen=True, kw_only=True):
     id: str
     label: str
     description: str = ""
+    irreversible: bool = False
+    """It cannot be undone: ask a second time."""
 
 
 class PersonsQuestion(Answer, frozen=True, kw_only=True):
@@ -133,6 +151,8 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     options: list[OptionRow]
     answer: str | None = None
     """What a person answered to exactly this before; null where nobody did, or it does not count."""
+    answer_id: str = ""
+    """The newest answer to this question. Yours is based on it, and is refused if another came since."""
     asked: str = "confirm"
     """`confirm`, `choose`, `give` or `allow_write`."""
     is_asked: bool = True
@@ -165,6 +185,9 @@ def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQu
     workflow = load_pinned_workflow(rt.log, pending.run.workflow_hash)
     ask = ask_about(history, workflow, pending.node)
     word = weigh_answers(history, workflow, ask.attempt, ask.kind)
+    based_on = _name_last_answer(history, pending.node, ask)
+    if request.given is not UNSET and request.given.based_on is not UNSET:
+        based_on = request.given.based_on
     shown = rt.secrets.redact_text(show_to_person(history, workflow, ask.attempt))
     if request.show is True:
         return _show(rt, pending, ask, word, shown, workflow)
@@ -176,10 +199,15 @@ def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQu
     note = "" if request.note is UNSET else request.note.strip()
     if note:
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
-    if meant is not None:
-        door: ConfirmationDoor = "console" if rt.principal is None else "account"
-        return record_answer(rt, pending, ask, meant, door, shown, note)
-    return record_answer(rt, pending, ask, _ask(rt, shown, pending, ask, workflow), "terminal", shown, note)
+    door: ConfirmationDoor = "console" if rt.principal is None else "account"
+    if meant is None:
+        meant, door = _ask(rt, shown, pending, ask, workflow), "terminal"
+    return record_answer(rt, pending, ask, meant, door, shown, based_on=based_on, note=note)
+
+
+def _name_last_answer(history: History, node: Node, ask: Ask) -> str:
+    last = find_last_answer(history, node.node_id, ask.kind)
+    return "" if last is None else last.answer_id
 
 
 def _nothing_asked(pending: PendingStep, ask: Ask) -> Fault:
@@ -240,10 +268,16 @@ def _show(
         shown=shown,
         what_digest=digest(shown),
         options=[
-            OptionRow(id=one.id, label=redact(one.label), description=redact(one.description))
+            OptionRow(
+                id=one.id,
+                label=redact(one.label),
+                description=redact(one.description),
+                irreversible=one.irreversible,
+            )
             for one in ask.options
         ],
         answer=None if answer is None else answer.fact.answer,
+        answer_id=_name_last_answer(pending.session.history, pending.node, ask),
         asked=ask.kind,
         is_asked=ask.is_open,
         takes_value=ask.takes_value,
@@ -396,11 +430,14 @@ def record_answer(
     meant: Meant,
     door: ConfirmationDoor,
     shown: str,
+    *,
+    based_on: str,
     note: str = "",
 ) -> ConfirmedRun:
     """Append what a person answered to the run as it stands now, at the node that they were asked about.
 
-    Raises Fault E_FORBIDDEN where the step says who has to answer, and it is not this one.
+    Raises Fault E_FORBIDDEN where the step says who has to answer, and it is not this one, and E_CONFLICT
+    when somebody answered after the answer that this one is based on.
     """
     fact = ConfirmationRecorded(
         node_id=pending.node.node_id,
@@ -413,16 +450,41 @@ def record_answer(
         asked=ask.kind,
         subject=ask.subject,
         value=next((one.label for one in ask.options if one.id == meant.option_id), meant.value),
+        based_on=based_on,
     )
 
     def decide(now: Session) -> PlanWith:
-        # As it is now: an agent of theirs may have worked on it since they were asked.
+        # As it is now: somebody may have answered, or an agent of theirs worked on it, since they were asked.
+        last = find_last_answer(now.history, pending.node.node_id, ask.kind)
+        if last is not None and last.answer_id != based_on:
+            raise _answered_meanwhile(last)
         by = require_confirmer(rt, now.history, pending.node, _name_confirmer(ask))
         plan = plan_confirmation(now.history, msgspec.structs.replace(fact, by=by))
         return lambda _: plan
 
     committed, _ = decide_and_commit(rt, pending.session, decide, by_token=pending.by_token)
     return _describe(committed.history, committed.history.confirmations[fact.node_id][-1], is_new=True)
+
+
+_DID: dict[ConfirmationAnswer, str] = {"confirmed": "said yes", "declined": "said no"}
+
+
+def _answered_meanwhile(last: Confirmation) -> Fault:
+    who, did = name_person(last.fact.who), _DID[last.fact.answer]
+    if last.fact.value:
+        did = f"answered {quote(last.fact.value)}"
+    return Fault(
+        E_CONFLICT,
+        f"{who} {did} at {last.at}, after this question was shown; your answer was not recorded.",
+        details={
+            "reason": "answered_meanwhile",
+            "who": who,
+            "answer": last.fact.answer,
+            "answered_at": last.at,
+            "answer_id": last.answer_id,
+        },
+        hint="Look at the answer. To change it, show the question again and answer.",
+    )
 
 
 def _describe(history: History, held: Confirmation, *, is_new: bool) -> ConfirmedRun:
@@ -438,6 +500,7 @@ def _describe(history: History, held: Confirmation, *, is_new: bool) -> Confirme
         answered_at=held.at,
         is_new=is_new,
         asked=held.fact.asked or "",
+        answer_id=held.answer_id,
         next=_name_next(held.fact) + (f" It counts; {UNCHECKED}." if describe_unchecked(held.fact) else ""),
     )
 
@@ -509,6 +572,8 @@ class NeededAnswer(msgspec.Struct, frozen=True, kw_only=True):
     workflow: CompiledWorkflow
     given: Json | UnsetType = UNSET
     """What a person answered in a form to this attempt: a yes or no, an option (None: none), or a value."""
+    based_on: str = ""
+    """The newest answer to the question when the form was made."""
 
     @property
     def spec(self) -> InputSpec | None:
@@ -536,7 +601,8 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     if {_asked_for(blocker) for blocker in attempt.blocked.every_blocker} != {ask.kind}:
         return None
     shown = secrets.redact_text(show_to_person(history, workflow, node, FORM))
-    needed = NeededAnswer(ask=ask, shown=shown, workflow=workflow)
+    based_on = _name_last_answer(history, node, ask)
+    needed = NeededAnswer(ask=ask, shown=shown, workflow=workflow, based_on=based_on)
     if ask.kind == "give" and (not ask.takes_value or not _takes_one_value(needed.spec)):
         return None
     facts = (held.fact for held in history.confirmations.get(node.node_id, ()))
@@ -581,7 +647,7 @@ def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, mea
     node = node_of(session.history, claims)
     run = session.history.runs[node.run_id]
     pending = PendingStep(session=session, run=run, node=node, by_token=True)
-    record_answer(own, pending, needed.ask, meant, "elicitation", needed.shown)
+    record_answer(own, pending, needed.ask, meant, "elicitation", needed.shown, based_on=needed.based_on)
 
 
 def _is_declined_before(history: History, node: Node, asked: Recorded, shown_digest: str) -> bool:

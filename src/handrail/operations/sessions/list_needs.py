@@ -1,9 +1,9 @@
-"""`session.needs` and `session.gaps`: what waits for a person, and what is missing, over all sessions."""
+"""`session needs`: what waits for a person, over all sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, TypeAlias, get_args
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta
@@ -12,32 +12,21 @@ from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Answer, Success, make_from
-from handrail.contract.parameters import Cursor, MintedId, NamedId
-from handrail.engine.children.tips import open_gaps
-from handrail.engine.events import GapRecorded, GapSeverity, is_newer
-from handrail.engine.history import attached_to, list_tellers
-from handrail.engine.messages import explain_gap
-from handrail.operations.finding import read_or_pass_over
+from handrail.contract.parameters import Cursor
+from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import (
-    READ_TO_PROVEN,
     FindSilence,
     Sessions,
     ask_sessions,
-    describe_unsound,
-    facet,
     find_silence,
-    sort_latest,
 )
-from handrail.ports.log import SessionStamp
-from handrail.projections.evidence import describe_settler
 from handrail.projections.needs import reply_to_need
-from handrail.projections.overview import Need, SessionFacts, session_project, session_title
-from handrail.projections.run_graph import completed_step, run_graphs
+from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.damaged_sessions import list_repair_commands
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, load_pinned_workflow, read_session
+from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
 
 MOST_SESSIONS = 2_000
@@ -112,7 +101,7 @@ class NeedList(Answer, frozen=True, kw_only=True):
 def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
     """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
     found, count = ask_sessions(rt, lambda sessions: (_find_needs(rt, request, sessions), sessions.count()))
-    page = page_of(rt, NEEDS, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
+    page = page_of(rt, OPERATION, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
     is_whole = count <= MOST_SESSIONS
     listed = NeedList(
         scope="all sessions of this store" if is_whole else f"the latest {MOST_SESSIONS} sessions",
@@ -231,7 +220,7 @@ def _row(
     )
 
 
-NEEDS = Operation(
+OPERATION = Operation(
     name="session.needs",
     effect="read",
     summary="List what waits for a person: steps to confirm, blocked runs, critical gaps, damage.",
@@ -249,182 +238,4 @@ NEEDS = Operation(
         ),
     ),
     default_sort="open first, kind (a person first), since, session id",
-)
-
-
-# What is missing, the worst first, and what was settled since
-
-
-GapState: TypeAlias = Literal["open", "settled", "noted"]
-"""`noted` only informs: nothing is missing."""
-_WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
-_NOT_DAMAGED = ("healthy", "missing")
-"""What is missing was deleted while the list was made."""
-
-
-class ListGaps(Input, frozen=True, kw_only=True):
-    """Which gaps to list."""
-
-    only: Maybe[Annotated[GapState, Meta(description="Only these; default all.")]] = UNSET
-    severity: Maybe[Annotated[GapSeverity, Meta(description="Only of this severity.")]] = UNSET
-    workflow: Maybe[
-        Annotated[NamedId, Meta(description="Only of runs of this workflow.", max_length=128)]
-    ] = UNSET
-    session: Maybe[Annotated[MintedId, Meta(description="Only of this session.", max_length=128)]] = UNSET
-    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Cursor] = UNSET
-
-
-class GapItem(Answer, frozen=True, kw_only=True):
-    """One gap on the way to the preferred tip of its run, and where it was recorded."""
-
-    id: str
-    state: GapState
-    severity: GapSeverity
-    reason: str
-    summary: str
-    settled_by: str
-    """How it was settled, in the words of the report; empty while it is open."""
-    session_id: str
-    run_id: str
-    node_id: str
-    step_id: str
-    """The step that was left with it."""
-    workflow_id: str
-    workflow_name: str
-    project: str
-    goal: str
-    health: str
-    """Of the session; what came after the proven part of a damaged one may have settled it."""
-    at: str
-
-
-class GapCounts(Answer, frozen=True, kw_only=True):
-    """How many there are by state, and how many of the open ones are critical."""
-
-    open: int
-    settled: int
-    noted: int
-    critical: int
-
-
-class GapList(Answer, frozen=True, kw_only=True):
-    """Beside the items: how many there are of each state, whatever state was asked for."""
-
-    scope: str
-    counts: GapCounts
-
-
-def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:
-    """One page, open ones first, the worst first, then by the last activity of the session."""
-    found, unsound = ask_sessions(rt, lambda sessions: _find_gaps(rt, request, sessions))
-    counts = GapCounts(
-        open=_count(found, "open"),
-        settled=_count(found, "settled"),
-        noted=_count(found, "noted"),
-        critical=sum(item.state == "open" and item.severity == "critical" for _, item in found),
-    )
-    wanted = [one for one in found if request.only in (UNSET, one[1].state)]
-    page = page_of(rt, GAPS, request, sorted(wanted, key=_sort_gap), _sort_gap, lambda one: one[1])
-    searched = "all sessions of this store" if request.session is UNSET else "one session of this store"
-    listed = GapList(scope=searched + describe_unsound(unsound, READ_TO_PROVEN), counts=counts)
-    return Success(data=msgspec.to_builtins(listed), page=page)
-
-
-def _count(found: Sequence[tuple[str, GapItem]], state: GapState) -> int:
-    return sum(item.state == state for _, item in found)
-
-
-def _sort_gap(one: tuple[str, GapItem]) -> tuple[str, ...]:
-    activity, item = one
-    state, severity = get_args(GapState).index(item.state), _WORST_FIRST.index(item.severity)
-    return (str(state), str(severity), activity, item.session_id, item.run_id, item.id)
-
-
-def _find_gaps(
-    rt: ReadPorts, request: ListGaps, sessions: Sessions
-) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
-    """Every gap but those that the filters leave out, with the place of its session in the order.
-
-    And the sessions that cannot be read whole, with their health.
-    """
-    having = sessions.find([(facet("gap_count"),)])
-    asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
-    health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
-    found = [
-        (sort_latest(order), item)
-        for order, session in _with_gaps(rt, sessions, asked)
-        for item in _items(rt, session)
-        if request.severity in (UNSET, item.severity) and request.workflow in (UNSET, item.workflow_id)
-    ]
-    return found, {session_id: state for session_id, state in health.items() if state not in _NOT_DAMAGED}
-
-
-def _with_gaps(
-    rt: ReadPorts, sessions: Sessions, asked: Sequence[SessionStamp]
-) -> Iterator[tuple[int, Session]]:
-    """Only sessions that have some are read; one that cannot be read hides no other."""
-    for stamp in asked:
-        if not sessions.facts(stamp.session_id).gap_count:
-            continue
-        rt.interruptions.end_here()
-        session = read_or_pass_over(rt.log, stamp.session_id)
-        if session is not None:
-            yield stamp.order, session
-
-
-def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
-    history = session.history
-    graphs = run_graphs(history)
-    project = session_project(history, graphs)
-    for run_id, graph in graphs.items():
-        run = history.runs[run_id]
-        tellers = list_tellers(history, graph.preferred_tip)
-        placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
-        settled = {gap.resolves_gap_id: _describe_settled(gap) for _, gap in placed if gap.resolves_gap_id}
-        still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
-        # What settles a gap is told with it.
-        shown = [(node, gap) for node, gap in placed if not gap.resolves_gap_id]
-        name = load_pinned_workflow(rt.log, run.workflow_hash).name if shown else ""
-        for node, gap in shown:
-            state: GapState = "open" if gap.gap_id in still_open else "settled"
-            yield make_from(
-                GapItem,
-                node,
-                gap,
-                id=gap.gap_id,
-                state="noted" if gap.severity == "info" else state,
-                summary=explain_gap(gap),
-                settled_by=settled.get(gap.gap_id, ""),
-                session_id=history.session_id,
-                step_id=completed_step(history, node),
-                workflow_id=run.workflow_id,
-                workflow_name=name,
-                project=project,
-                goal=session_title(history),
-                health=session.health.state,
-            )
-
-
-def _describe_settled(gap: GapRecorded) -> str:
-    """The words of the report that settled it, or of a person with who they are."""
-    is_persons = gap.reason == "settled_by_person"
-    return f"{gap.summary} (by {describe_settler(gap)})" if is_persons else gap.summary
-
-
-GAPS = Operation(
-    name="session.gaps",
-    effect="read",
-    summary="List what is missing in all sessions, the worst first, and what was settled since.",
-    input=ListGaps,
-    output=GapList,
-    item=GapItem,
-    perform=list_gaps,
-    shape=Shape(
-        levels={"minimal": ("id", "state", "severity", "session_id")},
-        id_field="id",
-        select="items",
-        untrusted=("summary", "settled_by", "workflow_name", "project", "goal"),
-    ),
-    default_sort="state (open first), severity (critical first), last activity of the session, id",
 )

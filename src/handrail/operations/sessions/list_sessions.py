@@ -1,11 +1,10 @@
-"""`session.list` and `session.search`: every stored session, and the nodes that have the words of a query."""
+"""`session list`: every stored session."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Annotated, Literal
 
 import msgspec
@@ -13,16 +12,14 @@ from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, Success, make_from
+from handrail.contract.outcome import Answer, Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
-from handrail.contract.search_terms import Choice, has_every_word, index_terms, require_terms
-from handrail.engine.facts import notes_at
-from handrail.engine.history import History, Node, attached_to
+from handrail.contract.search_terms import has_every_word, index_terms, require_terms
 from handrail.operations.finding import read_or_pass_over
+from handrail.operations.sessions.session_hits import MOST_READ, find_hits
 from handrail.operations.stored_sessions import (
     FACETS,
     FAR,
-    READ_TO_PROVEN,
     FindSilence,
     Sessions,
     about,
@@ -33,14 +30,10 @@ from handrail.operations.stored_sessions import (
     sort_latest,
 )
 from handrail.ports.log import SessionStamp
-from handrail.projections.overview import SessionFacts, session_title
-from handrail.projections.plain_words import artifact_lines
-from handrail.projections.run_graph import completed_step
-from handrail.runtime.damaged_sessions import pass_over
+from handrail.projections.overview import SessionFacts
 from handrail.runtime.operation import Input, Maybe, Operation, ValueRule
 from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import Session, read_session
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
@@ -170,7 +163,7 @@ def _list(rt: ReadPorts, request: ListSessions, sessions: Sessions) -> Success:
     chosen: Iterable[SessionStamp] = (
         _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
     )
-    page = page_of(rt, LIST, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence))
+    page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence))
     lost = {
         SessionId(session_id): "healthy"
         for _, session_id in page.sort_keys
@@ -182,7 +175,7 @@ def _list(rt: ReadPorts, request: ListSessions, sessions: Sessions) -> Success:
 
 def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[SessionStamp]:
     """The sessions of this page, and one more."""
-    place = read_place(rt, LIST, request)
+    place = read_place(rt, OPERATION, request)
     limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
     after = place and SessionStamp(session_id=SessionId(place[1]), order=FAR - int(place[0]))
     return sessions.latest(limit + 1, after or None)
@@ -268,7 +261,7 @@ def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> Sessi
 
 _TIME_RULE = ValueRule(fits=_is_time, problem="is not a UTC time", expected=_TIMES)
 
-LIST = Operation(
+OPERATION = Operation(
     name="session.list",
     effect="read",
     summary="List the stored sessions, last activity first.",
@@ -285,84 +278,6 @@ LIST = Operation(
     value_rules={"since": _TIME_RULE, "until": _TIME_RULE},
     default_sort="last activity (newest first), id",
 )
-
-
-# The nodes whose notes or artifacts have the words
-
-
-MOST_READ = 200
-"""Sessions that one search reads; the latest that may match."""
-MOST_OF_ONE = 10
-"""Hits in one session."""
-SNIPPET_CHARACTERS = 160
-_LEAD = 60
-
-
-class SearchSessions(Input, frozen=True, kw_only=True):
-    """What to look for."""
-
-    query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
-    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Cursor] = UNSET
-
-
-class HitRow(Answer, frozen=True, kw_only=True):
-    """One place that has the words."""
-
-    session_id: str
-    run_id: str
-    """Empty: notes of the session itself."""
-    node_id: str
-    step_id: str
-    what: str
-    """`notes`, `session notes`, or the kind of the artifact."""
-    goal: str
-    health: str
-    """Of the session; of a damaged one only what is proven was searched."""
-    snippet: str
-    at: str
-
-
-class HitList(Answer, frozen=True, kw_only=True):
-    """Beside the items: what was searched, and which of it is damaged."""
-
-    scope: str
-    session_count: int
-
-
-def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:
-    """One page of hits in the latest sessions that may have the words."""
-    return ask_sessions(rt, lambda sessions: _search(rt, request, sessions))
-
-
-def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Success:
-    needed = require_terms(request.query)
-    unsound: dict[SessionId, str] = {}
-
-    def find() -> Iterator[tuple[tuple[str, ...], HitRow]]:
-        """Lazily, so that a page reads no session that it does not need."""
-        for stamp in candidates[:MOST_READ]:
-            rt.interruptions.end_here()
-            try:
-                session = read_session(rt.log, stamp.session_id)
-            except Fault as fault:
-                pass_over(fault)
-                unsound[stamp.session_id] = fault.kind.code
-                continue
-            if session is None:
-                continue
-            unsound.update({} if session.is_sound else {stamp.session_id: session.health.state})
-            for number, row in enumerate(_hits(session, needed)):
-                yield (sort_latest(stamp.order), stamp.session_id, f"{number:03d}"), row
-
-    may_match = (one for one in sessions.find(needed) if not sessions.lacks_words(one.session_id))
-    candidates = list(islice(may_match, MOST_READ + 1)) if needed else []
-    page = page_of(rt, SEARCH, request, find(), lambda one: one[0], lambda one: one[1])
-    count = sessions.count()
-    is_whole = len(candidates) <= MOST_READ
-    searched = "all sessions of this store" if is_whole else f"the latest {MOST_READ} sessions that may match"
-    listed = HitList(scope=searched + describe_unsound(unsound, READ_TO_PROVEN), session_count=count)
-    return Success(data=msgspec.to_builtins(listed), page=page)
 
 
 class Texts:
@@ -385,73 +300,4 @@ class Texts:
         goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())
         opened = "" if session.history.opening is None else session.history.opening.goal
         named = index_terms((opened, goals))
-        return has_every_word(self._needed, named) or bool(_hits(session, self._needed))
-
-
-def _hits(session: Session, needed: Sequence[Choice]) -> list[HitRow]:
-    """The newest hits of one session."""
-    history = session.history
-    rows: list[HitRow] = []
-    for node, what, text, shown, at in _texts(history):
-        if has_every_word(needed, index_terms((text,))):
-            rows.append(
-                HitRow(
-                    session_id=history.session_id,
-                    run_id="" if node is None else node.run_id,
-                    node_id="" if node is None else node.node_id,
-                    step_id="" if node is None else completed_step(history, node),
-                    what=what,
-                    goal=session_title(history),
-                    health=session.health.state,
-                    snippet=_snippet(shown, needed),
-                    at=at,
-                )
-            )
-            if len(rows) == MOST_OF_ONE:
-                break
-    return rows
-
-
-def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]:
-    """Where a text lies, what it is, what is searched, what is shown of it, and when it came."""
-    for node in reversed(tuple(history.nodes.values())):
-        notes = notes_at(history, node.node_id)
-        if notes is not None:
-            text = notes.text
-            yield node, "notes", text, text, node.at
-        for held in attached_to(history, node.node_id).artifacts:
-            body = held.artifact.body
-            lines = " ".join(
-                words if words[-1:] in ".:?!" else f"{words}." for _, words in artifact_lines(body)
-            )
-            yield node, held.artifact.kind, msgspec.json.encode(body).decode(), lines, node.at
-    for kept in reversed(tuple(history.session_notes.values())):
-        yield None, "session notes", kept.notes.text, kept.notes.text, kept.at
-
-
-def _snippet(text: str, needed: Sequence[Choice]) -> str:
-    """The text around the first of the words, in one line."""
-    flat = " ".join(text.split())
-    folded = flat.casefold()
-    first = min((place for word, *_ in needed if (place := folded.find(word)) >= 0), default=0)
-    start = max(0, first - _LEAD)
-    shown = flat[start : start + SNIPPET_CHARACTERS]
-    return ("…" if start else "") + shown + ("…" if start + SNIPPET_CHARACTERS < len(flat) else "")
-
-
-SEARCH = Operation(
-    name="session.search",
-    effect="read",
-    summary="Find the nodes whose notes or artifacts have all the words of a query.",
-    input=SearchSessions,
-    output=HitList,
-    item=HitRow,
-    perform=search_sessions,
-    shape=Shape(
-        levels={"minimal": ("session_id", "node_id")},
-        id_field="session_id",
-        select="items",
-        untrusted=("goal", "snippet", "what"),
-    ),
-    default_sort="last activity of the session, the newest node first",
-)
+        return has_every_word(self._needed, named) or bool(find_hits(session, self._needed))

@@ -66,6 +66,7 @@ LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
 MOST_SESSIONS = 5_000
 MOST_EVENTS = 500_000
+MOST_ITEMS = 50
 MOST_COMPARED = 200
 """Sessions that are ranked by their words: those with the rarest ones."""
 _UNFINISHED = ("in_progress", "blocked")
@@ -83,6 +84,7 @@ class ResumeSession(Input, frozen=True, kw_only=True):
     )
     head: Maybe[Annotated[MintedId, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)]] = UNSET
     project: Maybe[ProjectPath] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
 
 
@@ -120,7 +122,7 @@ class Candidate(Payload, frozen=True, kw_only=True):
 
 
 class Candidates(Payload, frozen=True, kw_only=True):
-    """Beside the items, of which a page has at most five, best first."""
+    """Beside the items, best first, five a page unless more are asked for."""
 
     project: str
     matched: bool
@@ -135,13 +137,14 @@ def resume_session(rt: ReadPorts, request: ResumeSession) -> Success:
     wanted = _read_question(request, here, seen)
     place = read_place(rt, OPERATION, request)
     start = 0 if place is None else int(place[0])
+    window = range(start, start + (MOST_FOUND if request.limit is UNSET else request.limit))
     if is_session_id(wanted.query):
         stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
-        return _resume(rt, project, wanted, start, Sessions(rt, None, only=[stamp]))
-    return ask_sessions(rt, lambda sessions: _resume(rt, project, wanted, start, sessions))
+        return _resume(rt, project, wanted, window, Sessions(rt, None, only=[stamp]))
+    return ask_sessions(rt, lambda sessions: _resume(rt, project, wanted, window, sessions))
 
 
-def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, start: int, sessions: Sessions) -> Success:
+def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, window: range, sessions: Sessions) -> Success:
     looked = _choose(sessions, wanted)
     found = _rank(rt, looked, wanted)
     scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
@@ -155,14 +158,14 @@ def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, start: int, sessio
         done = [one for one in found if is_finished(one.subject)]
         found = tuple(one for one in found if one not in done[1:])
         scope += "; other finished runs are found by a query" if done[1:] else ""
-    shown = found[start : start + MOST_FOUND]
+    shown = found[window.start : window.stop]
     candidates = _candidates(rt, shown, project, sessions, wanted.query)
     items = tuple(map(msgspec.to_builtins, candidates))
     page = Page(
         items=items,
-        sort_keys=tuple((f"{start + number:05d}",) for number in range(1, len(items) + 1)),
-        limit=MOST_FOUND,
-        has_more=len(found) > start + MOST_FOUND,
+        sort_keys=tuple((f"{window.start + number:05d}",) for number in range(1, len(items) + 1)),
+        limit=len(window),
+        has_more=len(found) > window.stop,
         truncated=not looked.is_whole,
     )
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)

@@ -1,37 +1,32 @@
-"""`session.start` and `session.rename`: notes in a session, a new one or one by its id, and its title."""
+"""`session note`: notes in a session, a new one or one by its id."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.fence import flatten_text
 from handrail.contract.ids import AttemptId, attempt_for_new, session_id_of, session_output_id
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, NextCall, Success, refuse_argument
+from handrail.contract.outcome import NextCall, Success, refuse_argument
 from handrail.contract.parameters import MintedId, ProjectPath, RequestKey
 from handrail.contract.reused_request import refuse_reused_request
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.workflow import WORKFLOW, CheckpointClaims, mint
-from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
-from handrail.engine.facts import LONGEST_GOAL, encode_project
+from handrail.engine.facts import encode_project
 from handrail.engine.history import History
-from handrail.engine.plans import plan_event, plan_session
+from handrail.engine.plans import plan_session
 from handrail.engine.reply import Reply
 from handrail.operations.checkpoints import CheckpointRun, SessionReply, checkpoint_run, reply_to_opening
-from handrail.operations.finding import find_requested, find_session, name_answerer
+from handrail.operations.finding import find_requested, find_session
 from handrail.operations.report import Goal, Output, check_goal_size, read_report
-from handrail.projections.overview import latest_run, session_title
+from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import run_graph
-from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
+from handrail.runtime.operation import REQUEST_ID_PATTERN, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, empty_session
-from handrail.runtime.who_confirms import require_yes
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 
@@ -60,7 +55,7 @@ def start_session(rt: WritePorts, request: StartSession) -> Success | DryRun:
         return _session_of(rt, request, _named(rt, request), project)
     return preview_or_write(
         rt,
-        START,
+        OPERATION,
         request,
         workspace=project,
         resolve=lambda: _preview(rt, request),
@@ -230,7 +225,7 @@ def _find_place(history: History, attempt: AttemptId) -> str:
     return history.opening.tag
 
 
-START = Operation(
+OPERATION = Operation(
     name="session.start",
     effect="create",
     summary="Keep notes: in a session by its id, or in a new one without a run.",
@@ -249,88 +244,4 @@ START = Operation(
     ),
     tool_fields=("goal", "requestId", "project"),
     errors=("SESSION_NOT_FOUND", "SESSION_LOCKED", "SESSION_NOT_HEALTHY"),
-)
-
-
-# Another title, given by a person at a terminal or in the Console
-
-
-class RenameSession(Input, frozen=True, kw_only=True):
-    """Which session, and what it is called from now on."""
-
-    session: Annotated[MintedId, Meta(description="The session.")]
-    title: Annotated[str, Meta(description="Its new title, one line.", min_length=1, max_length=LONGEST_GOAL)]
-
-
-class RenamedSession(Answer, frozen=True, kw_only=True):
-    """The title as it is recorded; `is_new` is false where the session had it before this call."""
-
-    session_id: str
-    title: str
-    before: str
-    """What it was called until now; empty where it had no goal."""
-    is_new: bool
-
-
-def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
-    """Ask the person once, and record the title. The goals stay as they are.
-
-    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a
-    title of blanks.
-    """
-    session = find_session(rt, request.session)
-    title = flatten_text(request.title).strip()
-    if not title:
-        message = "title: has no letters; nothing was changed."
-        raise refuse_argument(message, "title", "is blank", f"1 to {LONGEST_GOAL} characters")
-    before = session_title(session.history)
-    if before == title:
-        return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=False)
-    at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
-    door = at_page if rt.is_at_console else _ask(rt, session, before, title)
-    who = name_answerer(rt, door)
-    decide_and_commit(
-        rt, session, lambda now: partial(_plan_title, now.history, title, door, who), by_token=False
-    )
-    return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=True)
-
-
-def _ask(rt: WritePorts, session: Session, before: str, title: str) -> ConfirmationDoor:
-    """A person says yes at the terminal itself: by its title a person finds the session again."""
-    session_id = session.history.session_id
-    now = flatten_text(rt.secrets.redact_text(before)) or "it has no title"
-    text = (
-        f"\nThe session {session_id} is called: {now}\nIts new title: {title}\n\n"
-        "The goal stays in the log.\nRename this session? [y/n] "
-    )
-    command = f"handrail session rename {session_id} TITLE"
-    return require_yes(rt, text, command=command, resume=f"handrail session show {session_id}")
-
-
-def _plan_title(history: History, title: str, door: ConfirmationDoor, who: str, _: int) -> list[PlannedEvent]:
-    """What a person calls the session from now on; a program that knows no titles reads the goal again."""
-    goal = history.observations.get("goal", "")
-    fact = ObservationRecorded(key="goal", value=goal, title=title, door=door, who=who)
-    return [plan_event(f"observation_recorded:{history.session_id}:title:{history.head}", Scope(), fact)]
-
-
-RENAME = Operation(
-    name="session.rename",
-    effect="record",
-    summary="Give a session another title as a person, at a terminal or in the Console.",
-    input=RenameSession,
-    output=RenamedSession,
-    perform=rename_session,
-    shape=Shape(
-        levels={"minimal": ("session_id", "title", "is_new")},
-        id_field="session_id",
-        untrusted=("title", "before"),
-    ),
-    errors=(
-        E_HUMAN_REQUIRED.code,
-        "SESSION_NOT_FOUND",
-        "SESSION_LOCKED",
-        "SESSION_NOT_HEALTHY",
-        "STORE_UNSUPPORTED_VERSION",
-    ),
 )

@@ -1,4 +1,4 @@
-"""`store.verify` and `store.du`: check every byte of the store, and measure it."""
+"""`store verify`: check every byte of the store."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
-from handrail.contract.outcome import Answer, Fault, Success, make_from, refuse_argument
+from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
 from handrail.contract.parameters import MintedId
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.operations.finding import refuse_unknown
-from handrail.ports.store import SessionCheck, SessionUsage, StoreCheck, StoreProblem
+from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
 from handrail.runtime.batch import (
     SCHEMA_OF_TARGETS,
     BatchItem,
@@ -299,7 +299,7 @@ def _key_problems(rt: ReadPorts) -> list[StoreProblem]:
     return []
 
 
-VERIFY = Operation(
+OPERATION = Operation(
     name="store.verify",
     effect="read",
     summary="Check every byte of the store: chains, manifests, blobs, permissions, keys.",
@@ -313,63 +313,4 @@ VERIFY = Operation(
         windows=("problems",),
     ),
     errors=("SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION", E_INTEGRITY.code),
-)
-
-
-# What it takes on the disk, and what a collection could free
-
-
-MOST_SESSIONS = 20
-
-
-class StoreSizeRequest(Input, frozen=True, kw_only=True):
-    """The whole store; there is nothing to choose."""
-
-
-class StoreSizes(Answer, frozen=True, kw_only=True):
-    """Bytes of file content; the file system may round each file up."""
-
-    total_bytes: int
-    session_count: int
-    session_bytes: int
-    blob_count: int
-    blob_bytes: int
-    leftover_blobs: int
-    leftover_bytes: int
-    cache_bytes: int
-    largest_sessions: list[SessionUsage]
-    leftover_sessions: int
-    """Left by starts that were killed; `store gc` removes them."""
-    unreadable_sessions: list[str]
-    """Counted as far as they can be; `store verify` says why they cannot be read."""
-
-
-def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
-    """Measure the store."""
-    usage = rt.keeper().usage()
-    session_bytes = sum(session.bytes for session in usage.sessions)
-    return make_from(
-        StoreSizes,
-        usage,
-        total_bytes=session_bytes + usage.blob_bytes + usage.cache_bytes,
-        session_count=len(usage.sessions),
-        session_bytes=session_bytes,
-        blob_count=usage.blobs,
-        largest_sessions=list(usage.sessions[:MOST_SESSIONS]),
-        unreadable_sessions=list(usage.unreadable[:MOST_SESSIONS]),
-    )
-
-
-MEASURE = Operation(
-    name="store.du",
-    effect="read",
-    summary="Show what the store takes on the disk.",
-    input=StoreSizeRequest,
-    output=StoreSizes,
-    perform=measure_store,
-    shape=Shape(
-        levels={"minimal": ("total_bytes", "leftover_bytes")},
-        drop_order=("largest_sessions",),
-        windows=("largest_sessions",),
-    ),
 )

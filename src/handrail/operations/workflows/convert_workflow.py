@@ -1,190 +1,23 @@
-"""`workflow.convert` and `workflow.fmt`: a workflow in another spelling, or in the layout of its own.
-
-Printed; a file is written through the gate.
-"""
+"""`workflow convert`: a workflow in another spelling, printed or written through the gate."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
-from msgspec import UNSET, Meta
+from msgspec import Meta
 
-from handrail.contract.catalogue import E_USAGE
-from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Answer, Fault, Json, Notice, Success, refuse_argument
-from handrail.contract.parameters import NamedId, PathText, ProjectPath
-from handrail.contract.wording import format_count, quote
-from handrail.operations.workflow_catalog import find_workflow, load_catalog
-from handrail.operations.workflows.examine_workflows import (
-    Examined,
-    WorkflowText,
-    choose_one,
-    examine_texts,
-    refuse,
-    refuse_problems,
+from handrail.contract.outcome import Success
+from handrail.operations.workflows.written_workflows import (
+    ERRORS,
+    SpelledWorkflow,
+    SpellingChoice,
+    WrittenWorkflow,
+    print_or_write,
 )
-from handrail.operations.workflows.save_workflow import plan_file, put_file, require_fitting_name
-from handrail.ports.workspace import FilePlace
-from handrail.runtime.operation import Maybe, Operation
-from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.write_permission import DryRun, GatedInput, Plan, preview_or_write
-from handrail.workflows.catalog import Catalog
-from handrail.workflows.limits import Spelling, spelling_of
-from handrail.workflows.problem import drop_edits
-from handrail.workflows.reading.reader import EXTENDS, read_workflow
-from handrail.workflows.spellings.decoded import Comment
-from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
-from handrail.workflows.text_edits import apply_edit
-
-ERRORS = ("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND")
-"""What both operations can answer with, beside what follows from their inputs and the gate."""
-
-
-class SpellingChoice(GatedInput, frozen=True, kw_only=True):
-    """Which workflow, by its id or as the text of a file, and where the new text goes."""
-
-    workflow_id: Maybe[
-        Annotated[NamedId, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
-    ] = UNSET
-    document: Maybe[Annotated[WorkflowText, Meta(description="A file instead of an id.")]] = UNSET
-    project: Maybe[ProjectPath] = UNSET
-    out: Maybe[
-        Annotated[
-            PathText,
-            Meta(description="File to write; default: the text is printed.", min_length=1, max_length=4_096),
-        ]
-    ] = UNSET
-
-
-class SpelledWorkflow(Answer, frozen=True, kw_only=True):
-    """The whole text of the workflow in this spelling."""
-
-    workflow_id: str
-    spelling: Spelling
-    text: str
-
-
-class WrittenWorkflow(Answer, frozen=True, kw_only=True):
-    """The file as it is now; `is_written` is false where it had this content before."""
-
-    workflow_id: str
-    spelling: Spelling
-    path: str
-    digest: str
-    size_bytes: int
-    is_written: bool
-
-
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A sound workflow as its author spelled it."""
-
-    workflow_id: str
-    content: bytes
-    spelling: Spelling
-    document: dict[str, Json]
-    comments: dict[str, Comment]
-
-
-def load_source(rt: ReadPorts, request: SpellingChoice) -> Source:
-    """The workflow that the caller means.
-
-    Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
-    """
-    asked = choose_one(request.workflow_id, request.document)
-    if isinstance(asked, WorkflowText):
-        content = asked.text.encode("utf-8", "surrogateescape")
-        return _source(content, spelling_of(asked.source, content), asked.source)
-    entry, _ = find_workflow(load_catalog(rt, project_of(rt, request.project)), asked)
-    return _source(entry.content, entry.spelling, entry.source_ref)
-
-
-def _source(content: bytes, spelling: Spelling, named: str) -> Source:
-    reading = read_workflow(content, spelling)
-    document = decode_document(content, spelling)
-    is_sound = reading.workflow is not None or bool(reading.extends)
-    if not is_sound or not isinstance(document, dict):
-        errors = [problem for problem in reading.problems if problem.severity == "error"]
-        raise refuse_problems(
-            drop_edits(errors),
-            "",
-            f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}",
-            "Correct the problems, each at its line; `workflow fmt FILE --fix` does what is certain.",
-        )
-    comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
-    return Source(
-        workflow_id=document["id"],
-        content=content,
-        spelling=spelling,
-        document=document,
-        comments=comments,
-    )
-
-
-def print_or_write(
-    rt: WritePorts, called: Operation, request: SpellingChoice, spelling: Spelling
-) -> DryRun | Success:
-    """The text in this spelling, or the file with it.
-
-    Raises Fault E_USAGE, VALIDATION_ERROR, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, and what the gate raises.
-    """
-    source = load_source(rt, request)
-    if EXTENDS in source.document and spelling == "md":
-        message = "Overlays have no Markdown form."
-        raise refuse_argument(message, "to", "is not a spelling of an overlay", "yaml or json")
-    text = write_document(source.document, spelling, source.comments)
-    back, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
-    assert (back.workflow, back.extends) == (meant.workflow, meant.extends), "the text says the same workflow"
-    answer = SpelledWorkflow(workflow_id=source.workflow_id, spelling=spelling, text=text)
-    return put_out(rt, called, request, answer, _notices(source, spelling))
-
-
-def put_out(
-    rt: WritePorts,
-    called: Operation,
-    request: SpellingChoice,
-    answer: SpelledWorkflow,
-    notices: tuple[Notice, ...],
-) -> DryRun | Success:
-    """The text printed, or written to the file that is named.
-
-    Raises Fault E_USAGE, VALIDATION_ERROR, and what the gate raises.
-    """
-    if request.out is UNSET:
-        if request.dry_run is True or request.confirm is not UNSET:
-            usage = "--out FILE --dry-run, then --out FILE --confirm TOKEN"
-            raise Fault(E_USAGE, "Without --out there is nothing to confirm.", details={"usage": usage})
-        return Success(data=msgspec.to_builtins(answer), notices=notices)
-    require_fitting_name(request.out, answer.spelling, "out", f"Name a file that ends in .{answer.spelling}.")
-    directory, slash, name = request.out.replace("\\", "/").rpartition("/")
-    project, content = project_of(rt, request.project), answer.text.encode()
-
-    def resolve() -> Plan[FilePlace]:
-        place = rt.authored.place(project, (directory or "/") if slash else ".", name, "out")
-        return plan_file(place, content, "write a workflow file", "One file; no other file is changed.")
-
-    def write(place: FilePlace) -> Success:
-        written = WrittenWorkflow(
-            workflow_id=answer.workflow_id,
-            spelling=answer.spelling,
-            path=place.path,
-            digest=blob_ref(content),
-            size_bytes=len(content),
-            is_written=put_file(rt, called, request, place, content),
-        )
-        return Success(data=msgspec.to_builtins(written), notices=notices)
-
-    return preview_or_write(rt, called, request, workspace=project, resolve=resolve, write=write)
-
-
-def _notices(source: Source, spelling: Spelling) -> tuple[Notice, ...]:
-    count = len(source.comments)
-    if spelling != "json" or not count:
-        return ()
-    comments = "A comment is" if count == 1 else f"{count} comments are"
-    return (
-        Notice(type="comments_dropped", message=f"{comments} left out: JSON has none.", severity="warning"),
-    )
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import WritePorts
+from handrail.runtime.write_permission import DryRun
+from handrail.workflows.limits import Spelling
 
 
 class ConvertWorkflow(SpellingChoice, frozen=True, kw_only=True):
@@ -198,10 +31,10 @@ def convert_workflow(rt: WritePorts, request: ConvertWorkflow) -> DryRun | Succe
 
     Raises what `print_or_write` raises.
     """
-    return print_or_write(rt, CONVERT, request, request.to)
+    return print_or_write(rt, OPERATION, request, request.to)
 
 
-CONVERT = Operation(
+OPERATION = Operation(
     name="workflow.convert",
     effect="gated",
     where="companion",
@@ -211,69 +44,5 @@ CONVERT = Operation(
     output=SpelledWorkflow,
     variants=(WrittenWorkflow,),
     perform=convert_workflow,
-    errors=ERRORS,
-)
-
-
-# The canonical layout of its spelling, or each certain fix
-
-
-_MOST_FIXES = 50
-
-
-class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
-    """Which workflow."""
-
-    fix: Maybe[
-        Annotated[bool, Meta(description="Apply each certain fix of a file, and leave its layout.")]
-    ] = UNSET
-
-
-def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
-    """The same workflow with the same comments, laid out as every other.
-
-    Raises what `print_or_write` raises.
-    """
-    if request.fix is not True:
-        return print_or_write(rt, FMT, request, load_source(rt, request).spelling)
-    if request.document is UNSET or request.workflow_id is not UNSET:
-        raise refuse_argument("Only a file can be fixed.", "fix", "is for a file", "a path")
-    mended, fixed, left = _fixed(load_catalog(rt, project_of(rt, request.project)), request.document)
-    spelling = spelling_of(mended.source, mended.text.encode("utf-8", "surrogateescape"))
-    errors = [one for one in left.problems if one.severity == "error"]
-    if errors and not fixed:
-        raise refuse(left)
-    message = f"{format_count(fixed, 'problem')} fixed"
-    if errors:
-        message += f", {len(errors)} left; line {errors[0].line}: {errors[0].message} {errors[0].fix}"
-    notice = Notice(type="fixed", message=message[:1024], severity="warning" if errors else "info")
-    answer = SpelledWorkflow(workflow_id=left.workflow_id, spelling=spelling, text=mended.text)
-    return put_out(rt, FMT, request, answer, (notice,))
-
-
-def _fixed(catalog: Catalog, document: WorkflowText) -> tuple[WorkflowText, int, Examined]:
-    """The file after one edit after the other: each check sees what the one before has left."""
-    seen: set[str] = set()
-    while True:
-        found = examine_texts(catalog, [document])[0]
-        offered = next((one for one in found.problems if one.edit), None)
-        if offered is None or document.text in seen or len(seen) >= _MOST_FIXES:
-            return document, len(seen), found
-        seen.add(document.text)
-        content = document.text.encode("utf-8", "surrogateescape")
-        text = apply_edit(document.text, spelling_of(document.source, content), offered.edit)
-        document = msgspec.structs.replace(document, text=text)
-
-
-FMT = Operation(
-    name="workflow.fmt",
-    effect="gated",
-    where="companion",
-    reads_without="out",
-    summary="Lay out a workflow file in the canonical way of its spelling.",
-    input=FmtWorkflow,
-    output=SpelledWorkflow,
-    variants=(WrittenWorkflow,),
-    perform=fmt_workflow,
     errors=ERRORS,
 )

@@ -1,4 +1,4 @@
-"""`workflow.inspect`, `workflow.graph`, `workflow.diff`: a workflow before it is started, or beside another.
+"""`workflow inspect`: one workflow before it is started.
 
 Agents see no prompts: those come one at a time.
 """
@@ -13,30 +13,30 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.disclosure.newest import encoded_size, take_first
+from handrail.contract.disclosure.newest import take_first
 from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Answer, Fault, Notice, Payload, Success, make_from, refuse_argument
-from handrail.contract.parameters import MintedId, ProjectPath
+from handrail.contract.outcome import Fault, Notice, Payload, Success, make_from, refuse_argument
+from handrail.contract.parameters import MintedId
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
 from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
 from handrail.operations.workflows.examine_workflows import (
     WorkflowChoice,
-    WorkflowText,
     choose_one,
-    load_chosen_workflow,
     load_given,
 )
-from handrail.operations.workflows.list_workflows import InputOutline, outline_steering_inputs
+from handrail.operations.workflows.input_outlines import InputOutline, outline_steering_inputs
+from handrail.operations.workflows.source_changes import (
+    MOST_CHANGES,
+    PART_BYTES,
+    SourceChange,
+    describe_change,
+)
 from handrail.projections.workflow_diff import (
-    Difference,
     list_differences,
-    list_step_differences,
     make_readable,
 )
-from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
-from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
-from handrail.runtime.operation import Input, Maybe, Operation
+from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.runtime.sessions import load_pinned_workflow
 from handrail.workflows.catalog import Catalog, CatalogEntry
@@ -44,7 +44,6 @@ from handrail.workflows.compiled import (
     Action,
     Choice,
     CompiledBase,
-    CompiledWorkflow,
     Delegate,
     Loop,
     Pinned,
@@ -59,11 +58,6 @@ from handrail.workflows.conditions import Condition, ConditionId, label_conditio
 Part: TypeAlias = Literal["summary", "inputs", "steps", "source", "compiled", "diff", "pinned"]
 
 _OF_RUNS = ("diff", "pinned")
-MOST_CHANGES = 100
-PART_BYTES = 24_576
-"""Of inputs, of steps, or of the changes in a diff: the first that fit."""
-LONGEST_VALUE_BYTES = 2_048
-"""Of a value before or after a change; for a longer one only the place is shown."""
 
 
 class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
@@ -93,15 +87,6 @@ class StepOutline(Payload, frozen=True, kw_only=True):
     """The innermost loop around it."""
     origin: str = ""
     """In a workflow that extends another: base or overlay, by whom it was written."""
-
-
-class SourceChange(Payload, frozen=True, kw_only=True):
-    """One place of the compiled workflow; items of a list are named by their ids."""
-
-    pointer: str
-    action: str
-    before: Any = UNSET
-    after: Any = UNSET
 
 
 class WorkflowDiff(Payload, frozen=True, kw_only=True):
@@ -266,19 +251,6 @@ def _diff(rt: ReadPorts, run: Run, pinned: Pinned) -> WorkflowDiff:
     )
 
 
-def describe_change(one: Difference) -> SourceChange:
-    return SourceChange(
-        pointer=one.pointer,
-        action=one.action,
-        before=UNSET if one.action == "added" else _value(one.before),
-        after=UNSET if one.action == "removed" else _value(one.after),
-    )
-
-
-def _value(held: Any) -> Any:
-    return held if encoded_size(held) <= LONGEST_VALUE_BYTES else UNSET
-
-
 def _inputs(pinned: Pinned) -> tuple[list[InputOutline], int]:
     outlines = outline_steering_inputs(pinned.workflow)
     shown, _ = take_first(outlines, PART_BYTES)
@@ -338,7 +310,7 @@ def _outlines(
                 assert_never(never)
 
 
-INSPECT = Operation(
+OPERATION = Operation(
     name="workflow.inspect",
     effect="read",
     where="both",
@@ -375,162 +347,4 @@ INSPECT = Operation(
         "SESSION_NOT_FOUND",
         "STORE_CORRUPT",
     ),
-)
-
-
-# As a drawing
-
-
-DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
-
-
-class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
-    """Which workflow, and how it is drawn."""
-
-    drawn_as: Maybe[Annotated[DrawnAs, Meta(description="How to draw it; default mermaid.")]] = msgspec.field(
-        default=UNSET, name="as"
-    )
-
-
-class WorkflowDrawing(Answer, frozen=True, kw_only=True):
-    """The drawing as text; of `json`, the nodes, edges and loops themselves."""
-
-    workflow_id: str
-    workflow_hash: str
-    drawn_as: DrawnAs = msgspec.field(name="as")
-    drawing: str | dict[str, Any]
-
-
-def graph_workflow(rt: ReadPorts, request: GraphWorkflow) -> WorkflowDrawing:
-    """Draw the compiled workflow: what is really executed, with what was added and why."""
-    drawn_as = "mermaid" if request.drawn_as is UNSET else request.drawn_as
-    pinned = load_chosen_workflow(rt, request)
-    return WorkflowDrawing(
-        workflow_id=pinned.workflow.id,
-        workflow_hash=pinned.workflow_hash,
-        drawn_as=drawn_as,
-        drawing=_drawing(workflow_graph(pinned.workflow, pinned.slots), drawn_as),
-    )
-
-
-def _drawing(graph: WorkflowGraph, drawn_as: DrawnAs) -> str | dict[str, Any]:
-    match drawn_as:
-        case "mermaid":
-            return draw_mermaid(graph)
-        case "svg":
-            return draw_svg(graph)
-        case "text":
-            return draw_text(graph)
-        case "json":
-            return graph_document(graph)
-        case never:
-            assert_never(never)
-
-
-GRAPH = Operation(
-    name="workflow.graph",
-    effect="read",
-    where="companion",
-    summary="Draw a workflow: steps, choices, loops and the conditions between them.",
-    input=GraphWorkflow,
-    output=WorkflowDrawing,
-    perform=graph_workflow,
-    shape=Shape(levels={"minimal": ("workflow_id", "workflow_hash", "drawing")}, untrusted=("drawing",)),
-    errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
-)
-
-
-# What two workflows do differently, step by step
-
-
-class DiffWorkflows(Input, frozen=True, kw_only=True):
-    """Two workflows, each by its id or as the text of a file."""
-
-    workflows: Annotated[
-        list[WorkflowText | str],
-        Meta(description="Two workflows: files or ids, the older first.", min_length=2, max_length=2),
-    ]
-    project: Maybe[ProjectPath] = UNSET
-
-
-class ComparedWorkflow(Answer, frozen=True, kw_only=True):
-    """One of the two."""
-
-    workflow_id: str
-    workflow_hash: str
-
-
-class StepChange(Answer, frozen=True, kw_only=True):
-    """One step. `places` are of a changed one, by pointers into it; long values are left out."""
-
-    step_id: str
-    change: str
-    title: str
-    places: list[SourceChange] = []
-
-
-class WorkflowComparison(Answer, frozen=True, kw_only=True):
-    """What the second workflow does differently from the first."""
-
-    is_same: bool
-    before: ComparedWorkflow
-    after: ComparedWorkflow
-    step_count: int
-    """How many steps differ; `steps` has the first that fit."""
-    steps: list[StepChange]
-    elsewhere: list[SourceChange]
-    """What differs beside the steps: inputs, conditions, contracts; of these too the first that fit."""
-
-
-def diff_workflows(rt: ReadPorts, request: DiffWorkflows) -> WorkflowComparison:
-    """Compare the compiled workflows.
-
-    Raises Fault WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of the one that cannot be started.
-    """
-    before, after = (_load_named(rt, one, request) for one in request.workflows)
-    old, new = before.workflow, after.workflow
-    steps = list(list_step_differences(old, new))
-    beside = list(list_differences(_without_steps(old), _without_steps(new)))
-    changes = (
-        make_from(StepChange, one, places=list(map(describe_change, one.places)))
-        for one in steps[:MOST_CHANGES]
-    )
-    return WorkflowComparison(
-        is_same=before.workflow_hash == after.workflow_hash,
-        before=_name_of(before),
-        after=_name_of(after),
-        step_count=len(steps),
-        steps=take_first(changes, PART_BYTES)[0],
-        elsewhere=take_first(map(describe_change, beside[:MOST_CHANGES]), PART_BYTES)[0],
-    )
-
-
-def _load_named(rt: ReadPorts, named: WorkflowText | str, request: DiffWorkflows) -> Pinned:
-    if isinstance(named, str):
-        return load_chosen_workflow(rt, WorkflowChoice(workflow_id=named, project=request.project))
-    return load_chosen_workflow(rt, WorkflowChoice(document=named, project=request.project))
-
-
-def _name_of(pinned: Pinned) -> ComparedWorkflow:
-    return ComparedWorkflow(workflow_id=pinned.workflow.id, workflow_hash=pinned.workflow_hash)
-
-
-def _without_steps(workflow: CompiledWorkflow) -> object:
-    return make_readable(msgspec.structs.replace(workflow, steps=(), base=None))
-
-
-DIFF = Operation(
-    name="workflow.diff",
-    effect="read",
-    where="companion",
-    summary="Show what two workflows do differently, step by step.",
-    input=DiffWorkflows,
-    output=WorkflowComparison,
-    perform=diff_workflows,
-    shape=Shape(
-        levels={"minimal": ("is_same", "step_count")},
-        drop_order=("elsewhere", "steps"),
-        untrusted=("steps", "elsewhere"),
-    ),
-    errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
 )

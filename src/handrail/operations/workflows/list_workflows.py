@@ -1,38 +1,24 @@
-"""`workflow.list`, `workflow.builtins`, `workflow.schema`: what can be started, and what authors can use.
-
-Broken files are listed too.
-"""
+"""`workflow list`: what can be started here. Broken files are listed too."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias, assert_never
+from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import UNSET, Meta, UnsetType
-from msgspec.structs import replace
+from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Json, Payload, Success, make_from
+from handrail.contract.outcome import Payload, Success, make_from
 from handrail.contract.parameters import Cursor, ProjectPath
 from handrail.contract.search_terms import QueryTerm, index_terms, read_query, weigh_by_rarity
-from handrail.engine.judge.report_frame import make_ask, steering_values
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
+from handrail.operations.workflows.input_outlines import MOST_DESCRIPTION, outline_inputs
 from handrail.runtime.operation import Input, Maybe, Operation
-from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
+from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.workflows.builtins.placement import make_routine_template
-from handrail.workflows.builtins.specs import (
-    Builtin,
-    CapabilitySpec,
-    ContractSpec,
-    FeatureSpec,
-    RefSpec,
-    TemplateSpec,
-)
-from handrail.workflows.builtins.templates import all_builtins
 from handrail.workflows.catalog import (
     BrokenContract,
     Catalog,
@@ -41,62 +27,8 @@ from handrail.workflows.catalog import (
     name_source,
     source_of,
 )
-from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Step, list_leaves
-from handrail.workflows.editor_schema import SCHEMA_ID, workflow_json_schema
 from handrail.workflows.problem import Problem
 from handrail.workflows.problem_places import add_places
-from handrail.workflows.reading.reader import read_workflow
-
-BY_THE_START = "start"
-"""In place of a step: the value is read before the first one, so only the start can bring it."""
-MOST_ASKING = 5
-
-
-class InputOutline(Payload, frozen=True, kw_only=True):
-    """An input as a start must give it."""
-
-    name: str
-    type: str
-    required: bool = False
-    enum: list[Any] = []
-    default: Any = UNSET
-    description: str = ""
-    allowed: str = ""
-    """Of a value that steers the run: what conditions tell apart, in words."""
-    asked_at: list[str] = []
-    """The steps that ask for it while nobody sent it, the first ones."""
-
-
-def outline_inputs(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
-    """Declared inputs; an implicit one is only a word that a condition or prompt uses."""
-    return [_outline(name, spec) for name, spec in inputs.items() if not spec.implicit]
-
-
-def outline_steering_inputs(workflow: CompiledWorkflow) -> list[InputOutline]:
-    """The same with everything that steers the run, declared or not, and the steps that ask for it."""
-    steering = steering_values(workflow)
-    shown = {held.name: held for held in outline_inputs(workflow.inputs)}
-    for name, held in steering.items():
-        spec = workflow.inputs.get(name, InputSpec(implicit=True))
-        asked = [step_id or BY_THE_START for step_id in held.asked_at][:MOST_ASKING]
-        shown[name] = replace(
-            shown.get(name, _outline(name, spec)),
-            allowed="" if spec.enum else make_ask(workflow, held).allowed,
-            asked_at=asked,
-        )
-    for leaf in list_leaves(workflow.steps):
-        for name in leaf.asks if isinstance(leaf, Step) else ():
-            if name in shown and leaf.id not in shown[name].asked_at:
-                shown[name] = replace(shown[name], asked_at=[*shown[name].asked_at, leaf.id][:MOST_ASKING])
-    return list(shown.values())
-
-
-def _outline(name: str, spec: InputSpec) -> InputOutline:
-    return make_from(InputOutline, spec, name=name, enum=list(spec.enum))
-
-
-MOST_DESCRIPTION = 160
-"""Characters of a description in a row."""
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
@@ -282,183 +214,4 @@ OPERATION = Operation(
     tool="list_workflows",
     tool_description="List the workflows that can be started in this project and what they are for.",
     tool_fields=("query", "cursor", "project"),
-)
-
-
-# What authors can use without writing it, and the JSON Schema of files
-
-BuiltinKind: TypeAlias = Literal["template", "feature", "contract", "ref", "capability"]
-
-
-class ListBuiltins(Input, frozen=True, kw_only=True):
-    """Which builtins to list."""
-
-    kind: Maybe[Annotated[BuiltinKind, Meta(description="Only this kind.")]] = UNSET
-    query: Maybe[Annotated[str, Meta(description="Words in id, title or summary.", max_length=200)]] = UNSET
-    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
-    cursor: Maybe[Cursor] = UNSET
-    project: Maybe[ProjectPath] = UNSET
-
-
-class Setting(Answer, frozen=True, kw_only=True):
-    """An argument of a template, or a setting of a feature."""
-
-    name: str
-    type: str
-    required: bool
-    enum: list[Any]
-    default: Json
-    description: str
-
-
-class BuiltinRow(Answer, frozen=True, kw_only=True):
-    """One builtin. `example` is what an author writes where it is used."""
-
-    id: str
-    kind: BuiltinKind
-    title: str
-    summary: str
-    settings: list[Setting]
-    example: Json
-    text: str
-    """Of a ref its text, of a contract the line that a prompt gets, of a capability what its probe asks."""
-    schema: dict[str, Any] | None
-    """Of a contract: what its artifact must look like."""
-
-
-class BuiltinList(Answer, frozen=True, kw_only=True):
-    """Beside the items: what was looked at."""
-
-    scope: str
-
-
-def list_builtins(rt: ReadPorts, request: ListBuiltins) -> Success:
-    """One page, by kind and id."""
-    words = [] if request.query is UNSET else request.query.lower().split()
-    rows = [_describe(builtin) for builtin in (*all_builtins(), *_routines(rt, request.project))]
-    chosen = [
-        row
-        for row in rows
-        if (request.kind is UNSET or row.kind == request.kind)
-        and all(word in f"{row.id} {row.title} {row.summary}".lower() for word in words)
-    ]
-    # The closed set fits one page; most fields of a row are shown only on request.
-    page = page_of(rt, BUILTINS, request, sorted(chosen, key=_order), _order, lambda row: row, 2 * PAGE_BYTES)
-    return Success(data={"scope": "builtins, and every routine as a template"}, page=page)
-
-
-def _routines(rt: ReadPorts, project: str | UnsetType) -> list[TemplateSpec]:
-    """The routines of the library, which workflows call like templates."""
-    entries = [
-        entry for entry in load_catalog(rt, project_of(rt, project)).entries if entry.kind == "routine"
-    ]
-    sources = [
-        read_workflow(entry.content, entry.spelling, entry.decoded).workflow
-        for entry in entries
-        if entry.is_usable
-    ]
-    return [make_routine_template(source) for source in sources if source is not None]
-
-
-def _order(row: BuiltinRow) -> tuple[str, ...]:
-    return (row.kind, row.id)
-
-
-def _describe(builtin: Builtin) -> BuiltinRow:
-    match builtin:
-        case TemplateSpec():
-            call: dict[str, Any] = {"type": "template_call", "templateId": builtin.id}
-            args = {"args": builtin.example_args} if builtin.example_args else {}
-            return _described(builtin, "template", call | args, settings=builtin.args)
-        case FeatureSpec():
-            configured = {"id": builtin.id, "config": builtin.example_config}
-            example = configured if builtin.example_config else builtin.id
-            return _described(builtin, "feature", example, settings=builtin.config)
-        case ContractSpec():
-            return _described(
-                builtin, "contract", builtin.example, text=builtin.guidance, schema=builtin.schema
-            )
-        case RefSpec():
-            return _described(builtin, "ref", {"kind": "ref", "refId": builtin.id}, text=builtin.text)
-        case CapabilitySpec():
-            return _described(builtin, "capability", {builtin.id: "required"}, text=builtin.probe)
-        case never:
-            assert_never(never)
-
-
-def _described(
-    builtin: Builtin,
-    kind: BuiltinKind,
-    example: Json,
-    *,
-    settings: dict[str, InputSpec] | None = None,
-    text: str = "",
-    schema: dict[str, Any] | None = None,
-) -> BuiltinRow:
-    return make_from(
-        BuiltinRow,
-        builtin,
-        kind=kind,
-        settings=[_setting(name, spec) for name, spec in (settings or {}).items()],
-        example=example,
-        text=text,
-        schema=schema,
-    )
-
-
-def _setting(name: str, spec: InputSpec) -> Setting:
-    default = None if spec.default is UNSET else spec.default
-    return make_from(Setting, spec, name=name, enum=list(spec.enum), default=default)
-
-
-BUILTINS = Operation(
-    name="workflow.builtins",
-    effect="read",
-    where="companion",
-    summary="List the templates, features, contracts, refs and capabilities that a workflow can use.",
-    input=ListBuiltins,
-    output=BuiltinList,
-    item=BuiltinRow,
-    perform=list_builtins,
-    shape=Shape(
-        levels={
-            "minimal": ("id", "kind", "title"),
-            "standard": ("id", "kind", "title", "summary", "settings", "example"),
-        },
-        id_field="id",
-        select="items",
-        on_demand=("text", "schema"),
-    ),
-    default_sort="kind, id",
-)
-
-
-# The schema of workflow files, for editors
-
-
-class ShowSchema(Input, frozen=True, kw_only=True):
-    """Nothing to choose."""
-
-
-class WorkflowSchema(Answer, frozen=True, kw_only=True):
-    """The schema under its name."""
-
-    id: str
-    schema: dict[str, Any]
-
-
-def show_schema(_: ReadPorts, __: ShowSchema) -> WorkflowSchema:
-    """The same schema that ships with the package."""
-    return WorkflowSchema(id=SCHEMA_ID, schema=workflow_json_schema())
-
-
-SCHEMA = Operation(
-    name="workflow.schema",
-    effect="read",
-    where="companion",
-    summary="Show the JSON Schema of workflow files, for completion and checks in an editor.",
-    input=ShowSchema,
-    output=WorkflowSchema,
-    perform=show_schema,
-    shape=Shape(levels={"minimal": ("id",)}, id_field="id"),
 )

@@ -1,38 +1,25 @@
-"""`self.settings` and `settings.set`: every setting as it is asked for and in force, and one set anew.
+"""`settings show`: every setting as it is asked for and in force.
 
-Showing works with settings that cannot be read: then it says what is wrong with them. Setting is gated.
+It works with settings that cannot be read: then it says what is wrong with them.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
 from handrail import __version__
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_IO
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.fence import flatten_text
-from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success, refuse_argument
-from handrail.contract.parameters import NamedId, ProjectPath
-from handrail.contract.printed_text import spell_whole
-from handrail.contract.redaction import redact_credentials
-from handrail.contract.suggest import find_nearest
-from handrail.contract.tokens.confirm import refusal
-from handrail.contract.wording import quote
+from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.parameters import ProjectPath
 from handrail.ports.process import McpProcess
 from handrail.ports.workspace import DesiredSettings, Settings
+from handrail.program.doctor.packed_settings import PackedSetting, list_packed, redact_value
 from handrail.runtime.operation import Input, Maybe, Operation
-from handrail.runtime.runtime import Runtime, WritePorts, project_or_root
-from handrail.runtime.who_confirms import require_yes
-from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
-
-PACKED_NAME = "settings.json"
-"""What is packed with the program: the names of all settings, and what each is for."""
+from handrail.runtime.runtime import Runtime, project_or_root
 
 SettingSource: TypeAlias = Literal["default", "user", "project", "environment"]
 
@@ -54,6 +41,7 @@ _IN_FORCE = {
     "update.trustedRoot": "trusted_root",
     "code.snapshots": "snapshots",
     "confirmations": "confirmations",
+    "roots": "roots",
 }
 """Where the settings in force have the value of each; the others are read where they are used."""
 _OF_CLIENTS = frozenset({"startSession"})
@@ -66,16 +54,6 @@ class ShowSettings(Input, frozen=True, kw_only=True):
     """For which project."""
 
     project: Maybe[ProjectPath] = UNSET
-
-
-class PackedSetting(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting as the reference page has it."""
-
-    name: str
-    of: tuple[str, ...]
-    takes: str
-    default: Json
-    text: str
 
 
 class SettingRow(Answer, frozen=True, kw_only=True):
@@ -149,18 +127,6 @@ def show_settings(rt: Runtime, request: ShowSettings) -> ShownSettings:
     )
 
 
-def list_packed(rt: Runtime) -> list[PackedSetting]:
-    """Every setting as the reference page has it. Raises Fault E_IO when the program was packed without."""
-    content = rt.installation().packed(PACKED_NAME)
-    if content is None:
-        raise Fault(
-            E_IO,
-            "The names of the settings are missing in this installation.",
-            hint="Install Handrail again; `handrail doctor --checks install` tells how this copy came here.",
-        )
-    return msgspec.json.decode(content, type=list[PackedSetting])
-
-
 def _server_row(server: McpProcess, in_force: Settings | None) -> ServerRow:
     is_other = in_force is not None and _offers_sessions(server.tools) != in_force.start_session
     facts = msgspec.structs.asdict(server) | {"restart_needed": server.version != __version__ or is_other}
@@ -221,20 +187,7 @@ def _find_applied(one: PackedSetting, asked: Json, in_force: Settings | None) ->
     return one.default if held in ("", None, ()) else msgspec.to_builtins(held)
 
 
-def redact_value(value: Json) -> Json:
-    """An address may hold a login."""
-    match value:
-        case str():
-            return redact_credentials(value)
-        case list():
-            return [redact_value(one) for one in value]
-        case dict():
-            return {str(name): redact_value(held) for name, held in value.items()}
-        case _:
-            return value
-
-
-SHOW = Operation(
+OPERATION = Operation(
     name="self.settings",
     effect="read",
     where="companion",
@@ -246,161 +199,4 @@ SHOW = Operation(
         levels={"minimal": ("settings.name", "settings.applied", "settings.source")},
         untrusted=("settings.desired", "settings.applied", "problems.message"),
     ),
-)
-
-
-# One of the user's settings, from now on; a rule is loosened only by a person
-#
-# Everything that says how answers look, what is kept and what is audited anyone may set after a preview, and
-# so the two preferences. The rest are rules: an agent that could loosen them would have none.
-
-
-LONGEST_VALUE = 16_384
-LOOK = (
-    *("output.format", "output.envelope", "output.compact", "startSession", "idleMinutes"),
-    *("retentionDays", "keptSessions", "auditReads", "auditMonths"),
-    *("preferences.autonomy", "preferences.riskPolicy"),
-)
-"""What a preview is enough for; every other setting is a rule."""
-_STRICTER: dict[str, tuple[Json, ...]] = {
-    "confirmations": ("claimed", "person"),
-    "maxEffect": ("dangerous", "write", "read"),
-    "code.snapshots": ("off", "git", "always"),
-    "update.verify": (False, True),
-}
-"""Of rules with an order, the values from the loosest to the strictest."""
-_FEWER = ("workflowSources", "plugins")
-"""Rules that are tighter with fewer entries."""
-
-
-class SetSetting(GatedInput, frozen=True, kw_only=True):
-    """Which setting, and what it is from now on."""
-
-    key: Annotated[NamedId, Meta(description="The name of the setting.", min_length=1, max_length=128)]
-    value: Annotated[
-        str, Meta(description="As text or as JSON; null: the default again.", max_length=LONGEST_VALUE)
-    ]
-
-
-class SettingSet(Answer, frozen=True, kw_only=True):
-    """The setting as the user's file has it now; null: the default holds."""
-
-    key: str
-    before: Json
-    after: Json
-    file: str
-    door: str
-    """Where a person agreed; empty: nobody had to."""
-
-
-def set_setting(rt: Runtime, request: SetSetting) -> DryRun | Success:
-    """Show or keep the change.
-
-    Raises Fault VALIDATION_ERROR for a name or value that is none, E_HUMAN_REQUIRED where a rule would be
-    loosened and nobody agrees, and what the gate raises.
-    """
-    one = _find_setting(rt, request.key)
-    after = _read_value(request.value)
-    desired = rt.settings.desired()
-    before = desired.user.get(one.name)
-    rt.settings.check({one.name: after})
-    is_looser = loosens(one, before, after)
-    doors: list[str] = []
-
-    def wait() -> None:
-        if is_looser:
-            doors.append("console" if rt.is_at_console else _ask(rt, one, before, after, request.value))
-
-    def resolve() -> Plan[Json]:
-        change = Change(
-            action="none" if before == after else "update",
-            resource="setting",
-            id=one.name,
-            before={"value": redact_value(before)},
-            after={"value": redact_value(after)},
-        )
-        asked = " It loosens a rule, so a person has to agree at a terminal or in the Console."
-        return Plan(
-            action="set a setting",
-            changes=(change,),
-            targets=(one.name,),
-            versions={one.name: str(before)},
-            blast_radius="What Handrail does in every project of this home." + asked * is_looser,
-            found=before,
-        )
-
-    def write(held: Json) -> SettingSet:
-        if not rt.settings.keep({one.name: after}, {one.name: held}):
-            raise refusal("target_changed")
-        rt.commits.note(NextCall(operation="self.settings"))
-        return SettingSet(
-            key=one.name,
-            before=redact_value(held),
-            after=redact_value(after),
-            file=desired.user_file,
-            door="".join(doors),
-        )
-
-    return preview_or_write(rt, SET, request, workspace="", resolve=resolve, write=write, wait=wait)
-
-
-def loosens(one: PackedSetting, before: Json, after: Json) -> bool:
-    """Whether the change makes a rule less strict; of a rule without an order every change does."""
-    if one.name in LOOK or before == after:
-        return False
-    old, new = (one.default if value is None else value for value in (before, after))
-    if one.name in _STRICTER:
-        order = _STRICTER[one.name]
-        return order.index(new) < order.index(old)
-    if one.name in _FEWER:
-        return any(entry not in (old or []) for entry in new or [])
-    return True
-
-
-def _find_setting(rt: Runtime, name: str) -> PackedSetting:
-    known = {one.name: one for one in list_packed(rt)}
-    if name in known and "user" in known[name].of:
-        return known[name]
-    own = [one for one in known if "user" in known[one].of]
-    expected = " or ".join(find_nearest(name, own)) or "a name that `settings show` lists"
-    if name in known:
-        message = f"{name} is a setting of projects: it stands in .handrail/config.json of the project."
-    else:
-        message = f"There is no setting {quote(name)}."
-    following = NextCall(operation="self.settings")
-    raise refuse_argument(message, "key", "is not one", expected, next_call=following)
-
-
-def _read_value(text: str) -> Json:
-    """JSON where it is JSON, else the text itself: nobody quotes a word twice."""
-    try:
-        return decode_json(text.encode(), max_bytes=LONGEST_VALUE)
-    except Fault:
-        return text
-
-
-def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: str) -> str:
-    def show(value: Json) -> str:
-        redacted: Any = redact_value(one.default if value is None else value)
-        return f'"{spell_whole(str(redacted))}"'
-
-    text = (
-        f"\n{one.name}: {flatten_text(one.text)}\nIt is {show(before)} and would be {show(after)}, "
-        "which loosens a rule for every project.\nSet it? [y/n] "
-    )
-    shown = cast("str", redact_value(typed))
-    command = f"handrail settings set {one.name} {shlex.quote(shown)} --dry-run"
-    return require_yes(rt, text, command=command, resume="handrail settings show")
-
-
-SET = Operation(
-    name="settings.set",
-    effect="gated",
-    where="companion",
-    summary="Set one setting of the user; a rule is loosened only by a person.",
-    input=SetSetting,
-    output=SettingSet,
-    perform=set_setting,
-    shape=Shape(levels={"minimal": ("key", "after")}, id_field="key", untrusted=("before", "after")),
-    errors=(E_HUMAN_REQUIRED.code,),
 )

@@ -369,7 +369,7 @@ def _name_call(caller: _Caller, parsed: Parsed) -> None:
     """Name the call by its operation, and note the columns of its answer."""
     if parsed.command is None:
         return
-    caller.columns, caller.raw = parsed.command["columns"], parsed.command["raw"]
+    caller.columns, caller.raw = tuple(parsed.command["columns"]), parsed.command["raw"]
     name = parsed.command["operation"] or f"cli.{parsed.command['path']}"
     caller.call = msgspec.structs.replace(caller.call, operation=name)
 

@@ -12,6 +12,7 @@ from handrail.contract.outcome import Json, make_from
 from handrail.workflows.builtins.prompt_texts import CAPABILITIES, make_observation
 from handrail.workflows.builtins.specs import CapabilitySpec, Site
 from handrail.workflows.compiled import (
+    VALUE_PREFIX,
     Action,
     Choice,
     Contract,
@@ -20,6 +21,7 @@ from handrail.workflows.compiled import (
     ForEach,
     Fragment,
     Gate,
+    InputSpec,
     Loop,
     Part,
     Provenance,
@@ -58,7 +60,15 @@ from handrail.workflows.model import (
     value_named,
 )
 from handrail.workflows.part_contents import texts_of
-from handrail.workflows.problem import NO_EDIT, Findings, guess_name, guess_surely, quote_name, rename_key
+from handrail.workflows.problem import (
+    NO_EDIT,
+    Findings,
+    guess_name,
+    guess_surely,
+    quote_name,
+    rename_key,
+    replace_value,
+)
 from handrail.workflows.prompt_sections import (
     ARTIFACT_TO_DELIVER,
     ASSESSMENT_TO_REPORT,
@@ -156,6 +166,7 @@ def _probe(spec: CapabilitySpec, taken: set[str]) -> PlacedLeaf:
 # Compiled parts
 
 ASSESSMENT = "wr.contracts.assessment"
+NOTES = "notes"
 _NOTES_NEEDED = "This step needs notes."
 _CHECK_NEEDED = "Before you report, run the check and see it pass: handrail check run {}"
 _NAMES_OF_NOTES = frozenset({"notes", "notesmarkdown", "notes_markdown"})
@@ -215,18 +226,22 @@ def _delegate(assembly: Assembly, placed: PlacedLeaf, step: SourceDelegate) -> D
 
 def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
     contract_id, contract = _contract(assembly, placed, step)
+    required = _require_outputs(assembly, step, contract_id)
+    others = [assembly.shelf.contract(one, step.pointer) for one in required if not value_named(one)]
     asked_for = step.require_confirmation
     gates = tuple(gate for one in step.gates if (gate := _gate(assembly, one)) is not None)
     own = step.prompt if step.blocks is None else render_blocks(step.blocks, assembly.shelf.ref_text)
     hints = [
         *step.hints,
-        *([_NOTES_NEEDED] if step.notes_required else []),
+        *([_NOTES_NEEDED] if step.notes_required or NOTES in step.requires else []),
+        *(_describe_value(assembly.source, value_named(one)) for one in required if value_named(one)),
         *([_CHECK_NEEDED.format(step.check)] if step.check else []),
     ]
     asked = [
         make_user_section(step.user_only) if step.user_only else "",
         *map(_gate_lines, gates),
         _artifact(contract, _example(assembly, placed, contract_id, contract)),
+        *(_artifact(other, {} if other is None else other.example) for other in others),
     ]
     beside = [
         make_section("Guidance", _bullets(step.guidance)),
@@ -249,6 +264,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         capability=placed.capability,
         notes_required=_needs_notes(step),
         asks=_list_asks(step),
+        requires=required,
         provenance=placed.provenance,
     )
     _check_budget(assembly, compiled, step.pointer)
@@ -259,17 +275,52 @@ def _needs_notes(step: SourceStep) -> bool:
     """Whether the author calls notes required: by the key, or by a prompt block that asks for them."""
     names = () if step.notes_optional else _list_required(step)
     parts = (name.rpartition(".")[2].lower() for name in names if not value_named(name))
-    return step.notes_required or any(part in _NAMES_OF_NOTES for part in parts)
+    is_required = step.notes_required or NOTES in step.requires
+    return is_required or any(part in _NAMES_OF_NOTES for part in parts)
 
 
 def _list_asks(step: SourceStep) -> tuple[str, ...]:
     """The values among what the author wants delivered; one that only the user gives is asked for as such."""
-    values = dict.fromkeys(map(value_named, _list_required(step)))
+    values = dict.fromkeys(map(value_named, (*_list_required(step), *step.requires)))
     return tuple(one for one in values if one and (step.user_only is None or one != step.user_only.input))
 
 
+def _require_outputs(assembly: Assembly, step: SourceStep, contract_id: str) -> tuple[str, ...]:
+    """What the step is not done without, beside notes and its own contract; the order has no meaning."""
+    found = {contract_id, ""}
+    for place, name in enumerate(step.requires):
+        pointer = f"{step.pointer}/requires/{place}"
+        value = value_named(name)
+        if name == NOTES:
+            if step.notes_optional:
+                message = "The step requires notes, and notesOptional says that it needs none."
+                assembly.trail.report("bad_value", pointer, message, "Remove one of them.")
+        elif value and name != f"{VALUE_PREFIX}{value}":
+            message = f"{quote_name(name)} is a member of a value; a step requires a whole value."
+            fix = f"Write {VALUE_PREFIX}{value}."
+            edit = replace_value(pointer, f"{VALUE_PREFIX}{value}")
+            assembly.trail.report("bad_value", pointer, message, fix, edit)
+        else:
+            found.add(name if value else assembly.shelf.contract_of_kind(name, pointer))
+    return tuple(sorted(found - {contract_id, ""}))
+
+
+def _describe_value(source: SourceWorkflow, name: str) -> str:
+    """The hint that a value is required, with what is accepted and what stands for it."""
+    spec = source.inputs.get(name, InputSpec())
+    allowed = f" ({', '.join(map(_spell_value, spec.enum))})" if spec.enum else ""
+    if spec.default is msgspec.UNSET:
+        return f"This step needs {VALUE_PREFIX}{name}{allowed}."
+    default = _spell_value(spec.default)
+    return f"Send {VALUE_PREFIX}{name}{allowed}; if nobody sends it, {default} holds."
+
+
+def _spell_value(value: Json) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
 def _list_required(step: SourceStep) -> tuple[str, ...]:
-    """The names of what the author wants delivered."""
+    """The names of what the prompt of a step wants delivered."""
     return () if step.blocks is None else tuple(name for name, _ in step.blocks.output_required)
 
 
@@ -353,6 +404,10 @@ def _choice(assembly: Assembly, placed: PlacedLeaf, choice: SourceChoice) -> Cho
         Choice,
         choice,
         title=choice.title.strip(),
+        options=tuple(
+            msgspec.structs.replace(one, irreversible=one.irreversible or choice.irreversible)
+            for one in choice.options
+        ),
         prompt=_render_prompt(assembly, placed, Site(), [choice.prompt], []),
         when=assembly.table.id_of(*placed.whens),
         provenance=placed.provenance,

@@ -19,6 +19,7 @@ from handrail.workflows.compiled import (
     COMPILED_VERSION,
     WITH_CHILDREN,
     WITH_EVIDENCE,
+    WITH_PROOF,
     Action,
     Choice,
     CompiledBase,
@@ -132,14 +133,11 @@ def _compiled(
         _warn_of_lost_values(source.overlay, around.base, steps, trail)
     looks = any(contract.evidence for contract in contracts.values()) or any(list_wanted_checks(steps))
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
-    is_new = any(
-        isinstance(leaf, Delegate) or (isinstance(leaf, Step) and leaf.confirmed_by)
-        for leaf in list_leaves(steps)
-    )
+    handed = WITH_CHILDREN if any(_waits_for_others(leaf) for leaf in list_leaves(steps)) else plain
     return make_from(
         CompiledWorkflow,
         source,
-        v=WITH_CHILDREN if is_new else plain,
+        v=WITH_PROOF if any(_wants_proof(leaf) for leaf in list_leaves(steps)) else handed,
         inputs=dict(sorted({**implicit, **source.inputs}.items())),
         capabilities=dict(sorted(source.capabilities.items())),
         conditions=conditions,
@@ -148,6 +146,24 @@ def _compiled(
         steps=steps,
         base=base,
     )
+
+
+def _waits_for_others(leaf: Leaf) -> bool:
+    """Whether only a program that knows delegation, or who has to confirm, may run this step."""
+    return isinstance(leaf, Delegate) or (isinstance(leaf, Step) and bool(leaf.confirmed_by))
+
+
+def _wants_proof(leaf: Leaf) -> bool:
+    """Whether a step has what version 4 brought: a proof, required outputs, an irreversible option."""
+    match leaf:
+        case Step():
+            return leaf.proof is not None or bool(leaf.requires)
+        case Choice():
+            return any(option.irreversible for option in leaf.options)
+        case Action() | Delegate():
+            return False
+        case never:
+            assert_never(never)
 
 
 def _report_heavy(
@@ -229,7 +245,7 @@ def _list_displaced(overlay: SourceOverlay, base: BaseCompilation) -> Iterator[t
 def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
     match leaf:
         case Step():
-            if leaf.check or (leaf.contract and workflow.contracts[leaf.contract].evidence):
+            if leaf.check or leaf.proof or (leaf.contract and workflow.contracts[leaf.contract].evidence):
                 return "has to be proven"
             return "asks a person" if leaf.require_confirmation or leaf.user_only else ""
         case Choice():

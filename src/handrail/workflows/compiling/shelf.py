@@ -321,6 +321,16 @@ class Shelf:
         self._used[contract_id] = found
         return found
 
+    def contract_of_kind(self, kind: str, pointer: str) -> str:
+        """Return the id of the contract of an artifact kind, embedded from now on; empty: none has it."""
+        own = {name: contract.artifact_kind for name, contract in (self._used | self._own).items()}
+        kinds = {**{one.id: one.artifact_kind for one in CONTRACTS}, **own}
+        found = next((name for name, held in kinds.items() if held == kind), "")
+        if not found:
+            stand_in = "The step does not ask for it."
+            report_unknown(self._trail, "artifact kind", kind, set(kinds.values()), pointer, stand_in)
+        return found if found and self.contract(found, pointer) is not None else ""
+
     def report_untightened(self, inside: Set[str]) -> None:
         """A contract that an overlay tightens and no step delivers, here or `inside` a child, is misspelt."""
         known = self._used.keys() | inside

@@ -22,6 +22,7 @@ from handrail.workflows.compiled import (
     LengthRule,
     Option,
     PatternRule,
+    ProofDemand,
     Rule,
     SchemaRule,
     SlotPlace,
@@ -215,7 +216,15 @@ def _step(value: Object, pointer: str, origin: Origin) -> SourceStep:
         gates=_take_all(SourceGate, value, "gates", pointer, origin),
         notes_required=value.get("notesOptional") is False,
         check=value.get("evidence", {}).get("check", ""),
+        proof=_proof(value["proof"]) if "proof" in value else None,
     )
+
+
+def _proof(value: Json) -> ProofDemand:
+    if isinstance(value, str):
+        value = {"wants": value}
+    is_required = value.get("demand") == "required"
+    return ProofDemand(wants=value["wants"], is_required=is_required, base=value.get("base", ""))
 
 
 def _blocks(step: Object, pointer: str, origin: Origin) -> PromptBlocks | None:

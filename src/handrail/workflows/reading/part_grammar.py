@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
+from handrail.contract.ids import ProofWant
 from handrail.workflows.compiled import CONFIRMERS, ChoiceKind, UserOnlyReason
 from handrail.workflows.conditions import CONDITION_KINDS, Operator
 from handrail.workflows.limits import (
@@ -167,6 +168,13 @@ CONTRACT_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="contracts")
 _REF_ID = Text(most=MAX_WORKFLOW_ID_CHARACTERS, names="refs")
 _PLAIN_PATH = PATH.pattern
 _TIMES = Whole(least=1, most=MAX_ITERATIONS)
+_PROOF_WANT = Word(values=get_args(ProofWant))
+_REQUIRED = Text(
+    most=ARTIFACT_KIND.most,
+    pattern=ARTIFACT_KIND.pattern,
+    wanted="Write notes, context.NAME or the kind of an artifact, such as wr.plan.",
+    trouble="bad_value",
+)
 
 PROMPT_PART = ByType(shapes=(PROMPT, Named(name="ref_part")))
 BLOCK = ByType(shapes=(PROMPT, Named(name="ref_part"), Items(of=PROMPT_PART, least=1, most=MAX_LIST_ITEMS)))
@@ -220,6 +228,15 @@ _PART_SHAPES: dict[str, Shape] = {
             ),
             "userOnly": optional_key(Named(name="user_only"), "Something only the user can give."),
             "evidence": optional_key(Named(name="step_evidence"), "What must be proven before it is done."),
+            "requires": optional_key(
+                Items(of=_REQUIRED, most=MAX_LIST_ITEMS),
+                "What the step is not done without: notes, context.NAME or the kind of an artifact. The "
+                "default of the input stands for a value that nobody sends.",
+            ),
+            "proof": optional_key(
+                ByType(shapes=(_PROOF_WANT, Named(name="step_proof"))),
+                "What the project's check must show about the change: proved, kept or passes.",
+            ),
             "notesOptional": optional_key(
                 Flag(),
                 "Whether the step may be finished without notes; false: it may not, as where outputRequired "
@@ -270,6 +287,7 @@ _PART_SHAPES: dict[str, Shape] = {
                 Items(of=Named(name="option"), least=MIN_OPTIONS, most=MAX_OPTIONS), "The ways it can go."
             ),
             "nonAssumable": optional_key(_CHOICE_KIND, "Why an agent must not choose for the user."),
+            "irreversible": optional_key(Flag(), "Whether no option can be undone."),
             "when": _WHEN,
         },
     ),
@@ -414,6 +432,24 @@ _INNER_SHAPES: dict[str, Shape] = {
             "check": required_key(NAME, "A check that the project declares; it must have passed."),
         },
     ),
+    "step_proof": Record(
+        description="A proof that the step wants, and how much.",
+        keys={
+            "wants": required_key(
+                _PROOF_WANT,
+                "proved: a test fails without the change and passes with it. kept: every old test passes. "
+                "passes: the check passes.",
+            ),
+            "demand": optional_key(
+                Word(values=("where_possible", "required")),
+                "required: the step waits until the proof is right or a person accepts the gap; "
+                "where_possible unless written, which stops the run once.",
+            ),
+            "base": optional_key(
+                Word(values=("run",)), "In a loop: the change since the start of the run, not of the round."
+            ),
+        },
+    ),
     "for_each": Record(
         description="One iteration per item of an array input.",
         keys={
@@ -437,6 +473,9 @@ _INNER_SHAPES: dict[str, Shape] = {
             "description": optional_key(REMARK, "What follows from it."),
             "set": optional_key(
                 Members(of=Anything(), name=NAME, most=MAX_LIST_ITEMS), "Context values this option sets."
+            ),
+            "irreversible": optional_key(
+                Flag(), "Whether it cannot be undone; a person is asked a second time."
             ),
         },
     ),

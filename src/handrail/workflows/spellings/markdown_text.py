@@ -268,6 +268,7 @@ KEYS_OF_STEPS = {
 }
 KEYS_OF_PARTS = KEYS_OF_STEPS | {
     *("type", "while", "until", "count", "guidance", "agentRole", "evidence", "notesOptional"),
+    *("proof", "requires", "irreversible"),
     *("operation", "params", "saveAs", "args", "slot", "description"),
 }
 _SHORT_VALUE = re.compile(r"\w+:(?:\s+(?:[{\[].*|\S+))?")

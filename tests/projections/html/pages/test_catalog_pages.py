@@ -11,7 +11,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from handrail.operations.workflows.save_workflow import Starter
+from handrail.operations.workflows.new_workflow import Starter
 from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -258,5 +258,5 @@ def test_the_form_for_a_person_has_what_the_terminal_shows_and_the_options() -> 
     assert json.loads(unescape(re.findall(r'data-input="([^"]*)"', page.markup)[0])) == {
         "session": question["session_id"],
         "run": question["run_id"],
-        "given": {"whatDigest": question["what_digest"]},
+        "given": {"whatDigest": question["what_digest"], "basedOn": ""},
     }

@@ -33,6 +33,7 @@ QUESTION: dict[str, Any] = {
     "run_id": "run_1",
     "node_id": "nod_1",
     "what_digest": "sha256:1",
+    "answer_id": "",
     "asked": "confirm",
     "takes_value": False,
     "options": [],

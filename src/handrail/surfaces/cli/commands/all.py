@@ -1,7 +1,7 @@
 """The command table by hand: only what a terminal adds to an operation.
 
 `self_description/command_tables.py` merges it with the operation registry, and `tools/generate.py` writes
-what the parser needs of that into `reading/_table.py`. Only help and reference import it at run time.
+what the parser needs of that into `packed/commands.json`. Only help and reference import it at run time.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ The parser imports nothing of this: the generated table has plain literals.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, TypedDict, get_args
 
 import msgspec
@@ -49,7 +50,7 @@ class Param(TypedDict):
     position: int
     """Counted from 1; 0 is none."""
     required: bool
-    choices: tuple[str, ...]
+    choices: Sequence[str]
     least: int
     most: int
     is_plural: bool
@@ -68,16 +69,16 @@ class Command(TypedDict):
     summary: str
     effect: str
     params: tuple[Param, ...]
-    globals: tuple[str, ...]
+    globals: Sequence[str]
     """The global flags that mean something here."""
     takes_project: bool
     raw: str
     """The payload field that `--format raw` prints; empty: not offered."""
-    raw_when: tuple[str, str]
+    raw_when: Sequence[str]
     """The field and value under which raw is offered; without a value, any; without a field, always."""
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     """Of a list: what text output shows."""
-    shown: tuple[str, ...]
+    shown: Sequence[str]
     """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
     seconds: int
     """When to give up unless a caller says; 0: as every command."""

@@ -13,7 +13,7 @@ from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.redaction import is_secret_name
 from handrail.contract.wording import quote
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 
 if TYPE_CHECKING:
     from handrail.surfaces.cli.commands.row import Command, Param
@@ -235,7 +235,7 @@ class _Reading:
         self.lost_at: list[str] = []
         """The words from the first unknown one on."""
         self.flags_ended = False
-        self.known: dict[str, Param] = {param["flag"]: param for param in _table.GLOBALS}
+        self.known: dict[str, Param] = {param["flag"]: param for param in GLOBALS}
         self.known["-h"] = self.known["--help"]
         self.given: dict[str, list[str]] = {}
         self.arguments: list[str] = []
@@ -269,9 +269,7 @@ def parse(arguments: Sequence[str]) -> Parsed:
 
 def commands_under(words: str) -> list[str]:
     """The leaves below a group; all of them without words."""
-    return [
-        path for path in _table.COMMANDS if not mark_of(path) and (not words or path.startswith(words + " "))
-    ]
+    return [path for path in COMMANDS if not mark_of(path) and (not words or path.startswith(words + " "))]
 
 
 def words_of(path: str) -> str:
@@ -286,7 +284,7 @@ def mark_of(path: str) -> str:
 
 def views_of(words: str) -> list[Command]:
     """The rows of one command, the usual one first."""
-    return [row for path, row in _table.COMMANDS.items() if words_of(path) == words]
+    return [row for path, row in COMMANDS.items() if words_of(path) == words]
 
 
 def _decoded(argument: str) -> str:
@@ -366,7 +364,7 @@ def _take_word(reading: _Reading, word: str) -> None:
         reading.given["--help"] = [""]
         return
     path = " ".join((*reading.words, word))
-    command = _table.COMMANDS.get(path)
+    command = COMMANDS.get(path)
     if command is not None:
         reading.command = command
         for view in reversed(views_of(path)):
@@ -386,7 +384,7 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
     is_secret = is_before_word and is_secret_name(name)
     if reading.lost_at:
         return 2 if is_secret else 1  # it may belong to the command that was meant
-    elsewhere = {param["flag"]: param for row in _table.COMMANDS.values() for param in row["params"]}
+    elsewhere = {param["flag"]: param for row in COMMANDS.values() for param in row["params"]}
     if reading.command is None and name in elsewhere:
         reading.problems.append(
             Problem(
@@ -510,7 +508,7 @@ def _choose_view(reading: _Reading) -> None:
     views = views_of(" ".join(reading.words))
     if reading.command is None or len(views) == 1:
         return
-    given = set(reading.given) - {param["flag"] for param in _table.GLOBALS}
+    given = set(reading.given) - {param["flag"] for param in GLOBALS}
     takes = {view["path"]: {label_of(param) for param in view["params"]} for view in views}
     reading.command = max(views, key=lambda view: len(given & takes[view["path"]]))
     chosen = takes[reading.command["path"]]
@@ -524,7 +522,7 @@ def _options(reading: _Reading) -> dict[str, Value]:
     options = {}
     applying = None if reading.command is None else reading.command["globals"]
     own = () if reading.command is None else [param["flag"] for param in reading.command["params"]]
-    for param in _table.GLOBALS:
+    for param in GLOBALS:
         flag = param["flag"]
         if flag in own:
             continue  # the operation itself takes it, and gates what it writes
@@ -559,7 +557,7 @@ def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None
     values = [value_of(param, text) for text in texts]
     refused = [value for value in values if isinstance(value, Problem)]
     if refused:
-        is_usage = param in _table.GLOBALS and param["kind"] == "choice"
+        is_usage = param in GLOBALS and param["kind"] == "choice"
         reading.problems.append(msgspec.structs.replace(refused[0], is_usage=is_usage))
         return None
     if not values:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from handrail.contract.suggest import find_only_near
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.other_words import MODES, OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import find_near, mark_of, parse, words_of
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
     from handrail.surfaces.cli.commands.row import Command, Param
 
-_TOOLS = {row["tool"]: path for path, row in _table.COMMANDS.items() if row["tool"]}
+_TOOLS = {row["tool"]: path for path, row in COMMANDS.items() if row["tool"]}
 _MEANT_FIRST = {"start": "run start", "show": "session show"}
 """Last words of several commands, and the one that is nearly always meant."""
 _SPARE = {"session show --compare": "--compare", "session list": "--query"}
@@ -41,7 +41,7 @@ def repair_line(arguments: Sequence[str]) -> list[str] | None:
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words before the first flag, and everything else; global flags may stand before the words."""
     first = 0
-    takes = {param["flag"]: 1 if param["kind"] == "switch" else 2 for param in _table.GLOBALS}
+    takes = {param["flag"]: 1 if param["kind"] == "switch" else 2 for param in GLOBALS}
     while first < len(arguments) and (name := arguments[first].partition("=")[0]) in takes:
         first += 1 if "=" in arguments[first] else takes[name]
     flags, rest = arguments[:first], arguments[first:]
@@ -53,24 +53,24 @@ def _find_command(words: Sequence[str], rest: Sequence[str]) -> tuple[Command, i
     """The command that the first words name or nearly name, and how many of them do."""
     mode = next((MODES[name] for word in rest if (name := word.partition("=")[0]) in MODES), "")
     if mode and words[:1] in (["scan"], ["edit"]):
-        return _table.COMMANDS[mode], 1
+        return COMMANDS[mode], 1
     for count in (3, 2, 1):
         path = " ".join(words[:count])
         named = _TOOLS.get(path) or OTHER_WORDS.get(path, path)
-        if len(words) >= count and named in _table.COMMANDS:
-            return _table.COMMANDS[named], count
+        if len(words) >= count and named in COMMANDS:
+            return COMMANDS[named], count
     for count in (2, 1):
         if len(words) < count:
             continue
         near = find_near(" ".join(words[:count]))
         meant = _MEANT_FIRST.get(words[count - 1], near[0] if len(near) == 1 else "")
-        if meant in _table.COMMANDS:
-            return _table.COMMANDS[meant], count
+        if meant in COMMANDS:
+            return COMMANDS[meant], count
     return None
 
 
 def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
-    known = {param["flag"]: param for param in (*_table.GLOBALS, *command["params"]) if param["flag"]}
+    known = {param["flag"]: param for param in (*GLOBALS, *command["params"]) if param["flag"]}
     here = [flag for flag, param in known.items() if param in command["params"] or flag in command["globals"]]
     by_name = {_plain(name): param for param in reversed(command["params"]) for name in _names(param)}
     # Nothing is guessed that could change what is done: a word is taken for a flag by its letters alone only

@@ -11,7 +11,7 @@ from handrail.contract.catalogue import E_INTERRUPTED, E_TIMEOUT, E_USAGE, E_VAL
 from handrail.contract.outcome import MESSAGE_LIMIT, Commits, Failure, Fault, Json, NextCall, Success
 from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.process import Interrupted
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def command_line(call: NextCall, program: str = PROGRAM) -> str | None:
         return " ".join(filter(None, (program, "help", call.params.get("command", ""))))
     if call.operation == LINE:
         return " ".join([program, *map(quote_for_shell, call.params["arguments"])])
-    offering = [row for row in _table.COMMANDS.values() if row["operation"] == call.operation]
+    offering = [row for row in COMMANDS.values() if row["operation"] == call.operation]
     for command in offering:
         words = _flags(command, call.params)
         if words is not None:
@@ -87,7 +87,7 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
         return []
     calls = _after_other_content(held)
     calls += [] if any(when == _GO_ON for when, _, _ in calls) else _own_next_calls(held)
-    offering = {row["tool"]: row["operation"] for row in _table.COMMANDS.values() if row["tool"]}
+    offering = {row["tool"]: row["operation"] for row in COMMANDS.values() if row["tool"]}
     called = [
         (when, NextCall(operation=offering.get(tool, ""), params=params)) for when, tool, params in calls
     ]
@@ -137,7 +137,7 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
     """Positions, then flags; None when some part of the params has no flag."""
     left: dict[str, Json] = msgspec.json.decode(_json(params))  # a copy to take parts from
     words = []
-    project = next(param for param in _table.GLOBALS if param["name"] == "project")
+    project = next(param for param in GLOBALS if param["name"] == "project")
     for param in (*command["params"], project):
         if param["kind"] in ("file", "records", "documents", "sources"):
             continue

@@ -1,6 +1,6 @@
 """Rows of `surfaces/cli/commands/` merged with the operation registry, for parser, help and reference.
 
-The parser reads what `tools/generate.py` wrote of it into `reading/_table.py`, because merging a command
+The parser reads what `tools/generate.py` wrote of it into `packed/commands.json`, because merging a command
 imports its operation.
 """
 
@@ -44,6 +44,7 @@ from handrail.surfaces.cli.commands.row import (
     Row,
     Spelling,
 )
+from handrail.surfaces.cli.reading.command_table import COMMAND_DEFAULTS, PARAM_DEFAULTS
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
 
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
@@ -119,6 +120,43 @@ def rows_of(registry: Registry) -> dict[str, Row]:
 def commands(registry: Registry) -> dict[str, Command]:
     """What the parser knows, by path."""
     return {path: command_of(registry, path) for path in rows_of(registry)}
+
+
+def table_content(registry: Registry) -> dict[str, Any]:
+    """Return what the parser's file holds: rows without defaults, and each set of global flags once."""
+    known = commands(registry)
+    sets = list(dict.fromkeys(tuple(command["globals"]) for command in known.values()))
+    return {
+        "flags": [_without_defaults(_global_param(flag), PARAM_DEFAULTS) for flag in GLOBAL_FLAGS],
+        "global_sets": sets,
+        "commands": [
+            {
+                **_without_defaults(command, COMMAND_DEFAULTS),
+                "globals": sets.index(tuple(command["globals"])),
+                "params": [_without_defaults(param, PARAM_DEFAULTS) for param in command["params"]],
+            }
+            for command in known.values()
+        ],
+    }
+
+
+def _without_defaults(row: Any, defaults: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if value != defaults[key]}
+
+
+def _global_param(flag: GlobalFlag) -> Param:
+    return Param(
+        name=flag.flag.removeprefix("--"),
+        flag=flag.flag,
+        kind=flag.kind,
+        value=flag.value,
+        position=0,
+        required=False,
+        choices=flag.choices,
+        least=flag.least,
+        most=flag.most,
+        is_plural=False,
+    )
 
 
 def command_help(registry: Registry) -> dict[str, CommandHelp]:

@@ -16,7 +16,7 @@ from handrail.contract.outcome import Answer
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import EVENTS
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import commands_under, label_of, views_of
 
 Shell: TypeAlias = Literal["bash", "zsh", "fish"]
@@ -77,13 +77,13 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 
 def command_words() -> Words:
     """Everything the table knows."""
-    flags = {"": tuple(flag["flag"] for flag in _table.GLOBALS)}
-    values = {("", flag["flag"]): flag["choices"] for flag in _table.GLOBALS}
+    flags = {"": tuple(flag["flag"] for flag in GLOBALS)}
+    values = {("", flag["flag"]): flag["choices"] for flag in GLOBALS}
     after = _after()
     for path in commands_under(""):
         params = {label_of(param): param for view in views_of(path) for param in view["params"]}
         own = sorted(param["flag"] for param in params.values() if param["flag"])
-        flags[path] = (*own, *_table.COMMANDS[path]["globals"])
+        flags[path] = (*own, *COMMANDS[path]["globals"])
         values |= {(path, param["flag"]): param["choices"] for param in params.values() if param["flag"]}
         after[path] = tuple(one for param in params.values() if param["position"] for one in param["choices"])
     after["hook"] += EVENTS
@@ -91,7 +91,7 @@ def command_words() -> Words:
     return Words(
         after={path: words for path, words in after.items() if words},
         flags=flags,
-        values={place: choices for place, choices in sorted(values.items()) if choices},
+        values={place: tuple(choices) for place, choices in sorted(values.items()) if choices},
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import MORE_WORD, commands_under, label_of, views_of, words_of
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
 
@@ -91,7 +91,7 @@ def help_text(registry: Registry, words: str, width: int = 0) -> str:
     width = width or USUAL_WIDTH
     if not words:
         return front_page(width)
-    if words in _table.COMMANDS:
+    if words in COMMANDS:
         return _command_text(registry, words_of(words), width)
     return _group_text(words, width)
 
@@ -143,11 +143,7 @@ def _group_text(words: str, width: int) -> str:
         [
             f"Usage: {TOOL} {named} [flags]",
             "",
-            *(
-                line
-                for path in paths
-                for line in lay_beside(path, _table.COMMANDS[path]["summary"], room, width)
-            ),
+            *(line for path in paths for line in lay_beside(path, COMMANDS[path]["summary"], room, width)),
             "",
             f"`{TOOL} help {paths[0]}` shows the flags of one command, with examples.",
             "",

@@ -17,7 +17,7 @@ from handrail.contract.wording import quote
 from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail.surfaces.cli.reading import _table
+from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.reading.spelling import HELP
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
@@ -200,7 +200,7 @@ def help_slice(rt: Runtime, words: str) -> Success:
     """What `--help --format json` says: the slice of a command or of a group, else the whole."""
     if not words:
         return show_reference(rt, ShowReference())
-    if words in _table.COMMANDS:
+    if words in COMMANDS:
         return show_reference(rt, ShowReference(command=words))
     return show_reference(rt, ShowReference(domain=words))
 
@@ -210,7 +210,7 @@ def _slice(catalogue: dict[str, Any], kind: str, value: str) -> dict[str, Any]:
     match kind:
         case "command":
             commands = [one for one in catalogue["commands"] if one["path"] == wanted]
-            known = sorted(_table.COMMANDS)
+            known = sorted(COMMANDS)
         case "domain":
             commands = [one for one in catalogue["commands"] if one["path"].split()[0] == wanted]
             known = sorted({one["path"].split()[0] for one in catalogue["commands"]})

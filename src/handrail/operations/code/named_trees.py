@@ -1,0 +1,171 @@
+"""File snapshots that a caller names, and the run that a directory belongs to."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from handrail.contract.catalogue import CONTEXT_MISSING, E_IO, E_NOT_FOUND
+from handrail.contract.ids import NodeId, RunId, is_node_id
+from handrail.contract.outcome import Fault, NextCall
+from handrail.contract.wording import quote, shorten
+from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
+from handrail.engine.history import History, Node, RecordedTree
+from handrail.operations.finding import find_session, read_or_pass_over
+from handrail.operations.kept_trees import StoredEntry, load_tree
+from handrail.operations.pending_step import find_open_work, open_by_token
+from handrail.ports.worktree import Difference, Tree, Unseen
+from handrail.projections.overview import latest_run
+from handrail.projections.run_graph import preferred_tip
+from handrail.runtime.refused_calls import refuse_handed_out
+from handrail.runtime.runtime import ReadPorts, looks_at_code
+from handrail.runtime.sessions import Session
+
+FileChange: TypeAlias = Literal["added", "changed", "removed"]
+
+
+def describe_change(one: Difference) -> FileChange:
+    if one.before.mode == "absent":
+        return "added"
+    return "removed" if one.after.mode == "absent" else "changed"
+
+
+MOST_SESSIONS = 500
+"""Sessions in which a node is looked for."""
+NOW = "now"
+"""The name of the files that are there now."""
+
+
+class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
+    """A tree, and where its contents are kept."""
+
+    tree: Tree
+    recorded: RecordedTree | None = None
+    """None: the files that are there now."""
+    entries: tuple[StoredEntry, ...] = ()
+
+
+def find_run_here(
+    rt: ReadPorts,
+    asked: str | UnsetType,
+    project: str,
+    node: str = "",
+    state_token: str | UnsetType = UNSET,
+) -> tuple[Session, Node]:
+    """The run of a token, of the session that is asked for, or in progress here; and its open place.
+
+    Raises Fault SESSION_NOT_FOUND, and CONTEXT_MISSING when it cannot be told which session is meant.
+    """
+    if state_token is not UNSET:
+        named = open_by_token(rt, state_token)
+        return named.session, preferred_tip(named.session.history, named.run_id)
+    if asked is not UNSET:
+        session = find_session(rt, asked)
+        run_id = latest_run(session.history)
+        if run_id is None:
+            raise refuse_unclear(f"Session {session.history.session_id} has no run.", [])
+        return session, preferred_tip(session.history, run_id)
+    if is_node_id(node):
+        return _find_by_node(rt, NodeId(node))
+    found = [(one.session, one.run_id) for one in find_open_work(rt, project).runs]
+    if node and node != NOW:
+        found = [one for one in found if find_tree(one[0].history, node) is not None]
+    if len(found) != 1:
+        message = f"{len(found)} runs in progress here fit." if found else "No run in progress here fits."
+        raise refuse_unclear(message, [session.history.session_id for session, _ in found])
+    session, run_id = found[0]
+    return session, preferred_tip(session.history, run_id)
+
+
+def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
+    """A node id does not say its session, so sessions are read, newest first."""
+    for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
+        rt.interruptions.end_here()
+        session = read_or_pass_over(rt.log, stamp.session_id)
+        if session is not None and node_id in session.history.nodes:
+            return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)
+    raise Fault(
+        E_NOT_FOUND,
+        f"No session of this store has the node {quote(node_id)}.",
+        details={"resource": "node", "id": shorten(node_id)},
+        hint="Name its session with --session SESSION_ID; code status lists the nodes with a tree.",
+    )
+
+
+def read_named(
+    rt: ReadPorts, history: History, tip: Node, name: str, project: str, own: RunId | None = None
+) -> NamedTree:
+    """The tree of a node id, a tree id, or `now`; without a name, that of the run's open place.
+
+    `own`: only what this run saw may be named.
+
+    Raises Fault E_NOT_FOUND when there is no such tree, TOKEN_SCOPE_MISMATCH when it is of another run, and
+    E_IO when the files cannot be seen.
+    """
+    if name == NOW:
+        return NamedTree(tree=look(rt, project))
+    if not name:
+        recorded = find_nearest_tree(history, tip.node_id)
+    elif name in history.nodes:
+        if own not in (None, history.nodes[NodeId(name)].run_id):
+            refuse_handed_out(history.runs[tip.run_id])
+        recorded = find_tree_of(history, NodeId(name))
+    else:
+        recorded = find_tree(history, name, own)
+    if recorded is None:
+        raise _no_tree(rt, history, name or tip.node_id, project, own)
+    stored = load_tree(rt.log, history, recorded)
+    if isinstance(stored, Unseen):
+        raise Fault(
+            E_NOT_FOUND,
+            f"The tree of {quote(recorded.fact.node_id)} cannot be read: {stored.reason}.",
+            details={"resource": "tree", "id": recorded.fact.tree_id},
+            hint="Name another node; code status lists those with a tree.",
+        )
+    return NamedTree(tree=stored.tree, recorded=recorded, entries=stored.entries)
+
+
+def look(rt: ReadPorts, project: str) -> Tree:
+    """The files that are there now. Raises Fault E_IO with the reason when they cannot be seen."""
+    tree = rt.worktree().take_tree(project)
+    if isinstance(tree, Tree):
+        return tree
+    raise Fault(
+        E_IO,
+        f"The files of the project cannot be seen: {tree.reason}.",
+        details={"reason": shorten(tree.reason)},
+        hint="Send the same call again where they can.",
+    )
+
+
+def _no_tree(rt: ReadPorts, history: History, name: str, project: str, own: RunId | None) -> Fault:
+    known = list(dict.fromkeys(held.fact.node_id for held in list_recorded(history, own)))
+    named = f" Nodes with one: {', '.join(known[:5])}." if known else ""
+    return Fault(
+        E_NOT_FOUND,
+        f"There is no tree for {quote(name)} in session {history.session_id}.{named}",
+        details={"resource": "tree", "id": shorten(name)},
+        hint=_explain_no_tree(rt, project, is_any=bool(known)),
+    )
+
+
+def _explain_no_tree(rt: ReadPorts, project: str, *, is_any: bool) -> str:
+    """Why none is taken here; where they are, how to find one."""
+    if looks_at_code(rt, project) or is_any:
+        return "handrail code status lists the nodes with a tree; some could not be taken in time."
+    if rt.settings.of(project).looking == "off":
+        return "None is taken, because code.snapshots is off in the config.json of your home."
+    return 'Trees are taken in git repositories; "always" for code.snapshots takes them everywhere.'
+
+
+def refuse_unclear(message: str, sessions: list[str]) -> Fault:
+    named = f" Sessions: {', '.join(sessions)}." if sessions else ""
+    return Fault(
+        CONTEXT_MISSING,
+        f"{message}{named}",
+        details={"missing": ["session"]},
+        hint="Say which session is meant: --session SESSION_ID.",
+        next_call=NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {}),
+    )

@@ -1,0 +1,77 @@
+"""`workflow graph`: draw a workflow."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec import UNSET, Meta
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer
+from handrail.operations.workflows.examine_workflows import (
+    WorkflowChoice,
+    load_chosen_workflow,
+)
+from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg, draw_text
+from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
+from handrail.runtime.operation import Maybe, Operation
+from handrail.runtime.runtime import ReadPorts
+
+DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
+
+
+class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
+    """Which workflow, and how it is drawn."""
+
+    drawn_as: Maybe[Annotated[DrawnAs, Meta(description="How to draw it; default mermaid.")]] = msgspec.field(
+        default=UNSET, name="as"
+    )
+
+
+class WorkflowDrawing(Answer, frozen=True, kw_only=True):
+    """The drawing as text; of `json`, the nodes, edges and loops themselves."""
+
+    workflow_id: str
+    workflow_hash: str
+    drawn_as: DrawnAs = msgspec.field(name="as")
+    drawing: str | dict[str, Any]
+
+
+def graph_workflow(rt: ReadPorts, request: GraphWorkflow) -> WorkflowDrawing:
+    """Draw the compiled workflow: what is really executed, with what was added and why."""
+    drawn_as = "mermaid" if request.drawn_as is UNSET else request.drawn_as
+    pinned = load_chosen_workflow(rt, request)
+    return WorkflowDrawing(
+        workflow_id=pinned.workflow.id,
+        workflow_hash=pinned.workflow_hash,
+        drawn_as=drawn_as,
+        drawing=_drawing(workflow_graph(pinned.workflow, pinned.slots), drawn_as),
+    )
+
+
+def _drawing(graph: WorkflowGraph, drawn_as: DrawnAs) -> str | dict[str, Any]:
+    match drawn_as:
+        case "mermaid":
+            return draw_mermaid(graph)
+        case "svg":
+            return draw_svg(graph)
+        case "text":
+            return draw_text(graph)
+        case "json":
+            return graph_document(graph)
+        case never:
+            assert_never(never)
+
+
+OPERATION = Operation(
+    name="workflow.graph",
+    effect="read",
+    where="companion",
+    summary="Draw a workflow: steps, choices, loops and the conditions between them.",
+    input=GraphWorkflow,
+    output=WorkflowDrawing,
+    perform=graph_workflow,
+    shape=Shape(levels={"minimal": ("workflow_id", "workflow_hash", "drawing")}, untrusted=("drawing",)),
+    errors=("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND"),
+)

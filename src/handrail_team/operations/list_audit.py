@@ -1,0 +1,108 @@
+"""`team audit`: what was changed in a workspace, and what was refused, newest first."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Success
+from handrail.contract.wording import quote
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
+    OPERATOR,
+    TeamQuestion,
+    find_team,
+    given,
+    list_all,
+)
+
+ROWS = 100
+_GATE = ("dryRun", "confirm")
+"""How a change is asked for, not what it is."""
+MOST_ROWS = 1_000
+
+
+class ListAudit(TeamQuestion, frozen=True, kw_only=True):
+    """Of which workspace."""
+
+    limit: (
+        Annotated[int, Meta(description="How many rows, 100 by default.", ge=1, le=MOST_ROWS)] | UnsetType
+    ) = UNSET
+
+
+class AuditRow(Answer, frozen=True, kw_only=True):
+    """One change, or one that was refused."""
+
+    id: str
+    at: str
+    who: str
+    """The name of the account as it is now; its id where the name was cleared."""
+    command: str
+    about: str
+    """What it was asked with, members by name: whom, which role."""
+    effect: str
+    code: str
+    """Why it was refused; empty: it was not."""
+    is_dry_run: bool
+    """It was shown, and nothing was changed."""
+
+
+class AuditList(Answer, frozen=True, kw_only=True):
+    """Beside the items: where it happened."""
+
+    workspace_id: str
+
+
+def list_audit(rt: Runtime, request: ListAudit) -> Success:
+    """The newest rows."""
+    team = find_team(rt, request)
+    names = {one.account: one.name for one in team.directory.members(team.workspace.id)}
+    rows = [
+        _row(key, msgspec.json.decode(line), names)
+        for key, line in team.directory.audit(team.workspace.id, given(request.limit, ROWS))
+    ]
+    return list_all(rows, {"workspace_id": team.workspace.id})
+
+
+def _row(key: str, line: dict[str, Any], names: dict[str, str]) -> AuditRow:
+    who = str(line.get("account", ""))
+    args: dict[str, Any] = line.get("args") or {}
+    return AuditRow(
+        id=key,
+        at=str(line.get("at", "")),
+        who=names.get(who, who) or OPERATOR,
+        command=str(line.get("command", "")),
+        about=", ".join(_spell(name, held, names) for name, held in args.items() if name not in _GATE),
+        effect=str(line.get("effect", "")),
+        code=str(line.get("code") or ""),
+        is_dry_run=line.get("dry_run") is True,
+    )
+
+
+def _spell(name: str, held: Any, names: dict[str, str]) -> str:
+    text = held if isinstance(held, str) else msgspec.json.encode(held).decode()
+    return f"{name} {quote(names.get(text, text))}" if isinstance(held, str) else f"{name} {text}"
+
+
+OPERATION = Operation(
+    name="team.audit",
+    effect="read",
+    summary="List what was changed in a workspace, and what was refused.",
+    input=ListAudit,
+    output=AuditList,
+    item=AuditRow,
+    perform=list_audit,
+    shape=Shape(
+        levels={"minimal": ("at", "who", "command", "about")},
+        id_field="id",
+        select="items",
+        untrusted=("who", "about"),
+    ),
+    default_sort="-at",
+    errors=DATABASE_ERRORS,
+)

@@ -1,0 +1,102 @@
+"""`team token list`: which agents may work, and which pages are signed in; never what they show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from handrail.contract.accounts import ROLES
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, Success, make_from
+from handrail.runtime.operation import Operation
+from handrail.runtime.runtime import Runtime
+from handrail_team.operations.asked import (
+    DATABASE_ERRORS,
+    Team,
+    TeamQuestion,
+    find_team,
+    list_all,
+    spell_time,
+)
+
+if TYPE_CHECKING:
+    from handrail_team.accounts.credentials import CredentialKind
+    from handrail_team.accounts.directory import Credential
+
+
+class ListTokens(TeamQuestion, frozen=True, kw_only=True):
+    """Of which workspace."""
+
+
+class TokenRow(Answer, frozen=True, kw_only=True):
+    """One credential."""
+
+    id: str
+    name: str
+    kind: str
+    """`agent`, or `page`: a person who is signed in."""
+    owner: str
+    """The name of its person."""
+    machine: str
+    scopes: str
+    state: str
+    """`good`, `expired` or `revoked`."""
+    used_at: str
+    """To the minute; empty: never."""
+    expires_at: str
+    is_mine: bool
+
+
+class TokenList(Answer, frozen=True, kw_only=True):
+    """Beside the items: where they are good."""
+
+    workspace_id: str
+
+
+def list_tokens(rt: Runtime, request: ListTokens) -> Success:
+    """One's own; those of everybody for an admin and the operator."""
+    team = find_team(rt, request)
+    me = "" if rt.principal is None else rt.principal.account
+    now = rt.clock.unix_seconds()
+    rows = [
+        make_from(
+            TokenRow,
+            held,
+            scopes=" ".join(held.scopes),
+            state="good"
+            if held.is_good(now)
+            else "expired"
+            if now >= held.expires_at and not held.ended_at
+            else "revoked",
+            used_at=spell_time(held.used_at),
+            expires_at=spell_time(held.expires_at),
+            is_mine=held.account == me,
+        )
+        for held in own_credentials(rt, team, ("agent", "page"))
+    ]
+    return list_all(rows, {"workspace_id": team.workspace.id})
+
+
+OPERATION = Operation(
+    name="team.tokens",
+    effect="read",
+    summary="List the tokens of agents and the pages that are signed in.",
+    input=ListTokens,
+    output=TokenList,
+    item=TokenRow,
+    perform=list_tokens,
+    shape=Shape(
+        levels={"minimal": ("id", "name", "state")},
+        id_field="id",
+        select="items",
+        untrusted=("name", "owner", "machine"),
+    ),
+    default_sort="-made_at",
+    errors=DATABASE_ERRORS,
+)
+
+
+def own_credentials(rt: Runtime, team: Team, kinds: tuple[CredentialKind, ...]) -> list[Credential]:
+    """One's own; those of everybody for an admin and the operator."""
+    sees_all = rt.principal is None or ROLES.index(rt.principal.role) >= ROLES.index("admin")
+    account = "" if sees_all or rt.principal is None else rt.principal.account
+    return team.directory.credentials(team.workspace.id, kinds, account)

@@ -1,0 +1,55 @@
+"""`whoami`: who a call comes from, as the server of the team knows it."""
+
+from __future__ import annotations
+
+from handrail.contract.disclosure.fields import Shape
+from handrail.contract.outcome import Answer, make_from
+from handrail.runtime.operation import Input, Operation
+from handrail.runtime.runtime import Runtime
+from handrail_team.operations.asked import spell_time
+
+
+class WhoAmI(Input, frozen=True, kw_only=True):
+    """The caller."""
+
+
+class Caller(Answer, frozen=True, kw_only=True):
+    """The account, and what it is here."""
+
+    account: str
+    name: str
+    kind: str
+    """`person` or `agent` of a team; `local`: this project belongs to none."""
+    agent: str
+    machine: str
+    workspace: str
+    role: str
+    scopes: list[str]
+    server: str = ""
+    """Where the server of the team is reached."""
+    expires_at: str = ""
+    """When the credential of this call ends; empty: nobody says."""
+
+
+def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
+    """Who a credential stands for; without a team, whoever runs the program."""
+    del request
+    found = rt.principal
+    if found is None:
+        who = rt.workspace.account()
+        return Caller(
+            account=who, name=who, kind="local", agent="", machine="", workspace="", role="", scopes=[]
+        )
+    expires_at = spell_time(found.expires_at)
+    return make_from(Caller, found, scopes=list(found.scopes), server=rt.origin, expires_at=expires_at)
+
+
+OPERATION = Operation(
+    name="team.whoami",
+    effect="read",
+    summary="Who the calls of this project come from, as the server of its team knows it.",
+    input=WhoAmI,
+    output=Caller,
+    perform=who_am_i,
+    shape=Shape(levels={"minimal": ("account", "kind", "role")}, untrusted=("name", "agent")),
+)
