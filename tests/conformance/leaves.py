@@ -372,12 +372,13 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session resume": Leaf(
         line=words("session resume SESSION_ID"),
+        page=words("session resume wr"),
         further=(
             words(f"session resume --branch main --head {'0' * 40}"),
-            ("session", "resume", "--limit", "1", "--cursor", "CURSOR"),
+            ("session", "resume", "wr", "--limit", "1", "--cursor", "CURSOR"),
         ),
         ways={
-            **paged("session resume"),
+            **paged("session resume wr"),
             "STORE_IO_ERROR": says("session resume", plant="disk error"),
             "STORE_PERMISSION_DENIED": says("session resume", plant="disk denied"),
         },

@@ -107,6 +107,7 @@ def test_a_better_match_comes_first_and_ties_are_broken(
     found = rank_subjects(given_subjects, asked)
 
     equals = [(held.subject.status == "complete", held.subject.place != HERE) for held in found]
+    order: list[tuple[float, ...]]
     if asked.is_asked:
         order = [
             (int(held.tier), -held.score, not held.is_of_branch, *equal)
