@@ -29,8 +29,8 @@ _OF_NAMES: Final[dict[ProofWord, str]] = {
 }
 """What each name is, in front of it."""
 _PLACES: Final = {
-    "bind_mount": "in a copy at the project's own path",
-    "linked_folder": "in a copy with linked dependencies",
+    "bind_mount": "in a copy",
+    "linked_folder": "in a linked copy",
     "prepared": "in a prepared copy",
     "in_place": "in place",
 }
@@ -198,7 +198,7 @@ def _list_facts(proof: Proof) -> list[str]:
     name = f"{proof.check} ({proof.command})" if proof.check and proof.command else proof.command
     ids = f"{proof.base[:12]}..{proof.head[:12]}" if proof.base and proof.head else ""
     place = _PLACES.get(proof.isolation, "")
-    seconds = f"{proof.duration_ms / 1000:.1f} s" if proof.isolation else ""
+    seconds = f"{proof.duration_ms / 1000:.1f} s" if proof.duration_ms else ""
     shown = ", ".join(part for part in (name, f"trees {ids}" if ids else "", place, seconds) if part)
     return [shown] if shown else []
 
