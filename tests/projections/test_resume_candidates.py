@@ -6,13 +6,21 @@ import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.projections.overview import SessionFacts
-from handrail.projections.resume_candidates import ResumeQuery, Subject, Tier, may_be_found, rank_subjects
+from handrail.projections.resume_candidates import (
+    BranchHead,
+    ResumeQuery,
+    Subject,
+    Tier,
+    may_be_found,
+    rank_subjects,
+)
 
 BRANCH = "Feature/Half-Cent"
 
 
 def subject(*branches: str) -> Subject:
-    return Subject(session_id=SessionId("ses_a"), order=1, status="in_progress", branches=branches)
+    end = BranchHead(branches=branches)
+    return Subject(session_id=SessionId("ses_a"), order=1, status="in_progress", ends=(end,))
 
 
 @pytest.mark.parametrize("wanted", [ResumeQuery(query=BRANCH.upper()), ResumeQuery(branch=BRANCH.lower())])
