@@ -123,6 +123,19 @@ PLACES = (
         after="Your changes to it are gone.",
     ),
     Place(
+        path="store-key/<place>/key",
+        holds="The key that proves which answers and check results this store recorded, made once, and the "
+        "list of the sessions that were there before it. `<place>` stands for this machine and folder.",
+        loss="record",
+        after="The next commit makes another key; what is there then is unproven.",
+    ),
+    Place(
+        path="store-key/<place>/lock",
+        holds="Nothing; whoever makes the key locks it.",
+        loss="nothing",
+        after="It is made again.",
+    ),
+    Place(
         path="data/keys/keyring.json",
         holds="The keys that sign tokens.",
         loss="tokens",

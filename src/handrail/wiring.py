@@ -32,6 +32,8 @@ from handrail.runtime.operation import CORE, NEIGHBOURS, Registry
 from handrail.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
+    from handrail.event_log.files.log import FileLog
+    from handrail.event_log.files.store_key import StoreKey
     from handrail.ports.server import Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.workspace import AuthoredFiles
@@ -70,12 +72,17 @@ def build_runtime(
     if secret:
         known.register(secret.encode(errors="surrogateescape"))
     data = os.path.join(place, "data")
+
+    def key_of(folder: str) -> StoreKey:
+        key: StoreKey = _load("handrail.event_log.files.store_key:StoreKey")(folder, randomness.bytes)
+        return key
+
     worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
     trees = _late("handrail.worktree.git_trees:GitTrees", place, environment)
     trials = _late("handrail.trials.local_trials:LocalTrials", place, environment, trees)
     processes = McpProcessFiles(place)
     local = Runtime(
-        log=cast(EventLog, _Late(lambda: _hot(_load("handrail.event_log.files.log:FileLog")(data)))),
+        log=cast(EventLog, _Late(lambda: _hot(_file_log(data, key_of)))),
         keys=FileKeyring(place, randomness, secret, known),
         clock=SystemClock(),
         randomness=randomness,
@@ -86,11 +93,12 @@ def build_runtime(
         authored=_late("handrail.host.authored_files:ProjectFiles", place),
         settings=LocalSettings(place, environment),
         registry=registry(),
-        keeper=lambda: _load("handrail.event_log.files.upkeep.keeper:FileKeeper")(data),
+        keeper=lambda: _load("handrail.event_log.files.upkeep.keeper:FileKeeper")(data, key_of=key_of),
         proof=lambda: _proof(place, environment),
-        index=lambda: _index(data),
+        index=lambda: _index(data, key_of),
         worktree=lambda: worktree,
         trees=lambda: trees,
+        trial_results=lambda: _load("handrail.host.trial_results:TrialResultFiles")(place),
         trials=lambda: trials,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),
@@ -280,13 +288,18 @@ def _hot(log: EventLog) -> EventLog:
     return HotLog(log)
 
 
-def _index(data: str) -> SessionIndex | None:
+def _file_log(data: str, key_of: Callable[[str], StoreKey]) -> FileLog:
+    log: FileLog = _load("handrail.event_log.files.log:FileLog")(data, key=key_of(data))
+    return log
+
+
+def _index(data: str, key_of: Callable[[str], StoreKey]) -> SessionIndex | None:
     """None if the library is missing: then lists and searches take longer."""
     try:
         from handrail.event_log.files.session_index import FileSessionIndex
     except ImportError:
         return None
-    return FileSessionIndex(_load("handrail.event_log.files.log:FileLog")(data))
+    return FileSessionIndex(_file_log(data, key_of))
 
 
 def _facts(place: str) -> FactStore:

@@ -258,5 +258,8 @@ def state_of(tool: ForkedTool) -> dict[str, bytes]:
 
 
 NOT_STATE = tuple(
-    f"home/{name}" for name in ("audit", "cache", "confirm-consumed", "incidents", "data/keys", "data/cache")
+    f"home/{name}"
+    for name in (
+        *("audit", "cache", "confirm-consumed", "incidents", "data/keys", "data/cache", "trees", "trials"),
+    )
 )

@@ -453,8 +453,8 @@ def fields_of(line: bytes) -> dict[str, Any]:
     ("change", "state", "reason"),
     [
         ({}, "healthy", ""),
-        ({"v": 2}, "unknown_version", "unsupported_version"),
-        ({"v": 2, "novelty": True}, "unknown_version", "unsupported_version"),
+        ({"v": 3}, "unknown_version", "unsupported_version"),
+        ({"v": 3, "novelty": True}, "unknown_version", "unsupported_version"),
         ({"novelty": True}, "corrupt_tail", "undecodable"),
         ({"v": "1"}, "corrupt_tail", "undecodable"),
         ({"first": 4}, "corrupt_tail", "non_contiguous"),
@@ -509,7 +509,7 @@ def test_a_session_of_a_newer_version_is_shown_as_such(tmp_path: Path) -> None:
     manifest = tmp_path / "sessions" / A / MANIFEST
     start = hashlib.sha256(b"handrail.manifest.v1\x00" + A.encode()).hexdigest()
 
-    manifest.write_bytes(line_by_hand(start, v=2, entirely="new")[0])
+    manifest.write_bytes(line_by_hand(start, v=3, entirely="new")[0])
 
     check_health(log, "unknown_version", "unsupported_version", 0)
 

@@ -290,6 +290,12 @@ def test_nothing_changed_is_not_tried() -> None:
     assert proof.reason == "nothing changed: the files at the start and at the end are the same"
 
 
+def test_check_without_any_test_is_not_tried() -> None:
+    order, proof = prove(FIX, {"4": make_run()})
+    assert (order, proof.word) == ("4", "not_tried")
+    assert proof.reason.startswith("the check ran no test")
+
+
 @pytest.mark.parametrize(
     ("result", "reason"),
     [

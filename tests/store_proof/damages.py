@@ -31,7 +31,16 @@ from handrail.runtime.hub import perform
 from tests.store_proof.crash_states import Tree
 from tests.store_proof.disks import QuietDisk
 from tests.store_proof.scratch import make_empty, read_tree, write_tree
-from tests.store_proof.workload import AUDIT_LINE, RUNS, TOKEN, Progress, Script, World, session_of
+from tests.store_proof.workload import (
+    AUDIT_LINE,
+    RUNS,
+    TOKEN,
+    Progress,
+    Script,
+    World,
+    records_of,
+    session_of,
+)
 
 Kind: TypeAlias = Literal["zero", "random", "older", "cut", "flip"]
 
@@ -306,7 +315,7 @@ def _find_losses(world: World, check: StoreCheck, pristine: _Pristine) -> list[s
         loaded = world.log.load(session_id)
         if loaded is None:
             found.append(f"{session_id} is not there any more")
-        elif loaded.health.state == "healthy" and loaded.records[: len(records)] != records:
+        elif loaded.health.state == "healthy" and records_of(loaded)[: len(records)] != records:
             found.append(f"{session_id} is called healthy and lacks acknowledged events")
         elif loaded.health.state != "healthy" and session_id not in reported:
             found.append(f"{session_id} is {loaded.health.state}, and the verification is silent")

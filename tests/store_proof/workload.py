@@ -21,12 +21,13 @@ from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk, plan_removal, remove
 from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.host.authored_files import ProjectFiles
 from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
-from handrail.ports.log import Record
+from handrail.ports.log import Loaded, Record
 from handrail.ports.process import AuditLine, Claim
 from handrail.ports.workspace import NamedWorkspace, WorkflowFile
 from handrail.runtime.hub import perform
@@ -151,9 +152,11 @@ class World:
 
     def __init__(self, home: str, disk: RemovingDisk, seed: int) -> None:
         self.disk = disk
-        self.log = FileLog(os.path.join(home, "data"), disk)
         self.clock = StillClock()
         self._randomness = _StepRandomness(seed)
+        data = os.path.join(home, "data")
+        # One name for the place, because the disk is opened again elsewhere.
+        self.log = FileLog(data, disk, key=StoreKey(data, self._randomness.bytes, disk, "here"))
         self.keyring = FileKeyring(home, self._randomness)
         self.runtime = Runtime(
             log=HotLog(self.log),
@@ -166,7 +169,7 @@ class World:
             confirmed=_UnusedTokens(),
             authored=ProjectFiles(),
             settings=LocalSettings(home, {}),
-            keeper=lambda: FileKeeper(os.path.join(home, "data"), disk),
+            keeper=lambda: FileKeeper(data, disk, lambda _: self.log.key),
         )
 
     def at(self, step: int) -> World:
@@ -197,7 +200,12 @@ class World:
 
     def records(self, session_id: SessionId) -> tuple[Record, ...]:
         loaded = self.log.load(session_id)
-        return () if loaded is None else loaded.records
+        return () if loaded is None else records_of(loaded)
+
+
+def records_of(loaded: Loaded) -> tuple[Record, ...]:
+    """Whoever made them: a refused or damaged key changes what is proven, never what is there."""
+    return tuple(msgspec.structs.replace(record, is_ours=True) for record in loaded.records)
 
 
 Replies = Sequence[bytes]
@@ -415,7 +423,7 @@ def _lost_or_unreadable(reference: Reference, world: World, acknowledged: int) -
         if loaded is not None and loaded.health.state != "healthy":
             found.append(f"session {session_id} is {loaded.health.state}: {loaded.health.reason}")
             continue
-        records = () if loaded is None else loaded.records
+        records = () if loaded is None else records_of(loaded)
         if not any(records == after.get(session_id, ()) for after in allowed):
             heads = [len(after.get(session_id, ())) for after in allowed]
             found.append(f"session {session_id} has {len(records)} events instead of {heads}")

@@ -57,7 +57,7 @@ from handrail.engine.judge.artifacts import is_blank_answer, subject_of
 from handrail.engine.judge.assess import collect_brought, place_of
 from handrail.engine.judge.report_frame import make_retry_frame
 from handrail.engine.navigate import Running, leaf_at, step_key
-from handrail.engine.owners import is_imported, is_same, saved_names
+from handrail.engine.owners import is_imported, is_same, is_unproven, saved_names
 from handrail.engine.reasons import AskKind, Blocker, WaitKind, wait_of
 from handrail.engine.standing import Standing, fill_values, standing_at
 from handrail.workflows.compiled import (
@@ -379,7 +379,7 @@ class _Relevant(msgspec.Struct, frozen=True, kw_only=True):
     answer: Confirmation
     subject: str
     is_elsewhere: bool
-    """It is a yes that came in a bundle: nobody gave it here."""
+    """It is a yes that nobody gave here, as far as this store can prove."""
 
 
 def _list_relevant(
@@ -403,7 +403,9 @@ def _list_relevant(
             if answer.fact.asked is None:  # an older log does not name it
                 subject = _digest_subject(history, workflow, at, kind)
             is_yes = answer.fact.answer == "confirmed"
-            is_elsewhere = is_yes and is_imported(history, answer.index)
+            is_elsewhere = is_yes and (
+                is_imported(history, answer.index) or is_unproven(history, answer.index)
+            )
             found.append(_Relevant(answer=answer, subject=subject, is_elsewhere=is_elsewhere))
     found.sort(key=lambda one: one.answer.index)
     yeses = [one for one in found if one.answer.fact.answer == "confirmed" and not one.is_elsewhere]

@@ -4,7 +4,8 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, TypeAlias, get_args
+from contextlib import suppress
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import msgspec
 
@@ -544,6 +545,20 @@ Event: TypeAlias = (
 EVENT_KINDS: tuple[str, ...] = tuple(_kind_of(kind.__name__) for kind in get_args(Event))
 
 
+def must_be_proven(data: Event) -> bool:
+    """Whether the fact counts only if this store can prove that it recorded it.
+
+    Such facts are answers of people, check results and proofs.
+    """
+    match data:
+        case ConfirmationRecorded() | ReceiptRecorded() | ProofRecorded():
+            return True
+        case GapRecorded(door=door):
+            return door is not None
+        case _:
+            return False
+
+
 class Scope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What an event is about; neither: the session itself."""
 
@@ -590,6 +605,29 @@ def decode_event(body: bytes) -> EventBody:
     if event.v != EVENT_VERSION:
         raise _written_by_newer(f"event version {event.v}")
     return event
+
+
+class SignedRecord(Protocol):
+    """A record, and whether this store can prove that it is its own."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def is_ours(self) -> bool: ...
+
+
+def find_unsigned(records: Iterable[SignedRecord]) -> list[int]:
+    """The events that must be proven and are not, by index; what a newer version wrote is left out."""
+    found = []
+    for record in records:
+        if record.is_ours:
+            continue
+        with suppress(Fault):
+            if record.index == 0 or must_be_proven(decode_event(record.body).data):
+                found.append(record.index)
+    return found
 
 
 def is_newer(health: str) -> bool:

@@ -60,6 +60,7 @@ from handrail.engine.events import (
     TreeRecorded,
     ValidationPerformed,
     decode_event,
+    must_be_proven,
 )
 from handrail.engine.facts import settle_account, settle_helper
 from handrail.engine.history import (
@@ -106,6 +107,8 @@ class StoredRecord(Protocol):
     def body(self) -> bytes: ...
     @property
     def digest(self) -> str: ...
+    @property
+    def is_ours(self) -> bool: ...
 
 
 def fold(session_id: SessionId, records: Iterable[StoredRecord]) -> History:
@@ -131,6 +134,9 @@ class _Folding:
         self._head_digest = start.head_digest
         self._last_at = start.last_at
         self._imported = start.imported
+        self._unsigned = start.unsigned
+        self._listed = start.listed
+        self._is_adopted = start.is_adopted
         self._runs = Growth(start.runs)
         self._nodes = Growth(start.nodes)
         self._by_tag = Growth(start.by_tag)
@@ -168,6 +174,8 @@ class _Folding:
     def take(self, record: StoredRecord) -> None:
         assert record.index == self._head, "records are folded in order and without a gap"
         body = decode_event(record.body)
+        if not record.is_ours and (record.index == 0 or must_be_proven(body.data)):
+            self._unsigned = (*self._unsigned, record.index)
         self._apply(record, body)
         self._head = record.index + 1
         self._head_digest = record.digest

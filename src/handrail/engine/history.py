@@ -370,6 +370,12 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
+    unsigned: tuple[int, ...] = ()
+    """The events that must be proven and are not, by index: the beginning, answers, check results."""
+    listed: int = 0
+    """So many of the first events were in the store before it had a key; they are unproven, not imported."""
+    is_adopted: bool = False
+    """Whether a person adopted everything that is unproven."""
 
 
 # Questions about a history

@@ -13,6 +13,7 @@ follow from the events, the option taken and the pinned workflow. `owners_at` is
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, get_args
 
@@ -118,7 +119,18 @@ def _describe_owner(
 
 def is_imported(history: History, index: int) -> bool:
     """Whether another store recorded the event at this place of the log: it was not seen here."""
-    return history.imported is not None and index < history.imported.index
+    is_before_label = history.imported is not None and index < history.imported.index
+    return is_before_label or (index >= history.listed and _is_unsigned(history, index))
+
+
+def is_unproven(history: History, index: int) -> bool:
+    """Whether the event was here before the store could prove what it records, and nobody adopted it."""
+    return index < history.listed and not history.is_adopted and _is_unsigned(history, index)
+
+
+def _is_unsigned(history: History, index: int) -> bool:
+    place = bisect_left(history.unsigned, index)
+    return history.unsigned[place : place + 1] == (index,)
 
 
 def _is_persons(history: History, node: Node, option: Option) -> bool:

@@ -14,6 +14,7 @@ from handrail.contract.catalogue import SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault
 from handrail.contract.tokens.confirm import refusal
+from handrail.engine.events import find_unsigned
 from handrail.ports.log import Blob, Committed, Draft, EventLog, EventReader, Loaded
 from handrail.ports.store import SessionCopy
 
@@ -26,6 +27,8 @@ class CommitFacts(msgspec.Struct, frozen=True, kw_only=True):
     first: int
     last: int
     blobs: tuple[BlobRef, ...]
+    line: str = ""
+    """Its authentication line, which goes along: it still proves something where it was made."""
 
 
 def plan_copy(
@@ -52,10 +55,17 @@ def copy_session(
     if _plan(session_id, loaded, target) != session:
         raise refusal("target_changed")
     with target.hold(session_id, _WAIT_MS) as hold:
-        for drafts, blobs, head in _missing(source, commits, session, loaded):
-            if not isinstance(hold.append(head, drafts, blobs), Committed):  # grown since: only the first can
+        for drafts, blobs, head, line in _missing(source, commits, session, loaded):
+            # grown since: only the first can
+            if not isinstance(hold.append(head, drafts, blobs, line), Committed):
                 raise refusal("target_changed")
     _compare(session_id, loaded, target)
+
+
+def has_foreign_facts(log: EventReader, session_id: SessionId, loaded: Loaded) -> bool:
+    """Whether another store made the session, or recorded an answer or a check result in it."""
+    unsigned = find_unsigned(loaded.records)
+    return bool(unsigned) and unsigned[-1] >= log.origin(session_id, loaded.records[-1].digest).listed
 
 
 def _plan_or_explain(source: EventReader, target: EventLog, session_id: SessionId) -> SessionCopy:
@@ -83,7 +93,7 @@ def _plan(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCop
     there = target.load(session_id)
     head = 0 if there is None else there.head
     shared = min(head, loaded.head)  # the target may be ahead
-    if there is not None and there.records[:shared] != loaded.records[:shared]:
+    if there is not None and shared and there.records[shared - 1].digest != loaded.records[shared - 1].digest:
         message = f"The target holds another session {session_id}; nothing was copied."
         raise Fault(STORE_TARGET_NOT_EMPTY, message, details={"target": session_id})
     return SessionCopy(
@@ -96,8 +106,8 @@ def _plan(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCop
 
 def _missing(
     source: EventReader, commits: Sequence[CommitFacts], session: SessionCopy, loaded: Loaded
-) -> Iterator[tuple[list[Draft], list[Blob], int]]:
-    """The commits that the target lacks: events, their blobs, and the head before."""
+) -> Iterator[tuple[list[Draft], list[Blob], int, str]]:
+    """The commits that the target lacks: events, their blobs, the head before, and the line."""
     begin = session.events - session.missing
     for commit in commits:
         if commit.last < begin or commit.last >= loaded.head:
@@ -105,13 +115,17 @@ def _missing(
         records = loaded.records[max(commit.first, begin) : commit.last + 1]
         drafts = [Draft(dedupe_key=record.dedupe_key, body=record.body) for record in records]
         blobs = [Blob(ref=ref, content=source.get_blob(ref)) for ref in commit.blobs]
-        yield drafts, blobs, records[0].index
+        line = commit.line if records[0].index == commit.first else ""  # a part of a commit has none
+        yield drafts, blobs, records[0].index, line
 
 
 def _compare(session_id: SessionId, loaded: Loaded, target: EventLog) -> None:
     there = target.load(session_id)
     assert there is not None, "what was just committed is there"
-    if there.records[: loaded.head] != loaded.records or there.health.state != "healthy":
+    copied = there.records[: loaded.head]
+    if [one.digest for one in copied] != [one.digest for one in loaded.records] or (
+        there.health.state != "healthy"
+    ):
         message = f"The copy of session {session_id} does not have the same events."
         raise Fault(
             SESSION_NOT_HEALTHY, message, details={"session_id": session_id, "reason": "digest_mismatch"}

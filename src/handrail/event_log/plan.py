@@ -78,10 +78,14 @@ def digest_before(session_id: str, records: Sequence[Record]) -> str:
     return records[-1].digest if records else genesis(session_id)
 
 
-def chain_records(drafts: Sequence[Draft], head: int, digest: str) -> tuple[Record, ...]:
+def chain_records(
+    drafts: Sequence[Draft], head: int, digest: str, *, is_ours: bool = True
+) -> tuple[Record, ...]:
     """Turn events into records, from this index and digest on."""
     records: list[Record] = []
     for index, draft in enumerate(drafts, start=head):
         digest = chain_digest(digest, draft.dedupe_key, draft.body)
-        records.append(Record(index=index, dedupe_key=draft.dedupe_key, body=draft.body, digest=digest))
+        records.append(
+            Record(index=index, dedupe_key=draft.dedupe_key, body=draft.body, digest=digest, is_ours=is_ours)
+        )
     return tuple(records)

@@ -226,6 +226,10 @@ def _find_first_difference(copied: str, here: str) -> str:
 
 def _judge_cases(runs: _Runs) -> Proof:
     at_end = runs.get_cases(END)
+    if not at_end.colours:
+        raise _Untried(
+            "the check ran no test; name the tests, or run the check from the folder that has them"
+        )
     without, before = runs.get_cases(WITHOUT), runs.get_cases(BEFORE)
     baseline = None
     if runs.is_same(BASELINE, WITHOUT) or needs_baseline(before, without, at_end, runs.files):

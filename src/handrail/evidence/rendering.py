@@ -199,7 +199,7 @@ def _list_facts(proof: Proof) -> list[str]:
     name = f"{proof.check} ({proof.command})" if proof.check and proof.command else proof.command
     ids = f"{proof.base[:12]}..{proof.head[:12]}" if proof.base and proof.head else ""
     place = _PLACES.get(proof.isolation, "")
-    seconds = f"{proof.duration_ms / 1000:.1f} s" if proof.isolation else ""
+    seconds = f"{proof.duration_ms / 1000:.1f} s" if proof.duration_ms else ""
     shown = ", ".join(part for part in (name, f"trees {ids}" if ids else "", place, seconds) if part)
     return [shown] if shown else []
 

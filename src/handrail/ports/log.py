@@ -13,12 +13,17 @@ import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
 
+Vouched: TypeAlias = Literal["", "wanted", "needed"]
+"""`needed`: without the store key nothing is committed; `wanted`: it is committed without a line."""
+
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """One event as planned. `body` is one JSON object without a newline; the log never reads it."""
 
     dedupe_key: str
     body: bytes
+    vouched: Vouched = ""
+    """Whether its commit gets an authentication line of this store."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +33,20 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     dedupe_key: str
     body: bytes
     digest: str
+    is_ours: bool = True
+    """Whether an authentication line shows that this store made the commit of this event.
+
+    A store without a key of its own vouches for everything that it holds.
+    """
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a session was in the store before it had a key: nobody can prove who wrote that."""
+
+    listed: int = 0
+    """Its first events, as many as the authenticated list says; 0: the session is younger than the key."""
+    is_adopted: bool = False
+    """Whether a person said that everything on the list is theirs."""
 
 
 class Blob(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +152,9 @@ class EventReader(Protocol):
         A cache: None at any time, and then `load` gives the same for more time.
         """
 
+    def origin(self, session_id: SessionId, digest: str) -> Origin:
+        """What the list of the store key says of a session whose newest event has this chain digest."""
+
     def list_sessions(self) -> Sequence[SessionStamp]:
         """Every session with at least one commit, last activity first, then by id."""
 
@@ -149,17 +171,22 @@ class SessionHold(Protocol):
     def load_since(self, index: int) -> Loaded | None:
         """The same from event `index` on."""
 
-    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+    def append(
+        self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = (), line: str = ""
+    ) -> Appended:
         """Commit the whole plan or nothing, durably, before returning.
 
         Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other than
         `expected_head` is `Conflict`; else the blobs are durable before the events that name them, and the
         events with the record that attests them before `Committed`. A record that survives a crash without
         its events attests nothing: it was never acknowledged.
-        An empty plan is a broken assumption. After the hold's scope: AssertionError before any I/O.
+        `line` is the authentication line of a commit that is copied: it stays as it is, and proves something
+        only in the store that made it. An empty plan is a broken assumption. After the hold's scope:
+        AssertionError before any I/O.
 
         Raises Fault SESSION_NOT_HEALTHY when the session is not healthy, STORE_IO_ERROR when the
-        disk refuses; then nothing of the plan counts.
+        disk refuses, KEYRING_INVALID when a line is needed and the store key cannot be used; then nothing of
+        the plan counts.
         """
 
     def remember(self, content: bytes) -> None:

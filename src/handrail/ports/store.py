@@ -55,6 +55,8 @@ class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that a newer version wrote."""
     workspaces: int = 0
     """Of a team, that were looked at."""
+    elsewhere: tuple[SessionId, ...] = ()
+    """Sessions that another store made, or in which another one recorded an answer or a check result."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):

@@ -43,7 +43,14 @@ from handrail.contract.catalogue import (
 from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, node_tag
 from handrail.contract.json.canonical import chain_digest
 from handrail.contract.outcome import Fault, NextCall, Notice
-from handrail.engine.events import NodeCreated, PlannedEvent, encode_event
+from handrail.engine.events import (
+    Event,
+    NodeCreated,
+    PlannedEvent,
+    SessionCreated,
+    encode_event,
+    must_be_proven,
+)
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
 from handrail.engine.reply import ReplyWarning, imported_warnings
@@ -56,10 +63,12 @@ from handrail.ports.log import (
     EventReader,
     Health,
     Loaded,
+    Origin,
     Remembered,
     Replayed,
     SessionHold,
     SessionStamp,
+    Vouched,
 )
 from handrail.runtime.recent import Recent
 from handrail.runtime.runtime import NoticeDue, WritePorts
@@ -138,11 +147,23 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
     known = memory_of(reader).get_folded(session_id) or _recall_history(reader, session_id)
     tail = None if known is None else reader.load_since(session_id, known.head)
     if known is not None and tail is not None and _continues(known, tail):
-        return _keep_if_sound(reader, Session(history=extend(known, tail.records), health=tail.health))
+        history = judge_origin(reader, extend(known, tail.records))
+        return _keep_if_sound(reader, Session(history=history, health=tail.health))
     loaded = reader.load(session_id)
     if loaded is None:
         return None
-    return _keep_if_sound(reader, Session(history=fold(session_id, loaded.records), health=loaded.health))
+    history = judge_origin(reader, fold(session_id, loaded.records))
+    return _keep_if_sound(reader, Session(history=history, health=loaded.health))
+
+
+def judge_origin(reader: EventReader, history: History) -> History:
+    """The history with what the store can tell of the events that it cannot prove."""
+    if not history.unsigned:
+        return history
+    origin = reader.origin(history.session_id, history.head_digest)
+    if (history.listed, history.is_adopted) == (origin.listed, origin.is_adopted):
+        return history
+    return msgspec.structs.replace(history, listed=origin.listed, is_adopted=origin.is_adopted)
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
@@ -161,7 +182,8 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
         from handrail.runtime.damaged_sessions import refuse_lost_work
 
         raise refuse_lost_work(history.session_id, 0 if loaded is None else loaded.head)
-    return fold(history.session_id, loaded.records[:index])
+    before = fold(history.session_id, loaded.records[:index])
+    return msgspec.structs.replace(before, listed=history.listed, is_adopted=history.is_adopted)
 
 
 def empty_session(session_id: SessionId) -> Session:
@@ -315,7 +337,10 @@ def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
         # What was seen without the lock is gone: a writer took back a commit that its disk had refused.
         whole = hold.load()
         assert whole is not None, "nothing is deleted under a hold"
-        return Session(history=fold(session.history.session_id, whole.records), health=whole.health)
+        before = session.history
+        history = fold(before.session_id, whole.records)
+        history = msgspec.structs.replace(history, listed=before.listed, is_adopted=before.is_adopted)
+        return Session(history=history, health=whole.health)
     return Session(history=extend(session.history, tail.records), health=tail.health)
 
 
@@ -362,7 +387,12 @@ def _keep_if_sound(reader: EventReader, session: Session) -> Session:
 def _write_drafts(history: History, plan_with: PlanWith, at: str, actor: Actor | None) -> list[Draft]:
     for salt in range(TAG_SALTS):
         plan = plan_with(salt)
-        drafts = [Draft(dedupe_key=one.dedupe_key, body=encode_event(one, at, actor)) for one in plan]
+        drafts = [
+            Draft(
+                dedupe_key=one.dedupe_key, body=encode_event(one, at, actor), vouched=_find_vouched(one.data)
+            )
+            for one in plan
+        ]
         nodes = [place for place, one in enumerate(plan) if isinstance(one.data, NodeCreated)]
         digests = _chain(history.head_digest, drafts[: nodes[-1] + 1] if nodes else [])
         if not any(node_tag(digests[place]) in history.by_tag for place in nodes):
@@ -370,6 +400,12 @@ def _write_drafts(history: History, plan_with: PlanWith, at: str, actor: Actor |
     raise Fault(
         INVARIANT_VIOLATION, "No free node tag was found.", details={"session_id": history.session_id}
     )
+
+
+def _find_vouched(data: Event) -> Vouched:
+    if must_be_proven(data):
+        return "needed"
+    return "wanted" if isinstance(data, SessionCreated) else ""
 
 
 def _chain(digest: str, drafts: Sequence[Draft]) -> list[str]:
@@ -441,6 +477,9 @@ class HotLog:
             if len(content) <= LARGEST_WORKFLOW_BYTES:
                 self._workflows.put(workflow_hash, workflow)
         return workflow
+
+    def origin(self, session_id: SessionId, digest: str) -> Origin:
+        return self.log.origin(session_id, digest)
 
     def hold(
         self, session_id: SessionId, wait_ms: int, known: int | None = None

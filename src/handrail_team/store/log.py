@@ -37,6 +37,7 @@ from handrail.contract.ids import BlobRef, SessionId, blob_ref, is_session_id
 from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
+from handrail.event_log.lines import NOTHING_LISTED
 from handrail.event_log.plan import (
     chain_records,
     check_new,
@@ -55,6 +56,7 @@ from handrail.ports.log import (
     Health,
     HealthReason,
     Loaded,
+    Origin,
     Record,
     Remembered,
     Replayed,
@@ -161,7 +163,10 @@ class TeamHold:
         assert index >= 0, "events are counted from 0"
         return self._loaded(index)
 
-    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+    def append(
+        self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = (), line: str = ""
+    ) -> Appended:
+        del line
         self._check_current()
         check_plan(plan, blobs)
         for _ in range(2):
@@ -366,6 +371,10 @@ class TeamLog:
     def recall(self, session_id: SessionId) -> Remembered | None:
         del session_id
         return None
+
+    def origin(self, session_id: SessionId, digest: str) -> Origin:
+        del session_id, digest
+        return NOTHING_LISTED
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         rows = self.database.fetch("SELECT session_id, stamp FROM handrail.sessions WHERE head > 0")

@@ -29,6 +29,7 @@ PROMISES = read_table(
       choices.tokens: A choice has a token per option, and an option sets context.
       loops.decided: A loop goes on as its last step decided, and only then.
       bundle.idempotent: The same bundle twice makes one session.
+      store.proven: An answer, a check result or a proof counts only in the store that recorded it.
       bundle.label: An imported session says so wherever it is told of.
     clarity, section 1
       session.notes-by-id: Notes by the id of a session are a checkpoint of its work, kept once per key.

@@ -61,6 +61,8 @@ class ReadRecord(msgspec.Struct, frozen=True, kw_only=True):
     dedupe_key: str
     body: bytes
     digest: str
+    is_ours: bool = True
+    """Until it is in a store: nothing in a bundle tells."""
 
 
 class ReadBundle(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ before it is used, so a damaged log is noticed with it as without it.
 
 import hashlib
 import os
+from collections.abc import Callable
 from itertools import count
 from typing import Final, TypeAlias
 
@@ -161,8 +162,8 @@ class ProvenSessions:
 # The cache file of a long session
 #
 # It keeps what a caller worked out from a session up to some commit, and the digests of the bytes it was
-# worked out from: a line with the SHA-256 of the rest, a line with the header, and the content. It is never
-# synced; a torn or stale file is ignored.
+# worked out from: a line with the seal of the rest (a MAC with the store key), a line with the header, and
+# the content. It is never synced; a torn, stale or foreign file is ignored.
 
 CACHE_VERSION: Final = 1
 
@@ -179,7 +180,13 @@ _decoder = msgspec.json.Decoder(_Header)
 
 
 def write_cache_file(
-    disk: Disk, cache: str, session_id: str, directory: int, tip: Tip, content: bytes
+    disk: Disk,
+    cache: str,
+    session_id: str,
+    directory: int,
+    tip: Tip,
+    content: bytes,
+    seal: Callable[[bytes], str],
 ) -> None:
     """Keep what a caller worked out from the log up to a tip.
 
@@ -187,7 +194,7 @@ def write_cache_file(
     """
     header = _Header(v=CACHE_VERSION, session=session_id, tip=tip, sums=_sums(disk, directory, tip))
     rest = msgspec.json.encode(header) + b"\n" + content
-    written = hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+    written = seal(rest).encode() + b"\n" + rest
     make_directory(disk, cache)
     with (
         open_directory(disk, cache) as place,
@@ -198,7 +205,9 @@ def write_cache_file(
             disk.cut(descriptor, len(written))
 
 
-def read_cache_file(disk: Disk, cache: str, session_id: str, directory: int) -> tuple[Tip, bytes] | None:
+def read_cache_file(
+    disk: Disk, cache: str, session_id: str, directory: int, seal: Callable[[bytes], str]
+) -> tuple[Tip, bytes] | None:
     """What was kept, if the session still begins with the bytes it was worked out from."""
     try:
         with (
@@ -209,7 +218,7 @@ def read_cache_file(disk: Disk, cache: str, session_id: str, directory: int) -> 
     except OSError:  # whatever is wrong with a cache, the log can be read
         return None
     total, _, rest = written.partition(b"\n")
-    if hashlib.sha256(rest).hexdigest().encode() != total:
+    if seal(rest).encode() != total:
         return None
     header_line, _, content = rest.partition(b"\n")
     try:

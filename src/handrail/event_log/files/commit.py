@@ -20,7 +20,17 @@ import msgspec
 
 from handrail.event_log.files.cache import Mark, mark_of
 from handrail.event_log.files.disk import Disk, find_holder, make_directory, open_file, read_from, write_all
-from handrail.event_log.files.manifest import MANIFEST_NAME, VERSION, Attestation, Tip, add_attestation
+from handrail.event_log.files.manifest import (
+    MANIFEST_NAME,
+    PLAIN_VERSION,
+    Attestation,
+    IsOurs,
+    Tip,
+    add_attestation,
+    authenticate,
+    vouch_for_all,
+    write_no_line,
+)
 from handrail.event_log.files.segments import (
     FIRST_SEGMENT,
     SegmentLimits,
@@ -240,14 +250,19 @@ class PlannedCommit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_commit(
-    tip: Tip, plan: Sequence[Draft], blobs: Sequence[Blob], limits: SegmentLimits
+    tip: Tip,
+    plan: Sequence[Draft],
+    blobs: Sequence[Blob],
+    limits: SegmentLimits,
+    is_ours: IsOurs = vouch_for_all,
+    line_of: Callable[[Attestation], str] = write_no_line,
 ) -> PlannedCommit:
-    """Work out where a plan goes after this tip, and its bytes."""
+    """Work out where a plan goes after this tip, its authentication line, and its bytes."""
     records = chain_records(plan, tip.head, tip.digest)
     events = frame_events(plan)
     segment, start = _place(tip, limits)
     attestation = Attestation(
-        v=VERSION,
+        v=PLAIN_VERSION,
         first=tip.head,
         last=records[-1].index,
         segment=segment,
@@ -256,6 +271,9 @@ def plan_commit(
         head=records[-1].digest,
         blobs=tuple(blob.ref for blob in blobs),
     )
+    attestation = authenticate(attestation, line_of(attestation))
+    if not is_ours(attestation):
+        records = tuple(msgspec.structs.replace(one, is_ours=False) for one in records)
     after, line = add_attestation(tip, attestation)
     return PlannedCommit(
         attestation=attestation,

@@ -91,6 +91,9 @@ class Disk:
         """Make the names in a directory durable."""
         os.fsync(descriptor)
 
+    def rename(self, name: str, new_name: str, directory: int) -> None:
+        os.rename(name, new_name, src_dir_fd=directory, dst_dir_fd=directory)
+
     def make(self, path: str) -> None:
         os.mkdir(path, DIRECTORY_MODE)
 

@@ -20,6 +20,7 @@ from handrail.event_log.files.manifest import (
     MANIFEST_NAME,
     Attestation,
     Attested,
+    IsOurs,
     Tip,
     attest_after,
     describe_damage,
@@ -27,6 +28,7 @@ from handrail.event_log.files.manifest import (
     has_line_sum,
     has_tip_line,
     pins_in,
+    vouch_for_all,
 )
 from handrail.event_log.files.segments import (
     has_lost_sector,
@@ -72,7 +74,9 @@ def pins_of(attestations: Sequence[Attestation]) -> set[BlobRef]:
     return {ref for attestation in attestations for ref in attestation.blobs}
 
 
-def read_history(disk: Disk, directory: int, session_id: str, note: Note | None) -> History | None:
+def read_history(
+    disk: Disk, directory: int, session_id: str, note: Note | None, is_ours: IsOurs = vouch_for_all
+) -> History | None:
     """The whole session, proven from its first event; None when there is no commit.
 
     `note` was read before. The files may change meanwhile in two ways: a commit is added, or a writer whose
@@ -82,7 +86,7 @@ def read_history(disk: Disk, directory: int, session_id: str, note: Note | None)
     start = empty_tip(session_id)
     content = read_manifest(disk, directory)
     for _ in range(_REREADS):
-        history = _prove(disk, directory, start, content, note)
+        history = _prove(disk, directory, start, content, note, is_ours)
         if history is None or history.health.state == "healthy":
             return history
         before, content = content, read_manifest(disk, directory)
@@ -91,7 +95,9 @@ def read_history(disk: Disk, directory: int, session_id: str, note: Note | None)
     return history
 
 
-def read_after(disk: Disk, directory: int, tip: Tip, note: Note | None) -> History | None:
+def read_after(
+    disk: Disk, directory: int, tip: Tip, note: Note | None, is_ours: IsOurs = vouch_for_all
+) -> History | None:
     """The events after a tip; None when the manifest lacks the tip, or what follows is damaged.
 
     None is no verdict: `read_history` gives one.
@@ -99,7 +105,7 @@ def read_after(disk: Disk, directory: int, tip: Tip, note: Note | None) -> Histo
     content = read_manifest(disk, directory, tip.start)
     if not has_tip_line(tip, content):
         return None
-    history = _prove(disk, directory, tip, content[tip.end - tip.start :], note)
+    history = _prove(disk, directory, tip, content[tip.end - tip.start :], note, is_ours)
     return history if history is not None and history.health.state == "healthy" else None
 
 
@@ -136,12 +142,14 @@ def read_manifest(disk: Disk, directory: int, offset: int = 0) -> bytes:
     return read_segment(disk, directory, MANIFEST_NAME, offset) or b""
 
 
-def _prove(disk: Disk, directory: int, start: Tip, content: bytes, note: Note | None) -> History | None:
+def _prove(
+    disk: Disk, directory: int, start: Tip, content: bytes, note: Note | None, is_ours: IsOurs
+) -> History | None:
     attested = _compare_with_note(attest_after(start, content), start, content, note)
     if attested.tip.last is None and attested.health.state == "healthy":
         return None
     segments = _Segments(disk, directory)
-    records, damage = _read_commits(attested.attestations, start.digest, segments)
+    records, damage = _read_commits(attested.attestations, start.digest, segments, is_ours)
     if damage is None:
         health = attested.health
         if health.state == "healthy" and attested.attestations and segments.have_lost_commits():
@@ -152,7 +160,7 @@ def _prove(disk: Disk, directory: int, start: Tip, content: bytes, note: Note | 
     is_last = attested.tip.end == start.end + len(content)
     was_durable = note is not None and note.end >= attested.tip.end
     if damage.is_torn and is_last and not was_durable:
-        return _prove(disk, directory, start, content[: attested.tip.start - start.end], note)
+        return _prove(disk, directory, start, content[: attested.tip.start - start.end], note, is_ours)
     return History(
         attested=attested,
         records=tuple(records),
@@ -232,7 +240,7 @@ class _Segments:
 
 
 def _read_commits(
-    attestations: Sequence[Attestation], digest: str, segments: _Segments
+    attestations: Sequence[Attestation], digest: str, segments: _Segments, is_ours: IsOurs
 ) -> tuple[list[Record], _Damage | None]:
     """Read the events of these commits, up to the first that differs from its manifest line."""
     records: list[Record] = []
@@ -240,7 +248,7 @@ def _read_commits(
         commit = segments.commit(attestation)
         if commit is None:
             return records, _Damage(reason="missing_segment", event_index=attestation.first, is_torn=False)
-        found = _records_in(commit, attestation, digest)
+        found = _records_in(commit, attestation, digest, is_ours=is_ours(attestation))
         if isinstance(found, str):
             is_torn = attestation is attestations[-1] and _is_torn(commit, attestation)
             return records, _Damage(reason=found, event_index=attestation.first, is_torn=is_torn)
@@ -250,12 +258,12 @@ def _read_commits(
 
 
 def _records_in(
-    commit: bytes, attestation: Attestation, digest: str
+    commit: bytes, attestation: Attestation, digest: str, *, is_ours: bool
 ) -> tuple[Record, ...] | Literal["undecodable", "digest_mismatch"]:
     drafts = parse_frames(commit)
     if drafts is None:
         return "undecodable"
-    records = chain_records(drafts, attestation.first, digest)
+    records = chain_records(drafts, attestation.first, digest, is_ours=is_ours)
     if len(records) != attestation.last - attestation.first + 1 or records[-1].digest != attestation.head:
         return "digest_mismatch"
     return records

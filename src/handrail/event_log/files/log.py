@@ -30,10 +30,13 @@ under one data directory. docs/explanation/log-format.md describes them, and wha
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Final
 
 import msgspec
 
@@ -80,17 +83,30 @@ from handrail.event_log.files.history import (
     loaded_of,
     pins_of,
     read_after,
+    read_attested,
     read_history,
     scan_proven_bytes,
 )
 from handrail.event_log.files.manifest import (
     MANIFEST_NAME,
+    Attestation,
+    IsOurs,
     describe_damage,
     empty_tip,
     has_first_line,
+    vouch_for_all,
 )
 from handrail.event_log.files.segments import SegmentLimits
+from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.touched import TouchedSessions
+from handrail.event_log.lines import (
+    LINE,
+    NOTHING_LISTED,
+    CommitPlace,
+    ListedSession,
+    is_line_of,
+    make_line,
+)
 from handrail.event_log.plan import check_new, check_plan, check_session_id, refuse_unsound, session_not_found
 from handrail.ports.log import (
     Appended,
@@ -100,12 +116,17 @@ from handrail.ports.log import (
     Draft,
     Health,
     Loaded,
+    Origin,
     Record,
     Remembered,
     Replayed,
     SessionStamp,
 )
+from handrail.runtime.recent import Recent
 
+EVERYTHING: Final = 1 << 62
+"""More events than a session has."""
+_MOST_ORIGINS: Final = 4_096
 _LISTING_BYTES = 64 * 1024
 """How much of a manifest a listing reads: nearly always enough for the first line."""
 
@@ -145,7 +166,9 @@ class FileHold:
             history = unsound or read_since(self._log, held.directory, self._session_id, index, self._note)
         return None if history is None else loaded_of(drop_before(history, index))
 
-    def append(self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = ()) -> Appended:
+    def append(
+        self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = (), line: str = ""
+    ) -> Appended:
         held = self._current()
         check_plan(plan, blobs)
         with translate_os_errors(self._session_id):
@@ -160,7 +183,7 @@ class FileHold:
             if expected_head != memory.tip.head:
                 return Conflict(head=memory.tip.head)
             check_new(plan, memory.keys)
-            return self._commit(held, memory, plan, blobs)
+            return self._commit(held, memory, plan, blobs, line)
 
     def remember(self, content: bytes) -> None:
         held = self._current()
@@ -168,7 +191,9 @@ class FileHold:
         if memory is not None and memory.tip.last is not None:
             log = self._log
             with suppress(OSError):  # a cache only saves time
-                write_cache_file(log.disk, log.cache, self._session_id, held.directory, memory.tip, content)
+                write_cache_file(
+                    log.disk, log.cache, self._session_id, held.directory, memory.tip, content, log.seal
+                )
 
     def end(self) -> None:
         held, self._held = self._held, None
@@ -188,7 +213,8 @@ class FileHold:
         disk = self._log.disk
         self._note = read_open_note(disk, held.lock)
         self._fingerprint = take_fingerprint(disk, held.directory)
-        history = read_history(disk, held.directory, self._session_id, self._note)
+        is_ours = self._log.judge(self._session_id)
+        history = read_history(disk, held.directory, self._session_id, self._note, is_ours)
         self._log.record_reading(self._session_id, history, self._fingerprint)
         if history is not None and history.health.state != "healthy":
             return history
@@ -230,7 +256,8 @@ class FileHold:
         self._fingerprint = self._log.confirm_fingerprint(self._session_id, held.directory)
         if self._fingerprint is None:
             return None
-        history = read_after(disk, held.directory, known.tip, self._note)
+        is_ours = self._log.judge(self._session_id)
+        history = read_after(disk, held.directory, known.tip, self._note, is_ours)
         if history is None:
             return None
         tip = history.attested.tip
@@ -250,12 +277,19 @@ class FileHold:
         return history.records[0]
 
     def _commit(
-        self, held: LockedSession, memory: WriterMemory, plan: Sequence[Draft], blobs: Sequence[Blob]
+        self,
+        held: LockedSession,
+        memory: WriterMemory,
+        plan: Sequence[Draft],
+        blobs: Sequence[Blob],
+        line: str,
     ) -> Committed:
         # Forget first: whatever interrupts the commit, the next call reads the disk.
         self._memory = None
+        line_of = self._log.sign(self._session_id, plan, line)
+        is_ours = self._log.judge(self._session_id)
         write_blobs(self._log.disk, self._log.blobs, blobs, memory.pinned)
-        commit = plan_commit(memory.tip, plan, blobs, self._log.limits)
+        commit = plan_commit(memory.tip, plan, blobs, self._log.limits, is_ours, line_of)
         self._log.touched.note_begin(self._session_id)
         try:
             written = write_commit(self._log.disk, held, commit)
@@ -287,24 +321,53 @@ def read_since(
     """Read the events from an index on, proving from the first event what is not proven yet."""
     tip = log.proven.tip_before(session_id, index) if index else None
     fingerprint = None if tip is None else log.confirm_fingerprint(session_id, directory)
-    history = None if tip is None or fingerprint is None else read_after(log.disk, directory, tip, note)
+    is_ours, history = log.judge(session_id), None
+    if tip is not None and fingerprint is not None:
+        history = read_after(log.disk, directory, tip, note, is_ours)
     if history is None:
         fingerprint = take_fingerprint(log.disk, directory)
-        history = read_history(log.disk, directory, session_id, note)
+        history = read_history(log.disk, directory, session_id, note, is_ours)
     log.record_reading(session_id, history, fingerprint)
     return None if history is None else drop_before(history, index)
+
+
+def list_heads(log: FileLog) -> Iterator[ListedSession]:
+    """Every session with the end of what its manifest proves; one that cannot be read is left out."""
+    for stamp in log.list_sessions():
+        with (
+            suppress(OSError),
+            open_directory(log.disk, f"{log.sessions}/{stamp.session_id}") as directory,
+        ):
+            tip = read_attested(log.disk, directory, stamp.session_id).tip
+            if tip.head:
+                yield ListedSession(session_id=stamp.session_id, events=tip.head, digest=tip.digest)
+
+
+def _place_of(session_id: SessionId, attestation: Attestation) -> CommitPlace:
+    return CommitPlace(
+        session_id=session_id, first=attestation.first, last=attestation.last, head=attestation.head
+    )
 
 
 class FileLog:
     """`ports.EventLog` on a local file system. What it keeps in memory may be forgotten at any time."""
 
-    def __init__(self, data: str, disk: Disk | None = None, limits: SegmentLimits | None = None) -> None:
+    def __init__(
+        self,
+        data: str,
+        disk: Disk | None = None,
+        limits: SegmentLimits | None = None,
+        key: StoreKey | None = None,
+    ) -> None:
         root = os.path.abspath(data)
         self.sessions = f"{root}/sessions"
         self.blobs = f"{root}/blobs"
         self.cache = f"{root}/cache"
         self.disk = disk or Disk()
         self.limits = limits or SegmentLimits()
+        self.key = key
+        """What tells commits of this store from others; None: every commit counts as its own."""
+        self._origins: Recent[tuple[SessionId, str], int] = Recent(_MOST_ORIGINS)
         self.proven = ProvenSessions()
         self.touched = TouchedSessions(self.cache, self.sessions)
 
@@ -338,7 +401,7 @@ class FileLog:
             try:
                 with open_directory(self.disk, f"{self.sessions}/{session_id}") as directory:
                     fingerprint = take_fingerprint(self.disk, directory)
-                    found = read_cache_file(self.disk, self.cache, session_id, directory)
+                    found = read_cache_file(self.disk, self.cache, session_id, directory, self.seal)
             except FileNotFoundError:
                 return None
         if found is None:
@@ -346,6 +409,68 @@ class FileLog:
         tip, content = found
         self.proven.record(session_id, tip, fingerprint)
         return Remembered(head=tip.head, digest=tip.digest, content=content)
+
+    def origin(self, session_id: SessionId, digest: str) -> Origin:
+        if self.key is None:
+            return NOTHING_LISTED
+        if self.key.read_usable() is None:  # nothing can be told from anything
+            return Origin(listed=EVERYTHING)
+        listed = self._origins.get((session_id, digest))
+        if listed is None:
+            listed = self._count_listed(self.key, session_id)
+            self._origins.put((session_id, digest), listed)
+        return Origin(listed=listed, is_adopted=listed > 0 and self.key.is_adopted())
+
+    def _count_listed(self, key: StoreKey, session_id: SessionId) -> int:
+        """How many events of the session the list covers: none if the session is not the listed one."""
+        row = key.find_listed(session_id)
+        if row is None:
+            return 0
+        with (
+            suppress(OSError),
+            open_directory(self.disk, f"{self.sessions}/{session_id}") as directory,
+        ):
+            attestations = read_attested(self.disk, directory, session_id).attestations
+            if any((one.last + 1, one.head) == (row.events, row.digest) for one in attestations):
+                return row.events
+        return 0
+
+    def judge(self, session_id: SessionId) -> IsOurs:
+        """What tells whether this store made a commit of the session."""
+        if self.key is None:
+            return vouch_for_all
+        key = self.key.read_usable()
+
+        def is_ours(attestation: Attestation) -> bool:
+            return key is not None and is_line_of(key, attestation.auth, _place_of(session_id, attestation))
+
+        return is_ours
+
+    def sign(self, session_id: SessionId, plan: Sequence[Draft], line: str) -> Callable[[Attestation], str]:
+        """What writes the authentication line of a commit; the first commit of all makes the key.
+
+        Raises Fault KEYRING_INVALID when an event needs the line.
+        """
+        line = line if LINE.fullmatch(line) else ""
+        if self.key is None:
+            return lambda _: line
+        vouched = {draft.vouched for draft in plan}
+        try:
+            key = self.key.ensure(lambda: list_heads(self))
+        except Fault:
+            if "needed" in vouched:
+                raise
+            return lambda _: line
+        if vouched == {""}:
+            return lambda _: line
+        return lambda attestation: make_line(key, _place_of(session_id, attestation))
+
+    def seal(self, content: bytes) -> str:
+        """The first line of a cache file: nobody can write one who lacks the store key."""
+        key = None if self.key is None else self.key.read_usable()
+        if key is None:
+            return hashlib.sha256(content).hexdigest()
+        return hmac.digest(key, b"handrail.cache.v1\0" + content, "sha256").hex()
 
     def confirm_fingerprint(self, session_id: SessionId, directory: int) -> Fingerprint | None:
         """The fingerprint of the files now, if only commits were added since they were proven here."""

@@ -2,12 +2,14 @@
 
 A line is `{"v":1,…,"sum":"<64 hex>"}`. `sum` is chained over the line and the `sum` before it, so
 a line proves every line before it. This frame, with `v` first and `sum` last, is the same in every
-version: a reader can tell a newer line from a damaged one.
+version: a reader can tell a newer line from a damaged one. A line of version 2 has `auth` as well: the
+authentication line of its commit (`event_log/lines.py`).
 """
 
 import hashlib
 import re
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -15,9 +17,11 @@ from handrail.contract.ids import BlobRef
 from handrail.contract.json.canonical import genesis
 from handrail.event_log.files import segments
 from handrail.event_log.files.segments import text_around_lost_sectors
+from handrail.event_log.lines import LINE
 from handrail.ports.log import Health, HealthReason
 
-VERSION: Final = 1
+PLAIN_VERSION: Final = 1
+_AUTHENTICATED: Final = 2
 MANIFEST_NAME: Final = "manifest.jsonl"
 
 _SUM_START = b',"sum":"'
@@ -31,13 +35,18 @@ _NUMBER = re.compile(rb"[0-9]+")
 _DIGEST = re.compile(rb"[0-9a-f]{1,64}")
 _NAMED_BLOBS = re.compile(rb'[0-9a-fsh:",]+')
 # fmt: off
-_LINE_PARTS = (
-    b'{"v":1,"first":', _NUMBER, b',"last":', _NUMBER,
+_MIDDLE_PARTS = (
+    _NUMBER, b',"last":', _NUMBER,
     b',"segment":"events-', _NUMBER, b'.jsonl","from":', _NUMBER, b',"to":', _NUMBER,
-    b',"head":"', _DIGEST, b'","blobs":[', _NAMED_BLOBS, b"]" + _SUM_START, _DIGEST, _SUM_END + b"\n",
+    b',"head":"', _DIGEST, b'","blobs":[', _NAMED_BLOBS,
+)
+_LINE_PARTS = (
+    (b'{"v":1,"first":', *_MIDDLE_PARTS, b"]" + _SUM_START, _DIGEST, _SUM_END + b"\n"),
+    (b'{"v":2,"first":', *_MIDDLE_PARTS,
+     b'],"auth":"', _DIGEST, b'"' + _SUM_START, _DIGEST, _SUM_END + b"\n"),
 )
 # fmt: on
-"""A line as its writer spells it: fixed texts, and runs that may be cut short."""
+"""A line of either version as its writer spells it: fixed texts, and runs that may be cut short."""
 
 
 class Attestation(
@@ -45,6 +54,7 @@ class Attestation(
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
+    omit_defaults=True,
     rename={"start": "from", "end": "to"},
 ):
     """One commit: events `first` to `last` are the bytes `start` to `end` of a segment."""
@@ -59,6 +69,24 @@ class Attestation(
     """The chain digest after event `last`."""
     blobs: tuple[BlobRef, ...]
     """The blobs that the plan introduced."""
+    auth: str = ""
+    """The authentication line of the commit; without one it is a line of version 1."""
+
+
+IsOurs: TypeAlias = Callable[[Attestation], bool]
+"""Whether this store made a commit."""
+
+
+def vouch_for_all(attestation: Attestation) -> bool:
+    """Whether a store without a key made the commit: it has nothing to tell by."""
+    del attestation
+    return True
+
+
+def write_no_line(attestation: Attestation) -> str:
+    """No authentication line."""
+    del attestation
+    return ""
 
 
 class Tip(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,6 +179,11 @@ def has_first_line(content: bytes) -> bool:
     return not _is_torn(content, 0, 0)
 
 
+def authenticate(attestation: Attestation, auth: str) -> Attestation:
+    """The same commit with an authentication line; an empty one changes nothing."""
+    return msgspec.structs.replace(attestation, v=_AUTHENTICATED, auth=auth) if auth else attestation
+
+
 def add_attestation(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:
     """The manifest with one more commit, and the line to write at `tip.end`."""
     body = msgspec.json.encode(attestation)[:-1]
@@ -193,10 +226,14 @@ def _check(line: bytes, previous_sum: str, before: Attestation | None) -> Attest
     if seal[_DIGITS] != _sum(previous_sum, body).encode():
         return "digest_mismatch"
     try:
-        if _version_decoder.decode(body + b"}").v != VERSION:
+        version = _version_decoder.decode(body + b"}").v
+        if version not in (PLAIN_VERSION, _AUTHENTICATED):
             return "unsupported_version"
         attestation = _decoder.decode(body + b"}")
     except msgspec.MsgspecError:
+        return "undecodable"
+    is_whole = LINE.fullmatch(attestation.auth) if version == _AUTHENTICATED else not attestation.auth
+    if not is_whole:
         return "undecodable"
     return attestation if _follows(attestation, before) else "non_contiguous"
 
@@ -236,9 +273,13 @@ def _is_torn(content: bytes, start: int, base: int) -> bool:
 def _is_begun_line(text: bytes) -> bool:
     """Whether a line can begin with this text. Of a newer version, only the frame is known."""
     newer = _NEWER_LINE.match(text)
-    if newer is not None and newer[1] != b"1":
+    if newer is not None and newer[1] not in (b"1", b"2"):
         return _PRINTABLE.fullmatch(text) is not None
-    for part in _LINE_PARTS:
+    return any(_is_begun(text, parts) for parts in _LINE_PARTS)
+
+
+def _is_begun(text: bytes, parts: Sequence[bytes | re.Pattern[bytes]]) -> bool:
+    for part in parts:
         if isinstance(part, bytes):
             if not text.startswith(part):
                 return part.startswith(text)

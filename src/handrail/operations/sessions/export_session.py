@@ -25,6 +25,7 @@ from handrail.projections.report.story import Story
 from handrail.runtime.damaged_sessions import read_blob, read_text, refuse_unsound
 from handrail.runtime.operation import Chunked, Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.sessions import judge_origin
 from handrail.workflows.compiled import decode_compiled
 
 ExportedAs: TypeAlias = Literal["bundle", "markdown", "html"]
@@ -173,7 +174,7 @@ def _report(
 ) -> Chunked:
     """Of a damaged session, the part that is proven, under a banner that says so."""
     records, health = _readable(loaded.records, loaded.health)
-    history = fold(session_id, records)
+    history = judge_origin(rt.log, fold(session_id, records))
     contents = {
         run.workflow_hash: read_blob(rt.log, BlobRef(run.workflow_hash)) for run in history.runs.values()
     }

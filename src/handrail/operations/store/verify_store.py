@@ -72,6 +72,8 @@ class VerifyReport(Answer, frozen=True, kw_only=True):
     """What was left by starts and imports that were killed, each with the command that removes it."""
     newer: list[str] | UnsetType = UNSET
     """Sessions that a newer version wrote: no damage, and not judged."""
+    elsewhere: list[str] | UnsetType = UNSET
+    """Sessions that another store made or answered: no damage, and what it recorded approves nothing here."""
     workspaces: int | UnsetType = UNSET
     """Of a team, that were looked at: all of them for who has the address of the database."""
     warnings: list[str] | UnsetType = UNSET
@@ -146,6 +148,14 @@ def _describe_newer(newer: Sequence[str]) -> str:
     if len(newer) == 1:
         return f"Session {newer[0]} was written by a newer version of Handrail."
     return f"{len(newer)} sessions were written by a newer version of Handrail, first {newer[0]}."
+
+
+def _describe_elsewhere(elsewhere: Sequence[str]) -> str:
+    counted = format_count(len(elsewhere), "session")
+    return (
+        f"{counted} came from another store, first {elsewhere[0]}: answers and check results that it "
+        "recorded count for nothing here."
+    )
 
 
 def _remedy(report: VerifyReport) -> str:
@@ -253,6 +263,9 @@ def _is_newer(check: SessionCheck | StoreCheck) -> bool:
 
 def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> VerifyReport:
     newer: list[str] = [session_id for check in checks for session_id in check.newer]
+    elsewhere: list[str] = [session_id for check in checks for session_id in check.elsewhere]
+    warnings = [f"{_describe_newer(newer)} {UPDATE}"] if newer else []
+    warnings += [_describe_elsewhere(elsewhere)] if elsewhere else []
     return VerifyReport(
         ok=not problems,
         **{name: sum(getattr(check, name) for check in checks) for name in _COUNTS},
@@ -260,8 +273,9 @@ def _report(checks: Sequence[StoreCheck], problems: Sequence[StoreProblem]) -> V
         problems=list(problems[:MOST_PROBLEMS]),
         leftovers=_leftovers(checks) or UNSET,
         newer=newer or UNSET,
+        elsewhere=elsewhere or UNSET,
         workspaces=sum(check.workspaces for check in checks) or UNSET,
-        warnings=[f"{_describe_newer(newer)} {UPDATE}"] if newer else UNSET,
+        warnings=warnings or UNSET,
     )
 
 

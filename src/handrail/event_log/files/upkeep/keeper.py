@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -16,6 +16,7 @@ from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.commit import acquire_existing, release
 from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
 from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.touched import INDEX_FOLDER
 from handrail.event_log.files.upkeep.whole_store import (
     SET_ASIDE,
@@ -46,10 +47,16 @@ from handrail.ports.store import (
 class FileKeeper:
     """Checks, measures, empties and copies the store in one data directory."""
 
-    def __init__(self, data: str, disk: RemovingDisk | None = None) -> None:
+    def __init__(
+        self,
+        data: str,
+        disk: RemovingDisk | None = None,
+        key_of: Callable[[str], StoreKey | None] = lambda _: None,
+    ) -> None:
         self._disk = disk or RemovingDisk()
         self._data = data
-        self._log = FileLog(data, self._disk)
+        self._key_of = key_of
+        self._log = FileLog(data, self._disk, key=key_of(data))
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
         return check_sessions(self._log, session_ids)
@@ -115,7 +122,8 @@ class FileKeeper:
             raise _invalid_home(
                 "to", "is the place that is copied from", "two different homes: --from, --to or both"
             )
-        return open_source(way.source) if way.source else FileLog(source), FileLog(target)
+        into = FileLog(target, key=self._key_of(target))
+        return open_source(way.source) if way.source else FileLog(source), into
 
 
 def open_source(home: str) -> FileLog:
@@ -130,7 +138,10 @@ def commits_in(log: FileLog, session_id: SessionId) -> Sequence[CommitFacts]:
     """The commits of a session as they were made."""
     with translate_os_errors(session_id):
         attestations = attested_in(log, session_id).attestations
-    return [CommitFacts(first=one.first, last=one.last, blobs=tuple(one.blobs)) for one in attestations]
+    return [
+        CommitFacts(first=one.first, last=one.last, blobs=tuple(one.blobs), line=one.auth)
+        for one in attestations
+    ]
 
 
 def _invalid_home(param: str, problem: str, expected: str) -> Fault:
@@ -154,9 +165,6 @@ _PATIENCE_MS: Final = 500
 
 class RemovingDisk(Disk):
     """The further calls that removing needs. Names are relative to the directory."""
-
-    def rename(self, name: str, new_name: str, directory: int) -> None:
-        os.rename(name, new_name, src_dir_fd=directory, dst_dir_fd=directory)
 
     def unlink(self, name: str, directory: int) -> None:
         os.unlink(name, dir_fd=directory)

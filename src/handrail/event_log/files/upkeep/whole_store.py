@@ -21,6 +21,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.engine.events import count_known, is_newer
+from handrail.event_log.copying import has_foreign_facts
 from handrail.event_log.files.disk import Disk, is_refused_link, open_directory, translate_os_errors
 from handrail.event_log.files.history import pins_of, read_attested, read_segment
 from handrail.event_log.files.log import FileLog
@@ -240,6 +241,7 @@ class _Tally:
         self.pins: set[BlobRef] = set()
         self.left_alone: list[SessionId] = []
         self.newer: list[SessionId] = []
+        self.elsewhere: list[SessionId] = []
         self.problems: list[StoreProblem] = []
 
 
@@ -260,6 +262,7 @@ def check_sessions(log: FileLog, wanted: Sequence[SessionId] = ()) -> Iterator[S
         half_removed = len(half_removed_in(log))
         if not wanted:
             tally.problems += _find_open_files(log)
+            tally.problems += _check_key(log)
     yield StoreCheck(
         sessions=tally.sessions,
         events=tally.events,
@@ -271,6 +274,7 @@ def check_sessions(log: FileLog, wanted: Sequence[SessionId] = ()) -> Iterator[S
         unattested=tuple(tally.left_alone),
         half_removed=0 if wanted else half_removed,
         newer=tuple(tally.newer),
+        elsewhere=tuple(tally.elsewhere),
     )
 
 
@@ -313,6 +317,8 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
     tally.events += len(loaded.records)
     tally.bytes_read += bytes_in(log.disk, directory)
     tally.pins |= pins_of(attested.attestations)
+    if has_foreign_facts(log, session_id, loaded):
+        tally.elsewhere.append(session_id)
     if _is_newer(loaded):
         tally.newer.append(session_id)
     elif loaded.health.state != "healthy":
@@ -321,6 +327,12 @@ def _check_session(log: FileLog, session_id: SessionId, tally: _Tally) -> None:
                 what="session", id=session_id, reason=loaded.health.reason, detail=loaded.health.detail
             )
         )
+
+
+def _check_key(log: FileLog) -> Iterator[StoreProblem]:
+    found = None if log.key is None else log.key.check()
+    if found is not None:
+        yield StoreProblem(what="keys", id="store-key", reason=found[0], detail=found[1])
 
 
 def _is_newer(loaded: Loaded) -> bool:

@@ -319,6 +319,13 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 # Which look a payload gets
 
+
+def _proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    from handrail.surfaces.cli.rendering.proofs import proof_lines  # noqa: PLC0415 - few calls prove a change
+
+    return proof_lines(payload, page)
+
+
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
 _LOOKS: dict[str, Look] = {
@@ -328,6 +335,7 @@ _LOOKS: dict[str, Look] = {
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.confirm": runs.confirmed_lines,
+    "check.prove": _proof_lines,
     "check.run": runs.check_lines,
     "session.list": sessions.list_lines,
     "session.needs": sessions.needs_lines,

@@ -1,0 +1,220 @@
+"""The key of a store in files, which proves the commits of this store, and the list that begins with it.
+
+The file is `store-key/<place>/key` in the home, beside `data/` and not in it, so a copy of the sessions does
+not take it along. `<place>` names this machine and the folder of the store: a copy of the whole home at
+another place has no key there, and the first commit in it makes another one. `store move` takes it along.
+
+The file is made once, before the first commit: a line with the key, then the list of all sessions that were
+there. It is written under another name, synced and renamed, so it is there as a whole or not at all. Whoever
+dies before that leaves no key, and the next commit makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final
+
+from handrail.contract.catalogue import KEYRING_INVALID
+from handrail.contract.outcome import Fault
+from handrail.event_log.files.disk import (
+    Disk,
+    make_directory,
+    open_directory,
+    open_file,
+    read_from,
+    write_all,
+)
+from handrail.event_log.lines import (
+    KEY_BYTES,
+    ListedSession,
+    find_listed,
+    is_adoption,
+    is_list,
+    make_adoption,
+    write_list,
+)
+
+KEY_FOLDER: Final = "store-key"
+_KEY, _NEW, _LOCK, _ADOPTED = "key", "key.new", "lock", "adopted"
+_HEAD: Final = re.compile(rb"handrail-store-key 1 ([0-9a-f]{64}) ([0-9a-f]{16})\n")
+_HEAD_BYTES: Final = 19 + 2 + 64 + 1 + 16 + 1
+_WAIT_MS: Final = 5_000
+_PAUSE_MS: Final = 5
+_MACHINE_FILES: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+
+
+def name_place(data: str, machine_files: Iterable[str] = _MACHINE_FILES) -> str:
+    """The name of a data directory on this machine; another one for a copy of it."""
+    machine = ""
+    for path in machine_files:
+        with suppress(OSError, UnicodeDecodeError), open(path, encoding="ascii") as file:
+            machine = machine or file.read(64).strip()
+    where = f"{machine}\0{os.path.realpath(data)}"
+    return hashlib.sha256(where.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+class StoreKey:
+    """The key of the store in one data directory. What it has read once stays, because it is made once."""
+
+    def __init__(
+        self, data: str, random_bytes: Callable[[int], bytes], disk: Disk | None = None, place: str = ""
+    ) -> None:
+        home = os.path.dirname(os.path.abspath(data))
+        self.folder = f"{home}/{KEY_FOLDER}/{place or name_place(data)}"
+        self._random_bytes = random_bytes
+        self._disk = disk or Disk()
+        self._key: bytes | None = None
+
+    def read(self) -> bytes | None:
+        """The key; None when there is none yet. Raises Fault KEYRING_INVALID when it cannot be used."""
+        if self._key is None:
+            with (
+                suppress(FileNotFoundError),
+                _TranslatedErrors(),
+                open_directory(self._disk, self.folder) as at,
+            ):
+                self._key = self._read(at)
+        return self._key
+
+    def read_usable(self) -> bytes | None:
+        """The same for readers: None also when the key cannot be used."""
+        with suppress(Fault):
+            return self.read()
+        return None
+
+    def ensure(self, list_sessions: Callable[[], Iterable[ListedSession]]) -> bytes:
+        """The key, made now if there is none, with the list of the sessions that are there.
+
+        Raises Fault KEYRING_INVALID.
+        """
+        return self.read() or self.make(list_sessions, self._random_bytes(KEY_BYTES))
+
+    def make(self, list_sessions: Callable[[], Iterable[ListedSession]], key: bytes) -> bytes:
+        """The key that is there, or else this one. Raises Fault KEYRING_INVALID."""
+        disk = self._disk
+        with _TranslatedErrors():
+            make_directory(disk, self.folder)
+            with (
+                open_directory(disk, self.folder) as at,
+                open_file(disk, _LOCK, os.O_RDWR | os.O_CREAT, at) as lock,
+            ):
+                self._wait_for(lock)
+                with suppress(FileNotFoundError):
+                    self._key = self._read(at)
+                    return self._key
+                self._write(at, _NEW, _encode(key) + write_list(key, list_sessions()))
+                disk.rename(_NEW, _KEY, at)
+                disk.sync_names(at)
+        self._key = key
+        return key
+
+    def find_listed(self, session_id: str) -> ListedSession | None:
+        """What the list says of a session."""
+        key = self.read_usable()
+        if key is None:
+            return None
+        with suppress(OSError), open_directory(self._disk, self.folder) as at:
+            return find_listed(key, self._content(at)[_HEAD_BYTES:], session_id)
+        return None
+
+    def check(self) -> tuple[str, str] | None:
+        """What is wrong with the key or its list: a word for it, and where; None when nothing is."""
+        try:
+            key = self.read()
+        except Fault as fault:
+            return str(fault.details["reason"]), fault.message
+        if key is None:
+            return None
+        with suppress(OSError), open_directory(self._disk, self.folder) as at:
+            content = self._content(at)
+            if content[:_HEAD_BYTES] == _encode(key) and is_list(key, content[_HEAD_BYTES:]):
+                return None
+        return "damaged", f"{self._name} is damaged: part of its list proves nothing any more."
+
+    def is_adopted(self) -> bool:
+        """Whether a person adopted everything on the list."""
+        key = self.read_usable()
+        if key is None:
+            return False
+        with (
+            suppress(OSError),
+            open_directory(self._disk, self.folder) as at,
+            open_file(self._disk, _ADOPTED, os.O_RDONLY, at) as descriptor,
+        ):
+            return is_adoption(key, read_from(self._disk, descriptor).decode("ascii", "replace").strip())
+        return False
+
+    def adopt(self) -> None:
+        """Everything on the list counts as ours from now on. Raises Fault KEYRING_INVALID."""
+        key = self.read()
+        assert key is not None, "there is a list"
+        with _TranslatedErrors(), open_directory(self._disk, self.folder) as at:
+            self._write(at, _ADOPTED, make_adoption(key).encode() + b"\n")
+            self._disk.sync_names(at)
+
+    def _read(self, at: int) -> bytes:
+        with open_file(self._disk, _KEY, os.O_RDONLY, at) as descriptor:
+            status = self._disk.status(descriptor)
+            if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.geteuid():
+                raise _invalid("too_open", f"{self._name} is open to other users. Run chmod 600 on it.")
+            matched = _HEAD.fullmatch(self._disk.read(descriptor, _HEAD_BYTES, 0))
+        key = b"" if matched is None else bytes.fromhex(matched[1].decode())
+        if matched is None or matched[0] != _encode(key):
+            raise _invalid(
+                "damaged",
+                f"{self._name} is damaged. Restore it from a backup, or move it away: then this store can no "
+                "longer prove its history.",
+            )
+        return key
+
+    @property
+    def _name(self) -> str:
+        return f"{KEY_FOLDER}/{os.path.basename(self.folder)}/{_KEY} in the Handrail home"
+
+    def _content(self, at: int) -> bytes:
+        with open_file(self._disk, _KEY, os.O_RDONLY, at) as descriptor:
+            return read_from(self._disk, descriptor)
+
+    def _write(self, at: int, name: str, content: bytes) -> None:
+        with open_file(self._disk, name, os.O_RDWR | os.O_CREAT, at) as descriptor:
+            write_all(self._disk, descriptor, content, 0)
+            self._disk.cut(descriptor, len(content))
+            self._disk.sync(descriptor)
+
+    def _wait_for(self, lock: int) -> None:
+        started = self._disk.monotonic_ms()
+        while not self._disk.lock_now(lock):
+            if self._disk.monotonic_ms() - started >= _WAIT_MS:
+                message = f"Another process makes {self._name}. Send the same call again."
+                raise _invalid("incomplete", message)
+            self._disk.sleep_ms(_PAUSE_MS)
+
+
+def _encode(key: bytes) -> bytes:
+    check = hashlib.sha256(b"handrail.store-key\0" + key).hexdigest()[:16]
+    return f"handrail-store-key 1 {key.hex()} {check}\n".encode()
+
+
+class _TranslatedErrors:
+    """An OSError about the key as its Fault; that there is none is no trouble."""
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            message = (
+                f"The store key cannot be used: {os.strerror(error.errno or 0)}. Give this user access to "
+                f"{KEY_FOLDER} in the Handrail home."
+            )
+            raise _invalid("unreadable", message) from error
+
+
+def _invalid(reason: str, message: str) -> Fault:
+    """The first sentence says what is wrong, the rest what to do about it."""
+    return Fault(KEYRING_INVALID, message, details={"reason": reason}, hint=message.partition(". ")[2])
