@@ -238,6 +238,23 @@ def test_push_compares_with_the_merge_commit_of_github(runner: Runner, api: Api)
     assert runner.output == "word=proved\n"
 
 
+def _read_blocks(language: str) -> list[str]:
+    text = (ROOT / "docs/how-to/prove-in-ci.md").read_text()
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", text)
+
+
+def test_page_shows_a_workflow_that_the_action_takes() -> None:
+    action = YAML(typ="safe").load(ROOT / "action.yml")
+    github, gitlab = (YAML(typ="safe").load(block) for block in _read_blocks("yaml"))
+    steps = github["jobs"]["prove"]["steps"]
+    table = re.findall(r"(?m)^\| `(\w+)` \|", (ROOT / "docs/how-to/prove-in-ci.md").read_text())
+
+    assert set(steps[-1]["with"]) <= set(action["inputs"])
+    assert set(table) == set(action["inputs"])
+    assert github["permissions"]["pull-requests"] == "write"
+    assert gitlab["prove"]["script"][-1].startswith("/opt/handrail/bin/handrail prove --in-place --base ")
+
+
 def test_action_installs_its_own_checkout(tmp_path: Path) -> None:
     """With a stand-in for Python that notes what it is called with."""
     stand_in = tmp_path / "bin" / "python3"
