@@ -23,8 +23,11 @@ REPORTS: Rows = (
     ("operations.sessions.settle_gap", "LONGEST_NOTE", "Characters of the note that settles a gap."),
     ("projections.asked_person", "MOST_FILES", "Files of a write that a person is shown by name."),
     ("projections.recap", "MOST_PEOPLE", "Answers of people to earlier steps that a recap tells."),
-    ("projections.asked_person", "PROMPT_BYTES", "Of a step's prompt, what a person is shown."),
-    ("projections.asked_person", "REPORT_BYTES", "Of the last notes, what a person is shown."),
+    (
+        "host.terminal",
+        "LONGEST_TEXT",
+        "Characters of a question that a terminal is shown; all are in a file.",
+    ),
     ("projections.asked_person", "FORM_PROMPT_BYTES", "Of a step's prompt, what the form of a client shows."),
     ("projections.asked_person", "FORM_REPORT_BYTES", "Of the last notes, what the form of a client shows."),
     ("projections.asked_person", "FORM_ARTIFACTS", "Artifacts of a report that the form of a client shows."),

@@ -29,8 +29,8 @@ _OF_NAMES: Final[dict[ProofWord, str]] = {
 }
 """What each name is, in front of it."""
 _PLACES: Final = {
-    "bind_mount": "in a copy at the project's own path",
-    "linked_folder": "in a copy with linked dependencies",
+    "bind_mount": "in a copy",
+    "linked_folder": "in a linked copy",
     "prepared": "in a prepared copy",
     "in_place": "in place",
 }

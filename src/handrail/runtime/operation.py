@@ -95,6 +95,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it starts programs other than git, which no server does."""
     why_only_local: str = ""
     """Why no server offers it, whoever asks; empty: nothing about the operation itself speaks against it."""
+    is_persons: bool = False
+    """Whether it asks a person at the terminal before it does anything: `maxEffect` does not bind it."""
     reads_without: str = ""
     """Of a write: the input field, by wire name, without which it only reads."""
     reads_with: tuple[str, ...] = ()
