@@ -22,7 +22,14 @@ from handrail.host.program.installation import LocalInstallation
 from handrail.host.workflow_sources.directories import list_named_files, refuse_named_file
 from handrail.ports.process import AuditLine, Claim, KeyringFacts, McpProcess
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
-from handrail.ports.workspace import DesiredSettings, FilePlace, SettingProblem, Settings, WorkflowFile
+from handrail.ports.workspace import (
+    DeclaredCheck,
+    DesiredSettings,
+    FilePlace,
+    SettingProblem,
+    Settings,
+    WorkflowFile,
+)
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
@@ -258,6 +265,10 @@ class GivenSettings:
         return self.settings
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
+        return ()
+
+    def read_checks(self, content: bytes) -> tuple[DeclaredCheck, ...]:
+        del content
         return ()
 
     def desired(self, project: str = "") -> DesiredSettings:

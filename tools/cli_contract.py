@@ -5,12 +5,12 @@ A test compares it with a copy that was typed from the specification.
 
 from __future__ import annotations
 
-from handrail.contract.catalogue import E_HUMAN_REQUIRED, KINDS
+from handrail.contract.catalogue import E_CHECK_FAILED, E_HUMAN_REQUIRED, KINDS
 from handrail.contract.conformance.answers import EXITS
 from handrail.contract.envelopes.cli import SCHEMA_VERSION
 from handrail.contract.outcome import Json
 
-_OWN = (E_HUMAN_REQUIRED,)
+_OWN = (E_HUMAN_REQUIRED, E_CHECK_FAILED)
 """Native codes beside the core: exit 9 is kept for those that ask a person to act (CLI 3.1)."""
 
 

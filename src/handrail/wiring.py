@@ -98,6 +98,7 @@ def build_runtime(
         index=lambda: _index(data, key_of),
         worktree=lambda: worktree,
         trees=lambda: trees,
+        trial_results=lambda: _load("handrail.host.trial_results:TrialResultFiles")(place),
         trials=lambda: trials,
         facts=lambda: _facts(place),
         places=ProjectPlaceFiles(place),

@@ -138,6 +138,11 @@ def locked_file_start(tool: ForkedTool, names: Names) -> Any:
     return _held(tool, begun)
 
 
+def uncommitted(tool: ForkedTool, names: Names) -> None:
+    """A file differs from its commit."""
+    Path(tool.environment["HANDRAIL_PROJECT"], "README").write_bytes(b"Changed.\n")
+
+
 def settings(tool: ForkedTool, names: Names) -> None:
     Path(tool.home, "config.json").write_text('{"maxEffect": 7}', encoding="utf-8")
 

@@ -153,6 +153,19 @@ LEAVES: dict[str, Leaf] = {
         },
     ),
     "check list": Leaf(line=words("check list")),
+    "prove": Leaf(
+        project="repository",
+        line=words("prove"),
+        further=(
+            words("prove --base HEAD --as markdown --expect not_tried -- git --version"),
+            words("prove --head HEAD --fresh -- git --version"),
+            words("prove --in-place --expect not_tried -- git --version"),
+        ),
+        ways={
+            "E_CHECK_FAILED": says("prove --expect proved -- git --version"),
+            "E_CONFLICT": wrong(damage.uncommitted, "prove --in-place -- git --version"),
+        },
+    ),
     "check replay": Leaf(
         project="repository",
         line=words("check replay receipt.json"),
@@ -359,8 +372,13 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session resume": Leaf(
         line=words("session resume SESSION_ID"),
-        further=(words(f"session resume --branch main --head {'0' * 40}"),),
+        page=words("session resume wr"),
+        further=(
+            words(f"session resume --branch main --head {'0' * 40}"),
+            ("session", "resume", "wr", "--limit", "1", "--cursor", "CURSOR"),
+        ),
         ways={
+            **paged("session resume wr"),
             "STORE_IO_ERROR": says("session resume", plant="disk error"),
             "STORE_PERMISSION_DENIED": says("session resume", plant="disk denied"),
         },

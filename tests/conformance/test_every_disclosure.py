@@ -35,7 +35,8 @@ def lines_of(called: Called) -> list[list[str]]:
 
 
 def run(called: Called, line: list[str], *flags: str) -> Ran:
-    return called.tool.run(*line, *flags, plant=called.leaf.plant)
+    own = line.index("--") if "--" in line else len(line)  # what follows belongs to another program
+    return called.tool.run(*line[:own], *flags, *line[own:], plant=called.leaf.plant)
 
 
 def data_of(called: Called, line: list[str], *flags: str) -> Any:

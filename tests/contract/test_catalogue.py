@@ -12,7 +12,7 @@ from handrail.contract.registered import REGISTRY, type_uri
 from tests.cases import every_case
 from tests.surfaces.cli.tool import CORE_CODES
 
-EXTENSION = {"E_HUMAN_REQUIRED": (9, False)}
+EXTENSION = {"E_HUMAN_REQUIRED": (9, False), "E_CHECK_FAILED": (1, False)}
 
 # LAFS error registry: code, category, retryable, agentAction.
 REGISTERED = """
@@ -51,6 +51,7 @@ E_IO same 1 - E_INTERNAL_UNEXPECTED INTERNAL - escalate yes 500 -
 E_INTERRUPTED same 130 yes E_TRANSIENT_UPSTREAM TRANSIENT yes retry - 503 -
 E_UNKNOWN same 1 - E_INTERNAL_UNEXPECTED INTERNAL - escalate - 500 -
 E_HUMAN_REQUIRED same 9 - E_INTERNAL_UNEXPECTED PERMISSION - escalate yes 403 -
+E_CHECK_FAILED same 1 - E_VALIDATION_SCHEMA VALIDATION - retry_modified - 422 -
 FORMAT_CONFLICT E_USAGE 2 - E_FORMAT_CONFLICT CONTRACT - stop - 400 -
 FIELD_CONFLICT E_USAGE 2 - E_FIELD_CONFLICT CONTRACT - stop - 400 -
 FIELD_UNKNOWN E_VALIDATION 2 - E_DISCLOSURE_UNKNOWN_FIELD VALIDATION - retry_modified - 400 -

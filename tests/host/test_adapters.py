@@ -15,6 +15,7 @@ from handrail.host.program.installation import LocalInstallation
 from handrail.host.program.provenance import LocalProvenance
 from handrail.host.program.updates import LocalUpdates
 from handrail.host.terminal import LocalTerminal
+from handrail.host.trial_results import TrialResultFiles
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.host.worktree.fact_store import FactFiles
@@ -34,6 +35,7 @@ TREES: type[trees.Trees] = GitTrees
 TRIALS: type[trials.Trials] = LocalTrials
 ROOM: type[trials.TrialRoom] = LocalRoom
 FACTS: type[worktree.FactStore] = FactFiles
+TRIAL_RESULTS: type[trials.TrialResults] = TrialResultFiles
 INCIDENTS: type[process.Incidents] = IncidentFiles
 CONFIRMED: type[process.ConfirmedTokens] = ConfirmedTokenFiles
 PROCESSES: type[process.McpProcesses] = McpProcessFiles
@@ -48,8 +50,9 @@ UPDATES: type[program.Updates] = LocalUpdates
 PROVENANCE: type[program.Provenance] = LocalProvenance
 CLIENT: type[server.HttpClient] = LocalHttpClient
 UNSEEN: type[worktree.Worktree] = worktree.UnseenWorktree
-NO_TRIALS: type[trials.Trials] = trials.NoTrials
 UNSEEN_TREES: type[trees.Trees] = trees.UnseenTrees
+NO_TRIALS: type[trials.Trials] = trials.NoTrials
+NOTHING_TRIED: type[trials.TrialResults] = trials.NothingTried
 NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
 NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown
 NOTHING_COMMITTED: type[checks.CommittedFiles] = checks.NothingCommitted

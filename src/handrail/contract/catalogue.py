@@ -171,6 +171,12 @@ E_HUMAN_REQUIRED = Kind(
     hint="Ask the person named in details to act, then run resume.",
     details=("action", "resume", "url", "code"),
 )
+E_CHECK_FAILED = Kind(
+    code="E_CHECK_FAILED", native="E_CHECK_FAILED", exit_status=1, http_status=422,
+    lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
+    hint="Correct what fails, then prove the change again.",
+    details=("proof",),
+)
 
 
 # Requests that cannot be served as sent

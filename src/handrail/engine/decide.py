@@ -113,6 +113,7 @@ from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Joined
+    from handrail.engine.judge.proofs import ProofFacts, ProofVerdict
     from handrail.engine.judge.witnessed import Look, Sighting, StandingClaims, Witnessed
 
 NO_PREFERENCES = PreferencesDelta()
@@ -195,6 +196,8 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     """The whole notes of the blocked attempt before."""
     sighting: Sighting | None = None
     """Of the working tree; None: no evidence is weighed."""
+    proof_facts: ProofFacts | None = None
+    """Of a step that wants a proof; None: it wants none, or nobody looked."""
     confirmations: Confirmations = "claimed"
     """Whose word counts."""
     can_ask: bool = False
@@ -256,6 +259,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
     known = _witness(history, workflow, node, word, gathered.sighting)
+    proven = _judge_proof(history, node, leaf, _mode_at(autonomy, gathered), gathered.proof_facts)
     answer = answer_report(
         workflow,
         node.state,
@@ -270,13 +274,15 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         gaps=_gaps_before(history, node, (*work.artifacts, *kept.artifacts)),
         shown=ShownState(facts=held, blockers=list_blockers(history, node), word=word, given=given),
         known=known,
-        troubles=gathered.troubles,
+        troubles=(*gathered.troubles, *(() if proven is None else proven.reasons)),
     )
     owners = _name_owners(work.result, persons, answer.option, word)
     work, judged = replace(work, context=answer.context, owners=owners), answer.verdict
     settled = _settle(history, node, judged.observed, ())
+    settled += () if proven is None else proven.settled
     at, seen = attempt.attempt_id, gathered.sighting
     if isinstance(answer.outcome, Block):
+        settled += () if proven is None else proven.held
         return plan_blocked(history, node, at, work, judged, answer.outcome, settled, salt, seen)
     facts = facts_after(history, workflow, node, answer.context, judged.artifacts, answer.option)
     way = find_way(workflow, node.state, judged, autonomy, facts)
@@ -294,6 +300,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
             *way.gaps,
             *list_dropped_items(workflow, node.state, held, facts),
             *settled,
+            *(() if proven is None else proven.gaps),
             *disclosed,
         ),
         again=again,
@@ -481,6 +488,17 @@ def _witness(
     from handrail.engine.judge.earlier_reports import witness  # noqa: PLC0415 - a simulation weighs nothing
 
     return witness(history, workflow, node, word, sighting)
+
+
+def _judge_proof(
+    history: History, node: Node, leaf: Leaf, autonomy: Autonomy, facts: ProofFacts | None
+) -> ProofVerdict | None:
+    """What follows from the proofs of a step; None where it wants none."""
+    if facts is None or not isinstance(leaf, Step) or leaf.proof is None:
+        return None
+    from handrail.engine.judge.proofs import judge_proof  # noqa: PLC0415 - few steps want a proof
+
+    return judge_proof(history, node, leaf, autonomy, facts)
 
 
 def _weigh_people(

@@ -490,6 +490,8 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     listed: int = 0
     """Paths that differ from the commit; without one, all."""
     left_out: int = 0  # new contents that were not kept: too large, or changed meanwhile
+    git_tree: str = ""
+    """The id that git gives these files, where a proof may begin with them."""
     base_node_id: NodeId | None = None
     base_tree_id: str = ""
     """The earlier tree whose list this one builds on; empty: its list is whole."""

@@ -92,6 +92,7 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
     ("check", "missing"): "Run {command}{how} and {again} again.",
     ("check", "invalid"): "Run {command}, correct what is named, and {again} again.",
+    ("proof", "missing"): "Run {command} after your last edit, and {again} again.",
     ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("choose", "missing"): "Ask the user, then take the option that they choose.",
@@ -332,6 +333,7 @@ WHY_TO_PERSON: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "follow_up"): "{dimension} is {level} in {step}, and that needs a follow-up first.",
     ("check", "missing"): "Nothing shows that `{command}` passed on the present files, as {step} asks.",
     ("check", "invalid"): "`{command}` did not pass on the present files, and {step} needs that.",
+    ("proof", "missing"): "The change of {step} is not proven.",
     ("context", "missing"): "What follows {step} needs the {type} {name}, and nobody has given it.",
     ("capability", "unknown"): "Whether the agent has {capability} is not known, and the work needs it.",
     ("capability", "unavailable"): "The work needs {capability}, and the agent does not have it.",
@@ -418,7 +420,7 @@ def spell_recorded_fault(line: str) -> str:
 
 def explain_gap(gap: GapRecorded, title: str = "") -> str:
     """A gap in the words of a person: made from what it waits for, or as it was summed up."""
-    if gap.waits_for is None or gap.reason == "reported":
+    if gap.waits_for is None or gap.reason == "reported" or gap.waits_for.kind == "proof":
         return gap.summary
     blocker = ShownBlocker(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
     return explain(blocker, (), "person", title).why

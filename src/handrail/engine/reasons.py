@@ -93,7 +93,7 @@ Pointer: TypeAlias = ContextKey | ContextBudget | OutputContract | CapabilityPoi
 AskKind: TypeAlias = Literal["confirm", "choose", "give", "allow_write"]
 """What a person is asked for: a yes to a report, an option, a value, a yes to a write."""
 WaitKind: TypeAlias = (
-    AskKind | Literal["notes", "output", "assessment", "check", "context", "capability", "action"]
+    AskKind | Literal["notes", "output", "assessment", "check", "proof", "context", "capability", "action"]
 )
 WaitState: TypeAlias = Literal[
     "missing", "invalid", "not_asked", "follow_up", "unknown", "unavailable", "declined", "another_report"
@@ -234,7 +234,7 @@ BY_EVIDENCE = {"by": "evidence"}
 def waits_for_run(blocker: Blocker) -> bool:
     """Whether the report is kept as it is, and only a command has to run."""
     waits = blocker.waits_for
-    return waits is not None and (waits.kind, waits.state) == ("check", "missing")
+    return waits is not None and ((waits.kind, waits.state) == ("check", "missing") or waits.kind == "proof")
 
 
 def waits_for_person(blocker: Blocker) -> bool:

@@ -196,6 +196,7 @@ def prompt_at(
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
         _render_checks(history, workflow, leaf, node, text),
+        _render_proof(history, leaf, node),
         _render_asks(view.asks),
     ]
     wanted = leaf.functions if isinstance(leaf, Step) else ()
@@ -231,6 +232,14 @@ def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, nod
         return "" if line in text and not others else f"Before you report, run: {line}{others}"
     when = "the guard before the change and after it" if RedThenGreen in kinds else "your checks"
     return f"Run {when} as: {_OWN_LINE} {name_run(history, node)} -- COMMAND"
+
+
+def _render_proof(history: History, leaf: Leaf, node: Node) -> str:
+    if not isinstance(leaf, Step) or leaf.proof is None:
+        return ""
+    from handrail.engine.judge.proofs import write_wish  # noqa: PLC0415 - few steps want a proof
+
+    return write_wish(history, node, leaf.proof)
 
 
 def _name_checks(history: History, node: Node, text: str) -> str:

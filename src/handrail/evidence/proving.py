@@ -226,6 +226,10 @@ def _find_first_difference(copied: str, here: str) -> str:
 
 def _judge_cases(runs: _Runs) -> Proof:
     at_end = runs.get_cases(END)
+    if not at_end.colours:
+        raise _Untried(
+            "the check ran no test; name the tests, or run the check from the folder that has them"
+        )
     without, before = runs.get_cases(WITHOUT), runs.get_cases(BEFORE)
     baseline = None
     if runs.is_same(BASELINE, WITHOUT) or needs_baseline(before, without, at_end, runs.files):
@@ -233,8 +237,8 @@ def _judge_cases(runs: _Runs) -> Proof:
         broken = _find_broken(runs, before, baseline)
         if broken:
             names = [describe_key(key) for key in broken]
-            return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before)))
-    still = 0 if baseline is None else len(find_still_red(baseline, before))
+            return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before, at_end)))
+    still = 0 if baseline is None else len(find_still_red(baseline, before, at_end))
     proving = find_proving(at_end, without, before, baseline, runs.files)
     if not proving.keys:
         return _judge_unproven(runs, still)

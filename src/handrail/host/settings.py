@@ -82,15 +82,15 @@ _OPEN_VARIABLE = r"^(?!HANDRAIL_|AI_NATIVE_CLI_)[A-Za-z_][A-Za-z0-9_]*\Z"
 """A name that a project may set: what is Handrail's own, it may not."""
 MOST_CHECK_SECONDS = 7_200
 _CHECK_NAME = r"^[a-z0-9][a-z0-9_-]{0,39}\Z"
+MOST_LINKS = 20
+MOST_PATTERNS = 40
+_Word = Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD, pattern=r"^[^\x00]+\Z")]
+_Words = Annotated[tuple[_Word, ...], Meta(max_length=MOST_COMMAND_WORDS)]
+_Inside = Annotated[str, Meta(min_length=1, max_length=500, pattern=INSIDE)]
 
 
 class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    command: Annotated[
-        tuple[
-            Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD, pattern=r"^[^\x00]+\Z")], ...
-        ],
-        Meta(min_length=1, max_length=MOST_COMMAND_WORDS),
-    ]
+    command: Annotated[tuple[_Word, ...], Meta(min_length=1, max_length=MOST_COMMAND_WORDS)]
     """The program and its arguments, word by word; no shell reads them."""
     directory: Annotated[str, Meta(max_length=500, pattern=INSIDE)] = "."
     """Where it starts, relative to the project."""
@@ -108,6 +108,19 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         Meta(max_length=MOST_CHECK_VARIABLES),
     ] = {}
     """Variables that it gets beside the caller's; those that steer a runner, only from here."""
+    narrow: _Words = ()
+    """For `prove`: the command for some test files alone; the word `{files}` stands for them."""
+    prepare: _Words = ()
+    """For `prove`: a command that makes a copy of the project ready, such as `npm ci`."""
+    links: Annotated[tuple[_Inside, ...], Meta(max_length=MOST_LINKS)] = ()
+    """For `prove`: files and folders outside of git that a copy needs, beside `.venv` and `node_modules`."""
+    inherits: Annotated[
+        tuple[Annotated[str, Meta(max_length=100, pattern=_OPEN_VARIABLE)], ...],
+        Meta(max_length=MOST_CHECK_VARIABLES),
+    ] = ()
+    """For `prove`: variables of the caller that it needs in a copy, by name."""
+    tests: Annotated[tuple[_Inside, ...], Meta(max_length=MOST_PATTERNS)] = ()
+    """For `prove`: patterns of the files that are tests, in place of the usual names."""
 
 
 class _Code(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -211,6 +224,10 @@ class LocalSettings:
             confirmations=confirmations,
             confirmations_from=insisting,
         )
+
+    def read_checks(self, content: bytes) -> tuple[DeclaredCheck, ...]:
+        """The checks of a project's file by its bytes. Raises Fault E_CONFIG."""
+        return _checks(_convert(_parse(content, PROJECT_FILE), PROJECT_FILE, _ProjectFile))
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         """Everything wrong with files and variables, including unknown names, which change nothing."""
@@ -330,7 +347,10 @@ def _leads_out(project: str) -> bool:
 
 
 def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
-    document = _document(path, shown)
+    return _convert(_document(path, shown), shown, kind)
+
+
+def _convert(document: dict[str, Json], shown: str, kind: type[_File]) -> _File:
     if not document:
         return kind()
     try:
@@ -342,12 +362,16 @@ def _decoded(path: str, shown: str, kind: type[_File]) -> _File:
 def _document(path: str, shown: str) -> dict[str, Json]:
     if not os.path.lexists(path):
         return {}
-    from handrail.contract.json.strict import decode_json
-
     if why := explain_unreadable(path):
         raise _broken(shown, f"it {why}.")
+    return _parse(content_of(path, MOST_BYTES), shown)
+
+
+def _parse(content: bytes, shown: str) -> dict[str, Json]:
+    from handrail.contract.json.strict import decode_json
+
     try:
-        document = decode_json(content_of(path, MOST_BYTES), max_bytes=MOST_BYTES)
+        document = decode_json(content, max_bytes=MOST_BYTES)
     except Fault as fault:
         raise _broken(shown, fault.message) from fault
     if not isinstance(document, dict):

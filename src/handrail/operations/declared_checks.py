@@ -96,6 +96,9 @@ def digest_check(check: DeclaredCheck) -> str:
     }
     if check.environment:  # without one, it is the digest that earlier versions approved
         facts["environment"] = dict(check.environment)
+    for name in ("narrow", "prepare"):  # further commands that Handrail starts
+        if words := getattr(check, name):
+            facts[name] = list(words)
     return digest(facts)
 
 

@@ -37,7 +37,7 @@ from handrail.ports.log import Blob, EventReader
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.sessions import Session, load_pinned_workflow, read_session
-from handrail.workflows.compiled import CompiledWorkflow
+from handrail.workflows.compiled import CompiledWorkflow, Step
 
 NOTES_LIMIT_BYTES = 65_536
 CONTEXT_LIMIT_BYTES = 262_144
@@ -325,13 +325,18 @@ def gather(
         workflow=workflow,
         work=work,
         seen=observe_surroundings(rt, own, project),
-        kept_notes=_load_kept_notes(rt.log, history, node),
+        kept_notes=load_kept_notes(rt.log, history, node),
         confirmations=find_confirmations(rt, workflow, node, run, own),
         can_ask=rt.can_ask,
         has_confirmer=_has_confirmer(rt, history, workflow, node),
         handed=load_handed(rt.log, history, run, workflow),
         helper=helper,
     )
+    leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
+    if isinstance(leaf, Step) and leaf.proof is not None:
+        from handrail.operations.proof_trees import gather_proof_facts  # noqa: PLC0415 - few steps want a proof
+
+        gathered = msgspec.structs.replace(gathered, proof_facts=gather_proof_facts(rt, run, own))
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
     wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
     if wanted is None:
@@ -376,7 +381,7 @@ def find_confirmations(
         return rt.settings.of().confirmations
 
 
-def _load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
+def load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.search_terms import Choice
 from handrail.ports.log import EventReader, SessionStamp
 
 # Facts: checks, sizes, plans for removal, proofs
@@ -244,16 +245,16 @@ class IndexView(Protocol):
 
     def find(
         self,
-        words: Sequence[str],
+        needed: Sequence[Choice],
         parts: Sequence[str] = (),
         most: int = 0,
         after: SessionStamp | None = None,
     ) -> Sequence[Indexed]:
-        """The same without some that surely have neither all these words nor, where parts are given, all
-        these in their `about`."""
+        """The same without some that surely have neither a word of each choice nor, where parts are given,
+        all these in their `about`."""
 
-    def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
-        """The indexed sessions that have all these words."""
+    def with_word(self, word: str) -> frozenset[SessionId]:
+        """The indexed sessions that have this word."""
 
     def subjects(self, session_ids: Sequence[SessionId]) -> Mapping[SessionId, bytes]:
         """What `keep` was given, of those that it was given any of."""

@@ -150,7 +150,28 @@ class Trials(Protocol):
         """
 
 
+class TrialResults(Protocol):
+    """The results of earlier trials, by a key that names all that decides one. A cache, never truth."""
+
+    def find(self, key: str) -> TrialResult | None:
+        """None: there is none, or it cannot be read."""
+
+    def keep(self, key: str, result: TrialResult) -> None:
+        """Keep it for some days. Never raises: then the trial runs again."""
+
+
 # Where nobody may run anything, and for tests
+
+
+class NothingTried:
+    """`TrialResults` that keep nothing: every trial runs."""
+
+    def find(self, key: str) -> TrialResult | None:
+        del key
+        return None
+
+    def keep(self, key: str, result: TrialResult) -> None:
+        del key, result
 
 
 class RefusedRoom:

@@ -215,6 +215,16 @@ class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
     report: ReportPlace | None = None
     environment: tuple[tuple[str, str], ...] = ()
     """Names and values that it gets beside what the caller has."""
+    narrow: tuple[str, ...] = ()
+    """The same for some test files alone: the word `{files}` stands for them."""
+    prepare: tuple[str, ...] = ()
+    """What makes a copy of the project ready for it, such as `npm ci`."""
+    links: tuple[str, ...] = ()
+    """Files and folders outside of git that a copy of the project needs."""
+    inherits: tuple[str, ...] = ()
+    """Variables of the caller that it needs in a copy, by name."""
+    tests: tuple[str, ...] = ()
+    """Patterns of the files that are tests; empty: the usual names."""
 
 
 class Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -318,6 +328,9 @@ class SettingsFiles(Protocol):
 
         Raises Fault E_CONFIG when a file cannot be read or a value is not one of those allowed.
         """
+
+    def read_checks(self, content: bytes) -> tuple[DeclaredCheck, ...]:
+        """The checks that these bytes of a project's file declare. Raises Fault E_CONFIG."""
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         """Everything wrong with the files, unknown names included. Never raises."""

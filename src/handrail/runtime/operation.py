@@ -95,6 +95,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it starts programs other than git, which no server does."""
     why_only_local: str = ""
     """Why no server offers it, whoever asks; empty: nothing about the operation itself speaks against it."""
+    is_persons: bool = False
+    """Whether it asks a person at the terminal before it does anything: `maxEffect` does not bind it."""
     reads_without: str = ""
     """Of a write: the input field, by wire name, without which it only reads."""
     reads_with: tuple[str, ...] = ()
@@ -223,6 +225,7 @@ MODULES = {
     "check.run": "handrail.operations.checks.run_check",
     "check.list": "handrail.operations.checks.approve_check:LIST",
     "check.approve": "handrail.operations.checks.approve_check:APPROVE",
+    "check.prove": "handrail.operations.checks.prove_change",
     "check.replay": "handrail.operations.checks.replay_checks",
     "receipt.export": "handrail.operations.checks.receipts:EXPORT",
     "receipt.verify": "handrail.operations.checks.receipts:VERIFY",

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from handrail.ports.server import HttpClient, Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
     from handrail.ports.trees import TreeReader, Trees
-    from handrail.ports.trials import Trials
+    from handrail.ports.trials import TrialResults, Trials
     from handrail.ports.workspace import (
         AuthoredFiles,
         Notify,
@@ -143,6 +143,7 @@ def no_terminal() -> Terminal:
 no_worktree = _stand_in("worktree:UnseenWorktree")
 no_trees = _stand_in("trees:UnseenTrees")
 no_trials = _stand_in("trials:NoTrials")
+no_trial_results = _stand_in("trials:NothingTried")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
 no_committed_files = _stand_in("checks:NothingCommitted")
@@ -236,6 +237,8 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     trees: Callable[[], Trees] = no_trees
     trials: Callable[[], Trials] = no_trials
     """Runs checks on trees in copies of the project."""
+    trial_results: Callable[[], TrialResults] = no_trial_results
+    """What earlier trials of this machine came to."""
     committed: Callable[[], CommittedFiles] = no_committed_files
     known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED

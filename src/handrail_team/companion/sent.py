@@ -23,6 +23,7 @@ from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, Progra
 from handrail.ports.process import Randomness
 from handrail.ports.server import LookDue
 from handrail.ports.workspace import (
+    DeclaredCheck,
     DesiredSettings,
     NamedWorkspace,
     SettingProblem,
@@ -150,6 +151,9 @@ class SentSettings:
         del project
         return ()
 
+    def read_checks(self, content: bytes) -> tuple[DeclaredCheck, ...]:
+        return self._own.read_checks(content)
+
     def desired(self, project: str = "") -> DesiredSettings:
         return self._own.desired(project)
 
@@ -167,6 +171,7 @@ class ServersSettings:
         self.of = own.of
         self.problems = own.problems
         self.desired = own.desired
+        self.read_checks = own.read_checks
 
     def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
         del changes, held

@@ -36,7 +36,7 @@ CORE_CODES = {
     "E_UNKNOWN": (1, False),
 }
 """Exit status and retryable of every core code, typed in from the CLI specification."""
-OF_A_PERSON = {"E_HUMAN_REQUIRED": (9, False)}
+EXTENSION_CODES = {"E_HUMAN_REQUIRED": (9, False), "E_CHECK_FAILED": (1, False)}
 """Optional there: where a person must act."""
 
 
@@ -143,7 +143,7 @@ def checked_document(ran: Ran) -> Any:
 
 def _check_error(error: Any, status: int) -> None:
     assert list(error) == ["code", "message", "details", "retryable"]
-    exit_status, retryable = (CORE_CODES | OF_A_PERSON)[error["code"]]
+    exit_status, retryable = (CORE_CODES | EXTENSION_CODES)[error["code"]]
     assert (status, error["retryable"]) == (exit_status, retryable)
     assert isinstance(error["message"], str)
     assert error["message"].strip()

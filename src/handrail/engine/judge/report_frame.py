@@ -450,7 +450,8 @@ def find_marks(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str
 
 
 def _is_about_notes(blocker: Blocker) -> bool:
-    return isinstance(blocker.pointer, WorkflowStep) and blocker.code.endswith("_REQUIRED_OUTPUT")
+    is_of_step = isinstance(blocker.pointer, WorkflowStep) and blocker.code.endswith("_REQUIRED_OUTPUT")
+    return is_of_step and not waits_for_run(blocker)
 
 
 def _artifacts(

@@ -148,6 +148,9 @@ def how_to_settle(gap: GapRecorded) -> str:
         return "a checkpoint with a verification report that passed settles it."
     if is_evidence_gap(gap):
         waits = gap.waits_for
+        if waits is not None and waits.kind == "proof":
+            command = waits.values.get("command", "handrail prove")
+            return f"`{command}` or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
         values = waits.values if waits is not None and waits.kind == "check" else {}
         how = "fails without the fix and passes with it" if "guard" in values else "passes"
         by = f"only `{values['command']}`, if it {how}," if values.get("command") else "only evidence"

@@ -21,7 +21,7 @@ from handrail.runtime.damaged_sessions import read_blob
 from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
 from handrail.runtime.sessions import Session
 from handrail.workflows.catalog import suggest_id
-from handrail.workflows.compiled import CompiledWorkflow, list_wanted_checks
+from handrail.workflows.compiled import CompiledWorkflow, Step, list_leaves, list_wanted_checks
 from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import id_status
 
@@ -36,7 +36,8 @@ def list_recorded_warnings(
     history: History, run: Run, workflow: CompiledWorkflow, handed: Iterable[CompiledWorkflow]
 ) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
-    unproven = _undeclared_checks(run, (workflow, *handed))
+    every = (workflow, *handed)
+    unproven = (*_undeclared_checks(run, every), *_nothing_to_prove(run, every))
     elsewhere = _joined_from_elsewhere(history, run)
     return (*elsewhere, *_legacy_id(run), *_first_run(run), *_left_out(workflow), *unproven)
 
@@ -194,6 +195,19 @@ def _undeclared_checks(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple
     )
     details = {"checks": list(dict.fromkeys(check for _, check in wanted))}
     return (ReplyWarning(code="CHECK_NOT_DECLARED", message=message, details=details),)
+
+
+def _nothing_to_prove(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple[ReplyWarning, ...]:
+    """Where steps want a proof and the project declares no check: how to declare one, once."""
+    leaves = (leaf for one in workflows for leaf in list_leaves(one.steps))
+    wants = any(isinstance(leaf, Step) and leaf.proof is not None for leaf in leaves)
+    if run.checks or not wants:
+        return ()
+    message = (
+        "The project declares no check, so this run will end as NOT TRIED. To declare one, run "
+        "`handrail setup --checks --dry-run`, then start again."
+    )
+    return (ReplyWarning(code="CHECK_NOT_DECLARED", message=message),)
 
 
 def _first_run(run: Run) -> tuple[ReplyWarning, ...]:

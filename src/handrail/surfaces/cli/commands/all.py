@@ -106,16 +106,10 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow simulate",
-        spellings=(
-            msgspec.structs.replace(WORKFLOW, is_required=False),
-            Spelling(field="record", kind="id", value="RUN"),
-            Spelling(field="replay", kind="file", value="FILE"),
-        ),
-        raw="case",
-        raw_when=("record", ""),
+        spellings=(msgspec.structs.replace(WORKFLOW, is_required=False),),
         examples=(
             "handrail workflow simulate wr.small_change --compact",
-            "handrail workflow simulate --record SESSION_ID --format raw",
+            "handrail workflow simulate my_check.json --mode guided --compact",
         ),
     ),
     Row(
@@ -181,6 +175,35 @@ RECEIPT = Spelling(
 )
 
 CHECK_ROWS = (
+    Row(
+        path="prove",
+        operation="check.prove",
+        spellings=(
+            Spelling(
+                field="names", position=1, kind="ids", value="CHECK", text="Declared checks; all by default."
+            ),
+            Spelling(
+                field="argv",
+                position=2,
+                kind="words",
+                value="-- COMMAND",
+                text="Or a program and its arguments, after `--`; no shell reads them.",
+            ),
+            Spelling(field="base", value="REV"),
+            Spelling(field="head", value="REV"),
+            Spelling(field="expect", value="WORD"),
+            Spelling(field="inPlace"),
+            Spelling(field="fresh"),
+            Spelling(field="as"),
+        ),
+        raw="markdown",
+        raw_when=("as", "markdown"),
+        seconds=3600,
+        examples=(
+            "handrail prove --compact",
+            "handrail prove --as markdown --format raw -- python -m pytest -q",
+        ),
+    ),
     Row(
         path="check run",
         spellings=(

@@ -289,10 +289,6 @@ _SHOWN = {"inputs": _inputs, "steps": _steps, "slots": _slots}
 def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Whether every step can be reached and every way ends, and what became of the ways."""
     workflow_id = one_line(payload["workflow_id"])
-    if "replay" in payload:
-        replay = payload["replay"]
-        way = "the same way" if replay["is_same"] else f"another way, {one_line(replay['difference'])}"
-        return wrap(f"{workflow_id}: the recorded run goes {way}.", page.width)
     coverage, met = payload["coverage"], payload["paths"] - payload["completed"]
     verdict = "has no problems" if payload["ok"] else "has problems"
     lines = [f"{workflow_id} {verdict}: {coverage['reached']} of {coverage['total']} steps reached."]
@@ -319,6 +315,13 @@ def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 # Which look a payload gets
 
+
+def _proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    from handrail.surfaces.cli.rendering.proofs import proof_lines  # noqa: PLC0415 - few calls prove a change
+
+    return proof_lines(payload, page)
+
+
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
 _LOOKS: dict[str, Look] = {
@@ -328,6 +331,7 @@ _LOOKS: dict[str, Look] = {
     "run.continue": runs.verdict_lines,
     "run.checkpoint": runs.verdict_lines,
     "run.confirm": runs.confirmed_lines,
+    "check.prove": _proof_lines,
     "check.run": runs.check_lines,
     "session.list": sessions.list_lines,
     "session.needs": sessions.needs_lines,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 import msgspec
 
-from handrail.contract.catalogue import FIELD_CONFLICT, VERSION_UNSUPPORTED
+from handrail.contract.catalogue import E_CHECK_FAILED, FIELD_CONFLICT, VERSION_UNSUPPORTED
 from handrail.contract.disclosure.fields import Ask, Level, parse_budget, parse_fields
 from handrail.contract.envelopes.cli import (
     FORMATS,
@@ -315,7 +315,7 @@ def render(
 ) -> Rendered:
     """Render the answer in the requested format."""
     if isinstance(outcome, Failure):
-        return _failure(outcome, call, output)
+        return _failure(outcome, call, output, raw)
     is_about_a_file = output.format == "raw" and raw.partition(".")[0] not in outcome.data
     match "json" if is_about_a_file else output.format:
         case "json":
@@ -365,16 +365,28 @@ def measure_widest(success: Success, call: Call, output: Output, columns: Sequen
     return len(render(success, widest, output, columns=columns).out)
 
 
-def _failure(failure: Failure, call: Call, output: Output) -> Rendered:
+def _failure(failure: Failure, call: Call, output: Output, raw: str) -> Rendered:
     status = failure.kind.exit_status
+    proven = failure.details["proof"] if failure.kind is E_CHECK_FAILED else {}
     match output.format:
         case "json":
             return Rendered(out=_document(failure, call, output, is_compact=output.is_compact), status=status)
         case "text":
             text = _prose(failure, call, output) + _notes(output, call.notices)
-            return Rendered(err=_bytes(text), status=status)
+            return Rendered(out=_show_proof(proven, call, output), err=_bytes(text), status=status)
         case "raw":
-            return Rendered(err=_document(failure, call, output, is_compact=True), status=status)
+            shown = msgspec.structs.replace(failure, details={}) if proven.get(raw) else failure
+            document = _document(shown, call, output, is_compact=True)
+            return Rendered(out=raw_bytes(proven.get(raw, "")), err=document, status=status)
+
+
+def _show_proof(proven: dict[str, Json], call: Call, output: Output) -> bytes:
+    """What a failed check has to show, as it would be shown if it had passed."""
+    if not proven:
+        return b""
+    from handrail.surfaces.cli.rendering.human import human_text
+
+    return _bytes(human_text(proven, _page(output, ()), call.operation))
 
 
 def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool) -> bytes:

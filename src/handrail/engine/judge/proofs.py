@@ -1,0 +1,275 @@
+"""Whether what the four runs showed is what a step wants, and what follows where it is not. Pure.
+
+The problem: a step may want its change proven, and nobody can be made to prove what cannot be run here.
+
+The idea: a proof is about two trees. It counts for a step if it begins where the change of the step begins
+(`find_base`) and ends with the present files, so a stale one is found by one comparison. A step that wants a
+proof where possible stops a run once; a required one stops it until the word is right or a person accepts the
+gap. What cannot be tried, and what only a person can weigh (REWROTE, NEW RULES), stops nobody: it is a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from handrail.contract.ids import Autonomy, NodeId, ProofWant
+from handrail.contract.wording import list_names
+from handrail.engine.events import GapRecorded, GapSeverity
+from handrail.engine.facts import list_blockers
+from handrail.engine.history import (
+    History,
+    Node,
+    attached_to,
+    gaps_at,
+    instance_of,
+    kept_in_instance,
+    path_to,
+)
+from handrail.engine.navigate import frames_of
+from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
+from handrail.evidence.proof import (
+    FOR_REVIEW,
+    LABELS,
+    SATISFIED_BY,
+    WORST_FIRST,
+    Proof,
+    ProofWord,
+    choose_worst,
+)
+from handrail.evidence.rendering import describe
+from handrail.workflows.compiled import ProofDemand, Step
+
+GAP_NAME = "proof"
+"""How the id of such a gap ends."""
+NO_CHECK = "no check is declared"
+
+WANTED: dict[ProofWant, str] = {
+    "proved": "PROVED: a test fails without the change and passes with it, and every old test still passes",
+    "kept": "KEPT or PROVED: every old test still passes",
+    "passes": "a check that passes",
+}
+"""What a step wants, as the end of a sentence."""
+
+_FIXES: dict[ProofWord | None, str] = {
+    None: "Run `{command}` after your last edit, then send the report again.",
+    "kept": "Add a test that fails without your change, run `{command}`, then send the report again.",
+    "rewrote": "Bring the old tests back or tell the user why they changed, then send the report again.",
+    "fails": "Fix what fails, run `{command}`, then send the report again.",
+    "new_rules": "Take the new check rules out or tell the user why, then send the report again.",
+    "unseen": "Let the check run the changed files, run `{command}`, then send the report again.",
+    "flaky": "Make the test give one answer, run `{command}`, then send the report again.",
+    "not_tried": "Ask the user to make `{command}` possible, then send the report again.",
+}
+
+
+class ProofFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen outside for a step that wants a proof."""
+
+    head: str = ""
+    """The git tree of the present files; empty: not seen."""
+    untried: str = ""
+    """Why nothing can be tried here; empty: it can."""
+
+
+class ProofVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows from the proofs of a step."""
+
+    reasons: tuple[Reason, ...] = ()
+    """What stands in the way."""
+    gaps: tuple[GapRecorded, ...] = ()
+    """What is disclosed if the report is accepted."""
+    held: tuple[GapRecorded, ...] = ()
+    """What a person can accept while the report is not."""
+    settled: tuple[GapRecorded, ...] = ()
+
+
+NOTHING_WANTED = ProofVerdict()
+
+
+def find_base(history: History, node_id: NodeId, demand: ProofDemand | None = None) -> str:
+    """Return the git tree at which the change of the step at a node begins; empty: it is not known.
+
+    In a loop that is the entry of the round, unless the step says `base: run`; else the start of the run, or
+    the files that were brought back last on the way.
+    """
+    path = path_to(history, node_id)
+    frames = frames_of(history.nodes[node_id].state)
+    if frames and (demand is None or not demand.base):
+        entry = next(node for node in path if frames_of(node.state)[: len(frames)] == frames)
+        return _first_tree(history, entry)
+    restored = [
+        held.fact.git_tree
+        for node in path
+        for held in history.trees.get(node.node_id, ())
+        if held.fact.cause == "restore" and held.fact.git_tree
+    ]
+    return restored[-1] if restored else _first_tree(history, path[0])
+
+
+def _first_tree(history: History, node: Node) -> str:
+    held = history.trees.get(node.node_id, ())
+    return next((one.fact.git_tree for one in held if one.fact.git_tree), "")
+
+
+def find_word(history: History, node: Node, base: str, head: str) -> tuple[ProofWord | None, list[Proof]]:
+    """Return the word of the newest proofs of a step instance on these files, worst first, and the proofs.
+
+    An unknown base or head is compared with nothing. The word is None where no proof counts.
+    """
+    instance = instance_of(history, node.node_id)
+    nodes = (instance, *kept_in_instance(history, instance))
+    found = sorted(
+        (held for one in nodes for held in history.proofs.get(one.node_id, ())), key=lambda held: held.index
+    )
+    newest = {held.fact.proof.check: held.fact.proof for held in found}
+    counting = [proof for proof in newest.values() if _is_about(proof, base, head)]
+    if not counting:
+        return None, []
+    counting.sort(key=lambda proof: WORST_FIRST.index(proof.word))
+    return choose_worst([proof.word for proof in counting]), counting
+
+
+def _is_about(proof: Proof, base: str, head: str) -> bool:
+    sides = ((proof.base, base), (proof.head, head))
+    return all(not wanted or not own or own == wanted for own, wanted in sides)
+
+
+def judge_proof(
+    history: History, node: Node, step: Step, autonomy: Autonomy, facts: ProofFacts
+) -> ProofVerdict:
+    """Judge what was proven for a step; without a demand nothing follows."""
+    demand = step.proof
+    if demand is None:
+        return NOTHING_WANTED
+    base = find_base(history, node.node_id, demand)
+    word, proofs = find_word(history, node, base, facts.head)
+    waits = WaitsFor(
+        kind="proof",
+        state="missing" if word is None else "invalid",
+        values={
+            "step": step.id,
+            "wants": demand.wants,
+            "word": word or "",
+            "base": base,
+            "command": name_command(node),
+        },
+    )
+    if word is not None and word in SATISFIED_BY[demand.wants]:
+        settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), demand.wants, word, base))
+        review = [_make_gap(step, waits, proofs, "warning")] if word in FOR_REVIEW else []
+        return ProofVerdict(gaps=tuple(review), settled=settled)
+    if _is_accepted(history, node):
+        return NOTHING_WANTED
+    lack = describe_lack(demand.wants, word, proofs, facts.untried)
+    command = waits.values["command"]
+    reason = Reason(
+        name="contract_violation:invalid_required_output",
+        pointer=WorkflowStep(step_id=step.id),
+        waits_for=waits,
+        message=shorten_message(f"This step wants {lack}"),
+        fix=shorten_message(_FIXES[word].format(command=command), FIX_BYTES),
+    )
+    if demand.is_required:
+        held = () if _is_held(history, node) else (_make_gap(step, waits, proofs, "critical", lack),)
+        return ProofVerdict(reasons=(reason,), held=held)
+    is_for_others = bool(facts.untried) or word == "not_tried" or word in FOR_REVIEW
+    if autonomy != "full_auto_never_stop" and not is_for_others and not _was_blocked(history, node):
+        return ProofVerdict(reasons=(reason,))
+    severity: GapSeverity = "info" if word is None and facts.untried else "warning"
+    return ProofVerdict(gaps=(_make_gap(step, waits, proofs, severity, lack),))
+
+
+def name_command(node: Node) -> str:
+    """The command that proves the change of a run and records it there."""
+    return f"handrail prove --run {node.run_id}"
+
+
+def write_wish(history: History, node: Node, demand: ProofDemand) -> str:
+    """What the prompt of a step says about its proof; nothing where nothing can be tried."""
+    if not history.runs[node.run_id].checks:
+        return ""
+    since = " since the start of the run" if demand.base and frames_of(node.state) else ""
+    return (
+        f"This step wants {WANTED[demand.wants]}{since}. After your last edit, run: {name_command(node)}. It "
+        "works in copies, so leave your change in place."
+    )
+
+
+def describe_lack(
+    wants: ProofWant, word: ProofWord | None, proofs: Sequence[Proof], untried: str = ""
+) -> str:
+    """What a step wants and what there is instead: the end of a sentence, and another one."""
+    wanted = f"{WANTED[wants]}."
+    if word is None:
+        return f"{wanted} NOT TRIED: {untried}." if untried else f"{wanted} The present files are not proven."
+    worst = proofs[0]
+    return f"{wanted} {_describe_proof(worst)}"
+
+
+def _describe_proof(proof: Proof) -> str:
+    names = f": {list_names(proof.names)}" if proof.names and proof.word in FOR_REVIEW else ""
+    return f"{LABELS[proof.word]}. {describe(proof)}{names}."
+
+
+def settle_proof_gaps(
+    gaps: Iterable[GapRecorded], wants: ProofWant, word: ProofWord, base: str
+) -> Iterable[GapRecorded]:
+    """Settle the open proof gaps about the change since this base that a word satisfies."""
+    every = list(gaps)
+    closed = {gap.resolves_gap_id for gap in every}
+    for gap in every:
+        held = gap.waits_for
+        if held is None or held.kind != "proof" or gap.gap_id in closed or held.values.get("base") != base:
+            continue
+        if word in SATISFIED_BY[_want_of(held.values.get("wants", wants), wants)]:
+            yield GapRecorded(
+                gap_id="",
+                severity="info",
+                reason="reported",
+                summary=f"A later proof says {LABELS[word]}.",
+                resolves_gap_id=gap.gap_id,
+            )
+
+
+def _want_of(text: str, otherwise: ProofWant) -> ProofWant:
+    return next((want for want in SATISFIED_BY if want == text), otherwise)
+
+
+def _make_gap(
+    step: Step, waits: WaitsFor, proofs: Sequence[Proof], severity: GapSeverity, lack: str = ""
+) -> GapRecorded:
+    return GapRecorded(
+        gap_id=GAP_NAME,
+        severity=severity,
+        reason="contract_violation:invalid_required_output",
+        summary=shorten_message(f"“{step.title}” wants {lack}" if lack else _describe_proof(proofs[0])),
+        waits_for=msgspec.structs.replace(waits, values=waits.values | {"title": step.title}),
+    )
+
+
+def _was_blocked(history: History, node: Node) -> bool:
+    blockers = list_blockers(history, node)
+    return any(one.waits_for is not None and one.waits_for.kind == "proof" for one in blockers)
+
+
+def _list_held(history: History, node: Node) -> list[GapRecorded]:
+    """The proof gaps of a step instance, which were recorded while its reports were blocked."""
+    instance = instance_of(history, node.node_id)
+    nodes = (instance, *kept_in_instance(history, instance))
+    every = [gap for one in nodes for gap in attached_to(history, one.node_id).gaps]
+    return [gap for gap in every if gap.waits_for is not None and gap.waits_for.kind == "proof"]
+
+
+def _is_held(history: History, node: Node) -> bool:
+    return bool(_list_held(history, node))
+
+
+def _is_accepted(history: History, node: Node) -> bool:
+    """Whether a person accepted that the proof of this step is missing or not right."""
+    held = {gap.gap_id for gap in _list_held(history, node)}
+    return any(
+        gap.resolves_gap_id in held and gap.reason == "settled_by_person"
+        for gap in gaps_at(history, node.node_id)
+    )

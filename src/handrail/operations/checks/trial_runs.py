@@ -1,0 +1,281 @@
+"""The runs of one proof: which trees they need, running what the rules ask for, and the cache of results."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from handrail.contract.json.canonical import digest
+from handrail.contract.outcome import Json, make_from
+from handrail.contract.printed_text import redact_line, redact_lines, strip_escapes
+from handrail.contract.wording import list_names, make_readable, make_readable_json
+from handrail.evidence.change import Change, Entry, RunName, list_broken, list_mixed, list_run, split_change
+from handrail.evidence.file_sets import MixedContent, make_patterns
+from handrail.evidence.proof import Proof
+from handrail.evidence.proving import LABELS, Question, RunNext, Step, decide
+from handrail.evidence.runs import RanCase, RunResult, UnloadedFile
+from handrail.operations.checks.compared_ends import SETTINGS_FILE, Ends, FoundCheck, Untried
+from handrail.operations.declared_checks import show_line
+from handrail.ports.trees import GitEntry
+from handrail.ports.trials import TrialCheck, TrialResult, TrialRoom
+from handrail.ports.workspace import DeclaredCheck
+from handrail.ports.worktree import Unseen
+from handrail.runtime.runtime import ReadPorts
+
+_RUNS: Final[tuple[RunName, ...]] = (
+    *("tests_after_code_after", "tests_after_code_before"),
+    *("tests_before_code_after", "tests_before_code_before"),
+    "rules_after",
+)
+_NARROWED: Final[frozenset[Step]] = frozenset(
+    {"tests_after_code_before", "tests_before_code_after", "tests_before_code_before", "repeat"}
+)
+FILES = "{files}"
+"""The word of a narrow command that stands for test files."""
+_FORM = 1
+"""Of what is kept of a result; another one is never read."""
+
+
+class ProofAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """One check, and how it is proven."""
+
+    found: FoundCheck
+    ends: Ends
+    is_in_place: bool = False
+    is_fresh: bool = False
+    """No result of an earlier proof counts."""
+
+
+def prove_check(rt: ReadPorts, project: str, ask: ProofAsk) -> Proof:
+    """Run one check on the files at both ends, as often as its word needs."""
+    check, ends = ask.found.check, ask.ends
+    facts: dict[str, Any] = {
+        "check": check.name,
+        "command": show_line(rt.secrets, check.command, check.environment, check.directory),
+        "base": ends.base,
+        "head": ends.head,
+    }
+    remarks = (*ask.found.remarks, *ends.remarks)
+    try:
+        change = split_ends(rt, project, check, ends)
+        trees = build_trees(rt, project, change, ends)
+    except Untried as trouble:
+        return Proof(word="not_tried", reason=str(trouble), remarks=remarks, **facts)
+    question = Question(
+        change=change,
+        trees=trees,
+        seconds=check.timeout_seconds,
+        may_run_in_place=ends.taken is not None and not ask.is_in_place,
+        facts=facts,
+        remarks=(*remarks, *_describe_sets(change)),
+    )
+    opened = rt.trials().open(
+        project,
+        make_trial_check(check),
+        is_in_place=ask.is_in_place,
+        stop_reason=rt.interruptions.stop_reason,
+    )
+    with opened as room:
+        proof = _Runner(rt, check, question, room, is_fresh=ask.is_fresh).run_all()
+    return _hide_secrets(rt, proof, start=ends.start)
+
+
+def _hide_secrets(rt: ReadPorts, proof: Proof, start: str) -> Proof:
+    """The proof with its texts from outside made safe to show."""
+    reason = redact_line(strip_escapes(proof.reason), rt.secrets)
+    if not proof.cells.tests_after_code_after.exit_status and reason.startswith("nothing changed"):
+        reason = f"nothing changed since {start}; name an earlier start with --base"
+    names = tuple(redact_line(strip_escapes(make_readable(name)), rt.secrets) for name in proof.names)
+    return msgspec.structs.replace(proof, reason=reason, names=names)
+
+
+def make_trial_check(check: DeclaredCheck) -> TrialCheck:
+    return make_from(TrialCheck, check)
+
+
+# The change, and the trees of its runs
+
+
+def split_ends(rt: ReadPorts, project: str, check: DeclaredCheck, ends: Ends) -> Change:
+    """The change as this check sees it."""
+    before, after = _list_entries(ends.before), _list_entries(ends.after)
+    folder = "" if check.directory == "." else f"{check.directory}/"
+    manifest = before.get(f"{folder}package.json")
+    mixed = list_mixed(before, after)
+    wanted = {side[path][1] for path in mixed for side in (before, after) if path in side}
+    held = rt.trees().read_all(project, {*wanted, *(() if manifest is None else (manifest[1],))})
+
+    def find(side: Mapping[str, Entry], path: str) -> bytes | None:
+        return held.get(side[path][1]) if path in side else None
+
+    patterns = make_patterns(
+        check.command,
+        check.directory,
+        check.tests,
+        b"" if manifest is None else held.get(manifest[1], b""),
+        before.keys() | after.keys(),
+    )
+    contents = {path: MixedContent(before=find(before, path), after=find(after, path)) for path in mixed}
+    return split_change(before, after, patterns, contents)
+
+
+def _list_entries(entries: Mapping[str, GitEntry]) -> dict[str, Entry]:
+    return {path: (one.mode, one.object_id) for path, one in entries.items()}
+
+
+def build_trees(rt: ReadPorts, project: str, change: Change, ends: Ends) -> dict[RunName, str]:
+    """The tree of each run; equal files have equal trees. Raises Untried."""
+    made = {
+        frozenset(_list_entries(entries).items()): tree
+        for entries, tree in ((ends.before, ends.base), (ends.after, ends.head))
+    }
+    trees: dict[RunName, str] = {}
+    for run in _RUNS:
+        entries = list_run(change, run)
+        key = frozenset(entries.items())
+        if key not in made:
+            made[key] = _build(rt, project, entries, ends)
+        trees[run] = made[key]
+    return trees
+
+
+def _build(rt: ReadPorts, project: str, entries: Mapping[str, Entry], ends: Ends) -> str:
+    sides = {path: (ends.after.get(path), ends.before.get(path)) for path in entries}
+    rows = [
+        next(one for one in sides[path] if one is not None and (one.mode, one.object_id) == entry)
+        for path, entry in entries.items()
+    ]
+    built = rt.trees().build(project, rows)
+    if isinstance(built, Unseen):
+        raise Untried(f"the files of a run could not be put together: {built.reason}")
+    return built
+
+
+def _describe_sets(change: Change) -> list[str]:
+    remarks = []
+    if change.dependencies:
+        names = list_names(list(map(make_readable, change.dependencies)))
+        remarks.append(f"dependencies are those of the end in every run: {names}")
+    rules = [make_readable(path) for path in change.rules if path != SETTINGS_FILE]
+    if rules:
+        names = list_names(rules)
+        remarks.append(f"check rules are those of the start in every run: {names}")
+    return remarks
+
+
+# Running what comes next
+
+
+class _Runner:
+    """Runs the trials of one proof, each once."""
+
+    def __init__(
+        self, rt: ReadPorts, check: DeclaredCheck, question: Question, room: TrialRoom, *, is_fresh: bool
+    ) -> None:
+        self._rt = rt
+        self._check = check
+        self._question = question
+        self._room = room
+        self._is_fresh = is_fresh
+        self._results: dict[Step, RunResult] = {}
+        self._remembered = 0
+        self._is_narrowed = False
+
+    def run_all(self) -> Proof:
+        while isinstance(following := decide(self._question, self._results), RunNext):
+            self._results[following.step] = self._run(following.step)
+        remarks = list(following.remarks)
+        if self._is_narrowed:
+            remarks.append("after the first run, only the changed test files were run")
+        if self._remembered:
+            count = f"{self._remembered} of {len(self._results)} runs"
+            remarks.append(f"{count} are remembered from an earlier proof; --fresh runs them again")
+        return msgspec.structs.replace(following, remarks=tuple(remarks))
+
+    def _run(self, step: Step) -> RunResult:
+        if step == "in_place":
+            self._announce(step)
+            return make_run_result(self._room.run_in_place())
+        command = self._narrow(step)
+        key = self._make_key(step, command)
+        kept = None if self._is_fresh else self._rt.trial_results().find(key)
+        if kept is not None:
+            self._remembered += 1
+            return self._widen(msgspec.structs.replace(make_run_result(kept), duration_ms=0), command)
+        self._announce(step)
+        result = self._room.run(self._find_tree(step), replaced=self._list_replaced(step), command=command)
+        if result.state in ("passed", "failed"):
+            lines = redact_lines(result.tail.split("\n"), self._rt.secrets)
+            kept = msgspec.structs.replace(result, tail="\n".join(lines))
+            self._rt.trial_results().keep(key, kept)
+        return self._widen(make_run_result(result), command)
+
+    # The narrow form of a check: after the end was green, only the test files that differ
+
+    def _narrow(self, step: Step) -> tuple[str, ...]:
+        """The command for the changed test files alone; empty: this run needs all of them."""
+        end, change = self._results.get("tests_after_code_after"), self._question.change
+        if not self._check.narrow or end is None or end.cases is None or step not in _NARROWED:
+            return ()
+        known = {case.file for case in end.cases}
+        if not change.tests or not known.issuperset(change.tests):
+            return ()
+        side = change.before if step.startswith("tests_before") else change.after
+        files = [posixpath.relpath(path, self._check.directory) for path in change.tests if path in side]
+        if not files:
+            return ()
+        return tuple(one for word in self._check.narrow for one in (files if word == FILES else (word,)))
+
+    def _widen(self, result: RunResult, command: tuple[str, ...]) -> RunResult:
+        """The result of a narrow run with the cases of all other files, which are those of the end."""
+        end = self._results.get("tests_after_code_after")
+        if not command or result.cases is None or end is None or end.cases is None:
+            return result
+        self._is_narrowed = True
+        changed = frozenset(self._question.change.tests)
+        others = tuple(case for case in end.cases if case.file not in changed)
+        own = tuple(case for case in result.cases if case.file in changed)
+        return msgspec.structs.replace(result, cases=(*own, *others))
+
+    def _announce(self, step: Step) -> None:
+        name = f"{self._check.name}: " if self._check.name else ""
+        self._rt.progress.write(f"handrail: {name}run {len(self._results) + 1}, {LABELS[step]}\n")
+
+    def _find_tree(self, step: Step) -> str:
+        match step:
+            case "control":
+                return self._question.trees["tests_after_code_after"]
+            case "repeat":
+                return self._question.trees["tests_after_code_before"]
+            case "in_place":
+                return ""
+            case _:
+                return self._question.trees[step]
+
+    def _list_replaced(self, step: Step) -> Mapping[str, bytes]:
+        return list_broken(self._question.change) if step == "control" else {}
+
+    def _make_key(self, step: Step, command: tuple[str, ...]) -> str:
+        """Names everything that decides the result."""
+        check: dict[str, Json] = msgspec.to_builtins(make_trial_check(self._check))
+        return digest(
+            {
+                "form": _FORM,
+                "check": make_readable_json(check),
+                "tree": self._find_tree(step),
+                "narrow": make_readable_json(list(command)),
+                "replaced": sorted(self._list_replaced(step)),
+                "environment": self._room.environment,
+                "isolation": self._room.isolation,
+                "repeat": step == "repeat",
+            }
+        )
+
+
+def make_run_result(result: TrialResult) -> RunResult:
+    cases = None if result.cases is None else tuple(make_from(RanCase, case) for case in result.cases)
+    unloaded = tuple(make_from(UnloadedFile, one) for one in result.unloaded)
+    return make_from(RunResult, result, cases=cases, unloaded=unloaded)
