@@ -42,7 +42,7 @@ def test_text_is_the_sentence_the_table_and_the_names() -> None:
         "  tests before    276 pass            276 pass",
         "  tests after     1 FAIL, 276 pass    277 pass",
         "  proof: test_cachedmethod.AutospecTest.test_autospec_no_warnings",
-        f"  note: tests (pytest -q), trees {'a' * 12}..{'b' * 12}, in a copy with linked dependencies, 1.2 s",
+        f"  note: tests (pytest -q), trees {'a' * 12}..{'b' * 12}, in a linked copy, 1.2 s",
     ]
 
 
@@ -59,8 +59,7 @@ def test_markdown_is_one_table_for_each_check() -> None:
         "",
         "- proof: `test_cachedmethod.AutospecTest.test_autospec_no_warnings`",
         "",
-        f"<sub>tests (pytest -q), trees {'a' * 12}..{'b' * 12}, in a copy with linked dependencies, 1.2 s"
-        "</sub>",
+        f"<sub>tests (pytest -q), trees {'a' * 12}..{'b' * 12}, in a linked copy, 1.2 s</sub>",
     ]
 
 
