@@ -45,6 +45,8 @@ GAP_NAME = "proof"
 """How the id of such a gap ends."""
 NO_CHECK = "no check is declared"
 
+_WENT_WRONG: frozenset[ProofWord] = frozenset({"fails", "flaky", "new_rules", "rewrote"})
+
 WANTED: dict[ProofWant, str] = {
     "proved": "PROVED: a test fails without the change and passes with it, and every old test still passes",
     "kept": "KEPT or PROVED: every old test still passes",
@@ -114,7 +116,7 @@ def _first_tree(history: History, node: Node) -> str:
 
 
 def find_word(history: History, node: Node, base: str, head: str) -> tuple[ProofWord | None, list[Proof]]:
-    """Return the word of the newest proofs of a step instance on these files, worst first, and the proofs.
+    """Return the word of the newest proofs of a step instance on these files, and them; its own come first.
 
     An unknown base or head is compared with nothing. The word is None where no proof counts.
     """
@@ -127,8 +129,22 @@ def find_word(history: History, node: Node, base: str, head: str) -> tuple[Proof
     counting = [proof for proof in newest.values() if _is_about(proof, base, head)]
     if not counting:
         return None, []
-    counting.sort(key=lambda proof: WORST_FIRST.index(proof.word))
-    return choose_worst([proof.word for proof in counting]), counting
+    word = choose_for_step(counting)
+    counting.sort(key=lambda proof: (proof.word != word, WORST_FIRST.index(proof.word)))
+    return word, counting
+
+
+def choose_for_step(proofs: Sequence[Proof]) -> ProofWord | None:
+    """Return the word that several checks have for a step; None without a proof.
+
+    A check that went wrong stands for all. Else one check that proves the change is enough: others, such as
+    one of the style, need not see it.
+    """
+    words = [proof.word for proof in proofs]
+    wrong = [word for word in words if word in _WENT_WRONG]
+    if wrong or not words:
+        return choose_worst(wrong) if wrong else None
+    return max(words, key=WORST_FIRST.index)
 
 
 def _is_about(proof: Proof, base: str, head: str) -> bool:
@@ -157,7 +173,7 @@ def judge_proof(
         },
     )
     if word is not None and word in SATISFIED_BY[demand.wants]:
-        settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), demand.wants, word, base))
+        settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), word, base))
         review = [_make_gap(step, waits, proofs, "warning")] if word in FOR_REVIEW else []
         return ProofVerdict(gaps=tuple(review), settled=settled)
     if _is_accepted(history, node):
@@ -213,9 +229,7 @@ def _describe_proof(proof: Proof) -> str:
     return f"{LABELS[proof.word]}. {describe(proof)}{names}."
 
 
-def settle_proof_gaps(
-    gaps: Iterable[GapRecorded], wants: ProofWant, word: ProofWord, base: str
-) -> Iterable[GapRecorded]:
+def settle_proof_gaps(gaps: Iterable[GapRecorded], word: ProofWord, base: str) -> Iterable[GapRecorded]:
     """Settle the open proof gaps about the change since this base that a word satisfies."""
     every = list(gaps)
     closed = {gap.resolves_gap_id for gap in every}
@@ -223,7 +237,10 @@ def settle_proof_gaps(
         held = gap.waits_for
         if held is None or held.kind != "proof" or gap.gap_id in closed or held.values.get("base") != base:
             continue
-        if word in SATISFIED_BY[_want_of(held.values.get("wants", wants), wants)]:
+        satisfying = next(
+            (words for want, words in SATISFIED_BY.items() if want == held.values.get("wants")), ()
+        )
+        if word in satisfying and word not in FOR_REVIEW:
             yield GapRecorded(
                 gap_id="",
                 severity="info",
@@ -231,10 +248,6 @@ def settle_proof_gaps(
                 summary=f"A later proof says {LABELS[word]}.",
                 resolves_gap_id=gap.gap_id,
             )
-
-
-def _want_of(text: str, otherwise: ProofWant) -> ProofWant:
-    return next((want for want in SATISFIED_BY if want == text), otherwise)
 
 
 def _make_gap(
