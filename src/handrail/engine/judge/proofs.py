@@ -25,8 +25,10 @@ from handrail.engine.history import (
     gaps_at,
     instance_of,
     kept_in_instance,
+    list_proofs,
     path_to,
 )
+from handrail.engine.judge.settling import list_unsettled
 from handrail.engine.navigate import frames_of
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.evidence.proof import (
@@ -118,20 +120,19 @@ def _first_tree(history: History, node: Node) -> str:
 def find_word(history: History, node: Node, base: str, head: str) -> tuple[ProofWord | None, list[Proof]]:
     """Return the word of the newest proofs of a step instance on these files, and them; its own come first.
 
-    An unknown base or head is compared with nothing. The word is None where no proof counts.
+    A proof of another step of the run counts too if it is about the same two trees. Of the step's own, an
+    unknown base or head is compared with nothing. The word is None where no proof counts.
     """
     instance = instance_of(history, node.node_id)
-    nodes = (instance, *kept_in_instance(history, instance))
-    found = sorted(
-        (held for one in nodes for held in history.proofs.get(one.node_id, ())), key=lambda held: held.index
-    )
-    newest = {held.fact.proof.check: held.fact.proof for held in found}
-    counting = [proof for proof in newest.values() if _is_about(proof, base, head)]
-    if not counting:
-        return None, []
-    word = choose_for_step(counting)
-    counting.sort(key=lambda proof: (proof.word != word, WORST_FIRST.index(proof.word)))
-    return word, counting
+    own = {instance.node_id, *(kept.node_id for kept in kept_in_instance(history, instance))}
+    newest: dict[str, Proof] = {}
+    for held in list_proofs(history, node.run_id) if history.proofs else ():
+        proof, is_own = held.fact.proof, held.fact.node_id in own
+        if (proof.base, proof.head) == (base, head) or (is_own and _is_about(proof, base, head)):
+            newest[proof.check] = proof
+    word = choose_for_step(list(newest.values()))
+    order = sorted(newest.values(), key=lambda proof: (proof.word != word, WORST_FIRST.index(proof.word)))
+    return word, order
 
 
 def choose_for_step(proofs: Sequence[Proof]) -> ProofWord | None:
@@ -174,8 +175,9 @@ def judge_proof(
     )
     if word is not None and word in SATISFIED_BY[demand.wants]:
         settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), word, base))
-        review = [_make_gap(step, waits, proofs, "warning")] if word in FOR_REVIEW else []
-        return ProofVerdict(gaps=tuple(review), settled=settled)
+        review = word in FOR_REVIEW and not _is_open(history, node, waits)
+        gaps = (_make_gap(step, waits, proofs, "warning"),) if review else ()
+        return ProofVerdict(gaps=gaps, settled=settled)
     if _is_accepted(history, node):
         return NOTHING_WANTED
     lack = describe_lack(demand.wants, word, proofs, facts.untried)
@@ -190,6 +192,8 @@ def judge_proof(
     if demand.is_required:
         held = () if _is_held(history, node) else (_make_gap(step, waits, proofs, "critical", lack),)
         return ProofVerdict(reasons=(reason,), held=held)
+    if _is_open(history, node, waits):
+        return NOTHING_WANTED
     is_for_others = bool(facts.untried) or word == "not_tried" or word in FOR_REVIEW
     if autonomy != "full_auto_never_stop" and not is_for_others and not _was_blocked(history, node):
         return ProofVerdict(reasons=(reason,))
@@ -260,6 +264,17 @@ def _make_gap(
         summary=shorten_message(f"“{step.title}” wants {lack}" if lack else _describe_proof(proofs[0])),
         waits_for=msgspec.structs.replace(waits, values=waits.values | {"title": step.title}),
     )
+
+
+def _is_open(history: History, node: Node, waits: WaitsFor) -> bool:
+    """Whether a step before wanted the same of the same change, and its gap is still open."""
+    names = ("wants", "word", "base")
+    for gap in list_unsettled(gaps_at(history, node.node_id)):
+        held = gap.waits_for
+        if held is not None and held.kind == "proof":
+            if all(held.values.get(name) == waits.values[name] for name in names):
+                return True
+    return False
 
 
 def _was_blocked(history: History, node: Node) -> bool:
