@@ -260,7 +260,7 @@ def _make_gap(
     return GapRecorded(
         gap_id=GAP_NAME,
         severity=severity,
-        reason="contract_violation:invalid_required_output",
+        reason="reported" if severity == "info" else "contract_violation:invalid_required_output",
         summary=shorten_message(f"“{step.title}” wants {lack}" if lack else _describe_proof(proofs[0])),
         waits_for=msgspec.structs.replace(waits, values=waits.values | {"title": step.title}),
     )
@@ -271,9 +271,9 @@ def _is_open(history: History, node: Node, waits: WaitsFor) -> bool:
     names = ("wants", "word", "base")
     for gap in list_unsettled(gaps_at(history, node.node_id)):
         held = gap.waits_for
-        if held is not None and held.kind == "proof":
-            if all(held.values.get(name) == waits.values[name] for name in names):
-                return True
+        is_of_proof = held is not None and held.kind == "proof"
+        if held and is_of_proof and all(held.values.get(name) == waits.values[name] for name in names):
+            return True
     return False
 
 
