@@ -131,7 +131,7 @@ def test_file_that_the_check_reads_is_no_rule() -> None:
         (("bash", "-c", "set -e; ci/run && echo done"), ".", "ci/run"),
         (("npm", "test"), ".", "ci/run"),
         (("npm", "run", "verify"), ".", "run.sh"),
-        (("env", "A=1", "timeout", "60", "python", "-X", "dev", "ci/run"), ".", "ci/run"),
+        (("env", "A=1", "timeout", "60", "python", "-u", "ci/run"), ".", "ci/run"),
         (("uv", "run", "ci/run", "src/a.py"), ".", "ci/run"),
     ],
 )

@@ -10,6 +10,7 @@ from handrail.evidence.change import RunName, list_run, split_change
 from handrail.evidence.file_sets import Patterns
 from handrail.evidence.proof import CaseCounts, Proof
 from handrail.evidence.proving import Question, RunNext, Step, decide
+from handrail.evidence.rendering import describe
 from handrail.evidence.runs import RanCase, RunResult
 from tests.evidence.runs import make_run, make_status
 
@@ -178,7 +179,30 @@ def test_old_test_that_was_red_is_not_rewritten() -> None:
         "1": red,
     }
     _, proof = prove(FIX, {**answers, "control": make_run(unloaded=("test_a.py",))})
-    assert (proof.word, proof.still_red) == ("kept", 1)
+    assert (proof.word, proof.still_red) == ("kept", 0)
+    assert describe(proof) == "Every old test that passed still passes; no test shows the change"
+
+
+def test_conftest_that_cannot_be_loaded_is_one_fact() -> None:
+    end = make_run(OLD, ". test_b.py::other", ". test_a.py::new")
+    answers = {
+        "4": end,
+        "3": make_run(unloaded=("conftest.py fresh",)),
+        "2": make_run(OLD, ". test_b.py::other"),
+    }
+    _, proof = prove({**FIX, "conftest.py": "12"}, answers)
+    assert (proof.word, proof.names) == ("proved", ("conftest.py (cannot be loaded)",))
+
+
+def test_conftest_that_the_change_breaks_is_one_rewritten_fact() -> None:
+    answers = {
+        "4": make_run(OLD, ". test_b.py::other"),
+        "3": make_run(unloaded=("conftest.py",)),
+        "2": make_run(unloaded=("conftest.py",)),
+        "1": make_run(OLD, ". test_b.py::other"),
+    }
+    _, proof = prove({**FIX, "conftest.py": "12"}, answers)
+    assert (proof.word, proof.names) == ("rewrote", ("conftest.py (cannot be loaded)",))
 
 
 def test_old_file_that_cannot_be_loaded_is_one_rewritten_fact() -> None:

@@ -60,7 +60,7 @@ _NODE_RUNNERS = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest"
 _NODE_STARTERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _SHELL_ENDS = frozenset({".sh", ".bash", ".zsh"})
 _INTERPRETER = re.compile(
-    r"(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php"
+    r"(?:.*/)?(?:(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php)"
     r"|env|exec|time|nice|timeout|\d+s?|run|uv|poetry|pdm|pipenv|hatch|npx|coverage"
 )
 """A program that starts the next word, or a word that may stand between the two."""
@@ -115,7 +115,7 @@ def _list_started(lines: Sequence[str]) -> Iterator[str]:
         name = posixpath.basename(word)
         if is_next or posixpath.splitext(name)[1] in _SHELL_ENDS:
             yield word
-        is_next = _INTERPRETER.fullmatch(name) is not None
+        is_next = _INTERPRETER.fullmatch(word) is not None
 
 
 def _find_script_line(command: Sequence[str], manifest: bytes) -> str:

@@ -89,7 +89,8 @@ def _describe_proved(proof: Proof) -> str:
 
 
 def _describe_kept(proof: Proof) -> str:
-    old = "every old test that passed still passes" if proof.still_red else "every old test still passes"
+    was_red = proof.still_red or proof.cells.tests_before_code_after.state == "failed"
+    old = "every old test that passed still passes" if was_red else "every old test still passes"
     if proof.by_exit_status:
         old = "the old tests still pass"
     text = f"{old[:1].upper()}{old[1:]}; no test shows the change{_by_status(proof)}{_still_red(proof)}"

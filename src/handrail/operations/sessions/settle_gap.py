@@ -121,7 +121,7 @@ def _find(rt: ReadPorts, request: SettleGap) -> Session:
 
 
 def _list_with_gaps(sessions: Sessions) -> list[SessionId]:
-    ids = (stamp.session_id for stamp in sessions.find([facet("gap_count")]))
+    ids = (stamp.session_id for stamp in sessions.find([(facet("gap_count"),)]))
     return [held for held in ids if sessions.facts(held).gap_count]
 
 
