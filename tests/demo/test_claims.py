@@ -91,7 +91,7 @@ def test_takeover_checks_notes_and_that_nothing_is_written(
     ],
 )
 def test_forgotten_artifact_must_be_missed(code: str, advances: tuple[str, ...], *, expected: bool) -> None:
-    blocked = {
+    blocked: dict[str, Any] = {
         "kind": "blocked",
         "blockers": [{"code": code, "message": "It is missing."}],
         "example": {"kind": "wr.changed_files"},
