@@ -286,7 +286,6 @@ COMMAND_LINE: Rows = (
     ("operations.workflows.source_changes", "MOST_CHANGES", "Changes in `workflow inspect --part diff`."),
     ("operations.workflows.simulate_workflow", "MOST_PATHS", "The largest `--max-paths`."),
     ("operations.workflows.simulate_workflow", "MOST_STARTS", "The largest `--max-starts`."),
-    ("operations.workflows.simulate_workflow", "MAX_CASE_BYTES", "A regression case for `--replay`."),
     ("program.doctor.examine_installation", "MOST_SESSIONS", "Sessions that `doctor` looks at."),
     ("program.doctor.examine_installation", "OLD_KEY_DAYS", "Age of a key at which `doctor` warns."),
     ("program.doctor.examine_installation", "ENDS_SOON_DAYS", "Before a token of a team ends, so does it."),
