@@ -253,6 +253,8 @@ MODULES = {
     "session.events": "handrail.operations.sessions.list_events",
     "store.gc": "handrail.operations.store.collect_garbage",
     "store.copy": "handrail.operations.store.copy_store",
+    "store.adopt": "handrail.operations.store.adopt_store",
+    "store.move": "handrail.operations.store.move_store",
     "session.export": "handrail.operations.sessions.export_session",
     "session.import": "handrail.operations.sessions.import_session",
     "ledger.show": "handrail.operations.sessions.show_ledger",
