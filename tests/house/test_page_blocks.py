@@ -51,6 +51,8 @@ NOT_RUN = {
     "handrail logout": "needs a team server, too",
     "handrail whoami": "needs a team server, too",
     "handrail team": "needs a team server, too",
+    "handrail store adopt": "needs a person; tests/journeys/test_proven_history.py has one",
+    "handrail store move": "needs a person, too",
     "handrail store copy --to ./everything": "needs a database; tests/team/ has one",
     "handrail prove --in-place": "needs commits; tests/journeys/test_prove_action.py runs it",
     "handrail changelog --since 0.1.0": "follows an update; there is no release yet",

@@ -138,6 +138,24 @@ class DatabaseFacts(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
+class StoreOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store can prove of its history."""
+
+    has_key: bool = False
+    listed: int = 0
+    """Sessions that were there before the key; what they hold is unproven, unless it was adopted."""
+    is_adopted: bool = False
+
+
+class MovedSessions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a move took along."""
+
+    sessions: int
+    events: int
+    left: tuple[SessionCopy, ...] = ()
+    """Sessions that could not be taken along, each with the reason."""
+
+
 class CopyWay(msgspec.Struct, frozen=True, kw_only=True):
     """From which home to which; empty: the one that is in use."""
 
@@ -282,6 +300,18 @@ class StoreKeeper(Protocol):
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
         """Wait until no process writes to any of these sessions. Raises also Fault SESSION_LOCKED."""
+
+    def origin(self) -> StoreOrigin:
+        """What this store can prove. Raises also Fault KEYRING_INVALID."""
+
+    def adopt(self) -> None:
+        """Everything that is listed counts as recorded here. Raises also Fault KEYRING_INVALID."""
+
+    def move(self, way: CopyWay) -> MovedSessions:
+        """Take every session, the keys of tokens and the store key to `way.target`, or in from `way.source`.
+
+        A repeat continues. Raises also Fault KEYRING_INVALID, E_VALIDATION for a place that is not fit, and
+        STORE_TARGET_NOT_EMPTY when the store that is moved into has sessions and another key."""
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What the target lacks of these sessions, or of all; what cannot be copied says why."""
