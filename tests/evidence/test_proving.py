@@ -183,6 +183,18 @@ def test_old_test_that_was_red_is_not_rewritten() -> None:
     assert describe(proof) == "Every old test that passed still passes; no test shows the change"
 
 
+def test_file_that_was_loaded_in_part_is_proof() -> None:
+    """As mocha does it: what the file declared before the trouble still runs."""
+    answers = {
+        "4": make_run(OLD, ". test_b.py::other"),
+        "3": make_run(OLD, ". test_b.py::other", unloaded=("test_a.py fresh",)),
+        "2": make_run(OLD, ". test_b.py::other"),
+        "1": make_run(OLD, ". test_b.py::other"),
+    }
+    _, proof = prove(FIX, answers)
+    assert (proof.word, proof.names) == ("proved", ("test_a.py (cannot be loaded)",))
+
+
 def test_conftest_that_cannot_be_loaded_is_one_fact() -> None:
     end = make_run(OLD, ". test_b.py::other", ". test_a.py::new")
     answers = {

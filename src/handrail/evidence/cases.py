@@ -123,6 +123,10 @@ def find_proving(
                 found[key] = _ABSENT
             case _:
                 pass
+    loaded = {file for file, _ in at_end.list_green()}
+    for file, missing in without.unloaded.items():
+        if file in loaded:  # also if part of its cases ran before the trouble
+            found.setdefault((file, ""), missing)
     existed = {*before.colours, *(() if baseline is None else baseline.colours)}
     new, red_before, others = [], [], []
     for key in found:
