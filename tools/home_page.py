@@ -130,6 +130,12 @@ PLACES = (
         after="The next commit makes another key; what is there then is unproven.",
     ),
     Place(
+        path="store-key/<place>/adopted",
+        holds="That a person adopted what is unproven: `store adopt`.",
+        loss="record",
+        after="It is unproven again.",
+    ),
+    Place(
         path="store-key/<place>/lock",
         holds="Nothing; whoever makes the key locks it.",
         loss="nothing",

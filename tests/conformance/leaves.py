@@ -372,8 +372,13 @@ LEAVES: dict[str, Leaf] = {
     ),
     "session resume": Leaf(
         line=words("session resume SESSION_ID"),
-        further=(words(f"session resume --branch main --head {'0' * 40}"),),
+        page=words("session resume wr"),
+        further=(
+            words(f"session resume --branch main --head {'0' * 40}"),
+            ("session", "resume", "wr", "--limit", "1", "--cursor", "CURSOR"),
+        ),
         ways={
+            **paged("session resume wr"),
             "STORE_IO_ERROR": says("session resume", plant="disk error"),
             "STORE_PERMISSION_DENIED": says("session resume", plant="disk denied"),
         },

@@ -223,8 +223,6 @@ class Seeded:
         (project / "receipt.json").write_bytes(tool.run("receipt", "export", *about, "--format", "raw").out)
         self._delete(tool, begun["session"]["sessionId"])
         self.names["RECEIPT_KEY"] = tool.data("receipt", "key")["public"]
-        recorded = tool.run("workflow", "simulate", "--record", self.names["SESSION_ID"], "--format", "raw")
-        (project / "case.json").write_bytes(recorded.out)
 
     def _delete(self, tool: ForkedTool, session_id: str) -> None:
         """Its receipt stays; a call that names no session finds none in that repository."""

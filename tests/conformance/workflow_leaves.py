@@ -49,17 +49,10 @@ WORKFLOW_LEAVES: dict[str, Leaf] = {
         further=(
             words("workflow simulate my_check.json --mode guided --max-paths 20 --report-only"),
             words("workflow simulate my_check.json --max-starts 5"),
-            words("workflow simulate --record SESSION_ID"),
-            words("workflow simulate project.three_steps --replay case.json"),
         ),
         ways={
             **unusable("workflow simulate"),
             "WORK_LIMIT_EXCEEDED": says("workflow simulate many_values.json"),
-            "SESSION_NOT_FOUND": says("workflow simulate --record run_000000000000"),
-            "SESSION_NOT_HEALTHY": wrong(damage.changed_notes, "workflow simulate --record SESSION_ID"),
-            "STORE_UNAVAILABLE": says("workflow simulate --record SESSION_ID", environment=AWAY),
-            "STORE_IO_ERROR": says("workflow simulate --record SESSION_ID", plant="disk error"),
-            "STORE_PERMISSION_DENIED": says("workflow simulate --record SESSION_ID", plant="disk denied"),
         },
     ),
     "workflow builtins": Leaf(

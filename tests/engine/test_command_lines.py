@@ -60,6 +60,7 @@ HIDDEN = [
     "pytest |& tee log",
     "pytest || true",
     "pytest; true",
+    "pytest ;; true",
     "pytest & wait",
     "pytest &",
     'sh -c "pytest || true"',

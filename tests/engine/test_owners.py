@@ -150,3 +150,23 @@ def test_an_action_runs_unasked_only_if_an_option_is_why_its_condition_holds(opt
 )
 def test_a_name_is_plain(name: str, is_plain: bool) -> None:
     assert is_plain_name(name) is is_plain
+
+
+def test_repeat_of_equal_rank_belongs_to_the_later_step() -> None:
+    log = WrittenLog("a", "b", "c")
+    second = log.advance(log.start(), "done", {"size": "small"})
+    third = log.advance(second, "done", {"size": "small"})
+
+    held = owners_at(log.history, log.workflow, third.node_id)["size"]
+
+    assert (held.owner, held.step_id) == ("agent", "b")
+
+
+def test_repeat_by_the_agent_leaves_an_option_its_value() -> None:
+    log = WrittenLog(workflow=workflow_of(ASK, step("between"), step("after")))
+    chosen = log.report(log.start(), work(option=YES))
+    later = log.advance(chosen, "done", {"apply": True})
+
+    held = owners_at(log.history, log.workflow, later.node_id)["apply"]
+
+    assert (held.step_id, held.option_id) == ("ask", "yes")

@@ -22,6 +22,7 @@ PAGES = (
     "docs/tutorial/first-run.md",
     "docs/tutorial/first-helpers.md",
     "docs/tutorial/first-rename.md",
+    "docs/how-to/prove-a-change.md",
     "docs/how-to/rename-over-packages.md",
 )
 FIRST_RUN = "first-run"
@@ -36,6 +37,8 @@ DIFFERS_EACH_TIME = (
     (re.compile(r"\b(cu1)[\w.-]+"), r"\1…"),
     (re.compile(r"\b(ses|run|nod)_[0-9a-z]{12}\b"), r"\1_0123456789ab"),
     (re.compile(r'("duration_ms": ?)[0-9]+'), r"\g<1>0"),
+    (re.compile(r"\bin a linked copy\b"), "in a copy"),
+    (re.compile(r", [0-9]+\.[0-9] s$", re.MULTILINE), ", 0.8 s"),
     (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"), "2026-11-15T09:30:00.000Z"),
     (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2} UTC"), "2026-11-15 09:30 UTC"),
 )
@@ -143,7 +146,7 @@ def filled_page(path: str, text: str) -> str:
 
 
 def main() -> None:
-    for path in PAGES:
+    for path in sys.argv[1:] or PAGES:
         full = os.path.join(ROOT, path)
         with open(full, encoding="utf-8") as file:
             text = filled_page(path, file.read())

@@ -11,7 +11,7 @@ COMPANION = (
     *("check.*", "code.*", "clients.setup", "program.update", "self.*", "lafs.check"),
     *("workflow.validate", "workflow.simulate", "workflow.fmt", "workflow.convert", "workflow.graph"),
     *("workflow.new", "workflow.save", "workflow.diff", "workflow.builtins", "workflow.schema"),
-    *("receipt.*", "store.selftest", "store.copy", "settings.set"),
+    *("receipt.*", "store.selftest", "store.copy", "store.adopt", "store.move", "settings.set"),
     *("team.init", "team.new_workspace", "team.login", "team.logout", "team.link", "team.unlink"),
 )
 """Files, settings, programs, clients and keys of the machine, files that a caller names, and what only who

@@ -370,3 +370,16 @@ def test_who_sets_up_checks_at_a_terminal_is_asked_there(site: Site, typed: str,
     assert "runs with your rights and without asking" in person.shown[0]
     assert is_approved(runtime) == is_yes
     assert any("handrail check approve" in step for step in done["next_steps"]) != is_yes
+
+
+@pytest.mark.promise("people.whole-approval")
+def test_a_declaration_with_a_secret_cannot_be_approved(site: Site) -> None:
+    site.declare(tests={**DECLARED, "environment": {"API_TOKEN": "4711-very-secret"}})
+    person = Person("y")
+
+    told = perform(seat(site.runtime, person), "check.approve", {"name": "tests"})
+
+    assert isinstance(told, Failure)
+    assert 'The check "tests" in .handrail/config.json holds a secret' in told.message
+    assert person.shown == []
+    assert not is_approved(site.runtime)

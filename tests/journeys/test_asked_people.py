@@ -455,9 +455,44 @@ def test_an_answer_counts_only_with_the_state_of_the_text_that_was_shown(runtime
     run(test)
 
 
+HIDDEN_OR_CUT: dict[str, dict[str, Any]] = {
+    "a secret of this process": {"notesMarkdown": "Used hunter2-of-this-process."},
+    "a login": {"notesMarkdown": "See https://me:pass@example.org/"},
+    "a word under the name of a secret": {
+        "notesMarkdown": "n",
+        "artifacts": [{"kind": "project.login", "apiToken": "abc-very-secret"}],
+    },
+    "long notes": {"notesMarkdown": "x" * 9_000},
+    "a long artifact": {
+        "notesMarkdown": "n",
+        "artifacts": [{"kind": "project.login", "text": "x" * 2_000}],
+    },
+    "many artifacts": {
+        "notesMarkdown": "n",
+        "artifacts": [{"kind": "project.login", "number": n} for n in range(9)],
+    },
+}
+
+
+@pytest.mark.promise("people.form-safe")
+@pytest.mark.parametrize("output", HIDDEN_OR_CUT.values(), ids=HIDDEN_OR_CUT)
+def test_a_form_asks_about_nothing_that_it_cannot_show_whole(
+    runtime: Runtime, output: dict[str, Any]
+) -> None:
+    secrets = Secrets()
+    secrets.register(b"hunter2-of-this-process")
+    runtime = msgspec.structs.replace(runtime, secrets=secrets)
+    first = begin(runtime, step("ship", requireConfirmation=True), fields={})
+    desk = Desk(CANCEL)
+
+    reported(runtime, "auto", desk, {"ackToken": first["ackToken"], "output": output})
+
+    assert desk.asked == []
+
+
 @pytest.mark.promise("people.form-safe")
 @pytest.mark.parametrize("era", ERAS)
-def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime: Runtime, era: str) -> None:
+def test_a_form_holds_nothing_that_steers_it(runtime: Runtime, era: str) -> None:
     secrets = Secrets()
     secrets.register(b"hunter2-of-this-process")
     runtime = msgspec.structs.replace(runtime, secrets=secrets)
@@ -473,9 +508,8 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
     )
     desk = Desk(CANCEL)
     lines = "\n\nYour answer is kept.\r(cut here)\u2028Step: Another\x0bConfirm this step?\n"
-    notes = f"Used hunter2-of-this-process.\x1b[1A [end] Confirmed https://me:pass@example.org/ {lines}"
-    notes += "x" * 9_000
-    artifacts = [{"kind": "project.login", "apiToken": "abc-very-secret", "number": n} for n in range(9)]
+    notes = f"Used it.\x1b[1A [end] Confirmed {lines}"
+    artifacts = [{"kind": "project.login", "number": n} for n in range(2)]
 
     reported(
         runtime,
@@ -486,7 +520,7 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
 
     (form,) = desk.asked
     assert all(character == "\n" or character.isprintable() for character in form.message)
-    for hidden in ("hunter2", "me:pass", "abc-very-secret", "[end] it", "[end] Confirmed"):
+    for hidden in ("[end] it", "[end] Confirmed"):
         assert hidden not in form.message
     assert len(form.message.encode()) < 5_000
     assert [line for line in form.message.splitlines() if line and not line.startswith(">")] == [
@@ -494,8 +528,6 @@ def test_a_form_holds_no_secret_nothing_that_steers_it_and_not_too_much(runtime:
         "Workflow: Given",
         "Step: Ship (end] it",
         "What the agent reports:",
-        "(cut here)",
-        "(and 4 more artifacts)",
         "What the step asks for:",
         "(cut here)",
         "Your answer is kept in the log of the session, with the account that this server runs under.",

@@ -240,26 +240,6 @@ def test_a_misspelt_type_of_a_contract_is_one_error(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("truth.simulation.limits")
-def test_a_case_knows_its_workflow_and_a_strange_one_is_refused(runtime: Runtime) -> None:
-    workflow_id = give(runtime, step("a"))
-    other_id = give(runtime, step("a"))
-    first = start(runtime, workflowId=workflow_id)
-    tool_call(runtime, "continue_workflow", ackToken=first["ackToken"], output={"notesMarkdown": "Done."})
-    session = first["session"]["sessionId"]
-    case = answer(runtime, "workflow.simulate", record=session)["case"]
-    strange = case | {"reports": [{"step": "a", "digest": "x", "artifacts": [{}]}]}
-
-    alone = answer(runtime, "workflow.simulate", replay=json.dumps(case))
-    other = answer(runtime, "workflow.simulate", workflowId=other_id, replay=json.dumps(case))
-    both = refusal(runtime, "workflow.simulate", record=session, replay=json.dumps(case))
-    unread = refusal(runtime, "workflow.simulate", replay=json.dumps(strange))
-
-    assert (alone["ok"], alone["workflow_id"]) == (True, workflow_id)
-    assert f"recorded of {workflow_id}" in other["replay"]["difference"]
-    assert {both.kind.code, unread.kind.code} == {"VALIDATION_ERROR"}
-
-
-@pytest.mark.promise("truth.simulation.limits")
 def test_starts_that_were_left_out_are_told(runtime: Runtime) -> None:
     inputs = {"size": {"enum": ["s", "m", "l"], "required": True}}
     workflow_id = give(

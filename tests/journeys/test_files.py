@@ -15,7 +15,6 @@ from tests.conftest import library_of
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, loop, option, step
-from tests.surfaces.cli.here import run_here
 
 NO_FIELDS: dict[str, Any] = {}
 GATE = [{"assessmentId": "fit", "followups": {"low": "Look again.", "high": "Stop."}}]
@@ -466,27 +465,6 @@ def test_a_step_behind_the_limits_is_untried_and_one_behind_a_contradiction_is_d
     assert (report["ok"], report["truncated"], report["dead_steps"]) == (True, True, [])
     assert [one["step_id"] for one in report["untried"]] == ["late", "rare"]
     assert [one["step_id"] for one in failure.details["report"]["dead_steps"]] == ["never"]
-
-
-@pytest.mark.promise("truth.simulation.limits")
-def test_people_can_read_a_replay(runtime: Runtime, tmp_path: Path) -> None:
-    workflow_id = give(runtime, step("a"), step("b"))
-    session = advance(runtime, start(runtime, workflowId=workflow_id), "Done.")["session"]["sessionId"]
-    case = answer(runtime, "workflow.simulate", record=session)["case"]
-    path = tmp_path / "case.json"
-    path.write_text(json.dumps(case), encoding="utf-8")
-
-    same = run_here(runtime, ["workflow", "simulate", workflow_id, "--replay", str(path), "--human"])
-    path.write_text(json.dumps(case | {"end": "c"}), encoding="utf-8")
-    refused = run_here(runtime, ["workflow", "simulate", workflow_id, "--replay", str(path), "--human"])
-    other = run_here(
-        runtime,
-        ["workflow", "simulate", workflow_id, "--replay", str(path), "--report-only", "--human"],
-    )
-
-    assert (same.status, other.status, refused.status) == (0, 0, 2)
-    assert same.out.decode() == f"{workflow_id}: the recorded run goes the same way.\n"
-    assert "the recorded run goes the same way" not in other.out.decode()
 
 
 @pytest.mark.promise("truth.inspect.words")

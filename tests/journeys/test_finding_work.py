@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from handrail.host.workflow_library import list_bundled_files
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, save, start
+from tests.journeys.doors import tool_call
 
 
 def add(runtime: Runtime, content: bytes, name: str) -> None:
@@ -183,7 +185,7 @@ def test_every_run_of_a_session_is_a_candidate_of_its_own(runtime: Runtime) -> N
         (inner["session"]["runId"], "inner"),
         (outer["session"]["runId"], "outer"),
     ]
-    assert [item["runId"] for item in by_name] == [inner["session"]["runId"]]
+    assert by_name[0]["runId"] == inner["session"]["runId"]
     assert by_name[0]["whyMatched"] == ["workflow"]
 
 
@@ -239,3 +241,21 @@ def test_a_call_whose_names_alone_are_wrong_is_repaired(runtime: Runtime) -> Non
     assert failure.next_call is not None
     assert failure.next_call.params == {"workflowId": "project.three_steps", "requestId": "a-1"}
     assert answer(runtime, failure.next_call.operation, **failure.next_call.params)["kind"] == "ok"
+
+
+MOST_LIST_TEXT = 3_500
+"""Characters of the list of bundled workflows (agent-experience, section 5)."""
+
+
+@pytest.mark.promise("finding.requests")
+def test_every_bundled_workflow_stands_in_one_short_list(runtime: Runtime) -> None:
+    assert isinstance(runtime.library, GivenFiles)
+    runtime.library.held[:] = list_bundled_files()
+
+    listed = tool_call(runtime, "list_workflows")
+    ranked = tool_call(runtime, "list_workflows", query="find and fix the cause of a bug")
+
+    assert listed.structured["has_more"] is False
+    assert len(listed.structured["items"]) == listed.structured["total"] > 25
+    assert len(listed.text) <= MOST_LIST_TEXT
+    assert ranked.structured["items"][0]["id"] == "wr.bug_investigation"

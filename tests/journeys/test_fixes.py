@@ -231,7 +231,7 @@ def test_list_and_doctor_call_broken_what_validate_and_start_refuse(runtime: Run
     _, doctor = command(runtime, "doctor", "--checks", "workflow_library")
 
     validated = [one for one in report["items"][0]["problems"] if one["severity"] == "error"]
-    [row] = listed["data"]["items"]
+    row = listed["data"]["items"][0]
     assert row["problems"] == validated
     assert validated[0]["message"] in str(rendered)
     assert doctor["data"]["checks"][0]["details"]["broken"] == [workflow_id]

@@ -184,11 +184,11 @@ def test_resume_says_in_its_text_that_more_may_match(runtime: Runtime) -> None:
 
     found = tool_call(runtime, "resume_session")
 
-    assert ("truncated" in whole.structured, found.structured["truncated"]) == (False, True)
-    for text in (found.text, human(runtime, "session", "resume")):
-        assert "More may match than these: ask with words, a branch or an id." in text
+    assert (whole.structured["has_more"], found.structured["has_more"]) == (False, True)
+    assert f'"cursor":"{found.structured["next_cursor"]}"' in found.text
+    assert "--cursor cu1" in human(runtime, "session", "resume")
     for text in (whole.text, whole_read):
-        assert "More may match" not in text
+        assert "cursor" not in text
 
 
 @pytest.mark.promise("finding.runs-are-counted")

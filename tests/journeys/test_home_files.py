@@ -37,6 +37,7 @@ NOT_MADE_HERE = {
     "team.json": "needs a server of a team: tests/team/test_companion.py",
     "data/cache/projects/<digest>.root": "needs a repository: tests/journeys/test_one_project.py",
     "run/mcp-<pid>.json": "needs a running server: tests/journeys/test_settings_in_force.py",
+    "store-key/<place>/adopted": "needs a person's yes: tests/journeys/test_proven_history.py",
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
     "data/contents/<digest>/<digest>": "needs a server of a team: tests/team/test_restoring.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",

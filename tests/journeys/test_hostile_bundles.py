@@ -67,7 +67,6 @@ def reads(session_id: str, run_id: str) -> list[list[str]]:
         ["store", "du"],
         ["store", "gc", "--older-than", "1", "--dangerous", "--dry-run"],
         ["session", "delete", "--ids", session_id, "--dangerous", "--dry-run"],
-        ["workflow", "simulate", "--record", run_id],
         ["settings", "show", "--preferences"],
         ["context"],
         ["doctor", "--offline"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,18 @@ from handrail.runtime.sessions import HotLog
 from tests.conftest import CountingRandomness, memory_runtime, settings_of
 from tests.golden.write_approved_store import PLACE
 from tests.journeys.at_a_terminal import Person, seat
-from tests.journeys.conversation import advance, answer, start
+from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.rich_session import report
 
 
-def runtime_on(home: Path, seed: bytes = b"k") -> Runtime:
+def key_of(folder: str) -> StoreKey:
+    """Another key in each folder."""
+    return StoreKey(folder, lambda count: sha256(folder.encode()).digest()[:count])
+
+
+def runtime_on(home: Path) -> Runtime:
     """A store in files with a key of its own; where a person must confirm, only a person can."""
     data = str(home / "data")
-
-    def key_of(folder: str) -> StoreKey:
-        return StoreKey(folder, lambda count: (seed + folder.encode()).rjust(count, b".")[-count:])
-
     runtime = msgspec.structs.replace(
         memory_runtime(),
         log=HotLog(FileLog(data, key=key_of(data))),
@@ -98,18 +100,111 @@ def old(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     return tmp_path / "home", json.loads(Path(PLACE, "sessions.json").read_text())
 
 
+def begin_with_key(runtime: Runtime) -> None:
+    """The first commit of this build makes the key and its list."""
+    start(runtime, goal="The first commit makes the key")
+
+
+def waiting_report(runtime: Runtime, session_id: str) -> dict[str, Any]:
+    """The call that goes on with the report that a person approved before the key."""
+    (found,) = answer(runtime, "session.resume", query=session_id)["items"]
+    standing = answer(runtime, "run.continue", **found["nextCall"]["params"])
+    return report(runtime, standing["ackToken"], notes="Done.")
+
+
 @pytest.mark.promise("store.proven")
-def test_an_old_store_keeps_its_state_and_asks_only_where_a_step_relies_on_it(
-    old: tuple[Path, dict[str, str]],
+def test_an_old_store_keeps_its_state_and_texts(old: tuple[Path, dict[str, str]]) -> None:
+    home, sessions = old
+    runtime = runtime_on(home)
+    begin_with_key(runtime)
+
+    done = answer(runtime, "session.show", sessionId=sessions["done"])
+    text = answer(runtime, "session.export", sessionId=sessions["done"], **{"as": "markdown"})["content"]
+
+    assert done["status"] == "complete"
+    assert [one["answer"] for one in done["runs"][0]["confirmations"]] == ["confirmed"]
+    assert "another store" not in json.dumps(done) + text
+    assert FileKeeper(str(home / "data"), key_of=key_of).origin().listed == 2
+
+
+@pytest.mark.promise("store.proven")
+@pytest.mark.parametrize("is_adopted", [False, True])
+def test_an_old_answer_is_asked_again_unless_a_person_adopts_it(
+    old: tuple[Path, dict[str, str]], is_adopted: bool
 ) -> None:
     home, sessions = old
     runtime = runtime_on(home)
-    start(runtime, goal="The first commit makes the key")
+    begin_with_key(runtime)
+    if is_adopted:
+        person = Person("y")
+        assert answer(seat(runtime, person), "store.adopt") == {"sessions": 2, "is_new": True}
+        assert answer(seat(runtime, Person()), "store.adopt") == {"sessions": 2, "is_new": False}
+        assert "2 sessions are older than the key" in person.shown[0]
 
-    done = answer(runtime, "session.show", sessionId=sessions["done"])
-    waiting = answer(runtime, "session.resume", query=sessions["waiting"])
+    again = waiting_report(runtime, sessions["waiting"])
 
-    assert done["status"] == "complete"
-    assert done["imported"] is None
-    assert [one["answer"] for one in done["runs"][0]["confirmations"]] == ["confirmed"]
-    assert "imported" not in json.dumps(waiting).lower().replace("importedfrom", "")
+    assert again["isComplete"] is is_adopted
+    assert is_adopted or "before this store could prove it" in json.dumps(again)
+
+
+@pytest.mark.promise("store.proven")
+def test_no_agent_adopts_or_moves_a_store(old: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
+    runtime = runtime_on(old[0])
+    begin_with_key(runtime)
+
+    refused = [
+        refusal(seat(runtime, Person("n")), "store.adopt"),
+        refusal(seat(runtime, Person("n")), "store.move", to=str(tmp_path / "out")),
+    ]
+
+    assert [one.kind.code for one in refused] == ["E_HUMAN_REQUIRED"] * 2
+    assert not (tmp_path / "out").exists()
+    assert not FileKeeper(str(old[0] / "data"), key_of=key_of).origin().is_adopted
+
+
+@pytest.mark.promise("store.proven")
+def test_a_copied_session_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
+    ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
+    session_id, _ = wait_for_person(theirs)
+    approve(theirs, session_id)
+
+    copy(ours, **{"from": str(tmp_path / "theirs")})
+
+    shown = answer(ours, "session.resume", query=session_id)["items"][0]
+    verified = answer(ours, "store.verify")
+    people = answer(ours, "session.export", sessionId=session_id, **{"as": "markdown"})["content"]
+    assert shown["importedFrom"] == session_id
+    assert (verified["ok"], verified["elsewhere"]) == (True, [session_id])
+    assert "This session came from another store" in people
+    assert "A person confirmed it in another store" in people
+
+
+@pytest.mark.promise("store.proven")
+def test_a_moved_store_proves_its_history_on_the_new_machine(tmp_path: Path) -> None:
+    """Out to a directory on one machine, in from it on another; a repeat changes nothing."""
+    before, after = runtime_on(tmp_path / "before"), runtime_on(tmp_path / "after")
+    session_id, blocked = wait_for_person(before)
+    approve(before, session_id)
+    stick = str(tmp_path / "stick")
+
+    out = [answer(seat(before, Person("y")), "store.move", to=stick) for _ in range(2)]
+    into = [answer(seat(after, Person("y")), "store.move", **{"from": stick}) for _ in range(2)]
+
+    assert [one["sessions"] for one in (*out, *into)] == [1] * 4
+    assert send_again(after, blocked)["isComplete"]
+    assert answer(after, "store.verify").get("elsewhere") is None
+
+
+@pytest.mark.promise("store.proven")
+def test_a_store_with_sessions_takes_no_other_store_in(tmp_path: Path) -> None:
+    before, after = runtime_on(tmp_path / "before"), runtime_on(tmp_path / "after")
+    wait_for_person(before)
+    wait_for_person(after)
+    stick = str(tmp_path / "stick")
+    answer(seat(before, Person("y")), "store.move", to=stick)
+
+    refused = refusal(seat(after, Person("y")), "store.move", **{"from": stick})
+    nothing = refusal(seat(after, Person("y")), "store.move", **{"from": str(tmp_path / "before")})
+
+    assert refused.kind.code == "STORE_TARGET_NOT_EMPTY"
+    assert "holds no store key" in nothing.message

@@ -134,3 +134,15 @@ def test_of_two_changes_that_were_shown_the_same_value_one_is_made(runtime: Runt
 
     assert isinstance(refused, Failure)
     assert refused.details["reason"] == "target_changed"
+
+
+@pytest.mark.promise("people.not-locked-out")
+def test_a_person_loosens_the_limit_that_a_program_set(runtime: Runtime) -> None:
+    assert try_setting(runtime, "maxEffect", "read").data["after"] == "read"
+
+    again = try_setting(runtime, "retentionDays", "30")
+    alone = try_setting(runtime, "maxEffect", "dangerous")
+    told = try_setting(seat(runtime, Person("y")), "maxEffect", "dangerous")
+
+    assert [one.kind.code for one in (again, alone)] == ["E_FORBIDDEN", "E_HUMAN_REQUIRED"]
+    assert told.data["after"] == "dangerous"

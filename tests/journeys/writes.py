@@ -16,6 +16,7 @@ from handrail.contract.dsse import STATEMENT_TYPE, write_envelope
 from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Success
+from handrail.event_log.files.log import FileLog
 from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.kept_trees import record_tree
 from handrail.ports.program import (
@@ -37,6 +38,7 @@ from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime, registry
 from handrail_team.companion.team_file import KeptServer, change_team_file
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents, settings_of
+from tests.event_log.log_promises import A, append, plan
 from tests.host.worktree.project import ENVIRONMENT, commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person
@@ -143,6 +145,18 @@ def _old(runtime: Runtime) -> dict[str, Any]:
 def _copy(world: World) -> dict[str, Any]:
     _session(world.runtime)
     return _confirmed(world.runtime, "store.copy", to=f"{world.folder}/other")
+
+
+def _unproven(world: World) -> dict[str, Any]:
+    """A session from before the store key."""
+    append(FileLog(f"{world.home}/data"), A, 0, plan("a:1"))
+    _session(world.runtime)
+    return {}
+
+
+def _moved(world: World) -> dict[str, Any]:
+    _session(world.runtime)
+    return {"to": f"{world.folder}/moved"}
 
 
 TESTS = DeclaredCheck(name="tests", command=(sys.executable, "-c", "pass"))
@@ -299,6 +313,8 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "keys.rotate": lambda world: _confirmed(world.runtime, "keys.rotate"),
     "store.gc": lambda world: _old(world.runtime),
     "store.copy": _copy,
+    "store.adopt": _unproven,
+    "store.move": _moved,
     "session.import": lambda world: _bundle(world.runtime),
     "clients.setup": lambda world: _confirmed(world.runtime, "clients.setup", clients=["cursor"]),
     "program.update": lambda world: {},

@@ -53,13 +53,14 @@ class MiniRoom:
         command: Sequence[str] = (),
         timeout_seconds: int = 0,
     ) -> TrialResult:
-        del command, timeout_seconds
+        del timeout_seconds
         entries = self._trials.trees.list_entries(self._project, tree)
         assert not isinstance(entries, Unseen), entries
         held = self._trials.trees.read_all(self._project, {one.object_id for one in entries})
         files = {one.path: replaced.get(one.path, held[one.object_id]).decode() for one in entries}
         tests = {path: text for path, text in files.items() if path.startswith("test_")}
-        code = " ".join(text for path, text in files.items() if path not in tests)
+        tests = {path: text for path, text in tests.items() if not command or path in command}
+        code = " ".join(text for path, text in files.items() if not path.startswith("test_"))
         cases = tuple(
             TestCase(
                 name=f"{path}::{name}",

@@ -233,6 +233,33 @@ def test_declaration_of_the_end_counts_if_the_start_has_none(world: World) -> No
     assert data["checks"][0]["remarks"][0] == "the change itself declares the check tests"
 
 
+def test_narrow_form_runs_the_changed_test_files_alone(world: World) -> None:
+    write(world.root, "test_b.txt", "steady: begin\n")
+    world.declare(tests={"command": ["mini"], "narrow": ["mini", "{files}"]})
+    commit(world.root)
+    fix(world)
+    data = read(world.prove_declared())
+    assert (data["word"], data["checks"][0]["names"]) == ("proved", ("test_a.txt::new",))
+    assert world.trials.ran == [
+        "old=passed new=passed steady=passed",
+        "old=passed new=failed",
+        "old=passed",
+        "old=passed new=failed",
+    ]
+    assert data["checks"][0]["cells"]["testsBeforeCodeAfter"]["counts"]["passed"] == 2
+    assert "after the first run, only the changed test files were run" in data["checks"][0]["remarks"]
+
+
+def test_changed_file_without_tests_needs_every_test_file(world: World) -> None:
+    write(world.root, "test_b.txt", "steady: begin\n")
+    world.declare(tests={"command": ["mini"], "narrow": ["mini", "{files}"]})
+    commit(world.root)
+    fix(world)
+    write(world.root, "test_helpers.py", "")
+    world.prove_declared()
+    assert [line.count("steady") for line in world.trials.ran] == [1, 1, 1, 1]
+
+
 def test_several_checks_have_the_worst_word(world: World) -> None:
     world.declare(one={"command": ["mini"]}, two={"command": ["mini", "2"], "tests": ["nothing"]})
     commit(world.root)
@@ -266,6 +293,22 @@ def test_without_any_check_the_files_suggest_one(world: World) -> None:
         "package.json": "handrail prove -- npm test",
     }
     assert world.trials.ran == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        ("test_b.py", "def test_it():\n    pass\n", "handrail prove -- python -m pytest -q"),
+        ("test_b.py", "import unittest\n", "handrail prove -- python -m unittest"),
+        ("package.json", '{"scripts": {"test": "echo \\"Error: no test specified\\""}}', ""),
+        ("Makefile", "all:\n\ttrue\ntest: all\n\ttrue\n", "handrail prove -- make test"),
+        ("go.mod", "module a\n", "handrail prove -- go test ./..."),
+    ],
+)
+def test_suggested_command_fits_the_files(world: World, path: str, text: str, line: str) -> None:
+    write(world.root, path, text)
+    found = read(world.prove_declared()).get("suggestions", ())
+    assert [one["line"] for one in found] == ([line] if line else [])
 
 
 # Ends, limits and secrets

@@ -93,6 +93,18 @@ def test_a_failed_item_says_why_and_whether_to_try_again(runtime: Runtime) -> No
     assert second["error"]["domain_code"] == "SESSION_LOCKED"
 
 
+@pytest.mark.parametrize("trouble", [OSError("full"), MemoryError(), RecursionError()])
+def test_lack_of_one_target_keeps_the_other_results(runtime: Runtime, trouble: Exception) -> None:
+    def act(target: str) -> None:
+        if target == "b":
+            raise trouble
+
+    result = run_batch(runtime, ("a", "b", "c"), act, what="letters", continue_on_error=True)
+
+    assert [item.ok for item in result.items] == [True, False, True]
+    assert type(trouble).__name__ in str(result.items[1].error)
+
+
 def test_an_item_that_went_well_has_no_error_key(runtime: Runtime) -> None:
     result, _ = ran(runtime, "a")
 

@@ -19,7 +19,7 @@ from handrail.event_log.files.session_index import FileSessionIndex
 from handrail.host.keyring import FileKeyring
 from handrail.host.process import SystemRandomness
 from handrail.ports.process import AuditLine
-from handrail.ports.store import CopyWay, Entry, SessionIndex, StoreCheck
+from handrail.ports.store import CopyWay, Entry, IndexView, SessionIndex, StoreCheck
 from handrail.runtime.runtime import NO_AUDIT
 from handrail_team.store.beside_the_log import TeamAudit, TeamConfirmedTokens, TeamKeys
 from handrail_team.store.database import Database
@@ -162,6 +162,11 @@ def test_a_search_finds_what_it_finds_beside_files(held: Database, tmp_path: Pat
     assert found[0]["runs"] == {C}
 
 
+def _having(view: IndexView, words: list[str]) -> set[SessionId]:
+    found = view.find([(word,) for word in words])
+    return {one.stamp.session_id for one in found if not one.lacks_words}
+
+
 def answers_of(index: SessionIndex) -> dict[str, set[SessionId]]:
     with index.open_view("form 1") as view:
         entries = [
@@ -178,7 +183,7 @@ def answers_of(index: SessionIndex) -> dict[str, set[SessionId]]:
     with index.open_view("form 1") as view:
         assert {one.facts for one in view.look()} == {b"facts"}
         assert view.subjects([A, SessionId("ses_none")]) == {A: b"subjects"}
-        return {" ".join(words): set(view.with_words(words)) for words in ASKED}
+        return {" ".join(words): _having(view, words) for words in ASKED}
 
 
 PARTS = ("'", "\\", "it's", "a\\b", "*", "ö", "ß", "c:", ":*", "ab", "x", "no such", " ", "ses_", "01")
@@ -191,7 +196,7 @@ def test_any_part_of_a_text_is_found_and_what_lacks_it_is_left_out(held: Databas
     for session_id in TEXTS:
         append(log, session_id, 0, plan("x:1"))
     with TeamSessionIndex(log).open_view("form") as view:
-        unknown = [one.stamp.session_id for one in view.find(["said"], ["zzz"])]
+        unknown = [one.stamp.session_id for one in view.find([("said",)], ["zzz"])]
         view.keep(
             [
                 Entry(
@@ -206,7 +211,7 @@ def test_any_part_of_a_text_is_found_and_what_lacks_it_is_left_out(held: Databas
             ]
         )
         found = {
-            part: {one.stamp.session_id: one.lacks_words for one in view.find(["said"], [part])}
+            part: {one.stamp.session_id: one.lacks_words for one in view.find([("said",)], [part])}
             for part in PARTS
         }
         pages = [*view.look(1), *view.look(1, view.look(1)[-1].stamp)]
@@ -234,7 +239,7 @@ def test_an_entry_counts_until_the_session_goes_on_or_the_form_changes(held: Dat
         ]
     with TeamSessionIndex(log).open_view("form 2") as view:
         assert {one.facts for one in view.look()} == {None}
-        assert view.with_words(["widget"]) == frozenset()
+        assert view.with_word("widget") == frozenset()
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def test_a_search_finds_words_of_its_own_workspace_alone_and_by_the_index(team_d
     for database in (here, there):
         with TeamSessionIndex(TeamLog(database)).open_view("form") as view:
             for word in ("ours", "theirs"):
-                found.append((len(view.with_words([word])), len(view.find([word], [word]))))
+                found.append((len(view.with_word(word)), len(view.find([(word,)], [word]))))
     with psycopg.connect(team_database, autocommit=True) as link:
         for setting in ("handrail.workspace", "=ws_a"), ("handrail.words", "'ours'"):
             link.execute("SELECT set_config(%s, %s, false)", setting)

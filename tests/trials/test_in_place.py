@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+from handrail.ports.trials import TrialCheck
 from tests.host.worktree.project import picture
 from tests.hostile.repository.checkout import run_git
 from tests.trials.rooms import Workshop, shell
@@ -50,3 +54,28 @@ def test_files_come_back_if_the_caller_fails(linked: Workshop) -> None:
         pass
 
     assert picture(linked.root) == before
+
+
+_MAKE_STALE = """
+import os, py_compile
+py_compile.compile("own.py")
+seen = os.stat("own.py")
+with open("own.py", "w") as file:
+    file.write("print('new')\\n")
+os.utime("own.py", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+"""
+
+
+def test_stale_bytecode_is_not_loaded_in_place(linked: Workshop) -> None:
+    linked.write({".gitignore": "__pycache__\n", "own.py": "print('old')\n"})
+    linked.commit()
+    subprocess.run([sys.executable, "-c", _MAKE_STALE], cwd=linked.root, check=True)
+    linked.commit()
+    check = TrialCheck(command=(sys.executable, "-c", "import own"))
+    plain = subprocess.run([*check.command], cwd=linked.root, capture_output=True, text=True, check=True)
+
+    with linked.trials.open(str(linked.root), check, is_in_place=True) as room:
+        trial, here = room.run(linked.take()), room.run_in_place()
+
+    assert plain.stdout == "old\n"
+    assert (trial.tail, here.tail) == ("new\n", "new\n")

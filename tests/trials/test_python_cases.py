@@ -53,7 +53,7 @@ def test_pytest_gives_every_case(run_pytest: Run) -> None:
             "tests/test_broken.py": "from calc import nothing\n",
             "tests/test_odd.py": "1 / 0\n",
         },
-        *("--continue-on-collection-errors", "--doctest-modules", "tests"),
+        *("--doctest-modules", "tests"),
     )
 
     mark = "tests/test_all.py::"

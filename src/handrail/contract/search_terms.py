@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import log
+from typing import TypeAlias
 
 import msgspec
 
@@ -92,6 +93,25 @@ def read_query(text: str) -> tuple[QueryTerm, ...]:
         for part in parts:
             found[part] = max(PART_WEIGHT if is_joined else 1.0, found.get(part, 0.0))
     return tuple(QueryTerm(term=term[:LONGEST_TERM], weight=weight) for term, weight in found.items())
+
+
+Choice: TypeAlias = tuple[str, ...]
+"""Keys of which a text must have one."""
+
+
+def require_terms(query: str) -> tuple[Choice, ...]:
+    """What a text must have to hold every word of a query; nothing if the query has no word."""
+    needed: dict[str, None] = {}
+    for run in _runs_of(query):
+        whole, *parts = _terms_of_run(run)
+        for term in (whole, *(parts if _UNSPACED.fullmatch(run) else ())):
+            needed[term[:LONGEST_TERM]] = None
+    return tuple(QueryTerm(term=term, weight=1.0).keys for term in needed)
+
+
+def has_every_word(needed: Sequence[Choice], terms: Collection[str]) -> bool:
+    """Whether the terms of an index have one key of each choice."""
+    return all(any(key in terms for key in choice) for choice in needed)
 
 
 def weigh_by_rarity(asked: Iterable[QueryTerm], found_in: Mapping[str, int], total: int) -> dict[str, float]:

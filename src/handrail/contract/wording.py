@@ -41,7 +41,7 @@ _STEERING_IN_JSON = ("\\u", "\\r", "\\b", "\\f")
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 
-MORE_WORK = "More may match than these: ask with words, a branch or an id."
+MORE_WORK = "Older sessions were not searched: ask with a branch or an id."
 """Beside the count, where a search for work shows only the best."""
 
 

@@ -337,7 +337,8 @@ def weigh_answers(
     if last.answer.fact.answer == "declined":
         return PersonsWord(seen="declined", is_due=True, answered=last.answer)
     if last.is_elsewhere:
-        return PersonsWord(seen="elsewhere", answered=last.answer)
+        is_old = is_unproven(history, last.answer.index)
+        return PersonsWord(seen="unproven" if is_old else "elsewhere", answered=last.answer)
     seen: SeenReport = "another" if last.subject else "none"
     return PersonsWord(seen=seen, answered=last.answer)
 

@@ -83,6 +83,7 @@ from handrail.engine.history import (
     Run,
     SessionNotes,
     Title,
+    UnsignedSettlement,
     add_artifact,
     add_receipt,
     add_tree,
@@ -135,6 +136,7 @@ class _Folding:
         self._last_at = start.last_at
         self._imported = start.imported
         self._unsigned = start.unsigned
+        self._unsigned_settlements = start.unsigned_settlements
         self._listed = start.listed
         self._is_adopted = start.is_adopted
         self._runs = Growth(start.runs)
@@ -227,7 +229,7 @@ class _Folding:
             case CapabilityObserved() as observed:
                 self._add(scope.node_id, "capabilities", observed)
             case GapRecorded() as gap:
-                self._gap(gap, scope, record.index)
+                self._gap(gap, scope, record)
             case DivergenceRecorded() as divergence:
                 self._add(scope.node_id, "divergences", divergence)
             case DecisionTraceAppended() as traced:
@@ -263,11 +265,15 @@ class _Folding:
     def _inherit(self, node_id: NodeId, **fields: Any) -> None:
         self._inherited[node_id] = msgspec.structs.replace(self._inherited[node_id], **fields)
 
-    def _gap(self, gap: GapRecorded, scope: Scope, index: int) -> None:
+    def _gap(self, gap: GapRecorded, scope: Scope, record: StoredRecord) -> None:
         """A gap at its node; one that a person settled is of the run, at the node of that gap."""
-        self._add(gap.node_id or scope.node_id, "gaps", gap)
+        node_id = _present(gap.node_id or scope.node_id)
+        self._add(node_id, "gaps", gap)
+        if gap.door is not None and not record.is_ours:
+            one = UnsignedSettlement(index=record.index, node_id=node_id, gap_id=gap.gap_id)
+            self._unsigned_settlements = (*self._unsigned_settlements, one)
         if gap.node_id is not None:
-            self._new_anchors.setdefault(_present(scope.run_id), []).append(index)
+            self._new_anchors.setdefault(_present(scope.run_id), []).append(record.index)
 
     def _prefer(self, effective: Preferences, node_id: NodeId | None, index: int) -> None:
         if node_id is None:

@@ -325,6 +325,14 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
+class UnsignedSettlement(msgspec.Struct, frozen=True, kw_only=True):
+    """A gap that a person settled, as far as the log tells: its index, its node and its id."""
+
+    index: int
+    node_id: NodeId
+    gap_id: str
+
+
 class History(msgspec.Struct, frozen=True, kw_only=True):
     """A folded session. A value: growing it makes another one, which shares the maps that did not change."""
 
@@ -370,6 +378,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
+    unsigned_settlements: tuple[UnsignedSettlement, ...] = ()
     unsigned: tuple[int, ...] = ()
     """The events that must be proven and are not, by index: the beginning, answers, check results."""
     listed: int = 0

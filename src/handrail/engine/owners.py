@@ -128,6 +128,24 @@ def is_unproven(history: History, index: int) -> bool:
     return index < history.listed and not history.is_adopted and _is_unsigned(history, index)
 
 
+def has_imported_facts(history: History) -> bool:
+    """Whether another store made the session, or recorded an answer, a check result or a proof in it."""
+    return bool(history.unsigned) and history.unsigned[-1] >= history.listed
+
+
+def drop_imported_settlements(history: History) -> History:
+    """The history in which no person of another store settled a gap."""
+    imported = [one for one in history.unsigned_settlements if one.index >= history.listed]
+    if not imported:
+        return history
+    attached = dict(history.attached.items())
+    for one in imported:
+        held = attached[one.node_id]
+        gaps = tuple(gap for gap in held.gaps if gap.gap_id != one.gap_id)
+        attached[one.node_id] = msgspec.structs.replace(held, gaps=gaps)
+    return msgspec.structs.replace(history, attached=attached)
+
+
 def _is_unsigned(history: History, index: int) -> bool:
     place = bisect_left(history.unsigned, index)
     return history.unsigned[place : place + 1] == (index,)

@@ -21,6 +21,7 @@ from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import BranchSummary, HandedOut, Progress, RecapArtifact, RecapEntry, RecapInput
 from handrail.engine.reasons import Blocker, Issue, Purpose
 from handrail.engine.standing import (
@@ -425,6 +426,12 @@ def _pending(
 def imported_warnings(history: History) -> tuple[ReplyWarning, ...]:
     """The warning of an imported session; it never goes away."""
     label = history.imported
+    if label is None and has_imported_facts(history):
+        message = (
+            "This session came from another store: answers and check results that it recorded count for "
+            "nothing here."
+        )
+        return (ReplyWarning(code="SESSION_IMPORTED", message=message),)
     if label is None:
         return ()
     message = "This session was imported from a bundle: another store recorded what happened before that."

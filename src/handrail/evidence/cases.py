@@ -6,6 +6,7 @@ it.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Collection
 from typing import Final, Literal, TypeAlias
@@ -43,6 +44,12 @@ class Cases:
         for one in result.unloaded:
             self.unloaded[one.file] = one.missing_name
 
+    def find_unloaded(self, file: str) -> str | None:
+        """The file because of which no case of this one is known: itself, or a conftest.py above it."""
+        if file in self.unloaded:
+            return file
+        return next((one for one in self.unloaded if file and _is_conftest_of(one, file)), None)
+
     def list_red(self) -> tuple[Key, ...]:
         """Failing cases, then files that cannot be loaded."""
         red = [key for key, colour in self.colours.items() if colour == "red"]
@@ -52,10 +59,18 @@ class Cases:
         return tuple(key for key, colour in self.colours.items() if colour == "green")
 
 
+def _is_conftest_of(path: str, file: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name == "conftest.py" and (not folder or file.startswith(f"{folder}/"))
+
+
 def describe_key(key: Key) -> str:
-    """A case as people read it."""
+    """A case as people read it, with its file unless the name says it."""
     file, name = key
-    return name or f"{file} (cannot be loaded)"
+    if not name:
+        return f"{file} (cannot be loaded)"
+    stem = posixpath.basename(file).partition(".")[0]
+    return name if stem in name else f"{file}: {name}"
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,12 +117,16 @@ def find_proving(
         match without.colours.get(key):
             case "red":
                 found[key] = without.missing_names.get(key, "")
-            case None if file in without.unloaded:
-                found.setdefault((file, ""), without.unloaded[file])
+            case None if (broken := without.find_unloaded(file)) is not None:
+                found.setdefault((broken, ""), without.unloaded[broken])
             case None if not files.is_code(file):  # a doctest that is new or moved shows nothing
                 found[key] = _ABSENT
             case _:
                 pass
+    loaded = {file for file, _ in at_end.list_green()}
+    for file, missing in without.unloaded.items():
+        if file in loaded:  # also if part of its cases ran before the trouble
+            found.setdefault((file, ""), missing)
     existed = {*before.colours, *(() if baseline is None else baseline.colours)}
     new, red_before, others = [], [], []
     for key in found:
@@ -164,17 +183,21 @@ def find_broken(before: Cases, baseline: Cases, files: Files) -> tuple[Key, ...]
     found: dict[Key, None] = {}
     for key in baseline.list_green():
         file, _ = key
-        if file in before.unloaded:
-            found.setdefault((file, ""))
+        unloaded = before.find_unloaded(file)
+        if unloaded is not None:
+            found.setdefault((unloaded, ""))
         elif before.colours.get(key) != "green" and not files.is_code(file):
             found.setdefault(key)
     return tuple(found)
 
 
-def find_still_red(first: Cases, second: Cases) -> tuple[Key, ...]:
-    """What failed in both runs."""
+def find_still_red(first: Cases, second: Cases, at_end: Cases | None = None) -> tuple[Key, ...]:
+    """What failed in both runs, and does not pass at the end."""
     red = set(second.list_red())
-    return tuple(key for key in first.list_red() if key in red)
+    green = set() if at_end is None else set(at_end.list_green())
+    files = {file for file, _ in green}
+    still = (key for key in first.list_red() if key in red and key not in green)
+    return tuple((file, name) for file, name in still if name or file not in files)
 
 
 def needs_baseline(before: Cases, without: Cases, at_end: Cases, files: Files) -> bool:

@@ -237,8 +237,8 @@ def _judge_cases(runs: _Runs) -> Proof:
         broken = _find_broken(runs, before, baseline)
         if broken:
             names = [describe_key(key) for key in broken]
-            return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before)))
-    still = 0 if baseline is None else len(find_still_red(baseline, before))
+            return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before, at_end)))
+    still = 0 if baseline is None else len(find_still_red(baseline, before, at_end))
     proving = find_proving(at_end, without, before, baseline, runs.files)
     if not proving.keys:
         return _judge_unproven(runs, still)

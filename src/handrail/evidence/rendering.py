@@ -29,8 +29,8 @@ _OF_NAMES: Final[dict[ProofWord, str]] = {
 }
 """What each name is, in front of it."""
 _PLACES: Final = {
-    "bind_mount": "in a copy at the project's own path",
-    "linked_folder": "in a copy with linked dependencies",
+    "bind_mount": "in a copy",
+    "linked_folder": "in a linked copy",
     "prepared": "in a prepared copy",
     "in_place": "in place",
 }
@@ -80,16 +80,17 @@ def _describe_proved(proof: Proof) -> str:
             total, "test that was red before passes now", "tests that were red before pass now"
         )
     elif new == red == 0:
-        text = f"{format_count(total, 'test of a changed file', 'tests of changed files')} {verbs}"
+        text = f"{format_count(total, 'older test', 'older tests')} {verbs}"
     else:
-        parts = ((new, "new"), (red, "red before"), (total - new - red, "of changed files"))
+        parts = ((new, "new"), (red, "red before"), (total - new - red, "older"))
         shown = ", ".join(f"{number} {what}" for number, what in parts if number)
         text = f"{total} tests {verbs}: {shown}"
     return text + (f", {proof.reason}" if proof.reason else "") + _still_red(proof)
 
 
 def _describe_kept(proof: Proof) -> str:
-    old = "every old test that passed still passes" if proof.still_red else "every old test still passes"
+    was_red = proof.still_red or proof.cells.tests_before_code_after.state == "failed"
+    old = "every old test that passed still passes" if was_red else "every old test still passes"
     if proof.by_exit_status:
         old = "the old tests still pass"
     text = f"{old[:1].upper()}{old[1:]}; no test shows the change{_by_status(proof)}{_still_red(proof)}"

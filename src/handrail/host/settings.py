@@ -109,7 +109,7 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     ] = {}
     """Variables that it gets beside the caller's; those that steer a runner, only from here."""
     narrow: _Words = ()
-    """For `prove`: the same for some test files alone, with the word `{files}` in their place."""
+    """For `prove`: the command for some test files alone; the word `{files}` stands for them."""
     prepare: _Words = ()
     """For `prove`: a command that makes a copy of the project ready, such as `npm ci`."""
     links: Annotated[tuple[_Inside, ...], Meta(max_length=MOST_LINKS)] = ()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import select
+import tempfile
 import termios
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from handrail.host.private_files import write_all
 
 PLACE = "/dev/tty"
 LONGEST_ANSWER = 1_000
+LONGEST_TEXT = 100_000
+"""Characters that are shown at once; a longer text is in a file as long as it is asked about."""
+LONGEST_END = 2_000
+"""Of the question itself, after such a text."""
 _LOOK_SECONDS = 0.2
 _QUOTE = "> "
 _USUAL_WIDTH = 80
@@ -31,13 +37,32 @@ class LocalTerminal:
                 return None
             with suppress(termios.error):
                 termios.tcflush(terminal, termios.TCIFLUSH)  # nobody answers what was not asked yet
-            folded = fold_quotes(text, _columns(terminal))
-            write_all(terminal, folded.encode("utf-8", "replace"))
-            return _read_line(terminal, must_stop)
+            with _shortened(fold_quotes(text, _columns(terminal))) as shown:
+                write_all(terminal, shown.encode("utf-8", "replace"))
+                return _read_line(terminal, must_stop)
         except OSError:
             return None
         finally:
             os.close(terminal)
+
+
+@contextmanager
+def _shortened(text: str) -> Iterator[str]:
+    """The text, or its beginning and end and the file that holds all of it until there is an answer.
+
+    A terminal keeps only so many lines, and an approval is about every one of them.
+    """
+    if len(text) <= LONGEST_TEXT:
+        yield text
+        return
+    content = text.encode("utf-8", "replace")
+    with tempfile.NamedTemporaryFile(prefix="handrail-", suffix=".txt") as file:
+        file.write(content)
+        file.flush()
+        whole = f"{len(content)} bytes, sha256:{hashlib.sha256(content).hexdigest()}"
+        note = f"The whole text is longer than a terminal keeps. Read it in {file.name} ({whole})."
+        end = text.rpartition("\n\n")[2][-LONGEST_END:]
+        yield f"{text[:LONGEST_TEXT]}\n\n{note}\nYour answer is about the whole text.\n\n{end}"
 
 
 def fold_quotes(text: str, width: int) -> str:

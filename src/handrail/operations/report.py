@@ -325,7 +325,7 @@ def gather(
         workflow=workflow,
         work=work,
         seen=observe_surroundings(rt, own, project),
-        kept_notes=_load_kept_notes(rt.log, history, node),
+        kept_notes=load_kept_notes(rt.log, history, node),
         confirmations=find_confirmations(rt, workflow, node, run, own),
         can_ask=rt.can_ask,
         has_confirmer=_has_confirmer(rt, history, workflow, node),
@@ -381,7 +381,7 @@ def find_confirmations(
         return rt.settings.of().confirmations
 
 
-def _load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
+def load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
     """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()

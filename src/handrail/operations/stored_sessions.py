@@ -7,7 +7,7 @@ The index is a cache and never truth: with it, without it, and with a broken one
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
@@ -15,14 +15,15 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from handrail.contract.ids import SessionId
+from handrail.contract.ids import NodeId, SessionId
 from handrail.contract.outcome import Fault
+from handrail.contract.search_terms import Choice
 from handrail.engine.events import is_newer
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble, IndexView
 from handrail.projections.needs import needs_of
 from handrail.projections.overview import UNDER_WAY, SessionFacts, add_standing, session_facts
-from handrail.projections.resume_candidates import Subject, subjects_of, words_in
+from handrail.projections.resume_candidates import Subject, list_words, subjects_of
 from handrail.projections.run_graph import run_graphs
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.history_cache import FOLD_VERSION
@@ -34,7 +35,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 _T = TypeVar("_T")
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
-SUMMARY_VERSION = 5
+SUMMARY_VERSION = 6
 """Raise it when a history is summarised differently while the fields stay the same."""
 FACETS = ("status", "workflow_id", "project", "account", "agent")
 """Facts of a session by which lists are filtered."""
@@ -53,6 +54,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     facts: SessionFacts
     subjects: tuple[Subject, ...] | None
+    node_ids: tuple[NodeId, ...] = ()
 
 
 class Sessions:
@@ -69,6 +71,7 @@ class Sessions:
         self._interruptions = rt.interruptions
         self._workflows: dict[str, CompiledWorkflow] = {}
         self._read: dict[SessionId, Summary] = {}
+        self._words_of: dict[SessionId, frozenset[str]] = {}
         self._only = only
         self._indexed: dict[SessionId, Indexed] = {}
         """What was looked at."""
@@ -91,15 +94,15 @@ class Sessions:
         """At least as many of the first ones, or of those after this one, as there are."""
         return self.stamps if self._view is None else self._learn(self._view.look(most, after))
 
-    def find(self, words: Sequence[str], parts: Sequence[str] = ()) -> Iterator[SessionStamp]:
+    def find(self, needed: Sequence[Choice], parts: Sequence[str] = ()) -> Iterator[SessionStamp]:
         """Without some that surely have neither all the words nor all the parts; no more than are needed."""
         if self._view is None:
             yield from self.stamps
             return
-        found = self._learn(self._view.find(words, parts, _MOST_FOUND))
+        found = self._learn(self._view.find(needed, parts, _MOST_FOUND))
         yield from found
         if len(found) == _MOST_FOUND:
-            yield from self._learn(self._view.find(words, parts, after=found[-1]))
+            yield from self._learn(self._view.find(needed, parts, after=found[-1]))
 
     def filtered(self, facets: Sequence[str]) -> Iterator[SessionStamp]:
         """Without some that surely have not all of these. What many have fills a page with the latest ones,
@@ -111,7 +114,7 @@ class Sessions:
         first = self.latest(FIRST_LOOKED_AT)
         yield from first
         if self._view is not None and len(first) == FIRST_LOOKED_AT:
-            yield from self._learn(self._view.find(facets, after=first[-1]))
+            yield from self._learn(self._view.find([(one,) for one in facets], after=first[-1]))
 
     def lacks_words(self, session_id: SessionId) -> bool:
         """Whether `find` saw that it has not all the words."""
@@ -154,12 +157,23 @@ class Sessions:
         kept = self._view.subjects(known) if self._view and known else {}
         return {session_id: _SUBJECTS.decode(one) for session_id, one in kept.items()}
 
-    def find_without_words(self, words: Sequence[str]) -> frozenset[SessionId]:
-        """Sessions of which the index knows for certain that they do not have all these words."""
-        known = frozenset(name for name, held in self._indexed.items() if held.facts is not None)
-        if self._view is None or not known or not words:
-            return frozenset()
-        return known - self._view.with_words(words)
+    def find_words(
+        self, words: Iterable[str], session_ids: Iterable[SessionId]
+    ) -> dict[str, frozenset[SessionId]]:
+        """Which of these sessions have each word."""
+        asked = frozenset(session_ids)
+        known = {one for one in asked if one in self._indexed and self._indexed[one].facts is not None}
+        found: dict[str, frozenset[SessionId]] = {}
+        for word in words:
+            kept = self._view.with_word(word) & known if self._view and known else frozenset()
+            read = (one for one in asked - known if word in self._words(one))
+            found[word] = kept.union(read)
+        return found
+
+    def _words(self, session_id: SessionId) -> frozenset[str]:
+        if session_id not in self._words_of:
+            self._words_of[session_id] = _list_words(self._summary(session_id))
+        return self._words_of[session_id]
 
     def keep(self) -> None:
         """Add what was read to the index, and some sessions that it does not know yet; errors are ignored."""
@@ -206,7 +220,11 @@ class Sessions:
         if facts.run_id:
             needs = needs_of(history, self._workflows, run_graphs(history))
             facts = add_standing(facts, history, self._workflows[facts.workflow_hash], needs)
-        return Summary(facts=facts, subjects=tuple(subjects_of(history, 0, self._workflows)))
+        return Summary(
+            facts=facts,
+            subjects=tuple(subjects_of(history, 0, self._workflows)),
+            node_ids=tuple(history.nodes),
+        )
 
 
 def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
@@ -275,9 +293,14 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
         version=held.version,
         facts=msgspec.msgpack.encode(summary.facts),
         subjects=msgspec.msgpack.encode(summary.subjects),
-        words=" ".join(sorted(words_in(summary.subjects) | _facets_of(summary.facts))),
+        words=" ".join(sorted(_list_words(summary) | _facets_of(summary.facts))),
         about=about(held.stamp.session_id, summary.facts),
     )
+
+
+def _list_words(summary: Summary) -> frozenset[str]:
+    """Every word by which a session can be found."""
+    return list_words(summary.subjects or ()) | frozenset(summary.node_ids)
 
 
 def sort_latest(order: int) -> str:

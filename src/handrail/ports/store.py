@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
+from handrail.contract.search_terms import Choice
 from handrail.ports.log import EventReader, SessionStamp
 
 # Facts: checks, sizes, plans for removal, proofs
@@ -137,6 +138,24 @@ class DatabaseFacts(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
+class StoreOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a store can prove of its history."""
+
+    has_key: bool = False
+    listed: int = 0
+    """Sessions that were there before the key; what they hold is unproven, unless it was adopted."""
+    is_adopted: bool = False
+
+
+class MovedSessions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a move took along."""
+
+    sessions: int
+    events: int
+    left: tuple[SessionCopy, ...] = ()
+    """Sessions that could not be taken along, each with the reason."""
+
+
 class CopyWay(msgspec.Struct, frozen=True, kw_only=True):
     """From which home to which; empty: the one that is in use."""
 
@@ -226,16 +245,16 @@ class IndexView(Protocol):
 
     def find(
         self,
-        words: Sequence[str],
+        needed: Sequence[Choice],
         parts: Sequence[str] = (),
         most: int = 0,
         after: SessionStamp | None = None,
     ) -> Sequence[Indexed]:
-        """The same without some that surely have neither all these words nor, where parts are given, all
-        these in their `about`."""
+        """The same without some that surely have neither a word of each choice nor, where parts are given,
+        all these in their `about`."""
 
-    def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
-        """The indexed sessions that have all these words."""
+    def with_word(self, word: str) -> frozenset[SessionId]:
+        """The indexed sessions that have this word."""
 
     def subjects(self, session_ids: Sequence[SessionId]) -> Mapping[SessionId, bytes]:
         """What `keep` was given, of those that it was given any of."""
@@ -281,6 +300,18 @@ class StoreKeeper(Protocol):
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
         """Wait until no process writes to any of these sessions. Raises also Fault SESSION_LOCKED."""
+
+    def origin(self) -> StoreOrigin:
+        """What this store can prove. Raises also Fault KEYRING_INVALID."""
+
+    def adopt(self) -> None:
+        """Everything that is listed counts as recorded here. Raises also Fault KEYRING_INVALID."""
+
+    def move(self, way: CopyWay) -> MovedSessions:
+        """Take every session, the keys of tokens and the store key to `way.target`, or in from `way.source`.
+
+        A repeat continues. Raises also Fault KEYRING_INVALID, E_VALIDATION for a place that is not fit, and
+        STORE_TARGET_NOT_EMPTY when the store that is moved into has sessions and another key."""
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         """What the target lacks of these sessions, or of all; what cannot be copied says why."""

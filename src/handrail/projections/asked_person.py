@@ -1,18 +1,20 @@
 """What a person is shown before they answer for a step: where the run stands, and what was reported. Pure.
 
-The text goes to a terminal or a form, and most of it comes from elsewhere: each line of it is marked, and it
-is cut, without what looks like a secret, and without anything that could steer a terminal.
+The text goes to a terminal, a page or a form, and most of it comes from elsewhere: each line of it is marked,
+without anything that could steer a terminal. An approval is about all of it, so it is whole, except in a
+form. Where a secret was found in what the agent sent, its place is named, and nobody can approve the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from handrail.contract.fence import break_marks, drop_invisible, flatten_text
-from handrail.contract.redaction import redact_secrets, redact_shapes
+from handrail.contract.redaction import REDACTED, is_secret_name, redact_shapes
 from handrail.contract.wording import format_count
 from handrail.engine.ask import changed_context, kept_report
 from handrail.engine.facts import add_loop_values, excerpt, facts_at
@@ -27,35 +29,67 @@ from handrail.projections.plain_words import artifact_lines
 from handrail.workflows.compiled import CONFIRMERS, Action, Choice, CompiledWorkflow, Option
 from handrail.workflows.prompt_sections import authored_part
 
-PROMPT_BYTES = 4_000
-REPORT_BYTES = 100_000
-"""A terminal scrolls, and a yes is about what was shown: a whole report has room."""
 FORM_PROMPT_BYTES = 600
-FORM_REPORT_BYTES = 1_000
+FORM_REPORT_BYTES = 4_000
 FORM_ARTIFACTS = 5
 """A form names how many it leaves out; elsewhere a person is shown every artifact of the report."""
 MOST_FILES = 50
-"""Files of a write that a person is shown by name."""
+"""Files of a write that a card or a form names."""
 _ABOUT_BYTES = 200
-"""Of the description of one option."""
+_SHORTEST = 4
+_CUT = "(cut here)"
+_LEFT_OUT = re.compile(r"^(?:\(cut here\)$|- and \d+ more$|\(and \d+ more)", re.MULTILINE)
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of each part that a place can show, and how many artifacts: all, unless it says so."""
 
-    prompt: int
-    notes: int
-    artifact: int
+    prompt: int | None = None
+    notes: int | None = None
+    artifact: int | None = None
     artifacts: int | None = None
+    files: int | None = None
+    about: int | None = None
+    """Of the description of one option."""
 
 
-TERMINAL: Final = Room(prompt=PROMPT_BYTES, notes=REPORT_BYTES, artifact=REPORT_BYTES)
-FORM: Final = Room(prompt=FORM_PROMPT_BYTES, notes=FORM_REPORT_BYTES, artifact=300, artifacts=FORM_ARTIFACTS)
+WHOLE: Final = Room()
+FORM: Final = Room(
+    prompt=FORM_PROMPT_BYTES,
+    notes=FORM_REPORT_BYTES,
+    artifact=1_000,
+    artifacts=FORM_ARTIFACTS,
+    files=MOST_FILES,
+    about=_ABOUT_BYTES,
+)
 """A dialog of a client, which may not scroll."""
 
 
-def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, room: Room = TERMINAL) -> str:
-    """The step that is pending at a node, and what the agent has brought for it so far."""
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person is shown, and whether they can approve it."""
+
+    text: str
+    secrets_in: tuple[str, ...] = ()
+    """The parts in which a secret was found and left out; with any, nobody can approve the text."""
+
+    is_whole: bool = True
+    """Whether nothing was cut of what the agent sent."""
+
+
+def show_to_person(
+    history: History,
+    workflow: CompiledWorkflow,
+    node: Node,
+    redact: Callable[[str], str],
+    room: Room = WHOLE,
+    notes: str = "",
+) -> Shown:
+    """The step that is pending at a node, and what the agent has brought for it so far.
+
+    `redact` leaves out secrets that this process knows; `notes` are the whole ones where the log has an
+    excerpt.
+    """
+    found = _Secrets(redact)
     standing = standing_at(history, workflow, node, "rehydrate")
     leaf = standing.leaf
     assert leaf is not None, "only a pending step is confirmed"
@@ -71,30 +105,72 @@ def show_to_person(history: History, workflow: CompiledWorkflow, node: Node, roo
     ]
     if whom := CONFIRMERS.get(named_confirmer(leaf)):
         parts.append(f"Who confirms: {whom}.")
-    writes, diff = describe_write(history, workflow, node)
+    writes, diff = describe_write(history, workflow, node, room.files)
     parts += [writes] if writes else []
-    parts += ["What is written:\n" + _quote(diff, room.notes)] if diff else []
+    parts += ["What is written:\n" + _quote(found.clean("what is written", diff), room.notes)] if diff else []
     options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
+    prompt = ""  # by the author, so a form may cut it
     assert isinstance(node.state, Running), "a step is pending"
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, node.node_id))
     asked = _quote(authored_part(render_step(workflow, leaf, facts)), room.prompt)
     if isinstance(leaf, Choice):
         parts.append(f"What is decided:\n{asked}")
     if options:
-        parts.append("\n".join(["The options:", *_describe_options(options)]))
+        parts.append("\n".join(["The options:", *_describe_options(options, room)]))
     sets = changed_context(history, node)
     if sets:
-        parts.append("The agent sets, by its own word:\n" + _quote(_in_lines(sets), room.notes))
-    report = _last_report(history, workflow, node, room)
+        values = _in_lines(found.clean_fields("the values that the agent sets", sets))
+        parts.append("The agent sets, by its own word:\n" + _quote(values, room.notes))
+    report = _last_report(history, workflow, node, room, found, notes)
     parts.append(
         f"What the agent reports:\n{report}" if report else "The agent has reported nothing for it yet."
     )
     if not writes and not isinstance(leaf, Choice):  # below the report, which the answer is about
-        parts.append(f"What the step asks for:\n{asked}")
-    return redact_shapes("\n\n".join(parts))
+        prompt = f"What the step asks for:\n{asked}"
+        parts.append(prompt)
+    # Of what the author wrote nothing is left out but secrets of this process.
+    return Shown(
+        text=redact("\n\n".join(parts)),
+        secrets_in=tuple(found.places),
+        is_whole=not any(_LEFT_OUT.search(part) for part in parts if part is not prompt),
+    )
 
 
-def describe_write(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, str]:
+class _Secrets:
+    """Finds secrets in what an agent sent, and notes in which part."""
+
+    def __init__(self, redact: Callable[[str], str]) -> None:
+        self._redact = redact
+        self.places: list[str] = []
+
+    def clean(self, place: str, text: str) -> str:
+        """The text without secrets; one that was left out before it was stored counts as well."""
+        cleaned = self._redact(redact_shapes(text))
+        if (cleaned != text or REDACTED in text) and place not in self.places:
+            self.places.append(place)
+        return cleaned
+
+    def clean_fields(self, place: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """The same of an artifact or values; a single word under the name of a secret is one."""
+        return {key: self._clean_value(place, key, value) for key, value in fields.items()}
+
+    def _clean_value(self, place: str, name: str, value: Any) -> Any:
+        match value:
+            case dict():
+                return self.clean_fields(place, value)
+            case list():
+                return [self._clean_value(place, name, one) for one in value]
+            case str() if is_secret_name(name) and len(value) >= _SHORTEST and not re.search(r"\s", value):
+                return self.clean(f"“{flatten_text(name)}” of {place}", REDACTED)
+            case str():
+                return self.clean(place, value)
+            case _:
+                return value
+
+
+def describe_write(
+    history: History, workflow: CompiledWorkflow, node: Node, most_files: int | None = MOST_FILES
+) -> tuple[str, str]:
     """What the preview of a pending write says: what it does to which files, and the lines that change."""
     action = standing_at(history, workflow, node, "rehydrate").leaf
     if not isinstance(action, Action):
@@ -104,17 +180,17 @@ def describe_write(history: History, workflow: CompiledWorkflow, node: Node) -> 
     if not isinstance(preview, dict) or not isinstance(changes, list):
         return "", ""
     files = [flatten_text(str(one["file"])) for one in changes if isinstance(one, dict) and "file" in one]
-    more = len(files) - MOST_FILES
+    more = 0 if most_files is None else len(files) - most_files
     edits = f", {preview['edit_count']} edits" if isinstance(preview.get("edit_count"), int) else ""
     rest = [f"- and {more} more"] if more > 0 else []
     summary = [
         *(f"{one}." for one in map(_describe_edit, preview.get("items") or ()) if one),
         f"It writes {format_count(len(files), 'file')}{edits}:",
-        *(f"- {one}" for one in files[:MOST_FILES]),
+        *(f"- {one}" for one in files[:most_files]),
         *rest,
     ]
     lines = [str(one["hunks"]) for one in changes if isinstance(one, dict) and one.get("hunks")]
-    return "\n".join(summary), redact_shapes("".join(lines) or str(preview.get("diff") or ""))
+    return "\n".join(summary), "".join(lines) or str(preview.get("diff") or "")
 
 
 def _describe_edit(item: Any) -> str:
@@ -126,52 +202,57 @@ def _describe_edit(item: Any) -> str:
     return flatten_text(f"{str(item['action']).capitalize()} {symbol.partition('@')[0] or file}{to}")
 
 
-def _describe_options(options: Sequence[Option]) -> list[str]:
+def _describe_options(options: Sequence[Option], room: Room) -> list[str]:
     return [
         f"- {flatten_text(option.id)}: {flatten_text(option.label)}"
-        + (f" ({flatten_text(excerpt(option.description, _ABOUT_BYTES))})" if option.description else "")
+        + (f" ({flatten_text(_cut(option.description, room.about))})" if option.description else "")
         for option in options
     ]
 
 
-def _last_report(history: History, workflow: CompiledWorkflow, node: Node, room: Room) -> str:
+def _last_report(
+    history: History, workflow: CompiledWorkflow, node: Node, room: Room, found: _Secrets, whole: str
+) -> str:
     """The report that waits at an attempt, with what it kept; before any, what the newest checkpoint saved.
 
     Who is asked about one attempt is shown nothing that came after it.
     """
     kept = kept_report(history, workflow, node)
     if kept is not None:
-        return _describe_report(kept.notes, kept.artifacts, room)
+        return _describe_report(whole or kept.notes, kept.artifacts, room, found)
     saved = kept_in_instance(history, instance_of(history, node.node_id))
     for held in sorted(saved, key=lambda one: one.index, reverse=True):
         notes = history.notes.get(held.node_id)
         artifacts = attached_to(history, held.node_id).artifacts
         if notes is not None or artifacts:
             bodies = [one.artifact.body for one in artifacts]
-            return _describe_report("" if notes is None else notes.text, bodies, room)
+            return _describe_report("" if notes is None else notes.text, bodies, room, found)
     return ""
 
 
-def _describe_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room) -> str:
+def _describe_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room, found: _Secrets) -> str:
     shown = artifacts[: room.artifacts]
-    parts = [_quote(notes, room.notes)] if notes else []
-    parts += [
-        _quote(f"{in_words(str(body.get('kind', ''))).capitalize()}:\n{_in_lines(body)}", room.artifact)
-        for body in shown
-    ]
+    parts = [_quote(found.clean("the notes", notes), room.notes)] if notes else []
+    for body in shown:
+        kind = in_words(str(body.get("kind", "")))
+        lines = _in_lines(found.clean_fields(f"the {kind}", body))
+        parts.append(_quote(f"{kind.capitalize()}:\n{lines}", room.artifact))
     more = len(artifacts) - len(shown)
     return "\n".join([*parts, *([f"(and {more} more artifacts)"] if more > 0 else [])])
 
 
 def _in_lines(body: dict[str, Any]) -> str:
-    """An artifact or values as people read them, without secrets."""
-    safe = redact_secrets({"body": body})["body"]
-    return "\n".join(f"{'  ' * depth}- {flatten_text(words)}" for depth, words in artifact_lines(safe))
+    """An artifact or values as people read them."""
+    return "\n".join(f"{'  ' * depth}- {flatten_text(words)}" for depth, words in artifact_lines(body))
 
 
-def _quote(text: str, limit: int) -> str:
+def _cut(text: str, limit: int | None) -> str:
+    return text if limit is None else excerpt(text, limit)
+
+
+def _quote(text: str, limit: int | None) -> str:
     """Words from elsewhere, each line marked, and no line of ours: none of them can pass for ours."""
-    shown = excerpt(text, limit)
+    shown = _cut(text, limit)
     lines = (break_marks(drop_invisible(line)) for line in shown.strip().splitlines())
-    cut = [] if shown == text else ["(cut here)"]
+    cut = [] if shown == text else [_CUT]
     return "\n".join([*(f"> {line}".rstrip() for line in lines), *cut])

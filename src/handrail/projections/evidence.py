@@ -48,7 +48,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
-from handrail.engine.owners import is_imported
+from handrail.engine.owners import has_imported_facts, is_imported
 from handrail.engine.receipts import ReceiptSource, describe_outcome
 from handrail.workflows.problem import value_at
 
@@ -330,7 +330,9 @@ def describe_sum_at(history: History, node_id: NodeId) -> str:
 
 def caveat_of(history: History) -> str:
     """What is true of every level and count of an imported session; empty for others."""
-    return "" if history.imported is None else "as another store recorded it before the import"
+    if history.imported is not None:
+        return "as another store recorded it before the import"
+    return "as another store recorded it" if has_imported_facts(history) else ""
 
 
 def is_from_elsewhere(history: History, node_id: NodeId) -> bool:

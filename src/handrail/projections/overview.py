@@ -11,6 +11,7 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
 from handrail.engine.history import History, Node, gaps_at, path_to, way_to
 from handrail.engine.navigate import step_key
+from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import progress_at
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs, title_at
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
@@ -76,8 +77,10 @@ def given_title(history: History) -> str:
 
 
 def imported_from(history: History) -> str:
-    """The session that this one is a copy of; empty when it was begun in this store."""
-    return "" if history.imported is None else history.imported.source_session_id
+    """The session that this one is a copy of; empty when all of it was recorded in this store."""
+    if history.imported is not None:
+        return history.imported.source_session_id
+    return history.session_id if has_imported_facts(history) else ""
 
 
 def last_notes(history: History, node_id: NodeId) -> str:

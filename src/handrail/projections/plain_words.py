@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
 from handrail.engine.events import Artifact, Claim
 from handrail.workflows.problem import value_at
 
@@ -72,7 +74,7 @@ def _member_lines(members: dict[str, Any], depth: int) -> Iterator[Line]:
 
 def _value_lines(value: Any, depth: int) -> Iterator[Line]:
     if depth > _DEEPEST:
-        yield depth, "…"
+        yield depth, msgspec.json.encode(value).decode()
     elif isinstance(value, dict):
         yield from _member_lines(value, depth)
     else:

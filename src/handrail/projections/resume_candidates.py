@@ -1,23 +1,24 @@
-"""Which work a caller in a new chat means: candidates in tiers, best first. Pure.
+"""Which work a caller in a new chat means: heads of branches, best first. Pure.
 
-Work of the caller's project comes first, and what is unfinished before what is done. Then exact beats
-likely, likely beats recent; inside a tier the branch in question decides, then the last activity, then the
-ids. No clock and no order of the input plays a part (tests/properties/test_resume_ranking.py).
+A certain match comes first: an id, a commit, a branch. Then words count by how rare they are and by where
+they stand: the goal, the title and identifiers of the context before the newest notes, these before the
+rest. Unfinished, same project and recency break ties. No clock and no order of the input plays a part
+(tests/properties/test_resume_ranking.py).
 """
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
 import msgspec
 
-from handrail.contract.ids import RunId, SessionId
+from handrail.contract.ids import NodeId, RunId, SessionId
+from handrail.contract.search_terms import QueryTerm, index_terms, read_query
 from handrail.engine.facts import Place, excerpt, is_same_place, notes_at, run_place, session_place
-from handrail.engine.history import History, attached_to
+from handrail.engine.history import History, attached_to, context_at
 from handrail.projections.overview import (
     SessionFacts,
     SessionStatus,
@@ -36,22 +37,24 @@ OUTPUT_BYTES = 16_384
 MOST_RUNS = 20
 """Of one session, the latest; a session with more is one that nobody looks through by hand."""
 
-_WORD = re.compile(r"[a-z0-9_-]+")
+MOST_BRANCHES = 20
+"""Of one run, the latest."""
+MOST_IDENTIFIERS = 30
+LONGEST_IDENTIFIER = 100
+"""Characters of a text in the context that is searched: a ticket, a branch, the number of a pull request."""
 _COMMIT = "[0-9a-fA-F]{7,64}"
 """Git shows at least seven digits."""
 
 
 class Tier(IntEnum):
-    """What matched, from certain to a guess (execution.md, resume)."""
+    """What matched, from certain to a guess."""
 
     ID = 1
     HEAD = 2
     BRANCH = 3
     BRANCH_BEGINNING = 4
-    RECAP = 5
-    WORKFLOW = 6
-    OUTPUT = 7
-    RECENT = 8
+    WORDS = 5
+    RECENT = 6
 
 
 class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,8 @@ class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
     here: Place = Place()
     here_branch: str = ""
     here_head: str = ""
+    weights: Mapping[str, float] = {}
+    """By term of the query, larger where fewer sessions have it. A term without a weight is ignored."""
 
     @property
     def is_asked(self) -> bool:
@@ -70,8 +75,22 @@ class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.query or self.branch or self.head)
 
 
+class BranchHead(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a branch of a run ends, as far as the search looks at it."""
+
+    node_id: NodeId | None = None
+    """None: a session without a run."""
+    branches: tuple[str, ...] = ()
+    """Of git, that were seen on the way there; so were `heads`."""
+    heads: tuple[str, ...] = ()
+    recap: str = ""
+    """The newest notes on the way there."""
+    identifiers: tuple[str, ...] = ()
+    """Short texts and whole numbers of its context."""
+
+
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """One run at its preferred tip, or a session without a run, as far as the search looks at it."""
+    """One run with the heads of its branches, or a session without a run, as a search looks at it."""
 
     session_id: SessionId
     run_id: RunId | None = None
@@ -85,14 +104,12 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     workflow_id: str = ""
     workflow_name: str = ""
     status: SessionStatus
-    branches: tuple[str, ...] = ()
-    heads: tuple[str, ...] = ()
     place: Place = Place()
     """The project it was begun in."""
     tags: tuple[str, ...] = ()
     """Of the workflow."""
-    recap: str = ""
-    """The newest notes on the way to the tip."""
+    ends: tuple[BranchHead, ...] = (BranchHead(),)
+    """The heads of its branches, the preferred one first."""
     outputs: tuple[str, ...] = ()
     """Everything written down for the run, the newest first, within a budget."""
 
@@ -101,19 +118,29 @@ class RankedSubject(msgspec.Struct, frozen=True, kw_only=True):
     """A candidate, why it is one, and the text that shows it."""
 
     subject: Subject
+    end: BranchHead
+    """The branch that fits best."""
     is_here: bool
     """It belongs to the project where the caller stands."""
     tier: Tier
+    score: float = 0.0
+    """Of words: the weights of those that hit, less where they stand further from the goal."""
     is_of_branch: bool = False
     """It was also done on the branch in question; this decides between equal matches."""
     why: tuple[str, ...]
     snippet: str
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether it is the branch on which the run goes on unless another is asked for."""
+        return self.end is self.subject.ends[0]
 
 
 class _Match(NamedTuple):
     tier: Tier
     why: str
     text: str = ""
+    score: float = 0.0
 
 
 _RECENT = _Match(Tier.RECENT, "recent activity")
@@ -122,9 +149,12 @@ _RECENT = _Match(Tier.RECENT, "recent activity")
 def rank_subjects(
     subjects: Iterable[Subject], wanted: ResumeQuery, most: int = MOST_FOUND
 ) -> tuple[RankedSubject, ...]:
-    """Rank the candidates: the best five unless more are asked for; none if nothing matches."""
-    found = [held for subject in subjects if (held := _found(subject, wanted)) is not None]
-    return tuple(sorted(found, key=_rank)[:most])
+    """Rank the candidates: the best five unless more are asked for; none if nothing matches.
+
+    A run is there once, at the branch that fits best; asked for by its id, with all its branches.
+    """
+    found = [held for subject in subjects for held in _find(subject, wanted)]
+    return tuple(sorted(found, key=_rank_asked if wanted.is_asked else _rank_local)[:most])
 
 
 def list_latest(
@@ -132,6 +162,19 @@ def list_latest(
 ) -> tuple[RankedSubject, ...]:
     """The most recent ones, for a query that matches nothing."""
     return rank_subjects(subjects, ResumeQuery(here=here), most)
+
+
+def show_node(subject: Subject, tip: NodeId, here: Place) -> RankedSubject:
+    """The candidate for a node that was asked for by its id, at the head of the branch that holds it."""
+    end = next((one for one in subject.ends if one.node_id == tip), BranchHead(node_id=tip))
+    return RankedSubject(
+        subject=subject,
+        end=end,
+        is_here=is_same_place(subject.place, here),
+        tier=Tier.ID,
+        why=("node id",),
+        snippet=excerpt(end.recap, SNIPPET_BYTES),
+    )
 
 
 def is_offered(subject: Subject, wanted: ResumeQuery) -> bool:
@@ -144,25 +187,11 @@ def is_finished(subject: Subject) -> bool:
     return subject.status in ("complete", "complete_with_gaps")
 
 
-def words_of(text: str) -> frozenset[str]:
-    """The words of a text as the search compares them."""
-    plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return frozenset(_WORD.findall(plain.lower()))
-
-
-def words_in(subjects: Iterable[Subject]) -> frozenset[str]:
-    """Every word that one of these can be found by."""
-    found: frozenset[str] = frozenset()
-    for subject in subjects:
-        found |= words_of(
-            " ".join(
-                (
-                    *(subject.title, subject.goal, subject.recap, subject.workflow_id, subject.workflow_name),
-                    *(*subject.tags, *subject.outputs),
-                )
-            )
-        )
-    return found
+def list_words(subjects: Iterable[Subject]) -> frozenset[str]:
+    """Every word, and the beginnings of words, by which one of these can be found."""
+    return index_terms(
+        field.text for subject in subjects for end in subject.ends for field in _list_fields(subject, end)
+    )
 
 
 def may_be_found(facts: SessionFacts, wanted: ResumeQuery) -> bool:
@@ -207,10 +236,14 @@ def _of_session(history: History, order: int) -> Subject:
         goal=seen.get("goal", ""),
         title=given_title(history),
         status=session_status(history),
-        branches=tuple(value for key, value in seen.items() if key == "git_branch"),
-        heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
         place=session_place(history),
-        recap=texts[0] if texts else "",
+        ends=(
+            BranchHead(
+                branches=tuple(value for key, value in seen.items() if key == "git_branch"),
+                heads=tuple(value for key, value in seen.items() if key == "git_head_sha"),
+                recap=texts[0] if texts else "",
+            ),
+        ),
         outputs=_within_budget(texts),
     )
 
@@ -223,7 +256,9 @@ def _of_run(
 ) -> Subject:
     run = history.runs[run_id]
     graph = run_graph(history, run_id)
-    on_the_way = list_seen(history, run_id, graph.preferred_tip)
+    others = sorted(
+        (tip for tip in graph.tips if tip != graph.preferred_tip), key=lambda tip: (-graph.reach[tip], tip)
+    )
     return Subject(
         session_id=history.session_id,
         run_id=run_id,
@@ -235,12 +270,32 @@ def _of_run(
         workflow_name=workflow.name,
         tags=run.tags,
         status=graph.status,
-        branches=on_the_way.get("git_branch", ()),
-        heads=on_the_way.get("git_head_sha", ()),
         place=run_place(run),
-        recap=last_notes(history, graph.preferred_tip),
+        ends=tuple(
+            _end_at(history, run_id, tip) for tip in (graph.preferred_tip, *others[: MOST_BRANCHES - 1])
+        ),
         outputs=_within_budget(_texts(history, run_id)),
     )
+
+
+def _end_at(history: History, run_id: RunId, tip: NodeId) -> BranchHead:
+    seen = list_seen(history, run_id, tip)
+    return BranchHead(
+        node_id=tip,
+        branches=seen.get("git_branch", ()),
+        heads=seen.get("git_head_sha", ()),
+        recap=excerpt(last_notes(history, tip), OUTPUT_BYTES),
+        identifiers=tuple(_list_identifiers(context_at(history, tip).values())),
+    )
+
+
+def _list_identifiers(values: Iterable[object]) -> list[str]:
+    found = (
+        str(value)
+        for value in values
+        if (isinstance(value, str) and 0 < len(value) <= LONGEST_IDENTIFIER) or type(value) is int
+    )
+    return list(dict.fromkeys(found))[:MOST_IDENTIFIERS]
 
 
 def _texts(history: History, run_id: RunId) -> Iterable[str]:
@@ -271,47 +326,63 @@ def _within_budget(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _found(subject: Subject, wanted: ResumeQuery) -> RankedSubject | None:
+def _find(subject: Subject, wanted: ResumeQuery) -> Iterator[RankedSubject]:
     if not is_offered(subject, wanted):
-        return None
-    is_here = is_same_place(subject.place, wanted.here)
-    local = _local_matches(subject, wanted) if is_here else [_RECENT]
-    matches = _asked_matches(subject, wanted) if wanted.is_asked else local
-    if not matches:
-        return None
-    best = min(matches, key=lambda match: match.tier)
+        return
+    if wanted.query and wanted.query == subject.run_id:
+        for end in subject.ends:
+            yield _make_ranked(subject, end, wanted, [_Match(Tier.ID, "run id")])
+        return
+    ranked = [
+        _make_ranked(subject, end, wanted, matches)
+        for end in (subject.ends if wanted.is_asked else subject.ends[:1])
+        if (matches := _list_matches(subject, end, wanted))
+    ]
+    if ranked:
+        yield min(ranked, key=lambda found: (found.tier, -found.score, not found.is_of_branch))
+
+
+def _make_ranked(
+    subject: Subject, end: BranchHead, wanted: ResumeQuery, matches: list[_Match]
+) -> RankedSubject:
+    best = min(matches, key=lambda match: (match.tier, -match.score))
     return RankedSubject(
         subject=subject,
-        is_here=is_here,
+        end=end,
+        is_here=is_same_place(subject.place, wanted.here),
         tier=best.tier,
+        score=round(sum(match.score for match in matches), 6),
         is_of_branch=any(match.tier is Tier.BRANCH for match in matches),
         why=tuple(dict.fromkeys(match.why for match in matches)),
-        snippet=excerpt(best.text or subject.recap, SNIPPET_BYTES),
+        snippet=excerpt(best.text or end.recap, SNIPPET_BYTES),
     )
 
 
-def _local_matches(subject: Subject, wanted: ResumeQuery) -> list[_Match]:
+def _list_matches(subject: Subject, end: BranchHead, wanted: ResumeQuery) -> list[_Match]:
+    if not wanted.is_asked:
+        is_here = is_same_place(subject.place, wanted.here)
+        return [*(_local_matches(end, wanted) if is_here else ()), _RECENT]
+    return _asked_matches(subject, end, wanted)
+
+
+def _local_matches(end: BranchHead, wanted: ResumeQuery) -> Iterator[_Match]:
     """Nothing was asked for: work of this project at this commit or branch first, then the latest."""
-    matches = []
-    if wanted.here_head and wanted.here_head in subject.heads:
-        matches.append(_Match(Tier.HEAD, "git head of this project"))
-    if wanted.here_branch and wanted.here_branch in subject.branches:
-        matches.append(_Match(Tier.BRANCH, "git branch of this project"))
-    return [*matches, _RECENT]
+    if wanted.here_head and wanted.here_head in end.heads:
+        yield _Match(Tier.HEAD, "git head of this project")
+    if wanted.here_branch and wanted.here_branch in end.branches:
+        yield _Match(Tier.BRANCH, "git branch of this project")
 
 
-def _asked_matches(subject: Subject, wanted: ResumeQuery) -> list[_Match]:
+def _asked_matches(subject: Subject, end: BranchHead, wanted: ResumeQuery) -> list[_Match]:
     query = wanted.query
     matches = []
     if query and query == subject.session_id:
         matches.append(_Match(Tier.ID, "session id"))
-    if query and query == subject.run_id:
-        matches.append(_Match(Tier.ID, "run id"))
-    if _is_head(query, subject.heads) or _is_head(wanted.head, subject.heads):
+    if _is_head(query, end.heads) or _is_head(wanted.head, end.heads):
         matches.append(_Match(Tier.HEAD, "git head"))
     for asked in (query, wanted.branch):
-        matches += _branch_matches(subject, asked.casefold())
-    return [*matches, *_word_matches(subject, words_of(query))]
+        matches += _branch_matches(end, asked.casefold())
+    return [*matches, *_word_matches(subject, end, wanted)]
 
 
 def _is_head(asked: str, heads: Iterable[str]) -> bool:
@@ -319,9 +390,9 @@ def _is_head(asked: str, heads: Iterable[str]) -> bool:
     return re.fullmatch(_COMMIT, asked) is not None and any(head.startswith(asked.lower()) for head in heads)
 
 
-def _branch_matches(subject: Subject, asked: str) -> list[_Match]:
+def _branch_matches(end: BranchHead, asked: str) -> list[_Match]:
     """A branch is typed from memory, so its case does not count; the whole name beats its beginning."""
-    branches = [branch.casefold() for branch in subject.branches] if asked else []
+    branches = [branch.casefold() for branch in end.branches] if asked else []
     if asked in branches:
         return [_Match(Tier.BRANCH, "git branch")]
     if any(branch.startswith(asked) for branch in branches):
@@ -329,38 +400,85 @@ def _branch_matches(subject: Subject, asked: str) -> list[_Match]:
     return []
 
 
-def _word_matches(subject: Subject, words: frozenset[str]) -> list[_Match]:
-    """Every word must be there; a query without one finds nothing by words."""
-    if not words:
+# Words
+
+
+class _Field(NamedTuple):
+    """A text that is searched, and how much a word counts in it."""
+
+    why: str
+    share: float
+    text: str
+    is_shown: bool = False
+    """Whether the sentence with the word becomes the snippet; the other fields are shown anyway."""
+
+
+def _list_fields(subject: Subject, end: BranchHead) -> Iterator[_Field]:
+    yield _Field("title", 1.0, subject.title)
+    yield _Field("goal", 1.0, subject.goal)
+    yield _Field("context", 1.0, "\n".join(end.identifiers), is_shown=True)
+    yield _Field("git branch", 1.0, "\n".join(end.branches))
+    yield _Field("newest notes", 0.8, end.recap, is_shown=True)
+    yield _Field("workflow", 0.5, "\n".join((subject.workflow_id, subject.workflow_name, *subject.tags)))
+    for text in subject.outputs:
+        yield _Field("earlier output", 0.4, text, is_shown=True)
+
+
+def _word_matches(subject: Subject, end: BranchHead, wanted: ResumeQuery) -> list[_Match]:
+    """Each term counts once, in the first field that has it."""
+    asked = [term for term in read_query(wanted.query) if wanted.weights.get(term.term)]
+    if not asked:
         return []
-    matches = []
-    of_goal, of_recap = words_of(subject.goal), words_of(subject.recap)
-    if words <= words_of(subject.title):
-        matches.append(_Match(Tier.RECAP, "title"))
-    if words <= of_goal:
-        matches.append(_Match(Tier.RECAP, "goal"))
-    if words <= of_recap:
-        matches.append(_Match(Tier.RECAP, "newest notes"))
-    if not matches and words <= of_goal | of_recap:
-        matches.append(_Match(Tier.RECAP, "goal and newest notes"))
-    if words <= words_of(" ".join((subject.workflow_id, subject.workflow_name, *subject.tags))):
-        matches.append(_Match(Tier.WORKFLOW, "workflow"))
-    if not matches:
-        output = next((text for text in subject.outputs if words <= words_of(text)), None)
-        if output is not None:
-            matches.append(_Match(Tier.OUTPUT, "earlier output", output))
-    return matches
+    left = {term.term: term for term in asked}
+    scores: dict[str, float] = {}
+    shown: dict[str, str] = {}
+    for field in _list_fields(subject, end):
+        hits = _hit_terms(field.text, left.values(), wanted.weights) if left and field.text else {}
+        if not hits:
+            continue
+        scores[field.why] = scores.get(field.why, 0.0) + field.share * sum(hits.values())
+        if field.is_shown and field.why not in shown:
+            shown[field.why] = _choose_sentence(field.text, [left[term] for term in hits], wanted.weights)
+        left = {name: term for name, term in left.items() if name not in hits}
+    return [_Match(Tier.WORDS, why, shown.get(why, ""), score) for why, score in scores.items()]
 
 
-def _rank(found: RankedSubject) -> tuple[bool, bool, int, bool, int, str, int, str]:
+def _hit_terms(text: str, asked: Iterable[QueryTerm], weights: Mapping[str, float]) -> dict[str, float]:
+    terms = index_terms((text,))
+    return {one.term: weights[one.term] * hit for one in asked if (hit := one.hit_by(terms))}
+
+
+def _choose_sentence(text: str, asked: list[QueryTerm], weights: Mapping[str, float]) -> str:
+    """The first of the sentences with the most of the words."""
+    sentences = [line for line in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text) if line.strip()]
+    scored = [(sum(_hit_terms(one, asked, weights).values()), one.strip()) for one in sentences]
+    return max(scored, key=lambda held: held[0], default=(0.0, text))[1]
+
+
+# The order
+
+
+def _rank_asked(found: RankedSubject) -> tuple[int, float, bool, bool, bool, int, str, int, str, int]:
+    return (found.tier, -found.score, not found.is_of_branch, *_rank_equals(found))
+
+
+def _rank_local(found: RankedSubject) -> tuple[bool, bool, int, bool, bool, bool, int, str, int, str, int]:
     subject = found.subject
     return (
-        not found.is_here,
+        *(not found.is_here, is_finished(subject), found.tier, not found.is_of_branch),
+        *_rank_equals(found),
+    )
+
+
+def _rank_equals(found: RankedSubject) -> tuple[bool, bool, int, str, int, str, int]:
+    """What decides between equal matches."""
+    subject = found.subject
+    return (
         is_finished(subject),
-        found.tier,
-        not found.is_of_branch,
+        not found.is_here,
         -subject.order,
         subject.session_id,
         -subject.last_index,
         subject.run_id or "",
+        next(place for place, end in enumerate((*subject.ends, found.end)) if end is found.end),
     )

@@ -47,6 +47,7 @@ from handrail.ports.process import CallNote
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import (
     AckVerdict,
+    Effect,
     Operation,
     StreamItem,
     effect_of,
@@ -281,10 +282,16 @@ def _admit(
         return request, None
     settings = runtime.settings.of()
     runtime.commits.notify = settings.notify
-    require_permission(settings, effect)
+    _require_effect(runtime, settings, called, effect)
     if effect == "create" and caller.needs_key:
         require_key(runtime, called, request)
     return request, settings
+
+
+def _require_effect(runtime: Runtime, settings: Settings, called: Operation, effect: Effect) -> None:
+    """Raise Fault E_FORBIDDEN for what `maxEffect` forbids programs; it never binds a person."""
+    if not (runtime.is_at_console or called.is_persons):
+        require_permission(settings, effect)
 
 
 def _confine(runtime: Runtime, called: Operation, params: dict[str, Json]) -> None:
@@ -330,7 +337,7 @@ def _send(
         return None
     _confine(runtime, called, params)
     if effect != "read":
-        require_permission(runtime.settings.of(), effect)
+        _require_effect(runtime, runtime.settings.of(), called, effect)
     runtime.commits.is_sent = effect != "read"
     answer = team.perform(call)
     runtime.commits.is_sent = False  # a stop in between leaves it, for the surface to say

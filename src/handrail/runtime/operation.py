@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, UnsetType
 
-from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.contract.released import WHERE, spell_requirement
 
 # Operations: defined once, offered by every surface
 
@@ -95,6 +95,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it starts programs other than git, which no server does."""
     why_only_local: str = ""
     """Why no server offers it, whoever asks; empty: nothing about the operation itself speaks against it."""
+    is_persons: bool = False
+    """Whether it asks a person at the terminal before it does anything: `maxEffect` does not bind it."""
     reads_without: str = ""
     """Of a write: the input field, by wire name, without which it only reads."""
     reads_with: tuple[str, ...] = ()
@@ -251,6 +253,8 @@ MODULES = {
     "session.events": "handrail.operations.sessions.list_events",
     "store.gc": "handrail.operations.store.collect_garbage",
     "store.copy": "handrail.operations.store.copy_store",
+    "store.adopt": "handrail.operations.store.adopt_store",
+    "store.move": "handrail.operations.store.move_store",
     "session.export": "handrail.operations.sessions.export_session",
     "session.import": "handrail.operations.sessions.import_session",
     "ledger.show": "handrail.operations.sessions.show_ledger",
@@ -374,12 +378,12 @@ def _load(part: Part, module: str) -> Any:
 
 
 def _refuse(what: str, requirement: str) -> Fault:
-    command = [sys.executable, "-m", "pip", "install", "--force-reinstall", f"{requirement}=={__version__}"]
+    command = [sys.executable, "-m", "pip", "install", "--force-reinstall", spell_requirement(requirement)]
     return Fault(
         E_CONFIG,
         f"{what}, which is not installed.",
         details={"reason": "part_missing", "install_command": command},
-        hint=f"Install it, then repeat the call: {' '.join(command)}",
+        hint=f"Install it{WHERE}, then repeat the call: {' '.join(command)}",
     )
 
 

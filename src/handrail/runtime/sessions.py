@@ -53,6 +53,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
+from handrail.engine.owners import drop_imported_settlements
 from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports.log import (
     Blob,
@@ -161,9 +162,8 @@ def judge_origin(reader: EventReader, history: History) -> History:
     if not history.unsigned:
         return history
     origin = reader.origin(history.session_id, history.head_digest)
-    if (history.listed, history.is_adopted) == (origin.listed, origin.is_adopted):
-        return history
-    return msgspec.structs.replace(history, listed=origin.listed, is_adopted=origin.is_adopted)
+    judged = msgspec.structs.replace(history, listed=origin.listed, is_adopted=origin.is_adopted)
+    return drop_imported_settlements(judged)
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:

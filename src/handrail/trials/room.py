@@ -25,6 +25,7 @@ from handrail.trials.processes import Ended, Launch, Mount, launch
 from handrail.trials.scratch import Slot, digest_hooks, remove_tree
 
 PRINTED = "-"
+_MOST_CASE_BYTES = 256 * 1024 * 1024
 _MOST_REPORT_BYTES = 64 * 1024 * 1024
 _MOST_REPLACED_MODE = 0o666
 
@@ -122,7 +123,7 @@ class LocalRoom:
 
     def run_in_place(self) -> TrialResult:
         variables = environment.make_callers(self._check, self._place.caller)
-        variables |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": self._make_bytecode_folder()}
+        variables |= self._place_bytecode()
         try:
             result = self._start(
                 self._place.project,
@@ -148,19 +149,21 @@ class LocalRoom:
             raise _Stopped(str(trouble)) from trouble
         self._replace(self._place.project, replaced)
         variables = environment.make_fixed(self._check, self._place.caller)
-        del variables["PYTHONDONTWRITEBYTECODE"]
-        variables = {"PYTHONPYCACHEPREFIX": self._make_bytecode_folder(), **variables}
+        variables |= self._place_bytecode()
         self._place.slot.empty_tmp()
         variables |= _name_tmp(self._place.slot.tmp)
         return self._start(self._place.project, variables, argv, seconds)
 
-    def _make_bytecode_folder(self) -> str:
-        """An empty folder for bytecode, so that none in the project is loaded."""
+    def _place_bytecode(self) -> dict[str, str]:
+        """Variables by which Python keeps the bytecode of packages, and loads none of the project's files."""
         folder = os.path.join(self._place.slot.folder, "bytecode")
+        own = os.path.join(folder, self._place.project.lstrip(os.sep))
         with suppress(OSError):
-            remove_tree(folder)
-            os.makedirs(folder, exist_ok=True)
-        return folder
+            for above, names, files in os.walk(own):
+                names[:] = [name for name in names if name not in dependencies.FOLDERS]
+                for name in files:
+                    os.unlink(os.path.join(above, name))
+        return {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
 
     # The copy
 
@@ -277,6 +280,7 @@ class LocalRoom:
     ) -> TrialResult:
         """Raises _Stopped."""
         slot, report = self._place.slot, self._check.report
+        slot.renew_hooks()
         nonce, case_file = secrets.token_hex(16), slot.make_case_file()
         own = self._place.slot.files if mounts else root
         """Where the files of this trial are while nothing covers them."""
@@ -297,7 +301,7 @@ class LocalRoom:
             )
             ended = launch(call, self._place.caller, self._stop_reason)
             with open(case_file, "rb") as file:
-                written = file.read()
+                written = file.read(_MOST_CASE_BYTES)
         finally:
             with suppress(OSError):
                 os.unlink(case_file)

@@ -80,6 +80,7 @@ def answer_form(question: Payload) -> Html:
     return element(
         "form",
         element("p", EFFECTS[question["asked"]], class_="small"),
+        _shown(question),
         value,
         _note("A note for the agent, if you like"),
         cluster(*_answers(question)),
@@ -91,6 +92,8 @@ def answer_form(question: Payload) -> Html:
 def _answers(question: Payload) -> list[Child]:
     if question["takes_value"]:
         return [button("Give it", "main")]
+    if question["closed"]:
+        return [_answer("no", "No, I decline it", "danger")]
     match question["asked"]:
         case "give":
             yes, no = "Yes, it is done", "No"
@@ -102,6 +105,21 @@ def _answers(question: Payload) -> list[Child]:
         case _:
             yes, no = "Yes, I confirm it", "No, I decline it"
     return [_answer("yes", yes, "main"), _answer("no", no, "danger")]
+
+
+def _shown(question: Payload) -> Child:
+    """All that the answer is about, as it is kept with it; open where the card has shown a part."""
+    closed = question["closed"]
+    return join_html(
+        notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
+        if closed
+        else None,
+        details(
+            "All that your answer is about",
+            prose(question["shown"], tabindex=0),
+            open=len(question["shown"]) > MOST_REPORT or None,
+        ),
+    )
 
 
 def _answer(value: str, word: str, look: str) -> Html:

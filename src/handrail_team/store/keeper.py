@@ -13,8 +13,9 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import sql
 
-from handrail.contract.catalogue import E_CONFLICT, SESSION_NOT_FOUND
+from handrail.contract.catalogue import E_CONFLICT, E_VALIDATION, SESSION_NOT_FOUND
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
+from handrail.contract.outcome import refuse_argument
 from handrail.engine.events import count_known
 from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.log import FileLog
@@ -22,6 +23,7 @@ from handrail.event_log.files.upkeep.keeper import FileKeeper, commits_in, open_
 from handrail.event_log.plan import refuse_locked
 from handrail.ports.store import (
     CopyWay,
+    MovedSessions,
     RemovalPlan,
     Removed,
     SessionCheck,
@@ -29,6 +31,7 @@ from handrail.ports.store import (
     SessionToRemove,
     SessionUsage,
     StoreCheck,
+    StoreOrigin,
     StoreProblem,
     StoreUsage,
 )
@@ -214,6 +217,19 @@ class TeamKeeper:
             if session_id in there:
                 with self._log.hold(session_id, wait_ms):
                     continue
+
+    def origin(self) -> StoreOrigin:
+        return StoreOrigin()
+
+    def adopt(self) -> None:
+        return
+
+    def move(self, way: CopyWay) -> MovedSessions:
+        del way
+        message = "This store is in a database. Move it with the tools of PostgreSQL."
+        raise refuse_argument(
+            message, "to", "is for a store in files", "no HANDRAIL_STORE", kind=E_VALIDATION
+        )
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         if way.source and way.target:

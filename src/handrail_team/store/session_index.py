@@ -12,6 +12,7 @@ from typing import Any
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
+from handrail.contract.search_terms import Choice
 from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble
 from handrail_team.store.database import Link
@@ -95,20 +96,20 @@ class TeamIndexView:
 
     def find(
         self,
-        words: Sequence[str],
+        needed: Sequence[Choice],
         parts: Sequence[str] = (),
         most: int = 0,
         after: SessionStamp | None = None,
     ) -> Sequence[Indexed]:
-        has_words = _ask_words(words)
+        has_words = _ask_words(needed)
         asked = " | ".join(f"({one})" for one in (has_words, _ask_parts(parts)) if one)
         values = (has_words, asked, self._form, *_window(most, after), self._form)
         with _translate_faults():
             rows = self._database.fetch(_FIND + _FACTS, values, words=asked)
         return list(map(_indexed, rows))
 
-    def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
-        wanted = _ask_words(words)
+    def with_word(self, word: str) -> frozenset[SessionId]:
+        wanted = _quote(word)
         with _translate_faults():
             rows = self._database.fetch(_WITH_WORDS, (wanted, self._form), words=wanted)
         return frozenset(SessionId(row[0]) for row in rows)
@@ -162,8 +163,8 @@ def _cut(word: str) -> str:
     return word[:_MOST_WORD_CHARACTERS]
 
 
-def _ask_words(words: Sequence[str]) -> str:
-    return " & ".join(map(_quote, words))
+def _ask_words(needed: Sequence[Choice]) -> str:
+    return " & ".join("(" + " | ".join(map(_quote, choice)) + ")" for choice in needed)
 
 
 def _ask_parts(parts: Sequence[str]) -> str:

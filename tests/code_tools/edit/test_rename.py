@@ -268,7 +268,7 @@ def test_a_rename_that_would_change_the_meaning_is_refused(files: Files, code: s
     assert (refusal.code, refusal.path in files) == (code, True)
 
 
-@every_case("name", ["", "1a", "a-b", "a b", "class", "await", "a", "#b", "ä!", "b\n"])
+@every_case("name", ["", "1a", "a-b", "a b", "class", "await", "Infinity", "NaN", "a", "#b", "ä!", "b\n"])
 def test_a_name_that_is_none_is_refused(name: str) -> None:
     refusal = rename({"m.js": "let ^a"}, name)
 

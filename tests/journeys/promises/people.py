@@ -54,6 +54,9 @@ PROMISES = read_table(
       text.printed-as-started: A printed command is typed as the program was started, where its name is not
           on the path.
     evidence, section 6
+      people.whole-approval: A person is shown all that they approve; with a secret in it they can only
+          decline, and are told where.
+      people.not-locked-out: A limit for programs never keeps a person from answering or from loosening it.
       people.recorded: Who answered, when, at which door and what they were shown is in the log and the
           ledger.
       people.replayed: A reply is the same again after a confirmation or another setting.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -176,26 +175,6 @@ def test_a_broken_workflow_prints_nothing_raw(runtime: Runtime, folder: Path) ->
 
     assert (ran.status, ran.out) == (2, b"")
     assert json.loads(ran.err)["error"]["details"]["domain_code"] == "WORKFLOW_INVALID"
-
-
-def test_a_recorded_run_is_printed_raw_and_replayed_from_a_file(
-    tool: Tool, started: Any, tmp_path: Path
-) -> None:
-    session = started["session"]["sessionId"]
-    case = tool.run("workflow", "simulate", "--record", session, "--format", "raw")
-    (tmp_path / "case.json").write_bytes(case.out)
-
-    data = tool.data("workflow", "simulate", "wr.small_change", "--replay", str(tmp_path / "case.json"))
-
-    assert strict_json(case.out)["workflowId"] == "wr.small_change"
-    assert data["replay"]["is_same"] is True
-
-
-def test_raw_of_a_simulation_is_offered_for_a_record_only(runtime: Runtime) -> None:
-    ran = run_here(runtime, ["workflow", "simulate", "project.three_steps", "--format", "raw"])
-
-    assert ran.status == 2
-    assert b"raw is offered with --record only" in ran.err
 
 
 def test_raw_does_not_go_with_a_file_that_gets_the_text(runtime: Runtime) -> None:

@@ -128,6 +128,33 @@ def test_a_listener_that_was_away_too_long_starts_anew(monkeypatch: pytest.Monke
     assert first_told(feed, page) == [("reset", {"cursor": "epoch-4"})]
 
 
+def test_feed_goes_on_from_the_place_of_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed_module, "CHANGES_KEPT", 2)
+    store = Store()
+    feed = feed_of(store)
+
+    async def listen() -> tuple[list[tuple[str, dict[str, Any]]], list[tuple[str, dict[str, Any]]]]:
+        stream = feed.stream("")
+        await anext(stream)
+        store.marks = {f"ses_{letter}": "2" for letter in "abcd"}
+        anew = await events(stream, 3)
+        store.marks |= {"ses_z": "1"}
+        after = await events(stream, 1)
+        store.marks |= {"ses_y": "1"}
+        after += await events(stream, 1)
+        await stream.aclose()
+        return anew, after
+
+    anew, after = within(listen)
+
+    assert anew[0] == ("reset", {"cursor": "epoch-4"})
+    assert [data["cursor"] for _, data in anew[1:]] == ["epoch-3", "epoch-4"]
+    assert [(data["sessionId"], data["cursor"]) for _, data in after] == [
+        ("ses_z", "epoch-5"),
+        ("ses_y", "epoch-6"),
+    ]
+
+
 @pytest.mark.promise("http.feed.quiet")
 def test_nobody_looks_unless_somebody_listens() -> None:
     feed = feed_of(Store())

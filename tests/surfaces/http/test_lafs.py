@@ -16,7 +16,7 @@ from tests.surfaces.http.client import HOST, LAFS, ask
 
 NOT_SERVED = {
     *("check.prove", "check.replay", "check.run", "clients.setup", "program.update", "store.copy"),
-    *("store.selftest",),
+    *("store.adopt", "store.move", "store.selftest"),
     *("team.init", "team.link", "team.login", "team.logout", "team.new_workspace", "team.unlink"),
 }
 """What starts programs, replaces this one, is about the machine of its caller, or is the operator's."""

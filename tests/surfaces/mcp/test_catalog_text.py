@@ -42,7 +42,16 @@ def test_a_broken_file_shows_its_problems_and_a_legacy_id_its_better_one() -> No
     text = workflows_text(listed(broken, legacy), {})
 
     assert "  problem: code bad_id; line 3; message m; fix f\n" in text
-    assert "- fix: Fix [workflow, bundled, legacy, better id project.fix]" in text
+    assert "- fix: Fixes things. [legacy, better id project.fix]" in text
+
+
+def test_a_row_names_only_what_is_unusual() -> None:
+    plain, unusual = ROW, ROW | {"id": "team.mend", "kind": "routine", "sourceKind": "project"}
+
+    text = workflows_text(listed(plain, unusual | {"requires": ["bug", "depth"]}), {})
+
+    assert "- wr.fix: Fixes things.\n" in text
+    assert "- team.mend: Fix. Fixes things. [routine, project, needs bug, depth]" in text
 
 
 INPUTS = [
@@ -110,7 +119,7 @@ CANDIDATE = {
 
 
 def test_a_candidate_shows_where_it_stands_its_notes_fenced_and_its_call() -> None:
-    lines = candidates_text(listed(CANDIDATE)).split("\n")
+    lines = candidates_text(listed(CANDIDATE), {}).split("\n")
 
     assert lines[0] == "1 session (bundled workflows), project /project"
     assert lines[1] == (
@@ -124,6 +133,6 @@ def test_a_candidate_shows_where_it_stands_its_notes_fenced_and_its_call() -> No
 
 
 def test_a_candidate_without_words_has_no_fence() -> None:
-    text = candidates_text(listed(CANDIDATE | {"goal": "", "snippet": ""}))
+    text = candidates_text(listed(CANDIDATE | {"goal": "", "snippet": ""}), {})
 
     assert "untrusted" not in text

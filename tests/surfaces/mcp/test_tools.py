@@ -31,7 +31,7 @@ ARGUMENTS = {
         ["checkpointToken", "stateToken", "output", "project", "worker"],
         ["checkpointToken", "output"],
     ),
-    "resume_session": (["query", "project"], []),
+    "resume_session": (["query", "cursor", "project"], []),
 }
 """Tool → arguments in order, required ones."""
 

@@ -290,7 +290,7 @@ def may_ask(leaf: Leaf) -> bool:
             assert_never(never)
 
 
-SeenReport: TypeAlias = Literal["", "another", "declined", "none", "elsewhere"]
+SeenReport: TypeAlias = Literal["", "another", "declined", "none", "elsewhere", "unproven"]
 
 
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
@@ -305,7 +305,7 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
     """What a person gave, as they typed it; empty: they said that it is done."""
     seen: SeenReport = ""
     """An answer that does not count: a yes or a no to another report, a yes before there was one or in
-    another store."""
+    another store, or one from before this store could prove who answered."""
     answered: Confirmation | None = None
     """The answer that decides."""
     is_due: bool = False
@@ -325,6 +325,7 @@ DECLINED_BEFORE = "a person declined it before, and has not seen this report"
 NOT_SHOWN = "a person confirmed the step, and did not see this report"
 _BEFORE_REPORT = "a person confirmed the step before there was a report"
 _ELSEWHERE = "confirmed elsewhere"
+_UNPROVEN = "confirmed before this store could prove it"
 _SHOW_AND_ASK = "Show the user what you did and ask for the confirmation, then make the call in nextCall."
 _ASK_YOURSELF = "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word."
 _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
@@ -357,6 +358,7 @@ def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
         "another": NOT_SHOWN,
         "none": _BEFORE_REPORT,
         "elsewhere": _ELSEWHERE,
+        "unproven": _UNPROVEN,
         "": AGENTS_WORD if is_agents else NOT_CONFIRMED,
     }
     return Claim(pointer=pointer, check="person", verdict="missing", fact=facts[word.seen])

@@ -237,6 +237,15 @@ def write_all(disk: Disk, descriptor: int, content: bytes, offset: int) -> None:
         content, offset = content[written:], offset + written
 
 
+def replace_file(disk: Disk, name: str, content: bytes, directory: int) -> None:
+    """Put a file in place whole or not at all; the caller makes its name durable."""
+    with open_file(disk, f"{name}.new", os.O_RDWR | os.O_CREAT, directory) as descriptor:
+        write_all(disk, descriptor, content, 0)
+        disk.cut(descriptor, len(content))
+        disk.sync(descriptor)
+    disk.rename(f"{name}.new", name, directory)
+
+
 def make_directory(disk: Disk, path: str) -> None:
     """Create a directory and make its name durable before anything is put into it.
 

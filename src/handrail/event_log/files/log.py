@@ -359,7 +359,7 @@ class FileLog:
         limits: SegmentLimits | None = None,
         key: StoreKey | None = None,
     ) -> None:
-        root = os.path.abspath(data)
+        self.root = root = os.path.abspath(data)
         self.sessions = f"{root}/sessions"
         self.blobs = f"{root}/blobs"
         self.cache = f"{root}/cache"

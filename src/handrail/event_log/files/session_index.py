@@ -22,6 +22,7 @@ import apsw
 import msgspec
 
 from handrail.contract.ids import SessionId, is_session_id
+from handrail.contract.search_terms import Choice
 from handrail.event_log.files.disk import make_directory
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME
@@ -47,7 +48,7 @@ _TABLES = {
     "latest": "CREATE INDEX latest ON sessions(activity DESC, id)",
     "unread": "CREATE INDEX unread ON sessions(activity DESC, id) WHERE known IS NOT version",
     "words": "CREATE VIRTUAL TABLE words USING fts5("
-    "text, content='', contentless_delete=1, detail=none, tokenize=\"ascii tokenchars '-_'\")",
+    "text, content='', contentless_delete=1, detail=none, tokenize=\"ascii tokenchars '-_~'\")",
 }
 """As SQLite keeps them: a file with any other definition is not ours."""
 _ROW = "SELECT id, activity, version, CASE WHEN known IS version THEN facts END FROM sessions"
@@ -157,27 +158,30 @@ class FileIndexView:
 
     def find(
         self,
-        words: Sequence[str],
+        needed: Sequence[Choice],
         parts: Sequence[str] = (),
         most: int = 0,
         after: SessionStamp | None = None,
     ) -> Sequence[Indexed]:
         self._follow()
         having, values = ["known IS NOT version"], []
-        if words:
+        if needed:
             having.append("rowid IN (SELECT rowid FROM words WHERE words MATCH ?)")
-            values.append(_match(words))
+            values.append(_match(needed))
         if parts:
             having.append(f"({' AND '.join('instr(about, ?)' for _ in parts)})")
             values += parts
         asked = f"{_ROW} WHERE ({' OR '.join(having)})"
-        return self._marked(self._current(asked, tuple(values), most, after), words)
+        return self._marked(self._current(asked, tuple(values), most, after), needed)
 
-    def with_words(self, words: Sequence[str]) -> frozenset[SessionId]:
+    def with_word(self, word: str) -> frozenset[SessionId]:
+        return self._with_words([(word,)])
+
+    def _with_words(self, needed: Sequence[Choice]) -> frozenset[SessionId]:
         with _translate_errors():
             rows = self._connection.execute(
                 "SELECT id FROM sessions WHERE rowid IN (SELECT rowid FROM words WHERE words MATCH ?)",
-                (_match(words),),
+                (_match(needed),),
             )
             return frozenset(SessionId(row[0]) for row in rows)
 
@@ -286,9 +290,9 @@ class FileIndexView:
                 if len(self._seen) == count:
                     return found
 
-    def _marked(self, found: Sequence[Indexed], words: Sequence[str]) -> Sequence[Indexed]:
+    def _marked(self, found: Sequence[Indexed], needed: Sequence[Choice]) -> Sequence[Indexed]:
         """The same, with those that surely lack one of the words."""
-        having = self.with_words(words) if words else frozenset()
+        having = self._with_words(needed) if needed else frozenset()
         return [
             msgspec.structs.replace(
                 held, lacks_words=held.facts is not None and held.stamp.session_id not in having
@@ -348,8 +352,8 @@ def _follows(order: int, session_id: SessionId, after: SessionStamp | None) -> b
     return after is None or (-after.order, after.session_id) < (-order, session_id)
 
 
-def _match(words: Sequence[str]) -> str:
-    return " AND ".join(f'"{word}"' for word in words)
+def _match(needed: Sequence[Choice]) -> str:
+    return " AND ".join("(" + " OR ".join(f'"{word}"' for word in choice) + ")" for choice in needed)
 
 
 def _name_of(form: str) -> str:

@@ -27,7 +27,7 @@ from handrail.event_log.files.disk import (
     open_directory,
     open_file,
     read_from,
-    write_all,
+    replace_file,
 )
 from handrail.event_log.lines import (
     KEY_BYTES,
@@ -40,7 +40,7 @@ from handrail.event_log.lines import (
 )
 
 KEY_FOLDER: Final = "store-key"
-_KEY, _NEW, _LOCK, _ADOPTED = "key", "key.new", "lock", "adopted"
+_KEY, _LOCK, _ADOPTED = "key", "lock", "adopted"
 _HEAD: Final = re.compile(rb"handrail-store-key 1 ([0-9a-f]{64}) ([0-9a-f]{16})\n")
 _HEAD_BYTES: Final = 19 + 2 + 64 + 1 + 16 + 1
 _WAIT_MS: Final = 5_000
@@ -107,8 +107,7 @@ class StoreKey:
                 with suppress(FileNotFoundError):
                     self._key = self._read(at)
                     return self._key
-                self._write(at, _NEW, _encode(key) + write_list(key, list_sessions()))
-                disk.rename(_NEW, _KEY, at)
+                replace_file(disk, _KEY, _encode(key) + write_list(key, list_sessions()), at)
                 disk.sync_names(at)
         self._key = key
         return key
@@ -121,6 +120,11 @@ class StoreKey:
         with suppress(OSError), open_directory(self._disk, self.folder) as at:
             return find_listed(key, self._content(at)[_HEAD_BYTES:], session_id)
         return None
+
+    def count_listed(self) -> int:
+        """How many sessions the list has. Raises Fault KEYRING_INVALID."""
+        with _TranslatedErrors(), open_directory(self._disk, self.folder) as at:
+            return self._content(at)[_HEAD_BYTES:].count(b"\n")
 
     def check(self) -> tuple[str, str] | None:
         """What is wrong with the key or its list: a word for it, and where; None when nothing is."""
@@ -154,8 +158,31 @@ class StoreKey:
         key = self.read()
         assert key is not None, "there is a list"
         with _TranslatedErrors(), open_directory(self._disk, self.folder) as at:
-            self._write(at, _ADOPTED, make_adoption(key).encode() + b"\n")
+            replace_file(self._disk, _ADOPTED, make_adoption(key).encode() + b"\n", at)
             self._disk.sync_names(at)
+
+    def beside(self, data: str, place: str) -> StoreKey:
+        """The key of another data directory, under another name of the place."""
+        return StoreKey(data, self._random_bytes, self._disk, place)
+
+    def take_from(self, other: StoreKey) -> None:
+        """Become the same key with the same list: a whole store moves. Raises Fault KEYRING_INVALID."""
+        disk = self._disk
+        if other.read() is None:
+            raise _invalid("missing", f"There is no {other._name}.")
+        with _TranslatedErrors():
+            make_directory(disk, self.folder)
+            with (
+                open_directory(disk, other.folder) as there,
+                open_directory(disk, self.folder) as here,
+                open_file(disk, _LOCK, os.O_RDWR | os.O_CREAT, here) as lock,
+            ):
+                self._wait_for(lock)
+                if other.is_adopted():
+                    replace_file(disk, _ADOPTED, make_adoption(other.read() or b"").encode() + b"\n", here)
+                replace_file(disk, _KEY, other._content(there), here)
+                disk.sync_names(here)
+        self._key = None
 
     def _read(self, at: int) -> bytes:
         with open_file(self._disk, _KEY, os.O_RDONLY, at) as descriptor:
@@ -179,12 +206,6 @@ class StoreKey:
     def _content(self, at: int) -> bytes:
         with open_file(self._disk, _KEY, os.O_RDONLY, at) as descriptor:
             return read_from(self._disk, descriptor)
-
-    def _write(self, at: int, name: str, content: bytes) -> None:
-        with open_file(self._disk, name, os.O_RDWR | os.O_CREAT, at) as descriptor:
-            write_all(self._disk, descriptor, content, 0)
-            self._disk.cut(descriptor, len(content))
-            self._disk.sync(descriptor)
 
     def _wait_for(self, lock: int) -> None:
         started = self._disk.monotonic_ms()

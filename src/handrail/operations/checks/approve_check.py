@@ -10,13 +10,24 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.outcome import Answer, Fault, NextCall, Page, Payload, Success, make_from
+from handrail.contract.outcome import (
+    Answer,
+    Fault,
+    NextCall,
+    Page,
+    Payload,
+    Success,
+    make_from,
+    refuse_argument,
+)
 from handrail.contract.parameters import MintedId, NamedId, ProjectPath
 from handrail.contract.printed_text import redact_argv, strip_escapes
 from handrail.contract.redaction import REDACTED
+from handrail.contract.wording import quote
 from handrail.operations.declared_checks import digest_check, find_declared, show_line
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
+from handrail.runtime.permission import require_permission
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.who_confirms import require_yes
 
@@ -153,6 +164,8 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
     Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, E_CONFLICT where the Console
     showed another declaration, and VALIDATION_ERROR for a check that is not declared.
     """
+    if request.withdraw is True and not rt.is_at_console:  # it asks nobody: what binds programs binds it
+        require_permission(rt.settings.of(), APPROVE.effect)
     project = project_of(rt, request.project)
     checks = find_declared(rt.settings.of(project), "" if request.name is UNSET else request.name)
     digests = {check.name: digest_check(check) for check in checks}
@@ -165,10 +178,25 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
         return _describe_all(rt, checks, project, "", is_new=was)
     if all(known.find(project, one).is_approved for one in digests.values()):
         return _describe_all(rt, checks, project, "", is_new=False)
+    _refuse_secrets(rt, checks)
     door = _ask_console(request, digests) if rt.is_at_console else _ask_terminal(rt, checks, project)
     known.approve(project, digests, rt.workspace.account(), rt.clock.now())
     rt.commits.note(reads_back)
     return _describe_all(rt, checks, project, door, is_new=True)
+
+
+def _refuse_secrets(rt: ReadPorts, checks: tuple[DeclaredCheck, ...]) -> None:
+    """A person approves what they see, so a declaration with a secret in it cannot be approved."""
+    for check in checks:
+        if REDACTED in _show(rt, check):
+            raise refuse_argument(
+                f"The check {quote(check.name)} in {_DECLARED_IN} holds a secret in its command or "
+                "environment, so nobody can approve it. Nothing was approved.",
+                "name",
+                "holds a secret",
+                "a declaration without secrets",
+                hint="Let the program read the secret from a file or from your environment, then approve it.",
+            )
 
 
 def _ask_console(request: ApproveCheck, digests: dict[str, str]) -> str:
@@ -196,7 +224,6 @@ def _ask_terminal(rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: st
 def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
     """The whole declaration in one line, because all of it is approved."""
     line = show_line(rt.secrets, check.command, check.environment)
-    line += f" (what is {REDACTED} is in {_DECLARED_IN})" if REDACTED in line else ""
     report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
     return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"
 
@@ -224,6 +251,7 @@ APPROVE = Operation(
     input=ApproveCheck,
     output=ApprovedChecks,
     perform=approve_check,
+    is_persons=True,
     shape=Shape(
         levels={"minimal": ("checks", "is_new"), "standard": None, "full": None},
         select="top",

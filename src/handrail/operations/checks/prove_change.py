@@ -307,6 +307,7 @@ def _answer(
         E_CHECK_FAILED,
         f"{name}{LABELS[word]}. {describe(worst)}.{wanted}"[:1_000],
         details={"proof": msgspec.to_builtins(proven)},
+        hint="" if word == "fails" else "docs/how-to/prove-a-change.md says what to do about each word.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from handrail.evidence.file_sets import MixedContent, make_patterns
 from handrail.evidence.proof import Proof
 from handrail.evidence.proving import LABELS, Question, RunNext, Step, decide
 from handrail.evidence.runs import RanCase, RunResult, UnloadedFile
-from handrail.operations.checks.compared_ends import Ends, FoundCheck, Untried
+from handrail.operations.checks.compared_ends import SETTINGS_FILE, Ends, FoundCheck, Untried
 from handrail.operations.declared_checks import show_line
 from handrail.ports.trees import GitEntry
 from handrail.ports.trials import TrialCheck, TrialResult, TrialRoom
@@ -29,6 +30,11 @@ _RUNS: Final[tuple[RunName, ...]] = (
     *("tests_before_code_after", "tests_before_code_before"),
     "rules_after",
 )
+_NARROWED: Final[frozenset[Step]] = frozenset(
+    {"tests_after_code_before", "tests_before_code_after", "tests_before_code_before", "repeat"}
+)
+FILES = "{files}"
+"""The word of a narrow command that stands for test files."""
 _FORM = 1
 """Of what is kept of a result; another one is never read."""
 
@@ -153,8 +159,9 @@ def _describe_sets(change: Change) -> list[str]:
     if change.dependencies:
         names = list_names(list(map(make_readable, change.dependencies)))
         remarks.append(f"dependencies are those of the end in every run: {names}")
-    if change.rules:
-        names = list_names(list(map(make_readable, change.rules)))
+    rules = [make_readable(path) for path in change.rules if path != SETTINGS_FILE]
+    if rules:
+        names = list_names(rules)
         remarks.append(f"check rules are those of the start in every run: {names}")
     return remarks
 
@@ -175,34 +182,63 @@ class _Runner:
         self._is_fresh = is_fresh
         self._results: dict[Step, RunResult] = {}
         self._remembered = 0
+        self._is_narrowed = False
 
     def run_all(self) -> Proof:
         while isinstance(following := decide(self._question, self._results), RunNext):
             self._results[following.step] = self._run(following.step)
-        if not self._remembered:
-            return following
-        remark = (
-            f"{self._remembered} of {len(self._results)} runs are remembered from an earlier proof of the "
-            "same files; --fresh runs them again"
-        )
-        return msgspec.structs.replace(following, remarks=(*following.remarks, remark))
+        remarks = list(following.remarks)
+        if self._is_narrowed:
+            remarks.append("after the first run, only the changed test files were run")
+        if self._remembered:
+            count = f"{self._remembered} of {len(self._results)} runs"
+            remarks.append(f"{count} are remembered from an earlier proof; --fresh runs them again")
+        return msgspec.structs.replace(following, remarks=tuple(remarks))
 
     def _run(self, step: Step) -> RunResult:
         if step == "in_place":
             self._announce(step)
             return make_run_result(self._room.run_in_place())
-        key = self._make_key(step)
+        command = self._narrow(step)
+        key = self._make_key(step, command)
         kept = None if self._is_fresh else self._rt.trial_results().find(key)
         if kept is not None:
             self._remembered += 1
-            return msgspec.structs.replace(make_run_result(kept), duration_ms=0)
+            return self._widen(msgspec.structs.replace(make_run_result(kept), duration_ms=0), command)
         self._announce(step)
-        result = self._room.run(self._find_tree(step), replaced=self._list_replaced(step))
+        result = self._room.run(self._find_tree(step), replaced=self._list_replaced(step), command=command)
         if result.state in ("passed", "failed"):
             lines = redact_lines(result.tail.split("\n"), self._rt.secrets)
             kept = msgspec.structs.replace(result, tail="\n".join(lines))
             self._rt.trial_results().keep(key, kept)
-        return make_run_result(result)
+        return self._widen(make_run_result(result), command)
+
+    # The narrow form of a check: after the end was green, only the test files that differ
+
+    def _narrow(self, step: Step) -> tuple[str, ...]:
+        """The command for the changed test files alone; empty: this run needs all of them."""
+        end, change = self._results.get("tests_after_code_after"), self._question.change
+        if not self._check.narrow or end is None or end.cases is None or step not in _NARROWED:
+            return ()
+        known = {case.file for case in end.cases}
+        if not change.tests or not known.issuperset(change.tests):
+            return ()
+        side = change.before if step.startswith("tests_before") else change.after
+        files = [posixpath.relpath(path, self._check.directory) for path in change.tests if path in side]
+        if not files:
+            return ()
+        return tuple(one for word in self._check.narrow for one in (files if word == FILES else (word,)))
+
+    def _widen(self, result: RunResult, command: tuple[str, ...]) -> RunResult:
+        """The result of a narrow run with the cases of all other files, which are those of the end."""
+        end = self._results.get("tests_after_code_after")
+        if not command or result.cases is None or end is None or end.cases is None:
+            return result
+        self._is_narrowed = True
+        changed = frozenset(self._question.change.tests)
+        others = tuple(case for case in end.cases if case.file not in changed)
+        own = tuple(case for case in result.cases if case.file in changed)
+        return msgspec.structs.replace(result, cases=(*own, *others))
 
     def _announce(self, step: Step) -> None:
         name = f"{self._check.name}: " if self._check.name else ""
@@ -222,7 +258,7 @@ class _Runner:
     def _list_replaced(self, step: Step) -> Mapping[str, bytes]:
         return list_broken(self._question.change) if step == "control" else {}
 
-    def _make_key(self, step: Step) -> str:
+    def _make_key(self, step: Step, command: tuple[str, ...]) -> str:
         """Names everything that decides the result."""
         check: dict[str, Json] = msgspec.to_builtins(make_trial_check(self._check))
         return digest(
@@ -230,6 +266,7 @@ class _Runner:
                 "form": _FORM,
                 "check": make_readable_json(check),
                 "tree": self._find_tree(step),
+                "narrow": make_readable_json(list(command)),
                 "replaced": sorted(self._list_replaced(step)),
                 "environment": self._room.environment,
                 "isolation": self._room.isolation,

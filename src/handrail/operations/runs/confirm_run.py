@@ -20,7 +20,7 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, make_from, refuse_argument
 from handrail.contract.parameters import MintedId, ProjectPath, TokenText
-from handrail.contract.redaction import Secrets
+from handrail.contract.redaction import Secrets, redact_shapes
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
 from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
@@ -42,7 +42,8 @@ from handrail.engine.reasons import Blocker, WaitKind, wait_of
 from handrail.operations.finding import name_answerer
 from handrail.operations.handles import find_recorded_answer, node_of, read_ack, session_of
 from handrail.operations.pending_step import PendingStep, find_pending_step
-from handrail.projections.asked_person import FORM, describe_write, show_to_person
+from handrail.operations.report import load_kept_notes
+from handrail.projections.asked_person import FORM, Shown, describe_write, show_to_person
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, RehydratePorts, Runtime, WritePorts, project_of
@@ -166,6 +167,8 @@ class PersonsQuestion(Answer, frozen=True, kw_only=True):
     """What a yes lets Handrail write, in words."""
     diff: str = ""
     """The lines that it changes."""
+    closed: str = ""
+    """Why this can only be declined: a secret was found, and where; empty: it can be approved."""
 
 
 def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
@@ -188,12 +191,16 @@ def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQu
     based_on = _name_last_answer(history, pending.node, ask)
     if request.given is not UNSET and request.given.based_on is not UNSET:
         based_on = request.given.based_on
-    shown = rt.secrets.redact_text(show_to_person(history, workflow, ask.attempt))
+    notes = load_kept_notes(rt.log, history, ask.attempt)
+    whole = show_to_person(history, workflow, ask.attempt, rt.secrets.redact_text, notes=notes)
+    shown, closed = whole.text, explain_closed(whole, ask)
     if request.show is True:
-        return _show(rt, pending, ask, word, shown, workflow)
+        return _show(rt, pending, ask, word, shown, workflow, closed)
     if not ask.is_open:
         raise _nothing_asked(pending, ask)
     meant = None if request.given is UNSET else _read_given(request.given, shown, ask, workflow)
+    if meant is not None and meant.answer == "confirmed" and closed:
+        raise refuse_argument(closed, "given.answer", "approves a text with a secret", "no", hint=_DECLINE)
     if word.is_given and word.answered is not None and (meant is None or _is_same(meant, word.answered)):
         return _describe(history, word.answered, is_new=False)
     note = "" if request.note is UNSET else request.note.strip()
@@ -201,8 +208,20 @@ def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQu
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
     door: ConfirmationDoor = "console" if rt.principal is None else "account"
     if meant is None:
-        meant, door = _ask(rt, shown, pending, ask, workflow), "terminal"
+        meant, door = _ask(rt, shown, pending, ask, workflow, closed), "terminal"
+    if closed and not note and meant.answer == "declined":
+        note = f"{closed} Send it again without the secret."
     return record_answer(rt, pending, ask, meant, door, shown, based_on=based_on, note=note)
+
+
+_DECLINE = "Decline it; the agent then sends it again without the secret."
+
+
+def explain_closed(shown: Shown, ask: Ask) -> str:
+    """Why nobody can approve what is shown; empty: a person can. What only they can give they always may."""
+    if not shown.secrets_in or ask.kind == "give":
+        return ""
+    return f"A secret was found in {' and in '.join(shown.secrets_in)}, so this cannot be approved."
 
 
 def _name_last_answer(history: History, node: Node, ask: Ask) -> str:
@@ -255,10 +274,12 @@ def _show(
     word: PersonsWord,
     shown: str,
     workflow: CompiledWorkflow,
+    closed: str,
 ) -> PersonsQuestion:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
     redact = rt.secrets.redact_text
     writes, diff = map(redact, describe_write(pending.session.history, workflow, ask.attempt))
+    diff = redact_shapes(diff)
     answer = None if word.seen else word.answered  # else it was about another report, or about none
     return PersonsQuestion(
         session_id=pending.session.history.session_id,
@@ -285,6 +306,7 @@ def _show(
         others=find_answerers(rt, pending.session.history, pending.node, _name_confirmer(ask)),
         writes=writes,
         diff=diff,
+        closed=closed,
     )
 
 
@@ -381,7 +403,9 @@ def _spell_value(value: Json) -> str:
     return flatten_text(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _ask(rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow) -> Meant:
+def _ask(
+    rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow, closed: str
+) -> Meant:
     """A person takes the time that they need: only a signal ends the question."""
     ways = "[y/n]"
     if ask.options:
@@ -389,6 +413,7 @@ def _ask(rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: C
     elif ask.takes_value:
         ways = "[an empty line gives no answer; never a secret]"
     question = rt.secrets.redact_text(f"{question_of(ask, workflow)} {ways} ")
+    question = f"{closed} {_DECLINE} [n] " if closed else question
     again = f"That is not an answer here. {_describe_answers(ask, workflow)} {question}"
     if ask.takes_value:
         again = f"That is not an answer here. {question}"
@@ -406,7 +431,7 @@ def _ask(rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: C
             if line is None or (ask.takes_value and not line.strip()):
                 break
             meant = _read(line.strip(), ask, workflow)
-            if meant is not None:
+            if meant is not None and not (closed and meant.answer == "confirmed"):
                 return meant
             text = again
     raise _nobody(pending)
@@ -542,6 +567,7 @@ OPERATION = Operation(
     variants=(PersonsQuestion,),
     reads_with=("show",),
     perform=confirm_run,
+    is_persons=True,
     shape=Shape(
         levels={"minimal": ("run_id", "step_id", "answer", "is_new")},
         id_field="run_id",
@@ -600,7 +626,11 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     ask = ask_about(history, workflow, node)
     if {_asked_for(blocker) for blocker in attempt.blocked.every_blocker} != {ask.kind}:
         return None
-    shown = secrets.redact_text(show_to_person(history, workflow, node, FORM))
+    notes = load_kept_notes(ports.log, history, node)
+    form = show_to_person(history, workflow, node, secrets.redact_text, FORM, notes)
+    if ask.kind != "give" and (form.secrets_in or not form.is_whole):
+        return None  # a form shows a part, and an approval is about all of it
+    shown = form.text
     based_on = _name_last_answer(history, node, ask)
     needed = NeededAnswer(ask=ask, shown=shown, workflow=workflow, based_on=based_on)
     if ask.kind == "give" and (not ask.takes_value or not _takes_one_value(needed.spec)):

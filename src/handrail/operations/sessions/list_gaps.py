@@ -127,7 +127,7 @@ def _find_gaps(
 
     And the sessions that cannot be read whole, with their health.
     """
-    having = sessions.find([facet("gap_count")])
+    having = sessions.find([(facet("gap_count"),)])
     asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
     health = {stamp.session_id: sessions.facts(stamp.session_id).health for stamp in asked}
     found = [

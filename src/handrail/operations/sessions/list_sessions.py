@@ -14,6 +14,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
+from handrail.contract.search_terms import has_every_word, index_terms, require_terms
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.sessions.session_hits import MOST_READ, find_hits
 from handrail.operations.stored_sessions import (
@@ -30,7 +31,6 @@ from handrail.operations.stored_sessions import (
 )
 from handrail.ports.log import SessionStamp
 from handrail.projections.overview import SessionFacts
-from handrail.projections.resume_candidates import words_of
 from handrail.runtime.operation import Input, Maybe, Operation, ValueRule
 from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
@@ -188,7 +188,7 @@ def _matching(
     texts = Texts(rt, sessions, query)
     parts = query.casefold().split()
     facets = _facets(request)
-    for stamp in sessions.find(sorted(words_of(query)), parts) if parts else sessions.filtered(facets):
+    for stamp in sessions.find(require_terms(query), parts) if parts else sessions.filtered(facets):
         facts = sessions.facts(stamp.session_id)
         is_silent = request.silence is UNSET or silence(facts) == request.silence
         is_lost = request.needs is True and sessions.has_lost_workflow(stamp.session_id)
@@ -286,8 +286,8 @@ class Texts:
     def __init__(self, rt: ReadPorts, sessions: Sessions, query: str) -> None:
         self._rt = rt
         self._sessions = sessions
-        self._words = words_of(query)
-        self._left = MOST_READ if self._words else 0
+        self._needed = require_terms(query)
+        self._left = MOST_READ if self._needed else 0
 
     def has_all(self, stamp: SessionStamp) -> bool:
         if not self._left or self._sessions.lacks_words(stamp.session_id):
@@ -299,4 +299,5 @@ class Texts:
             return False
         goals = " ".join(run.seen.get("goal", "") for run in session.history.runs.values())
         opened = "" if session.history.opening is None else session.history.opening.goal
-        return self._words <= words_of(f"{opened} {goals}") or bool(find_hits(session, self._words))
+        named = index_terms((opened, goals))
+        return has_every_word(self._needed, named) or bool(find_hits(session, self._needed))

@@ -2,6 +2,7 @@
 
 The ranking is `projections/resume_candidates.py`; this file bounds what is read for it. A session id reads
 one session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
+Of those with a word of the query, the 200 with the rarest words are compared.
 """
 
 from __future__ import annotations
@@ -14,9 +15,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import KEYRING_INVALID
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.ids import ObservationKey, SessionId, is_run_id, is_session_id
+from handrail.contract.ids import (
+    NodeId,
+    ObservationKey,
+    SessionId,
+    is_node_id,
+    is_run_id,
+    is_session_id,
+)
 from handrail.contract.outcome import Fault, Page, Payload, Success, make_from
-from handrail.contract.parameters import MintedId, ProjectPath
+from handrail.contract.parameters import Cursor, MintedId, ProjectPath
+from handrail.contract.search_terms import PREFIX_WEIGHT, read_query, require_terms, weigh_by_rarity
 from handrail.contract.tokens.workflow import WORKFLOW, StateClaims, mint
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.children.joins import UNDONE, find_join
@@ -43,11 +52,12 @@ from handrail.projections.resume_candidates import (
     list_latest,
     may_be_found,
     rank_subjects,
-    words_of,
+    show_node,
 )
-from handrail.projections.run_graph import preferred_tip, title_at
+from handrail.projections.run_graph import preferred_tip, preferred_tip_below, run_graph, title_at
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Maybe, Operation
+from handrail.runtime.paging import read_place
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.runtime.sessions import load_pinned_workflow, require_healthy
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
@@ -56,6 +66,9 @@ LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
 MOST_SESSIONS = 5_000
 MOST_EVENTS = 500_000
+MOST_ITEMS = 50
+MOST_COMPARED = 200
+"""Sessions that are ranked by their words: those with the rarest ones."""
 _UNFINISHED = ("in_progress", "blocked")
 FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 
@@ -63,19 +76,25 @@ FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 class ResumeSession(Input, frozen=True, kw_only=True):
     """What is known about the work to resume."""
 
-    query: Maybe[Annotated[str, Meta(description="Words, branch, commit or id.", max_length=200)]] = UNSET
+    query: Maybe[
+        Annotated[str, Meta(description="Words in any language, branch, commit or id.", max_length=200)]
+    ] = UNSET
     branch: Maybe[Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)]] = (
         UNSET
     )
     head: Maybe[Annotated[MintedId, Meta(description="Full id of a git commit.", pattern=FULL_HEAD)]] = UNSET
     project: Maybe[ProjectPath] = UNSET
+    limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
+    cursor: Maybe[Cursor] = UNSET
 
 
 class Candidate(Payload, frozen=True, kw_only=True):
-    """One run that can be resumed at its preferred tip; without a run, a session with its notes."""
+    """One branch of a run that can be continued; without a run, a session with its notes."""
 
     session_id: str
     run_id: str = ""
+    node_id: str = ""
+    """Where the branch ends, if it is not the one on which the run goes on by itself."""
     project: str
     """The name of its project; empty where the log does not tell it."""
     is_here: bool
@@ -98,10 +117,12 @@ class Candidate(Payload, frozen=True, kw_only=True):
     children: list[HandedOut] = []
     """Of a run that waits for work that it handed out."""
     next_call: ToolCall
+    fork_call: ToolCall | None = None
+    """Of a node that was asked for by its id and that the run has left: the call that forks there."""
 
 
 class Candidates(Payload, frozen=True, kw_only=True):
-    """Beside the items, of which there are at most five, best first."""
+    """Beside the items, best first, five a page unless more are asked for."""
 
     project: str
     matched: bool
@@ -110,35 +131,68 @@ class Candidates(Payload, frozen=True, kw_only=True):
 
 
 def resume_session(rt: ReadPorts, request: ResumeSession) -> Success:
-    """Ranked tips of healthy sessions; if nothing matches, the latest ones instead."""
+    """Ranked branches of healthy sessions; if nothing matches, the latest ones instead."""
     project = project_of(rt, request.project)
     here = place_of(project, seen := rt.workspace.observations(project), rt.workspace.identity(project))
     wanted = _read_question(request, here, seen)
+    place = read_place(rt, OPERATION, request)
+    start = 0 if place is None else int(place[0])
+    window = range(start, start + (MOST_FOUND if request.limit is UNSET else request.limit))
     if is_session_id(wanted.query):
         stamp = SessionStamp(session_id=SessionId(wanted.query), order=0)
-        return _resume(rt, project, wanted, Sessions(rt, None, only=[stamp]))
-    return ask_sessions(rt, lambda sessions: _resume(rt, project, wanted, sessions))
+        return _resume(rt, project, wanted, window, Sessions(rt, None, only=[stamp]))
+    return ask_sessions(rt, lambda sessions: _resume(rt, project, wanted, window, sessions))
 
 
-def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, sessions: Sessions) -> Success:
+def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, window: range, sessions: Sessions) -> Success:
     looked = _choose(sessions, wanted)
-    found = rank_subjects(looked.that_may_match(wanted), wanted, most=MOST_FOUND + 1)
+    found = _rank(rt, looked, wanted)
     scope, is_matched = looked.scope, bool(found) or not wanted.is_asked
     if not is_matched and not is_session_id(wanted.query):
         scope = f"nothing matches in {scope}"
     if not is_matched and wanted.query and not _is_exact(wanted.query):
-        found = list_latest(looked.all_of_them(), wanted.here, most=MOST_FOUND + 1)
+        found = list_latest(looked.all_of_them(), wanted.here, most=LATEST_SESSIONS)
         scope += "; the latest sessions instead" if found else ""
-    is_cut = len(found) > MOST_FOUND or not looked.is_whole
     if not wanted.is_asked and found and found[0].is_here and not is_finished(found[0].subject):
         # Nothing was asked for and something here waits: of what is done, the last is enough.
         done = [one for one in found if is_finished(one.subject)]
         found = tuple(one for one in found if one not in done[1:])
         scope += "; other finished runs are found by a query" if done[1:] else ""
-    candidates = _candidates(rt, found[:MOST_FOUND], project, sessions)
+    shown = found[window.start : window.stop]
+    candidates = _candidates(rt, shown, project, sessions, wanted.query)
     items = tuple(map(msgspec.to_builtins, candidates))
-    page = Page(items=items, style="none", limit=MOST_FOUND, truncated=is_cut)
+    page = Page(
+        items=items,
+        sort_keys=tuple((f"{window.start + number:05d}",) for number in range(1, len(items) + 1)),
+        limit=len(window),
+        has_more=len(found) > window.stop,
+        truncated=not looked.is_whole,
+    )
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
+
+
+def _rank(rt: ReadPorts, looked: _Search, wanted: ResumeQuery) -> tuple[RankedSubject, ...]:
+    if is_node_id(wanted.query):
+        return tuple(_find_node(rt, looked, wanted, NodeId(wanted.query)))
+    if not wanted.is_asked:
+        return rank_subjects(looked.all_of_them(), wanted, most=LATEST_SESSIONS)
+    weighed, stamps = looked.search(wanted)
+    return rank_subjects(looked.sessions.subjects(stamps), weighed, most=MOST_SESSIONS)
+
+
+def _find_node(
+    rt: ReadPorts, looked: _Search, wanted: ResumeQuery, node_id: NodeId
+) -> Iterator[RankedSubject]:
+    """The head of the branch that holds a node, in each session that has it."""
+    for stamp in looked.that_have(node_id):
+        session = read_or_pass_over(rt.log, stamp.session_id)
+        node = None if session is None else session.history.nodes.get(node_id)
+        if session is None or node is None:
+            continue
+        tip = preferred_tip_below(session.history, run_graph(session.history, node.run_id), node_id)
+        for subject in looked.sessions.subjects([stamp]):
+            if subject.run_id == node.run_id:
+                yield show_node(subject, tip, wanted.here)
 
 
 class WorkHere(Payload, frozen=True, kw_only=True, omit_defaults=False):
@@ -197,7 +251,7 @@ def _read_question(request: ResumeSession, here: Place, seen: dict[ObservationKe
 
 def _is_exact(query: str) -> bool:
     """An id names one thing: if that is not there, nothing else was meant."""
-    return is_session_id(query) or is_run_id(query)
+    return is_session_id(query) or is_run_id(query) or is_node_id(query)
 
 
 class _Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,20 +268,55 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
     def all_of_them(self) -> Iterator[Subject]:
         yield from self.sessions.subjects([stamp for stamp, _ in self.chosen])
 
-    def that_may_match(self, wanted: ResumeQuery) -> Iterator[Subject]:
-        """Leave out sessions that certainly do not match; the ranking decides about the rest."""
-        if not wanted.is_asked:
-            yield from self.all_of_them()
-            return
-        words = sorted(words_of(wanted.query))
-        lacking = self.sessions.find_without_words(words)
-        yield from self.sessions.subjects(
-            [
-                stamp
-                for stamp, facts in self.chosen
-                if stamp.session_id not in lacking or may_be_found(facts, wanted)
-            ]
+    @property
+    def session_ids(self) -> list[SessionId]:
+        return [stamp.session_id for stamp, _ in self.chosen]
+
+    def that_have(self, word: str) -> list[SessionStamp]:
+        having = self.sessions.find_words([word], self.session_ids)[word]
+        return [stamp for stamp, _ in self.chosen if stamp.session_id in having]
+
+    def search(self, wanted: ResumeQuery) -> tuple[ResumeQuery, list[SessionStamp]]:
+        """The question with the weight of each word, and the sessions that are worth comparing."""
+        asked = read_query(wanted.query)
+        keys = dict.fromkeys(key for one in asked for key in one.keys)
+        found = self.sessions.find_words(keys, self.session_ids)
+        held = {
+            one.term: {
+                session_id: 1.0 if session_id in found[one.term] else PREFIX_WEIGHT
+                for key in one.keys
+                for session_id in found[key]
+            }
+            for one in asked
+        }
+        weights = weigh_by_rarity(
+            asked, {term: len(having) for term, having in held.items()}, len(self.chosen)
         )
+        scores: dict[SessionId, float] = {}
+        for term, weight in weights.items():
+            for session_id, hit in held[term].items():
+                scores[session_id] = scores.get(session_id, 0.0) + weight * hit
+        rarest = sorted(
+            (stamp for stamp, _ in self.chosen if stamp.session_id in scores),
+            key=lambda stamp: (-round(scores[stamp.session_id], 6), -stamp.order, stamp.session_id),
+        )
+        compared = {stamp.session_id for stamp in rarest[:MOST_COMPARED]} | self._find_on_branch(wanted)
+        compared |= {SessionId(wanted.query)}
+        stamps = [
+            stamp
+            for stamp, facts in self.chosen
+            if stamp.session_id in compared or may_be_found(facts, wanted)
+        ]
+        return msgspec.structs.replace(wanted, weights=weights), stamps
+
+    def _find_on_branch(self, wanted: ResumeQuery) -> frozenset[SessionId]:
+        """Sessions of which any branch was seen on that branch of git."""
+        needed = require_terms(wanted.branch)
+        if not needed:
+            return frozenset()
+        found = self.sessions.find_words([key for choice in needed for key in choice], self.session_ids)
+        having = [frozenset[SessionId]().union(*(found[key] for key in choice)) for choice in needed]
+        return having[0].intersection(*having[1:])
 
 
 def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
@@ -264,12 +353,12 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
 
 
 def _candidates(
-    rt: ReadPorts, found: Sequence[RankedSubject], project: str, sessions: Sessions
+    rt: ReadPorts, found: Sequence[RankedSubject], project: str, sessions: Sessions, query: str = ""
 ) -> Iterator[Candidate]:
     """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
     for held in found:
         try:
-            yield _candidate(rt, held, project)
+            yield _candidate(rt, held, project, query)
         except Fault as fault:
             if sessions.is_indexed:
                 raise IndexTrouble(fault.message) from fault
@@ -278,7 +367,7 @@ def _candidates(
                 raise  # it is the same with every other one, and nothing found would not be true
 
 
-def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
+def _candidate(rt: ReadPorts, found: RankedSubject, project: str, query: str) -> Candidate:
     """Read from the log in any case: a token is only made for what is there."""
     subject = found.subject
     session = find_session(rt, subject.session_id)
@@ -288,17 +377,21 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
     evidence: EvidenceSum | None = None
     answer: Confirmation | None = None
     children: list[HandedOut] = []
+    fork: ToolCall | None = None
     if subject.run_id is None:
         title, token = "", _mint_session_token(rt, history)
     else:
         run = history.runs[subject.run_id]
-        tip = preferred_tip(history, subject.run_id)
+        tip = preferred_tip(history, run.run_id) if found.is_preferred else _find_end(history, found)
         workflow = load_pinned_workflow(rt.log, run.workflow_hash)
         title = title_at(workflow, tip)
         token = mint_state_token(rt.keys, history.session_id, tip)
         evidence = sum_evidence(history, tip.node_id)
         answer = confirmation_of(history, tip.node_id)
         children = _list_handed(rt, history, workflow, tip)
+        if is_node_id(query) and query != tip.node_id:
+            asked = mint_state_token(rt.keys, history.session_id, history.nodes[NodeId(query)])
+            fork = _continue_with(asked)
         if found.is_here:
             warnings = warn_of_drift(rt.library, rt.workspace, project, run)
     return make_from(
@@ -306,6 +399,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         found,
         subject,
         run_id=subject.run_id or "",
+        node_id="" if found.is_preferred else found.end.node_id or "",
         project=subject.place.name,
         goal=title_of_goal(subject.goal),
         pending_title=title,
@@ -315,8 +409,18 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str) -> Candidate:
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,
-        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+        next_call=_continue_with(token),
+        fork_call=fork,
     )
+
+
+def _find_end(history: History, found: RankedSubject) -> Node:
+    assert found.end.node_id is not None, "only a run has more than one branch"
+    return history.nodes[found.end.node_id]
+
+
+def _continue_with(state_token: str) -> ToolCall:
+    return ToolCall(tool="continue_workflow", params={"stateToken": state_token})
 
 
 def _list_handed(rt: ReadPorts, history: History, workflow: CompiledWorkflow, node: Node) -> list[HandedOut]:
@@ -356,14 +460,15 @@ OPERATION = Operation(
         untrusted=("project", "goal", "title", "snippet", "pendingTitle", "personSaid", "children.result"),
     ),
     default_sort=(
-        "this project first, unfinished first, match, last activity (newest first), id; at most 5, no paging"
+        "match, then unfinished, this project, last activity (newest first), id; "
+        "without a question this project and unfinished first; 5 a page"
     ),
     tool="resume_session",
     tool_description=(
-        "Find work again in a new chat: by words, branch or id, or the latest. Make a candidate's nextCall "
-        "to go on. Changes nothing."
+        "Find work again in a new chat: by words in any language, ticket, branch or id, or the latest. "
+        "Make a candidate's nextCall to continue it. Changes nothing."
     ),
-    tool_fields=("query", "project"),
+    tool_fields=("query", "cursor", "project"),
 )
 
 WORK_HERE = Operation(

@@ -1,4 +1,4 @@
-"""`session list --query`: sessions whose notes or titles hold the words."""
+"""`session search`: the nodes whose notes or artifacts hold the words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.parameters import Cursor
+from handrail.contract.search_terms import require_terms
 from handrail.operations.sessions.session_hits import MOST_READ, HitRow, find_hits
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
@@ -21,7 +22,6 @@ from handrail.operations.stored_sessions import (
     describe_unsound,
     sort_latest,
 )
-from handrail.projections.resume_candidates import words_of
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
@@ -50,7 +50,7 @@ def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:
 
 
 def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Success:
-    words = words_of(request.query)
+    needed = require_terms(request.query)
     unsound: dict[SessionId, str] = {}
 
     def find() -> Iterator[tuple[tuple[str, ...], HitRow]]:
@@ -66,11 +66,11 @@ def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Succe
             if session is None:
                 continue
             unsound.update({} if session.is_sound else {stamp.session_id: session.health.state})
-            for number, row in enumerate(find_hits(session, words)):
+            for number, row in enumerate(find_hits(session, needed)):
                 yield (sort_latest(stamp.order), stamp.session_id, f"{number:03d}"), row
 
-    may_match = (one for one in sessions.find(sorted(words)) if not sessions.lacks_words(one.session_id))
-    candidates = list(islice(may_match, MOST_READ + 1)) if words else []
+    may_match = (one for one in sessions.find(needed) if not sessions.lacks_words(one.session_id))
+    candidates = list(islice(may_match, MOST_READ + 1)) if needed else []
     page = page_of(rt, OPERATION, request, find(), lambda one: one[0], lambda one: one[1])
     count = sessions.count()
     is_whole = len(candidates) <= MOST_READ

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from handrail.contract.outcome import Answer
+from handrail.contract.search_terms import Choice, has_every_word, index_terms
 from handrail.engine.facts import notes_at
 from handrail.engine.history import History, Node, attached_to
 from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
-from handrail.projections.resume_candidates import words_of
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.sessions import Session
 
@@ -40,12 +40,12 @@ class HitRow(Answer, frozen=True, kw_only=True):
     at: str
 
 
-def find_hits(session: Session, words: frozenset[str]) -> list[HitRow]:
+def find_hits(session: Session, needed: Sequence[Choice]) -> list[HitRow]:
     """The newest hits of one session."""
     history = session.history
     rows: list[HitRow] = []
     for node, what, text, shown, at in _texts(history):
-        if words <= words_of(text):
+        if has_every_word(needed, index_terms((text,))):
             rows.append(
                 HitRow(
                     session_id=history.session_id,
@@ -55,7 +55,7 @@ def find_hits(session: Session, words: frozenset[str]) -> list[HitRow]:
                     what=what,
                     goal=session_title(history),
                     health=session.health.state,
-                    snippet=_snippet(shown, words),
+                    snippet=_snippet(shown, needed),
                     at=at,
                 )
             )
@@ -81,11 +81,11 @@ def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]
         yield None, "session notes", kept.notes.text, kept.notes.text, kept.at
 
 
-def _snippet(text: str, words: frozenset[str]) -> str:
+def _snippet(text: str, needed: Sequence[Choice]) -> str:
     """The text around the first of the words, in one line."""
     flat = " ".join(text.split())
-    lowered = flat.lower()
-    first = min((place for word in words if (place := lowered.find(word)) >= 0), default=0)
+    folded = flat.casefold()
+    first = min((place for word, *_ in needed if (place := folded.find(word)) >= 0), default=0)
     start = max(0, first - _LEAD)
     shown = flat[start : start + SNIPPET_CHARACTERS]
     return ("…" if start else "") + shown + ("…" if start + SNIPPET_CHARACTERS < len(flat) else "")

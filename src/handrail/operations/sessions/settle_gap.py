@@ -121,7 +121,7 @@ def _find(rt: ReadPorts, request: SettleGap) -> Session:
 
 
 def _list_with_gaps(sessions: Sessions) -> list[SessionId]:
-    ids = (stamp.session_id for stamp in sessions.find([facet("gap_count")]))
+    ids = (stamp.session_id for stamp in sessions.find([(facet("gap_count"),)]))
     return [held for held in ids if sessions.facts(held).gap_count]
 
 
@@ -204,7 +204,15 @@ def _unknown(gap_id: str) -> Fault:
 
 def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
     """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
-    shown = flatten_text(rt.secrets.redact_text(explain_gap(gap)))
+    told = explain_gap(gap)
+    shown = flatten_text(rt.secrets.redact_text(told))
+    if shown != flatten_text(told):
+        raise refuse_argument(
+            "A secret was found in this gap, so nobody can settle it.",
+            "gap",
+            "holds a secret",
+            "a gap without one",
+        )
     text = (
         f"\nA gap ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
         "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
@@ -237,6 +245,7 @@ OPERATION = Operation(
     input=SettleGap,
     output=SettledGap,
     perform=settle_gap,
+    is_persons=True,
     shape=Shape(
         levels={"minimal": ("gap_id", "status", "is_new")},
         id_field="gap_id",

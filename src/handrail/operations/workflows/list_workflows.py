@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta
-from msgspec.structs import replace
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Payload, Success, make_from
 from handrail.contract.parameters import Cursor, ProjectPath
+from handrail.contract.search_terms import QueryTerm, index_terms, read_query, weigh_by_rarity
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
-from handrail.operations.workflows.input_outlines import MOST_DESCRIPTION, InputOutline, outline_inputs
+from handrail.operations.workflows.input_outlines import MOST_DESCRIPTION, outline_inputs
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
@@ -34,7 +35,7 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
     """Which workflows to list."""
 
     query: Maybe[
-        Annotated[str, Meta(description="Words in id, name, description or tags.", max_length=200)]
+        Annotated[str, Meta(description="Words; those that fit best come first.", max_length=200)]
     ] = UNSET
     source: Maybe[
         Annotated[
@@ -59,8 +60,8 @@ class WorkflowRow(Payload, frozen=True, kw_only=True):
     source: str = ""
     """Which repository or plugin it is of, where there can be several."""
     suggested_id: str = ""
-    inputs: list[InputOutline] = []
-    """What a start takes, without the descriptions: those are in the inspection."""
+    requires: list[str] = []
+    """The inputs that a start must bring; the inspection has all of them."""
     source_ref: str = ""
     """Of one with problems: its file."""
     problems: list[dict[str, Any]] = []
@@ -80,16 +81,17 @@ class WorkflowList(Payload, frozen=True, kw_only=True):
 def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
     """One page of the catalog."""
     project = project_of(rt, request.project)
-    words = "" if request.query is UNSET else request.query.lower()
     catalog = load_catalog(rt, project)
-    entries = [
+    chosen = [
         entry
         for entry in (*catalog.entries, *map(_contract_entry, catalog.broken_contracts))
         if (request.kind is UNSET or entry.kind == request.kind)
         and (request.source is UNSET or _is_of(entry, request.source, project))
-        and _matches(entry, words.split())
     ]
-    page = page_of(rt, OPERATION, request, entries, catalog_order, partial(_row, catalog))
+    entries, order = (
+        (chosen, catalog_order) if request.query is UNSET else _rank_by_words(chosen, request.query)
+    )
+    page = page_of(rt, OPERATION, request, entries, order, partial(_row, catalog))
     facts = {"total": len(entries), "project": project, "scope": _scope(request, catalog, project)}
     return Success(data=facts, page=page)
 
@@ -122,9 +124,34 @@ def _scope(request: ListWorkflows, catalog: Catalog, project: str) -> str:
     return f"{text}, which is none of {', '.join(sorted({source_of(entry) for entry in entries}))}"
 
 
-def _matches(entry: CatalogEntry, words: list[str]) -> bool:
-    text = " ".join((entry.id, entry.name, entry.description, *entry.tags)).lower()
-    return all(word in text for word in words)
+_NAMED, _DESCRIBED = 1.0, 0.5
+_SortKey: TypeAlias = Callable[[CatalogEntry], tuple[str, ...]]
+
+
+def _rank_by_words(entries: Sequence[CatalogEntry], query: str) -> tuple[list[CatalogEntry], _SortKey]:
+    """The entries with any word of the query, those with the rarest first, and their order."""
+    asked = read_query(query)
+    named = {id(one): index_terms((one.id, one.name, *one.tags)) for one in entries}
+    described = {id(one): index_terms((one.description,)) for one in entries}
+
+    def hit(term: QueryTerm, entry: CatalogEntry) -> float:
+        return max(_NAMED * term.hit_by(named[id(entry)]), _DESCRIBED * term.hit_by(described[id(entry)]))
+
+    found_in = {term.term: sum(hit(term, one) > 0 for one in entries) for term in asked}
+    weights = weigh_by_rarity(asked, found_in, len(entries))
+    scores = {
+        id(one): sum(weights[term.term] * hit(term, one) for term in asked if term.term in weights)
+        for one in entries
+    }
+
+    def order(entry: CatalogEntry) -> tuple[str, ...]:
+        return (f"{_BEST - scores[id(entry)]:012.4f}", *catalog_order(entry))
+
+    return sorted((one for one in entries if scores[id(one)]), key=order), order
+
+
+_BEST = 100_000.0
+"""More than any score, so that the best one sorts first as text."""
 
 
 def _place(entry: CatalogEntry, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
@@ -150,7 +177,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
         description=_first_sentence(entry.description) or "This file has problems and cannot be used.",
         id_status=entry.id_status,
         source=name_source(entry),
-        inputs=[replace(held, description="") for held in outline_inputs(entry.inputs)],
+        requires=[one.name for one in outline_inputs(entry.inputs) if one.required and one.default is UNSET],
         source_ref=entry.source_ref if errors else "",
         problems=rows_of(entry, errors),
         warnings=Counter(one.code for one in entry.problems if one.severity != "error"),
@@ -181,7 +208,9 @@ OPERATION = Operation(
         untrusted=("id", "name", "description", "sourceRef", "problems"),
         trusted_where=("sourceKind", "bundled"),
     ),
-    default_sort="namespace (of git and plugins last), kind (workflow first), name",
+    default_sort=(
+        "of a query the best match, then namespace (of git and plugins last), kind (workflow first), name"
+    ),
     tool="list_workflows",
     tool_description="List the workflows that can be started in this project and what they are for.",
     tool_fields=("query", "cursor", "project"),

@@ -1,21 +1,18 @@
-"""`workflow.simulate`: walk a workflow without an agent, or a recorded run on it. A verdict."""
+"""`workflow.simulate`: walk a workflow without an agent. A verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, assert_never
+from typing import Annotated, assert_never
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy
-from handrail.contract.json.strict import decode_json
-from handrail.contract.outcome import Answer, Fault, Success, refuse_argument
-from handrail.contract.parameters import MintedId
+from handrail.contract.outcome import Answer, Fault, Success
 from handrail.contract.wording import format_count, quote
-from handrail.engine.simulation.regression import RegressionCase, Replay, record, replay
 from handrail.engine.simulation.report import (
     ALL_MODES,
     Coverage,
@@ -28,22 +25,18 @@ from handrail.engine.simulation.report import (
     SimulationProblem,
 )
 from handrail.engine.simulation.simulate import simulate_modes
-from handrail.operations.finding import find_run
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.operation import Maybe, Operation, ReportOnly, StreamItem
 from handrail.runtime.runtime import ReadPorts
-from handrail.runtime.sessions import require_healthy
 from handrail.workflows.compiled import Pinned
 
 MOST_PATHS = 100_000
 MOST_STARTS = 4_096
-MAX_CASE_BYTES = 1_048_576
 _MOST_SHOWN = 5
 
 
 class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
-    """Which workflow, how far to go, and whether a recorded run is wanted or brought."""
+    """Which workflow, and how far to go."""
 
     mode: Maybe[Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")]] = UNSET
     max_paths: Maybe[
@@ -52,50 +45,35 @@ class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     max_starts: Maybe[
         Annotated[int, Meta(description="Sets of input values; default 64.", ge=1, le=MOST_STARTS)]
     ] = UNSET
-    record: Maybe[
-        Annotated[MintedId, Meta(description="A run or session id: give its run as a regression case.")]
-    ] = UNSET
-    replay: Maybe[Annotated[str, Meta(description="A regression case as JSON: walk its run again.")]] = UNSET
     report_only: Maybe[ReportOnly] = UNSET
 
 
 class Simulation(Answer, frozen=True, kw_only=True):
-    """What the walks showed; or the recorded `case`; or what came of the `replay`."""
+    """What the walks showed."""
 
     ok: bool
     workflow_id: str
     workflow_hash: str
-    coverage: Coverage | UnsetType = UNSET
-    by_mode: dict[str, Coverage] | UnsetType = UNSET
-    dead_steps: list[DeadStep] | UnsetType = UNSET
-    untried: list[DeadStep] | UnsetType = UNSET
-    problems: list[SimulationProblem] | UnsetType = UNSET
-    loops: list[LoopEnds] | UnsetType = UNSET
-    paths: int | UnsetType = UNSET
-    completed: int | UnsetType = UNSET
-    starts_tried: int | UnsetType = UNSET
-    starts_possible: int | UnsetType = UNSET
-    truncated: bool | UnsetType = UNSET
-    prompts: list[PromptSize] | UnsetType = UNSET
-    unproven: list[str] | UnsetType = UNSET
-    case: dict[str, Any] | UnsetType = UNSET
-    replay: Replay | UnsetType = UNSET
+    coverage: Coverage
+    by_mode: dict[str, Coverage]
+    dead_steps: list[DeadStep]
+    untried: list[DeadStep]
+    problems: list[SimulationProblem]
+    loops: list[LoopEnds]
+    paths: int
+    completed: int
+    starts_tried: int
+    starts_possible: int
+    truncated: bool
+    prompts: list[PromptSize]
+    unproven: list[str]
 
 
 def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
-    """Walk, record or replay.
+    """Return what the walks showed.
 
     Raises Fault WORKFLOW_INVALID with the report for a negative verdict unless a report only is wanted.
     """
-    if request.record is not UNSET:
-        if request.replay is not UNSET:
-            raise _problem("replay", "goes without record: one call records a run, another replays it")
-        return _record(rt, request, request.record)
-    if request.replay is not UNSET:
-        case = _case(request.replay)
-        if request.workflow_id is UNSET and request.document is UNSET:
-            request = msgspec.structs.replace(request, workflow_id=case.workflow_id)
-        return _judge(_replay(load_chosen_workflow(rt, request), case), request)
     pinned = load_chosen_workflow(rt, request)
     *_, report = _walks(rt, pinned, request)
     assert isinstance(report, Report), "the report comes last"
@@ -103,10 +81,7 @@ def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
 
 
 def stream_simulation(rt: ReadPorts, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
-    """Each mode as soon as it is walked, then the whole; recording and replaying have nothing before it."""
-    if request.record is not UNSET or request.replay is not UNSET:
-        yield Success(data=msgspec.to_builtins(simulate_workflow(rt, request)))
-        return
+    """Each mode as soon as it is walked, then the whole."""
     pinned = load_chosen_workflow(rt, request)
     for walked in _walks(rt, pinned, request):
         match walked:
@@ -165,55 +140,8 @@ def _to_simulation(pinned: Pinned, report: Report) -> Simulation:
     )
 
 
-def _record(rt: ReadPorts, request: SimulateWorkflow, named: str) -> Simulation:
-    found = find_run(rt, named)
-    require_healthy(found.session)  # a test that is taken from an unproven log would prove nothing
-    history, run = found.session.history, found.run
-    if request.workflow_id not in (UNSET, run.workflow_id):
-        raise _problem("record", f"the run {run.run_id} is of {run.workflow_id}")
-    case = record(history, preferred_tip(history, run.run_id).node_id)
-    return Simulation(
-        ok=True,
-        workflow_id=run.workflow_id,
-        workflow_hash=run.workflow_hash,
-        case=msgspec.json.decode(msgspec.json.encode(case)),
-    )
-
-
-def _replay(pinned: Pinned, case: RegressionCase) -> Simulation:
-    way = replay(case, pinned.workflow)
-    if case.workflow_id != pinned.workflow.id:
-        reason = f"the case was recorded of {case.workflow_id}"
-        way = msgspec.structs.replace(way, difference="; ".join(filter(None, (way.difference, reason))))
-    return Simulation(
-        ok=way.is_same,
-        workflow_id=pinned.workflow.id,
-        workflow_hash=pinned.workflow_hash,
-        replay=way,
-    )
-
-
-def _case(text: str) -> RegressionCase:
-    document = decode_json(text, max_bytes=MAX_CASE_BYTES)
-    try:
-        case = msgspec.convert(document, RegressionCase)
-    except msgspec.ValidationError as error:
-        raise _problem("replay", f"is not a regression case: {error}") from error
-    for report in case.reports:
-        if not all(isinstance(held.get("kind"), str) for held in report.artifacts):
-            raise _problem("replay", f"is not a regression case: an artifact at {report.step} has no kind")
-    return case
-
-
-def _problem(param: str, problem: str) -> Fault:
-    message = f"The call does not fit: {param}: {problem.removesuffix('.')}"[:1023]
-    return refuse_argument(f"{message}.", param, problem)
-
-
 def _reason(found: Simulation) -> str:
     """The first thing to look at, in a sentence."""
-    if found.replay is not UNSET:
-        return f"the recorded run goes another way, {found.replay.difference}."
     if found.problems:
         first = found.problems[0]
         wrong = format_count(len(found.problems), "walk goes", "walks go")
@@ -228,7 +156,7 @@ OPERATION = Operation(
     name="workflow.simulate",
     effect="read",
     where="companion",
-    summary="Walk every branch of a workflow without an agent, or replay a recorded run against it.",
+    summary="Walk every branch of a workflow without an agent.",
     input=SimulateWorkflow,
     output=Simulation,
     perform=simulate_workflow,
@@ -242,8 +170,6 @@ OPERATION = Operation(
                 "dead_steps",
                 "problems",
                 "truncated",
-                "case",
-                "replay",
             ),
         },
         drop_order=("prompts", "by_mode", "unproven", "untried"),
@@ -253,7 +179,5 @@ OPERATION = Operation(
         "WORKFLOW_INVALID",
         "WORKFLOW_NOT_FOUND",
         "WORK_LIMIT_EXCEEDED",
-        "SESSION_NOT_FOUND",
-        "SESSION_NOT_HEALTHY",
     ),
 )

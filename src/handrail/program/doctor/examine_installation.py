@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
+from handrail.contract.released import INSTALL, WHERE
 from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
@@ -25,7 +26,7 @@ from handrail.engine.events import is_newer
 from handrail.operations.workflow_catalog import find_undeclared_checks, list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
 from handrail.ports.server import TeamState
-from handrail.ports.store import DatabaseFacts
+from handrail.ports.store import DatabaseFacts, StoreOrigin
 from handrail.program.doctor import program_checks
 from handrail.program.doctor.program_checks import (
     CheckInput,
@@ -49,8 +50,8 @@ _SETUP = "handrail setup --dry-run --compact"
 _UPDATE = "handrail update"
 _OTHERWISE = {
     "editable": "git pull",
-    "ephemeral": "uv tool install handrail",
-    "system": "uv tool install handrail",
+    "ephemeral": INSTALL + WHERE,
+    "system": INSTALL + WHERE,
 }
 """Copies that `update` does not touch."""
 
@@ -191,6 +192,12 @@ def check_store(given: CheckInput) -> DoctorCheck:
     if home.mode is not None and home.mode & _OTHERS_WRITE:
         message = "Other users can put another store in its place."
         return report_warning(message, f"chmod go-w {shlex.quote(home.path)}", **facts, home_mode=_mode(home))
+    found = given.rt.keeper().origin() if place.exists else StoreOrigin()
+    facts |= {"unproven_sessions": 0 if found.is_adopted else found.listed}
+    if found.listed and not found.is_adopted:
+        counted = format_count(found.listed, "session is", "sessions are")
+        message = f"{counted} older than the store key: their answers are asked again where needed."
+        return report_warning(message, "handrail store adopt", **facts)
     state = "can be read, written and locked" if place.exists else "does not exist yet and can be made"
     return report_pass(f"The store {state}; {counted} in it.", **facts)
 

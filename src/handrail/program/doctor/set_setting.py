@@ -7,7 +7,7 @@ rules: only a person loosens one, because an agent that could loosen them would 
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 from msgspec import Meta
 
@@ -23,6 +23,7 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.program.doctor.packed_settings import PackedSetting, list_packed, redact_value
 from handrail.runtime.operation import Operation
+from handrail.runtime.permission import require_permission
 from handrail.runtime.runtime import Runtime, WritePorts
 from handrail.runtime.who_confirms import require_yes
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
@@ -77,6 +78,8 @@ def set_setting(rt: Runtime, request: SetSetting) -> DryRun | Success:
     before = desired.user.get(one.name)
     rt.settings.check({one.name: after})
     is_looser = loosens(one, before, after)
+    if not (is_looser or rt.is_at_console):  # a program may do it, so what binds programs does
+        require_permission(rt.settings.of(), OPERATION.effect)
     doors: list[str] = []
 
     def wait() -> None:
@@ -153,8 +156,7 @@ def _read_value(text: str) -> Json:
 
 def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: str) -> str:
     def show(value: Json) -> str:
-        redacted: Any = redact_value(one.default if value is None else value)
-        return f'"{spell_whole(str(redacted))}"'
+        return f'"{spell_whole(str(one.default if value is None else value))}"'
 
     text = (
         f"\n{one.name}: {flatten_text(one.text)}\nIt is {show(before)} and would be {show(after)}, "
@@ -173,6 +175,7 @@ OPERATION = Operation(
     input=SetSetting,
     output=SettingSet,
     perform=set_setting,
+    is_persons=True,
     shape=Shape(levels={"minimal": ("key", "after")}, id_field="key", untrusted=("before", "after")),
     errors=(E_HUMAN_REQUIRED.code,),
 )

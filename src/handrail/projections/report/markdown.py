@@ -32,6 +32,7 @@ from handrail.engine.navigate import (
     SkippedStep,
     TraceEntry,
 )
+from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import describe_not_run
 from handrail.engine.receipts import ELSEWHERE, UNPLACED, WHO_SAW, describe_outcome, name_owner
 from handrail.projections.evidence import describe_answer, describe_gap, describe_level, describe_sum_at
@@ -385,6 +386,8 @@ def _banners(story: Story) -> Iterator[str]:
             f"Imported from session {label.source_session_id} in bundle {label.bundle_id}. Its notes were "
             "written elsewhere."
         )
+    elif has_imported_facts(story.history):
+        yield "This session came from another store. Its answers and check results count for nothing here."
 
 
 def describe_way(moment: Moment) -> list[str]:

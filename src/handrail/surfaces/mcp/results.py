@@ -56,6 +56,7 @@ _CALLS = {
 def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
     """The answer of list_workflows."""
     lines = [_count(listed, "workflow")]
+    lines += [_SAID_ONCE] if listed["items"] else []
     for row in listed["items"]:
         lines.extend(_workflow_row(row))
     lines.extend(_next_page("list_workflows", listed, params))
@@ -90,7 +91,7 @@ def workflow_text(inspected: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def candidates_text(listed: dict[str, Any]) -> str:
+def candidates_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
     """The answer of resume_session. That nothing matched is said before anything is listed."""
     is_matched = listed.get("matched", True)
     lines = [] if is_matched else ["Nothing matches what was asked for."]
@@ -100,6 +101,7 @@ def candidates_text(listed: dict[str, Any]) -> str:
     lines += [MORE_WORK] if listed["items"] and listed.get("truncated") else []
     for candidate in listed["items"]:
         lines.extend(_candidate(candidate))
+    lines.extend(_next_page("resume_session", listed, params))
     if not listed["items"]:
         lines.append("Nothing to resume here; call resume_session without a query, or start_workflow.")
     return "\n".join(lines)
@@ -189,17 +191,23 @@ def _part_facts(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
-    yield f"- {flatten_text(row['id'])}: {flatten_text(row['name'])}{_bracketed(_naming(row))}"
-    if row.get("description"):
-        yield f"  {flatten_text(row['description'])}"
-    for held in row.get("inputs", ()):
-        yield f"  input {_input(held)}"
+    """One line, in which only what is unusual is named."""
+    named = row["id"].rpartition(".")[2].replace("_", " ").replace("-", " ")
+    name = "" if row["name"].casefold() == named.casefold() else f"{row['name']}. "
+    facts = [one for one in _naming(row) if one not in _USUAL]
+    facts += [f"needs {', '.join(row['requires'])}"] if row.get("requires") else []
+    about = flatten_text(f"{name}{row.get('description', '')}")
+    yield f"- {flatten_text(row['id'])}: {about}{_bracketed(facts)}"
     for problem in row.get("problems", ()):
         yield "  problem: " + "; ".join(
             f"{key} {flatten_text(_words([value]))}" for key, value in problem.items()
         )
     if row.get("warnings"):
         yield "  warnings: " + ", ".join(f"{code} {number}" for code, number in row["warnings"].items())
+
+
+_USUAL = ("workflow", "bundled", "namespaced")
+_SAID_ONCE = "Each is a bundled workflow with a namespaced id unless it says otherwise."
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:
@@ -215,6 +223,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     if candidate.get("whyMatched"):
         facts.append(f"found by {', '.join(candidate['whyMatched'])}")
     run = f", run {candidate['runId']}" if "runId" in candidate else ""
+    run += f", branch that ends at {candidate['nodeId']}" if candidate.get("nodeId") else ""
     yield f"- session {candidate['sessionId']}{run}: {flatten_text(', '.join(facts))}"
     if not candidate.get("isHere", True):
         named = flatten_text(candidate.get("project") or "another one")
@@ -232,6 +241,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in children_lines(candidate))
     call = candidate["nextCall"]
     yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
+    if fork := candidate.get("forkCall"):
+        yield f"  Fork at that node: {call_text(fork['tool'], fork['params'])}"
 
 
 def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
@@ -312,7 +323,7 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
         case "workflow.inspect":
             return workflow_text(payload)
         case "session.resume":
-            return candidates_text(payload)
+            return candidates_text(payload, params)
         case _:
             return session_text(payload) if "sessionToken" in payload else reply_text(payload)
 

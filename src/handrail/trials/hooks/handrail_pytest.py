@@ -27,6 +27,14 @@ def pytest_load_initial_conftests(early_config: Any) -> Any:
         _record_conftest(record, outcome.excinfo[1])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: Any) -> None:
+    """Run the tests of the other files if one cannot be loaded, here and in our workers."""
+    is_ours = config.pluginmanager.hasplugin("handrail-recorder") or hasattr(config, "workerinput")
+    if is_ours and hasattr(config.option, "continue_on_collection_errors"):
+        config.option.continue_on_collection_errors = True
+
+
 def _record_conftest(record: Any, error: Any) -> None:
     """A conftest.py that cannot be loaded ends pytest before its session."""
     path = getattr(error, "path", None)
@@ -109,10 +117,10 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> None:
-        option = self._config.option
-        is_partial = len(self._ran) < len(getattr(session, "items", ()))
-        is_left = is_partial and not self._has_failed and not getattr(option, "collectonly", False)
-        self._record.end(self._is_interrupted or is_left)
+        is_asked = getattr(self._config.option, "collectonly", False)
+        is_partial = not is_asked and len(self._ran) < len(getattr(session, "items", ()))
+        # After a failure, stopping is what the project asked for, and the failure says enough.
+        self._record.end((self._is_interrupted or is_partial) and not self._has_failed)
 
     def pytest_unconfigure(self) -> None:
         if not self._has_started:  # it only printed its version or its help

@@ -49,7 +49,7 @@ PROMISES = read_table(
           error; where none is certain, the words say what to write.
       truth.fixes.json: A trailing comma, a comment, other quotes, other literals and YAML are told apart.
       truth.simulation.limits: The simulator calls a step dead only where that is certain; what its limits
-          left out is named as untried, and a replay can be read by people.
+          left out is named as untried.
     truth, R31, R9
       truth.files.examples-fit: An example that a prompt shows is accepted when it is sent, or none is
           shown; a pattern is told before it blocks, and the simulator names what it could not make up.

@@ -74,6 +74,10 @@ PROMISES = read_table(
           among work at one commit.
     truth, R15 and R17
       finding.cut-in-text: Resume says in its text, too, that more work may match than it shows.
+    agent-experience, section 2
+      finding.requests: A request in any language finds its session by the words that hit, the rarest first.
+      finding.branches: Words, a run and a node lead to the branch that has them, also to one that was left.
+      finding.paged: Pages of candidates joined are all that match.
     EXEC, bundles
       finding.same-state-same-bytes: Exports of one state of a session are the same bytes, whenever they are
           made.

@@ -36,6 +36,8 @@ QUESTION: dict[str, Any] = {
     "answer_id": "",
     "asked": "confirm",
     "takes_value": False,
+    "closed": "",
+    "shown": "Step: Ship",
     "options": [],
     "answer": None,
 }
@@ -89,7 +91,7 @@ def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the
 
     told = words_in(show(runtime, "/sessions"))
 
-    assert told.count("What the step asks for") == 3
+    assert told.count("What the step asks for") == 4  # once in the whole text of a report
     for asked in ("Which way?", "Do ticket.", "Do decide."):
         assert asked in told
     for added in ("not you", "Artifact to deliver", "Example:", "never answer for them", "autonomy in"):

@@ -9,13 +9,21 @@ from typing import Final
 
 import msgspec
 
-from handrail.contract.catalogue import E_VALIDATION
+from handrail.contract.catalogue import E_VALIDATION, STORE_TARGET_NOT_EMPTY
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Fault, refuse_argument
 from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
 from handrail.event_log.files.commit import acquire_existing, release
-from handrail.event_log.files.disk import Disk, open_directory, translate_os_errors
-from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.disk import (
+    Disk,
+    make_directory,
+    open_directory,
+    open_file,
+    read_from,
+    replace_file,
+    translate_os_errors,
+)
+from handrail.event_log.files.log import FileLog, list_heads
 from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.touched import INDEX_FOLDER
 from handrail.event_log.files.upkeep.whole_store import (
@@ -34,12 +42,14 @@ from handrail.event_log.files.upkeep.whole_store import (
 )
 from handrail.ports.store import (
     CopyWay,
+    MovedSessions,
     RemovalPlan,
     Removed,
     SessionCheck,
     SessionCopy,
     SessionToRemove,
     StoreCheck,
+    StoreOrigin,
     StoreUsage,
 )
 
@@ -106,6 +116,39 @@ class FileKeeper:
             for session_id in session_ids:
                 _wait_for_writer(self._log, session_id, wait_ms)
 
+    def origin(self) -> StoreOrigin:
+        key = self._log.key
+        if key is None or key.read() is None:
+            return StoreOrigin()
+        return StoreOrigin(has_key=True, listed=key.count_listed(), is_adopted=key.is_adopted())
+
+    def adopt(self) -> None:
+        key = self._log.key
+        assert key is not None, "a store that has no key has nothing to adopt"
+        key.adopt()
+
+    def move(self, way: CopyWay) -> MovedSessions:
+        source, target = self._open_both(way)
+        own = self._log.key
+        assert own is not None, "a store that is moved has a key"
+        travelling = own.beside(target.root if way.target else source.root, TRAVELLING)
+        with translate_os_errors():
+            if way.target:
+                own.ensure(lambda: list_heads(self._log))
+                travelling.take_from(own)
+            else:
+                _require_fitting(travelling, own, self._log)
+                own.take_from(travelling)
+            _copy_keys(self._disk, source.root, target.root)
+        moved: list[SessionCopy] = []
+        left: list[SessionCopy] = []
+        for session in plan_copy(source, target, ()):
+            (left if session.trouble else moved).append(session)
+        for session in moved:
+            copy_session(source, commits_in(source, session.session_id), target, session)
+        events = sum(session.events for session in moved)
+        return MovedSessions(sessions=len(moved), events=events, left=tuple(left))
+
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         source, target = self._open_both(way)
         return plan_copy(source, target, session_ids)
@@ -132,6 +175,33 @@ def open_source(home: str) -> FileLog:
     if not os.path.isdir(data):
         raise _invalid_home("from", "holds no store", "the home of a store")
     return FileLog(data)
+
+
+TRAVELLING: Final = "moved"
+"""The place of a store key that is on its way to another machine."""
+_KEY_FILES: Final = ("keyring.json", "requests.key", "receipts.json")
+
+
+def _require_fitting(travelling: StoreKey, own: StoreKey, log: FileLog) -> None:
+    """Raises Fault E_VALIDATION, STORE_TARGET_NOT_EMPTY."""
+    key = travelling.read()
+    if key is None:
+        raise _invalid_home("from", "holds no store key", "what `store move` made on the old machine")
+    if own.read() != key and log.list_sessions():
+        message = "This store has sessions and a key of its own, so another store cannot move in."
+        raise Fault(STORE_TARGET_NOT_EMPTY, message, details={"target": "store"})
+
+
+def _copy_keys(disk: Disk, source: str, target: str) -> None:
+    """The keys of tokens and receipts, as far as there are any. Raises: OSError."""
+    if not os.path.isdir(f"{source}/keys"):
+        return
+    make_directory(disk, f"{target}/keys")
+    with open_directory(disk, f"{source}/keys") as there, open_directory(disk, f"{target}/keys") as here:
+        for name in _KEY_FILES:
+            with suppress(FileNotFoundError), open_file(disk, name, os.O_RDONLY, there) as file:
+                replace_file(disk, name, read_from(disk, file), here)
+        disk.sync_names(here)
 
 
 def commits_in(log: FileLog, session_id: SessionId) -> Sequence[CommitFacts]:

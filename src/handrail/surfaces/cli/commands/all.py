@@ -106,16 +106,10 @@ WORKFLOW_ROWS = (
     ),
     Row(
         path="workflow simulate",
-        spellings=(
-            msgspec.structs.replace(WORKFLOW, is_required=False),
-            Spelling(field="record", kind="id", value="RUN"),
-            Spelling(field="replay", kind="file", value="FILE"),
-        ),
-        raw="case",
-        raw_when=("record", ""),
+        spellings=(msgspec.structs.replace(WORKFLOW, is_required=False),),
         examples=(
             "handrail workflow simulate wr.small_change --compact",
-            "handrail workflow simulate --record SESSION_ID --format raw",
+            "handrail workflow simulate my_check.json --mode guided --compact",
         ),
     ),
     Row(

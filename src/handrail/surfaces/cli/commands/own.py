@@ -135,6 +135,16 @@ STORE_ROWS = (
         seconds=900,
         examples=show_gated("store copy --to copied"),
     ),
+    Row(
+        path="store adopt",
+        examples=("handrail store adopt --human",),
+    ),
+    Row(
+        path="store move",
+        spellings=(Spelling(field="from", value="DIRECTORY"), Spelling(field="to", value="DIRECTORY")),
+        seconds=900,
+        examples=("handrail store move --to moved --human",),
+    ),
 )
 
 

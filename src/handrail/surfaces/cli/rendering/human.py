@@ -289,10 +289,6 @@ _SHOWN = {"inputs": _inputs, "steps": _steps, "slots": _slots}
 def simulation_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """Whether every step can be reached and every way ends, and what became of the ways."""
     workflow_id = one_line(payload["workflow_id"])
-    if "replay" in payload:
-        replay = payload["replay"]
-        way = "the same way" if replay["is_same"] else f"another way, {one_line(replay['difference'])}"
-        return wrap(f"{workflow_id}: the recorded run goes {way}.", page.width)
     coverage, met = payload["coverage"], payload["paths"] - payload["completed"]
     verdict = "has no problems" if payload["ok"] else "has problems"
     lines = [f"{workflow_id} {verdict}: {coverage['reached']} of {coverage['total']} steps reached."]

@@ -375,7 +375,8 @@ def _failure(failure: Failure, call: Call, output: Output, raw: str) -> Rendered
             text = _prose(failure, call, output) + _notes(output, call.notices)
             return Rendered(out=_show_proof(proven, call, output), err=_bytes(text), status=status)
         case "raw":
-            document = _document(failure, call, output, is_compact=True)
+            shown = msgspec.structs.replace(failure, details={}) if proven.get(raw) else failure
+            document = _document(shown, call, output, is_compact=True)
             return Rendered(out=raw_bytes(proven.get(raw, "")), err=document, status=status)
 
 

@@ -87,6 +87,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Title", item.get("title")),
             ("Goal", item.get("goal")),
             ("Status", status),
+            ("Branch", f"ends at {item['nodeId']}" if item.get("nodeId") else ""),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
             ("Evidence", _evidence(item.get("evidence") or {})),
             ("Answer", item.get("personSaid", "")),
@@ -95,12 +96,15 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
         label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
         shown += [(label, spell_command(item["nextCall"], page))] if item.get("nextCall") else []
+        shown += [("Fork", spell_command(item["forkCall"], page))] if item.get("forkCall") else []
         lines += [INDENT + line for line in format_aligned(shown)]
         lines += [INDENT + line for line in children_lines(item, page)]
         for warning in item.get("warnings", []):
             lines += wrap(f"Warning: {one_line(warning['message'])}", page.width, INDENT)
         lines.append("")
     more = [MORE_WORK] if payload.get("truncated") else []
+    if payload.get("next_cursor"):
+        more.append(f"More: {repeat_line(page, cursor=one_line(payload['next_cursor']))}")
     return [*lines, f"{count_work(items)} found.", *more, searched]
 
 

@@ -53,9 +53,7 @@ STORE_ERRORS = (STORE_IO_ERROR.code, STORE_PERMISSION_DENIED.code)
 ON_SCRATCH_DISK = "store.selftest"
 """Its writers are processes of their own, and never touch the store of the user."""
 STORE_ROOMS = ("run.", "session.", "store.", "ledger.")
-STORE_READERS = frozenset(
-    {"workflow.inspect", "workflow.simulate", "preferences.show", "preferences.set", "check.run"}
-)
+STORE_READERS = frozenset({"workflow.inspect", "preferences.show", "preferences.set", "check.run"})
 """Operations that read the store though they are about something else: a run to compare or to record, a
 session with preferences of its own."""
 KEY_ERRORS = (KEYRING_INVALID.code,)
