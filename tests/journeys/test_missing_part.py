@@ -112,4 +112,4 @@ def test_a_plain_install_serves_the_console(tmp_path: Path) -> None:
     assert b"session.list" in offered
     assert b"team.admit" in offered
     told = run_without(OF_EXTRAS, tmp_path, "team", "members", "--store", "postgresql:///x", "--json")
-    assert "handrail[team]" in told.stdout
+    assert ".[team]" in told.stdout

@@ -9,6 +9,7 @@ import pytest
 from handrail.contract.catalogue import STORE_IO_ERROR
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Fault, Success
+from handrail.event_log.files.upkeep.keeper import FileKeeper
 from handrail.operations.store import delete_sessions
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -130,6 +131,19 @@ def test_a_session_that_grew_since_the_preview_stays(rt: Runtime) -> None:
     failure = refused(rt, "session.delete", ids=[name], dangerous=True, confirm=token)
 
     assert failure.details["reason"] == "target_changed"
+    assert stored(rt) == {name}
+
+
+@pytest.mark.promise("delete.lost-race")
+def test_a_delete_that_lost_its_race_is_a_failure(rt: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session changes after the token was checked, before it is removed."""
+    name = session(rt, "a")
+    token = token_of(rt, name)
+    monkeypatch.setattr(FileKeeper, "remove_session", lambda *_: None)
+
+    failure = refused(rt, "session.delete", ids=[name], dangerous=True, confirm=token)
+
+    assert failure.kind.code == "E_CONFLICT"
     assert stored(rt) == {name}
 
 

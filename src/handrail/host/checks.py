@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG, E_IO, KEYRING_INVALID
 from handrail.contract.outcome import Fault, refuse_argument
 from handrail.contract.redaction import Secrets, cut_minted_tokens, find_credentials, is_secret_name
+from handrail.contract.released import WHERE, spell_requirement
 from handrail.contract.wording import quote
 from handrail.host.private_files import (
     ensure_private_directory,
@@ -569,7 +569,7 @@ def _describe(raw: bytes) -> PublicKey:
 def _require_extra() -> None:
     if find_spec("cryptography") is not None:
         return
-    wanted = f"handrail[verify]=={__version__}"
+    wanted = spell_requirement("handrail[verify]")
     pip = [sys.executable, "-P", "-m", "pip", "install", wanted]
     uv = ["uv", "pip", "install", "--python", sys.executable, wanted]
     command = pip if find_spec("pip") is not None else uv
@@ -577,7 +577,7 @@ def _require_extra() -> None:
         E_CONFIG,
         "This installation can neither sign nor check receipts.",
         details={"reason": "extra_missing", "install_command": command},
-        hint=f"Install the extra: {shlex.join(command)}.",
+        hint=f"Install the extra{WHERE}: {shlex.join(command)}.",
     )
 
 

@@ -337,13 +337,20 @@ class ClientFiles(Protocol):
 
     def places(self) -> ClientPlaces: ...
     def exists(self, path: str) -> bool: ...
+    def resolve(self, path: str, within: str = "") -> str:
+        """The file that a path leads to, its links resolved.
+
+        Raises Fault E_CONFIG if a link leads out of the folder `within`.
+        """
+
     def read(self, path: str) -> bytes | None:
         """None when there is no such file. Raises also Fault E_CONFIG: no plain file, or too large."""
 
     def replace(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
         """Put the content there, None to remove the file; False when it does not hold what was expected.
 
-        Mode and owner stay; a link is followed. What was there is kept first, for `kept`.
+        Mode and owner stay. False also for a link: `resolve` says where it leads. What was there is kept
+        first, for `kept`.
         """
 
     def kept(self, path: str) -> KeptFile | None:

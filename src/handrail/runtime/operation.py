@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, UnsetType
 
-from handrail import __version__
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, Success
+from handrail.contract.released import WHERE, spell_requirement
 
 # Operations: defined once, offered by every surface
 
@@ -378,12 +378,12 @@ def _load(part: Part, module: str) -> Any:
 
 
 def _refuse(what: str, requirement: str) -> Fault:
-    command = [sys.executable, "-m", "pip", "install", "--force-reinstall", f"{requirement}=={__version__}"]
+    command = [sys.executable, "-m", "pip", "install", "--force-reinstall", spell_requirement(requirement)]
     return Fault(
         E_CONFIG,
         f"{what}, which is not installed.",
         details={"reason": "part_missing", "install_command": command},
-        hint=f"Install it, then repeat the call: {' '.join(command)}",
+        hint=f"Install it{WHERE}, then repeat the call: {' '.join(command)}",
     )
 
 

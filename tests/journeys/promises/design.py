@@ -96,5 +96,10 @@ PROMISES = read_table(
       cli.hook: A hook never fails its host, whatever its line is.
     agent-cli 2
       cli.cold-start: A command loads what it needs and nothing heavy.
+    security, section 5
+      update.no-release: Until a release is published, no call asks an index for Handrail and no line does.
+      setup.hostile-project: In a checkout `setup` follows no link out, waits for no pipe, and names no
+          place of this machine.
+      delete.lost-race: A delete that found its session changed is a failure.
     """
 )

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from handrail import __version__
+from handrail.contract import released
 from handrail.contract.catalogue import E_NOT_FOUND, E_SERVER, Kind
 from handrail.contract.outcome import Fault
 from handrail.ports.program import Fetched, Installed, ManagerCall, ManagerExit
@@ -36,7 +37,10 @@ class Withheld(GivenUpdates):
 
 
 @pytest.mark.parametrize(("kind", "told"), [(E_SERVER, "E_SERVER"), (E_NOT_FOUND, "E_IO")])
-def test_a_download_that_answers_503_may_be_tried_again(tmp_path: Path, kind: Kind, told: str) -> None:
+def test_a_download_that_answers_503_may_be_tried_again(
+    tmp_path: Path, kind: Kind, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(released, "IS_RELEASED", True)
     world = World(str(tmp_path))
     runtime = msgspec.structs.replace(world.runtime, updates=lambda: Withheld(kind))
 

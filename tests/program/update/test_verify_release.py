@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail import __version__
+from handrail.contract import released
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault
 from handrail.ports.program import InstallFacts
@@ -87,8 +88,9 @@ WANTED = f"handrail[verify]=={__version__}"
     ],
 )
 def test_the_extra_is_added_to_this_version_by_the_manager_that_installed_it(
-    method: str, has_pip: bool, expected: list[str]
+    method: str, has_pip: bool, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(released, "IS_RELEASED", True)
     with pytest.raises(Fault) as caught:
         require_extra(facts(method, has_pip=has_pip))
 

@@ -16,8 +16,15 @@ import msgspec
 
 from handrail.contract.catalogue import E_CONFIG, E_FORBIDDEN, E_IO
 from handrail.contract.outcome import Fault
+from handrail.contract.released import IS_RELEASED
 from handrail.contract.wording import quote
-from handrail.host.private_files import ensure_private_directory, read_document, replace_private
+from handrail.host.private_files import (
+    ensure_private_directory,
+    is_below,
+    open_regular_file,
+    read_document,
+    replace_private,
+)
 from handrail.host.program.installation import (
     PACKAGE,
     PACKED,
@@ -55,17 +62,21 @@ class LocalClientFiles:
     def exists(self, path: str) -> bool:
         return os.path.lexists(path)
 
+    def resolve(self, path: str, within: str = "") -> str:
+        real = os.path.realpath(path)
+        if within and not is_below(real, os.path.realpath(within)):
+            raise _unusable(path, "is a link that leads out of the project")
+        return real
+
     def read(self, path: str) -> bytes | None:
         try:
-            with open(path, "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise _unusable(path, "is not a plain file")
+            with open(path, "rb", opener=open_regular_file) as file:
                 content = file.read(_MOST_BYTES + 1)
         except FileNotFoundError:
             return None
-        except IsADirectoryError as trouble:
-            raise _unusable(path, "is a directory") from trouble
         except OSError as trouble:
+            if trouble.errno == errno.EINVAL:
+                raise _unusable(path, "is not a plain file") from trouble
             raise _refused(path, trouble) from trouble
         if len(content) > _MOST_BYTES:
             raise _unusable(path, "is too large")
@@ -73,7 +84,7 @@ class LocalClientFiles:
 
     def replace(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
         actual = os.path.realpath(path)
-        if self.read(actual) != expected:
+        if actual != path or self.read(actual) != expected:  # a link took its place since the preview
             return False
         if expected is not None and not os.stat(actual).st_mode & stat.S_IWUSR:
             # Another program made it so and owns it; a new file in its place would only hide that.
@@ -146,7 +157,7 @@ def _own_command(environment: Mapping[str, str]) -> tuple[str, ...]:
 
     What `uvx` made may be gone tomorrow, so there `uvx` itself is the command.
     """
-    if install_method(PACKAGE) == "ephemeral":
+    if IS_RELEASED and install_method(PACKAGE) == "ephemeral":
         uvx = find_program("uvx", environment)
         if uvx:
             return (uvx, "handrail")

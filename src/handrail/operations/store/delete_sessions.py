@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta
 
-from handrail.contract.catalogue import E_NOT_FOUND
+from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success
@@ -108,16 +108,23 @@ def _describe_named(session_id: str, found: SessionToRemove | None) -> Change:
 def _delete(rt: Runtime, ids: tuple[str, ...], found: _Found, continue_on_error: bool) -> DeletedSessions:
     keeper = rt.keeper()
     freed: list[int] = []
+    lost: list[Fault] = []
 
     def act(session_id: str) -> None:
         session = found.get(session_id)
         if session is None:
             raise refuse_unknown(session_id)
-        freed.append(remove_session(rt, keeper, session))
+        try:
+            freed.append(remove_session(rt, keeper, session))
+        except Fault as fault:
+            lost.append(fault)
+            raise
 
     absent = set(ids) - set(found)
     what = "sessions deleted"
     result = run_batch(rt, ids, act, what=what, continue_on_error=continue_on_error, absent=absent)
+    if not freed and any(one.kind is E_CONFLICT for one in lost):  # another call was first: no success
+        raise lost[0]
     swept = sweep(rt, keeper) if freed else Swept()
     return DeletedSessions(
         **msgspec.structs.asdict(result),

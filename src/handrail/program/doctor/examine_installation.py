@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
+from handrail.contract.released import INSTALL, WHERE
 from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
@@ -49,8 +50,8 @@ _SETUP = "handrail setup --dry-run --compact"
 _UPDATE = "handrail update"
 _OTHERWISE = {
     "editable": "git pull",
-    "ephemeral": "uv tool install handrail",
-    "system": "uv tool install handrail",
+    "ephemeral": INSTALL + WHERE,
+    "system": INSTALL + WHERE,
 }
 """Copies that `update` does not touch."""
 

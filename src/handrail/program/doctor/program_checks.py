@@ -9,15 +9,18 @@ import msgspec
 
 from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json, make_from
+from handrail.contract.released import INSTALL, WHERE
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
 from handrail.ports.server import TeamState
 from handrail.program.update.find_release import (
+    NO_RELEASE,
     UPDATE,
     ReleaseRequest,
     digest_sources,
     find_fresh_check,
     find_release,
     index_sources_of,
+    is_unpublished,
     make_update_check,
 )
 from handrail.program.update.package_index import version_key
@@ -168,11 +171,11 @@ def check_install(given: CheckInput) -> DoctorCheck:
         case "ephemeral":
             return report_warning(
                 "Handrail runs from a cache that may be cleaned at any time.",
-                "uv tool install handrail",
+                INSTALL + WHERE,
                 **facts,
             )
         case "system":
-            fix = "uv tool install handrail"
+            fix = INSTALL + WHERE
             return report_warning("Handrail is installed in a Python that the system manages.", fix, **facts)
         case _:
             return report_pass(_METHODS[program.method], **facts)
@@ -267,7 +270,10 @@ def check_update(given: CheckInput) -> DoctorCheck:
 
 
 def _check_index(given: CheckInput, updates: Updates, facts: InstallFacts) -> DoctorCheck:
-    asked = digest_sources(index_sources_of(given.rt, facts))
+    sources = index_sources_of(given.rt, facts)
+    if is_unpublished(sources):
+        return report_pass(NO_RELEASE, version=__version__, latest_version=None, checked_at=None)
+    asked = digest_sources(sources)
     look = find_fresh_check(given.rt, updates, asked)
     if look is not None or given.is_offline:
         return _report_check(look or updates.last_check())

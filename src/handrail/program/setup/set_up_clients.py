@@ -148,6 +148,11 @@ class _Setup(msgspec.Struct, frozen=True, kw_only=True):
     sets: tuple[ToolSet, ...]
     is_removal: bool
 
+    @property
+    def within(self) -> str:
+        """The folder that no link leads out of: a checkout decides what lies in it, and nothing beside it."""
+        return self.project if self.scope == "project" else ""
+
     def file(self, name: ClientName) -> str:
         return file_of(TABLE[name], self.scope, self.project, self.places)
 
@@ -220,7 +225,7 @@ def _of_checks(rt: WritePorts, files: ClientFiles, project: str) -> _Target:
         return set_member(text if text.strip() else "{}\n", (), "checks", found)
 
     snippet = msgspec.json.encode({"checks": found}).decode()
-    return _of_file(files, CHECKS, path, snippet, changed, is_removal=False)
+    return _of_file(files, CHECKS, path, snippet, changed, is_removal=False, within=project)
 
 
 def _suggest_startable(rt: WritePorts, files: ClientFiles, project: str) -> dict[str, Any]:
@@ -272,9 +277,12 @@ def _are_approved(
 
 
 def _of_clients(files: ClientFiles, request: SetUpClients, project: str) -> list[_Target]:
+    places = files.places()
+    if request.scope == "project":  # these files are committed, and this machine's paths are nobody else's
+        places = msgspec.structs.replace(places, command=("handrail",))
     setup = _Setup(
         files=files,
-        places=files.places(),
+        places=places,
         scope="user" if request.scope is UNSET else request.scope,
         project=project,
         sets=_choose_sets(request),
@@ -378,7 +386,16 @@ def _of_client(setup: _Setup, name: ClientName, *, has_hooks: bool) -> _Target:
 
     snippet = snippet_of(name, {ENTRIES[one]: entry for one, entry in entries.items()})
     path = setup.file(name)
-    target = _of_file(setup.files, name, path, snippet, changed, is_removal=is_removal, is_whole=is_whole)
+    target = _of_file(
+        setup.files,
+        name,
+        path,
+        snippet,
+        changed,
+        is_removal=is_removal,
+        within=setup.within,
+        is_whole=is_whole,
+    )
     if target.trouble is not None or not target.is_changed or target.is_restored:
         return target
     text = decode_text(target.before)
@@ -407,7 +424,9 @@ def _of_hooks(setup: _Setup, name: ClientName) -> _Target:
     target, snippet = HOOKS_OF.format(name), hooks_snippet(name, setup.places.command)
     changed = partial(setup.edit_hooks, name)
     path = setup.hooks_file(name)
-    return _of_file(setup.files, target, path, snippet, changed, is_removal=setup.is_removal)
+    return _of_file(
+        setup.files, target, path, snippet, changed, is_removal=setup.is_removal, within=setup.within
+    )
 
 
 def _of_worker(setup: _Setup, name: ClientName, path: str) -> _Target:
@@ -417,7 +436,9 @@ def _of_worker(setup: _Setup, name: ClientName, path: str) -> _Target:
         return text if setup.is_removal else write_worker(name, text)
 
     target, snippet = WORKER_OF.format(name), worker_text(name)
-    return _of_file(setup.files, target, path, snippet, changed, is_removal=setup.is_removal)
+    return _of_file(
+        setup.files, target, path, snippet, changed, is_removal=setup.is_removal, within=setup.within
+    )
 
 
 def _of_file(
@@ -428,10 +449,14 @@ def _of_file(
     changed: Callable[[str], str],
     *,
     is_removal: bool,
+    within: str = "",
     is_whole: Callable[[str], bool] = lambda _: True,
 ) -> _Target:
-    """The file as it would be. What setup itself made is put back exactly, if nobody touched it since."""
+    """The file as it would be, by its real path. What setup itself made is put back exactly, if nobody
+    touched it since. No link out of the folder `within` is followed.
+    """
     try:
+        path = files.resolve(path, within)
         before = files.read(path)
     except Fault as fault:
         return _Target(name=name, path=path, version="unreadable", snippet=snippet, trouble=fault)

@@ -12,6 +12,7 @@ from hashlib import sha256
 import msgspec
 
 from handrail import __version__
+from handrail.contract import released
 from handrail.contract.catalogue import E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
 from handrail.contract.redaction import find_credentials
@@ -57,6 +58,8 @@ def make_update_failure(
 # Discovery
 
 LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+UNNAMED = "nobody"
+"""Who named the public index."""
 OWN_SETTING = "update.index in config.json"
 Asked = Callable[[], str]
 
@@ -91,6 +94,15 @@ class _Listed(msgspec.Struct, frozen=True, kw_only=True):
     source: IndexSource
     page: str
     files: list[OfferedFile]
+
+
+NO_RELEASE = "No release of Handrail is published yet, so no index was asked."
+FROM_A_CLONE = "git pull, then uv tool install --force . in the clone"
+
+
+def is_unpublished(sources: Sequence[IndexSource]) -> bool:
+    """Whether the public index would be asked before there is a release; one that the user named may be."""
+    return not released.IS_RELEASED and any(one.named_by == UNNAMED for one in sources)
 
 
 def find_release(

@@ -32,6 +32,7 @@ from handrail.contract.catalogue import (
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.redaction import find_credentials
+from handrail.contract.released import INSTALL, WHERE
 from handrail.contract.wording import quote
 from handrail.ports.program import (
     Installed,
@@ -43,9 +44,13 @@ from handrail.ports.program import (
     Verified,
 )
 from handrail.program.update.find_release import (
+    FROM_A_CLONE,
+    NO_RELEASE,
     FoundRelease,
     ReleaseRequest,
     find_release,
+    index_sources_of,
+    is_unpublished,
     make_update_check,
     make_update_failure,
 )
@@ -59,11 +64,10 @@ from handrail.program.update.verify_release import (
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime
 
-_NPX = "npx skills add handrail -y -g"
 _RETRY = "handrail update"
 _VERIFIED = "handrail update --verify"
 _LOOK_AT_INDEX = "Check update.index in config.json."
-_INSTALL = "Install it: uv tool install handrail, or pipx install handrail."
+_INSTALL = f"Install it{WHERE}: {INSTALL}."
 _REFUSED = {
     "editable": (
         E_CONFIG,
@@ -94,7 +98,7 @@ class UpdateProgram(Input, frozen=True, kw_only=True):
 class Updated(Answer, frozen=True, kw_only=True):
     """What is installed now, and how it came there."""
 
-    status: Literal["updated", "up_to_date", "available"]
+    status: Literal["updated", "up_to_date", "available", "no_release"]
     previous_version: str
     current_version: str
     target_version: str
@@ -133,6 +137,8 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
     is_look = request.check is True or request.dry_run is True
     with rt.interruptions.defer():
         facts = updates.facts()
+        if is_unpublished(index_sources_of(rt, facts)):
+            return _report_no_release(facts.method)
         if not is_look:
             _require_replaceable(facts)
         is_verifying = request.verify is True or rt.settings.of().verify_updates
@@ -158,6 +164,25 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
             order = _verify(rt, updates, order)
         _require_time(rt, "download", found.offered.version, spell_same_call(request))
         return _replace(rt, updates, order)
+
+
+def _report_no_release(method: str) -> Updated:
+    """Nothing is installed and no index is asked: whose package it has under our name is not known."""
+    return Updated(
+        status="no_release",
+        previous_version=__version__,
+        current_version=__version__,
+        target_version=__version__,
+        update_available=False,
+        install_method=method,
+        command=[],
+        binary_replaced=False,
+        signature_status="not_checked",
+        signature_verified=False,
+        skill_sync_status="skipped",
+        skill_sync_command=_RETRY,
+        hint=f"{NO_RELEASE} To update a clone: {FROM_A_CLONE}.",
+    )
 
 
 def install_command(request: UpdateProgram) -> str:
@@ -370,7 +395,7 @@ def _finish(
         current=current,
         target=current,
         command=order.call.argv if status == "updated" else (),
-        hint=f"Correct {skill.path}, then run handrail update again; or run {_NPX}.",
+        hint=f"Correct {skill.path}, then run handrail update again.",
         more={
             "binary_replaced": status == "updated",
             "skill_sync_status": "failed",

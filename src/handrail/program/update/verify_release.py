@@ -12,7 +12,6 @@ from typing import Annotated, Any, assert_never
 import msgspec
 from msgspec import Meta
 
-from handrail import __version__
 from handrail.contract.catalogue import (
     E_CONFIG,
     E_INTEGRITY,
@@ -22,6 +21,7 @@ from handrail.contract.catalogue import (
     E_TIMEOUT,
 )
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.released import spell_requirement
 from handrail.ports.program import (
     PUBLISH_STATEMENT,
     Checked,
@@ -288,7 +288,7 @@ def _without_library(message: str, facts: InstallFacts) -> Fault:
 
 def extra_command(facts: InstallFacts, extra: str = _EXTRA) -> tuple[str, ...]:
     """What adds an extra to this version, by its own manager: no newer one comes unverified."""
-    wanted = f"{extra}=={__version__}"
+    wanted = spell_requirement(extra)
     match facts.method:
         case "uv-tool":
             return ("uv", "tool", "install", "--force", wanted)
