@@ -43,7 +43,7 @@ def ours(log: TeamLog | FileLog) -> list[bool]:
 def statement(address: str, text: str) -> list[tuple[object, ...]]:
     with psycopg.connect(address, autocommit=True) as link:
         link.execute("SELECT set_config('handrail.workspace', '=', false)")
-        done = link.execute(text)  # type: ignore[call-overload]
+        done = link.execute(text)
         return done.fetchall() if done.description else []
 
 
