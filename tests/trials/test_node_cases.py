@@ -128,7 +128,7 @@ def test_mocha_gives_every_case(linked: Workshop) -> None:
         ("group > two", "test/a.js", "failed", "nope"),
     ]
     assert result.unloaded == (UnloadedFile(file="test/b.js", missing_name="nothing"),)
-    assert not result.is_ended_early
+    assert (result.exit_status, result.is_ended_early) == (1, False)
 
 
 def test_mocha_that_ends_early_has_not_passed(linked: Workshop) -> None:

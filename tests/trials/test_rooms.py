@@ -97,6 +97,29 @@ def test_trial_uses_dependency_folders_of_the_project(workshop: Workshop) -> Non
     assert (workshop.root / "node_modules/one/index.js").read_text() == "installed"
 
 
+@pytest.mark.parametrize("link", ["../outside", "/etc", ".", "way/data"])
+def test_links_that_lead_out_of_the_copy_are_left_out(workshop: Workshop, link: str) -> None:
+    outside = workshop.root.parent / "outside"
+    outside.mkdir()
+    (outside / "data").write_text("kept")
+    workshop.write({"place/data": "x", ".gitignore": "way\n"})
+    (workshop.root / "way").symlink_to(outside)
+
+    result = workshop.run(shell("pwd", links=(link,)))
+
+    assert result.state == "passed"
+    assert (outside / "data").read_text() == "kept"
+
+
+def test_hooks_that_a_check_changes_are_new_in_the_next_trial(linked: Workshop) -> None:
+    with linked.trials.open(str(linked.root), shell("echo x > ${PYTHONPATH%%:*}/json.py")) as room:
+        room.run(linked.take())
+        result = room.run(linked.take(), command=("/bin/sh", "-c", "ls ${PYTHONPATH%%:*}"))
+
+    assert "json.py" not in result.tail
+    assert "handrail_pytest.py" in result.tail
+
+
 def test_copy_links_packages_of_the_project_to_itself(linked: Workshop) -> None:
     linked.write({".gitignore": "node_modules\n", "packages/own/package.json": "{}", "packages/own/x": "old"})
     (linked.root / "node_modules/@scope").mkdir(parents=True)

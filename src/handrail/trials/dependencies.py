@@ -56,9 +56,13 @@ def find_links(project: str, paths: Collection[str], declared: Iterable[str]) ->
     folders = {"", *(posixpath.normpath(posixpath.dirname(path) or ".") for path in manifests)} - {"."}
     wanted = {posixpath.join(folder, name) for folder in folders for name in FOLDERS}
     wanted |= {posixpath.normpath(name) for name in declared}
-    held = {path for path in wanted if os.path.lexists(os.path.join(project, path))}
+    held = {path for path in wanted if _is_inside(path) and os.path.lexists(os.path.join(project, path))}
     free = [path for path in sorted(held) if not _is_in_tree(path, paths)]
     return tuple(path for path in free if not any(path.startswith(f"{other}/") for other in free))
+
+
+def _is_inside(path: str) -> bool:
+    return not os.path.isabs(path) and path.split("/")[0] not in (os.curdir, os.pardir)
 
 
 def _is_in_tree(path: str, paths: Collection[str]) -> bool:
@@ -69,6 +73,8 @@ def make_mount_points(project: str, files: str, links: Iterable[str]) -> None:
     """Something empty of the same kind for each link. Raises OSError."""
     for link in links:
         place, source = os.path.join(files, link), os.path.join(project, link)
+        if not is_below(os.path.realpath(os.path.dirname(place)), files):
+            continue  # a link of the tree leads elsewhere
         is_folder = os.path.isdir(source)
         if os.path.islink(place) or (os.path.lexists(place) and os.path.isdir(place) != is_folder):
             remove_tree(place)
@@ -82,6 +88,8 @@ def link_folders(project: str, files: str, links: Iterable[str]) -> None:
     """A link for each. Of `node_modules` each package: those of the project itself lead into the copy."""
     for link in links:
         place, source = os.path.join(files, link), os.path.join(project, link)
+        if not is_below(os.path.realpath(os.path.dirname(place)), files):
+            continue  # a link of the tree leads elsewhere
         remove_tree(place)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         if os.path.basename(link) == "node_modules" and os.path.isdir(source):

@@ -25,6 +25,7 @@ from handrail.trials.processes import Ended, Launch, Mount, launch
 from handrail.trials.scratch import Slot, digest_hooks, remove_tree
 
 PRINTED = "-"
+_MOST_CASE_BYTES = 256 * 1024 * 1024
 _MOST_REPORT_BYTES = 64 * 1024 * 1024
 _MOST_REPLACED_MODE = 0o666
 
@@ -279,6 +280,7 @@ class LocalRoom:
     ) -> TrialResult:
         """Raises _Stopped."""
         slot, report = self._place.slot, self._check.report
+        slot.renew_hooks()
         nonce, case_file = secrets.token_hex(16), slot.make_case_file()
         own = self._place.slot.files if mounts else root
         """Where the files of this trial are while nothing covers them."""
@@ -299,7 +301,7 @@ class LocalRoom:
             )
             ended = launch(call, self._place.caller, self._stop_reason)
             with open(case_file, "rb") as file:
-                written = file.read()
+                written = file.read(_MOST_CASE_BYTES)
         finally:
             with suppress(OSError):
                 os.unlink(case_file)

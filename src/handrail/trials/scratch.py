@@ -51,6 +51,16 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
         remove_tree(self.tmp)
         os.makedirs(self.tmp, exist_ok=True)
 
+    def renew_hooks(self) -> None:
+        """Copy what test runners load again: an earlier trial could have changed it. Raises OSError."""
+        os.makedirs(self.hooks, exist_ok=True)
+        names = _list_hooks()
+        for name in {*os.listdir(self.hooks)}.difference(names):
+            remove_tree(os.path.join(self.hooks, name))
+        for name in names:
+            with open(os.path.join(_HOOKS, name), "rb") as file:
+                replace_cache(os.path.join(self.hooks, name), file.read())
+
     def make_case_file(self) -> str:
         """An empty file for the cases of one trial. Raises OSError."""
         path = os.path.join(self.folder, f"cases-{os.urandom(8).hex()}")
@@ -88,7 +98,6 @@ def hold_slot(cache: str, mark: str) -> Iterator[Slot | None]:
             ensure_private_directory(folder)
             slot = Slot(folder=folder)
             _clean(slot)
-            _copy_hooks(slot)
             yield slot
             with suppress(OSError):
                 remove_tree(slot.tmp)
@@ -104,24 +113,17 @@ def _clean(slot: Slot) -> None:
     slot.empty_tmp()
 
 
-def _copy_hooks(slot: Slot) -> None:
-    os.makedirs(slot.hooks, exist_ok=True)
-    names = [name for name in os.listdir(_HOOKS) if name.endswith((".py", ".cjs")) and name != "__init__.py"]
-    for name in {*os.listdir(slot.hooks)}.difference(names):
-        remove_tree(os.path.join(slot.hooks, name))
-    for name in names:
-        with open(os.path.join(_HOOKS, name), "rb") as file:
-            replace_cache(os.path.join(slot.hooks, name), file.read())
-
-
 def digest_hooks() -> str:
     """Of the files that test runners load."""
     digest = hashlib.sha256()
-    for name in sorted(os.listdir(_HOOKS)):
-        if name.endswith((".py", ".cjs")):
-            with open(os.path.join(_HOOKS, name), "rb") as file:
-                digest.update(file.read())
+    for name in _list_hooks():
+        with open(os.path.join(_HOOKS, name), "rb") as file:
+            digest.update(file.read())
     return digest.hexdigest()
+
+
+def _list_hooks() -> list[str]:
+    return sorted(name for name in os.listdir(_HOOKS) if name.endswith((".py", ".cjs")))
 
 
 def _remove_old(above: str, own: str) -> None:

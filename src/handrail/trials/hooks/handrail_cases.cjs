@@ -129,7 +129,9 @@ function patchMochaLoading(loading) {
 }
 
 function noteUnloaded(record, file, error) {
-  process.exitCode = 1;
+  process.on("exit", () => {
+    process.exitCode = process.exitCode || 1;
+  });
   console.error(error);
   record.write("unloaded", { file: record.relate(file), missing: findMissingName(error, file) });
 }
