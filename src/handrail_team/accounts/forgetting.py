@@ -46,4 +46,4 @@ def _replace(value: Any, pattern: re.Pattern[str], digests: set[str], account: s
         case list():
             return [_replace(one, pattern, digests, account) for one in value]
         case _:
-            return value  # type: ignore[no-any-return]
+            return value
