@@ -1,7 +1,7 @@
 """A canary in every field of free text, on every interface: it stands where it was put, and nowhere else.
 
-The fields are found by their type. `text_fields.txt` lists them: somebody has to look at a new field once, and
-`python -m tests.hostile.client.test_free_text` writes the list anew.
+The fields are found by their type. `text_fields.txt` lists them: look at a new field once, then run
+`python -m tests.hostile.client.test_free_text`, which writes the list anew.
 """
 
 from __future__ import annotations
