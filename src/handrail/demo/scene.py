@@ -206,7 +206,8 @@ class Scene:
     def write_workflow(self, text: str) -> None:
         """Put a workflow where the user keeps theirs."""
         folder = os.path.join(self.home, "workflows")
-        os.makedirs(folder)
+        os.makedirs(self.home, 0o700)
+        os.mkdir(folder, 0o700)
         with open(os.path.join(folder, "demo.md"), "w", encoding="utf-8") as file:
             file.write(text)
 
