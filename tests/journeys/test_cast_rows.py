@@ -1,4 +1,4 @@
-"""No lie counts as more than it is, and no honest worker is refused: every row of the cast, the doors in turn."""
+"""No lie counts as more than it is, and no honest worker is refused: each row of the cast, doors in turn."""
 
 from __future__ import annotations
 
