@@ -3,271 +3,129 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from handrail.contract.json.canonical import digest
-from handrail.demo.main import (
-    CHANGED,
-    EXPLAIN,
-    FILES,
-    FIX,
-    LOCATE,
-    PLACE,
-    REPRODUCE,
-    VERIFIED,
-    VERIFY,
-    play_story,
-    show_changed_mind,
-    show_forgotten_artifact,
-    show_killed_calls,
-    show_takeover,
-    show_whole_run,
-)
-from handrail.demo.scene import Broken, LogFacts, Moment, Narrator, Scene
-from tests.cases import every_case
+from handrail.demo.main import PLAN, count_log, play_story, show_forgotten_artifact, show_takeover
+from handrail.demo.scene import Broken, LogFacts, Narrator, Scene, make_demo_environment
 
-ACK = "ak1" + "0" * 53
-SESSION = "ses_000000000001"
-
-
-def seen(
-    events: int,
-    *notes: str,
-    advances: int | None = None,
-    is_healthy: bool = True,
-    artifacts: Sequence[dict[str, Any]] = (),
-) -> LogFacts:
-    counts = {text: notes.count(text) for text in notes}
-    return LogFacts(
-        events=events,
-        head=f"{events:064x}",
-        is_healthy=is_healthy,
-        advances=len(notes) if advances is None else advances,
-        notes=counts,
-        artifacts=Counter(digest(artifact) for artifact in artifacts),
-    )
-
-
-Answer = dict[str, Any]
+REPORT = {"kind": "wr.verification_report"}
 
 
 class GivenScene(Scene):
-    """A scene without processes: answers and looks at the log come from lists."""
+    """A scene without processes: answers and logs come from lists."""
 
-    def __init__(self, answers: list[Answer], looks: list[LogFacts], *acknowledged: str) -> None:
-        super().__init__(Narrator(lambda _: None, lambda _: None), {}, "", "")
-        self.session_id = SESSION
-        self.acknowledged = list(acknowledged)
-        self._answers: Iterator[Answer] = iter(answers)
-        self._looks: Iterator[LogFacts] = iter(looks)
+    def __init__(self, answers: list[dict[str, Any]], logs: list[LogFacts]) -> None:
+        super().__init__(Narrator(lambda _: None, lambda _: None), {}, "home", "project")
+        self._answers = answers
+        self._logs = logs
+        self.narrator.begin("a chapter")
 
-    def new_agent(self) -> None:
-        pass
-
-    def call(self, *arguments: str) -> Answer:
-        self.calls += 1
-        return next(self._answers)
-
-    def write_file(self, name: str, content: str) -> None:
-        assert name in (*FILES, PLACE)
-
-    def kill(self, moment: Moment, *arguments: str) -> str:
-        return "after 1 ms"
+    def call(self, *arguments: str) -> dict[str, Any]:
+        return self._answers.pop(0)
 
     def log(self) -> LogFacts:
-        return next(self._looks)
+        return self._logs.pop(0)
 
-    def verdicts(self) -> list[bool]:
-        return [passed for _, passed in self.narrator.checks]
-
-
-def shown(fork_count: int = 1) -> Answer:
-    return {"runs": [{"graph": ["o a", "* done"], "fork_count": fork_count}]}
+    def write_file(self, name: str, content: str) -> None:
+        pass
 
 
-@every_case(
-    ("log", "fork_count", "verdicts", "lost", "doubled"),
-    [
-        (seen(12, "one", "two"), 1, [True, True, True], 0, 0),
-        (seen(8, "one"), 1, [False, True, True], 1, 0),
-        (seen(16, "one", "two", "two"), 1, [True, False, True], 0, 1),
-        (seen(16, "one", "two", "nobody sent this"), 1, [True, False, True], 0, 1),
-        (seen(12, "one", "two", advances=3), 1, [True, False, True], 0, 1),
-        (seen(12, "one", "other"), 1, [False, False, True], 1, 1),
-        (seen(12, "one", "two"), 0, [True, True, False], 0, 0),
-        (seen(12, "one", "two", is_healthy=False), 1, [True, True, False], 0, 0),
-    ],
-)
-def test_the_log_is_compared_with_what_was_acknowledged(
-    log: LogFacts, fork_count: int, verdicts: list[bool], lost: int, doubled: int
-) -> None:
-    scene = GivenScene([shown(fork_count)], [log], "one", "two")
-
-    counts = show_whole_run(scene)
-
-    assert scene.verdicts() == verdicts
-    assert (counts["lost"], counts["doubled"], counts["steps_done"]) == (lost, doubled, 2)
-    assert scene.narrator.has_passed() is all(verdicts)
+def log_of(events: int, *notes: str, artifacts: tuple[dict[str, Any], ...] = ()) -> LogFacts:
+    return LogFacts(
+        events=events,
+        head=f"{events:064x}",
+        is_healthy=True,
+        advances=len(notes),
+        notes=Counter(notes),
+        artifacts=Counter(map(digest, artifacts)),
+    )
 
 
 @pytest.mark.parametrize(
-    ("held", "verdicts", "lost", "doubled"),
+    ("held", "lost", "doubled"),
     [
-        ([CHANGED, VERIFIED], [True, True, True], 0, 0),
-        ([CHANGED], [False, True, True], 1, 0),
-        ([CHANGED, CHANGED, VERIFIED], [True, False, True], 0, 1),
-        ([CHANGED, VERIFIED, {"kind": "wr.plan"}], [True, False, True], 0, 1),
+        (log_of(9, "a", "b", artifacts=(REPORT,)), 0, 0),
+        (log_of(9, "a", artifacts=(REPORT,)), 1, 0),
+        (log_of(9, "a", "b"), 1, 0),
+        (log_of(9, "a", "b", "b", artifacts=(REPORT,)), 0, 1),
+        (log_of(9, "a", "b", artifacts=(REPORT, REPORT)), 0, 1),
     ],
 )
-def test_artifacts_are_compared_with_what_was_delivered(
-    held: list[dict[str, Any]], verdicts: list[bool], lost: int, doubled: int
-) -> None:
-    scene = GivenScene([shown()], [seen(8, "one", artifacts=held)], "one")
-    scene.delivered = [digest(CHANGED), digest(VERIFIED)]
+def test_count_compares_the_log_with_what_was_sent(held: LogFacts, lost: int, doubled: int) -> None:
+    scene = GivenScene([], [])
+    scene.acknowledged, scene.delivered = ["a", "b"], [REPORT]
 
-    counts = show_whole_run(scene)
+    counts = count_log(scene, held)
 
-    assert scene.verdicts() == verdicts
-    assert (counts["lost"], counts["doubled"], counts["artifacts"]) == (lost, doubled, 2)
+    assert (counts["lost"], counts["doubled"]) == (lost, doubled)
 
 
 @pytest.mark.parametrize(
-    ("notes", "after", "verdicts"),
-    [([REPRODUCE], 8, [True, True]), ([], 8, [False, True]), ([REPRODUCE], 9, [True, False])],
+    ("notes", "events", "expected"),
+    [(PLAN, 9, [True, True]), ("other", 9, [False, True]), (PLAN, 10, [True, False])],
 )
-def test_a_recap_without_the_notes_and_a_read_that_writes_are_noticed(
-    notes: list[str], after: int, verdicts: list[bool]
+def test_takeover_checks_notes_and_that_nothing_is_written(
+    notes: str, events: int, expected: list[bool]
 ) -> None:
-    entries = [{"title": "Reproduce", "notes": text} for text in notes]
-    answers: list[Answer] = [
-        {"items": [{"pendingTitle": "Locate"}]},
-        {"pending": {"title": "Locate"}, "recap": {"entries": entries}},
-    ]
-    scene = GivenScene(answers, [seen(8), seen(after)])
+    again = {
+        "recap": {"entries": [{"title": "Plan", "notes": notes}]},
+        "pending": {"title": "Change"},
+        "stateToken": "st1",
+    }
+    scene = GivenScene([{}, again], [log_of(9), log_of(events)])
 
     show_takeover(scene)
 
-    assert scene.verdicts() == verdicts
+    assert [passed for _, passed in scene.narrator.checks] == expected
 
 
 @pytest.mark.parametrize(
-    ("located", "explained", "verdicts"),
+    ("code", "advances", "expected"),
     [
-        (seen(4, LOCATE), seen(8, LOCATE, EXPLAIN), [True, True]),
-        (seen(8, LOCATE, LOCATE), seen(12, LOCATE, LOCATE, EXPLAIN), [False, True]),
-        (seen(4, LOCATE), seen(12, LOCATE, EXPLAIN, advances=3), [True, False]),
-        (seen(0), seen(4, EXPLAIN), [False, True]),
+        ("MISSING_REQUIRED_OUTPUT", (), True),
+        ("INVALID_REQUIRED_OUTPUT", (), False),
+        ("MISSING_REQUIRED_OUTPUT", ("a",), False),
     ],
 )
-def test_a_step_that_a_repeat_doubled_or_lost_is_noticed(
-    located: LogFacts, explained: LogFacts, verdicts: list[bool]
-) -> None:
-    looks = [seen(0), seen(0), seen(0), located, located, explained, explained]
-    scene = GivenScene([({"stateToken": "st1"}), ({"ackToken": ACK})], looks)
-
-    first = show_killed_calls(scene)
-
-    assert scene.verdicts() == verdicts
-    assert first == {"stateToken": "st1"}
-    assert scene.acknowledged == [LOCATE, EXPLAIN]
-
-
-def blocked(**changes: Any) -> Answer:
-    """What a report without its artifact is answered with."""
-    told = {
+def test_forgotten_artifact_must_be_missed(code: str, advances: tuple[str, ...], *, expected: bool) -> None:
+    blocked: dict[str, Any] = {
         "kind": "blocked",
-        "blockers": [{"code": "MISSING_REQUIRED_OUTPUT", "message": "None came."}],
-        "example": {"kind": "wr.bug_fix"},
-        "nextCall": {"tool": "continue_workflow", "params": {"ackToken": ACK}},
-        "retryAckToken": ACK,
+        "blockers": [{"code": code, "message": "It is missing."}],
+        "example": {"kind": "wr.changed_files"},
+        "retryAckToken": "ak1",
     }
-    return told | changes
-
-
-CORRECTED = seen(12, FIX, artifacts=[CHANGED])
-
-
-CAUGHT = blocked(
-    blockers=[
-        {
-            "code": "INVALID_REQUIRED_OUTPUT",
-            "message": "; ".join(f"{name} is not in the project" for name in FILES),
-        }
-    ]
-)
-BELIEVED = {"kind": "ok", "pending": {"title": "Verify"}}
-STAYED = seen(8, FIX, advances=0)
-
-
-@every_case(
-    ("refused", "lie", "stayed", "corrected", "verdicts"),
-    [
-        (blocked(), CAUGHT, STAYED, CORRECTED, [True, True, True]),
-        (blocked(kind="ok"), CAUGHT, STAYED, CORRECTED, [False, True, True]),
-        (blocked(blockers=[]), CAUGHT, STAYED, CORRECTED, [False, True, True]),
-        (blocked(example=None), CAUGHT, STAYED, CORRECTED, [False, True, True]),
-        (blocked(retryAckToken=""), CAUGHT, STAYED, CORRECTED, [False, True, True]),
-        (blocked(), CAUGHT, seen(8, FIX), CORRECTED, [False, True, True]),
-        (blocked(), BELIEVED, STAYED, CORRECTED, [True, False, True]),
-        (blocked(), blocked(), STAYED, CORRECTED, [True, False, True]),
-        (blocked(), CAUGHT, STAYED, seen(12, FIX), [True, True, False]),
-        (
-            blocked(),
-            CAUGHT,
-            STAYED,
-            seen(12, FIX, FIX, advances=1, artifacts=[CHANGED]),
-            [True, True, False],
-        ),
-        (blocked(), CAUGHT, STAYED, seen(12, FIX, advances=2, artifacts=[CHANGED]), [True, True, False]),
-    ],
-)
-def test_a_careless_answer_to_a_forgotten_or_invented_artifact_is_noticed(
-    refused: Answer, lie: Answer, stayed: LogFacts, corrected: LogFacts, verdicts: list[bool]
-) -> None:
-    scene = GivenScene([refused, lie, BELIEVED, ({"isComplete": True})], [seen(4), stayed, STAYED, corrected])
+    answers = [blocked, {"kind": "ok", "pending": {"title": "Verify"}}]
+    scene = GivenScene(answers, [log_of(9), log_of(9, *advances), log_of(12)])
 
     show_forgotten_artifact(scene)
 
-    assert scene.verdicts() == verdicts
-    assert scene.acknowledged == [FIX, VERIFY]
-    assert scene.delivered == [digest(CHANGED), digest(VERIFIED)]
+    assert scene.narrator.checks[0][1] is expected
 
 
-def test_a_step_that_is_blocked_unexpectedly_breaks_the_story() -> None:
-    scene = GivenScene([({"kind": "blocked", "pending": {"title": "Verify"}})], [])
-
-    with pytest.raises(Broken, match="'Verify' was blocked"):
-        scene.finish(VERIFY, VERIFIED)
-
-    assert (scene.acknowledged, scene.delivered) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("left", "is_complete", "verdicts"),
-    [
-        ([EXPLAIN, FIX, VERIFY], True, [True, True]),
-        ([EXPLAIN, FIX], True, [False, True]),
-        ([], False, [False, False]),
-    ],
-)
-def test_a_fork_that_hides_what_was_left_is_noticed(
-    left: list[str], is_complete: bool, verdicts: list[bool]
-) -> None:
-    forked = {"recap": {"downstream": [{"notes": notes} for notes in left]}}
-    scene = GivenScene([({}), forked, ({}), ({"isComplete": is_complete})], [])
-
-    show_changed_mind(scene, "st1")
-
-    assert scene.verdicts() == verdicts
-
-
-def test_an_answer_that_lacks_something_breaks_the_story() -> None:
+def test_answer_without_a_field_breaks_the_story() -> None:
     with pytest.raises(Broken, match="session"):
-        play_story(GivenScene([({"pending": None})], []))
+        play_story(GivenScene([{}], []))
 
 
-def test_nothing_claimed_is_nothing_shown() -> None:
-    assert Narrator(lambda _: None, lambda _: None).has_passed() is False
+def test_blocked_step_breaks_the_story() -> None:
+    blocked = {"kind": "blocked", "pending": {"title": "Plan"}, "blockers": [{"message": "No."}]}
+
+    with pytest.raises(Broken, match=r"'Plan' was blocked: No\."):
+        GivenScene([blocked], []).finish("notes")
+
+
+def test_story_without_claims_shows_nothing() -> None:
+    assert Narrator(lambda _: None, lambda _: None).failed_claims() != []
+
+
+def test_children_see_no_setting_of_the_user() -> None:
+    given = {"PATH": "/bin", "HANDRAIL_FORMAT": "text", "PYTHONSTARTUP": "x.py"}
+
+    assert make_demo_environment(given, "home", "project") == {
+        "PATH": "/bin",
+        "HANDRAIL_HOME": "home",
+        "HANDRAIL_PROJECT": "project",
+    }

@@ -117,6 +117,11 @@ def test_table_of_the_tool_that_the_command_names_is_a_rule() -> None:
     assert sort_path("pyproject.toml", patterns, {"pyproject.toml": content}) == "rules"
 
 
+def test_file_that_the_check_reads_is_no_rule() -> None:
+    for command in (("ruff", "check", "src/a.py"), ("sh", "-c", "grep -q it src/a.py && eslint src/a.py")):
+        assert make_patterns(command, paths=("src/a.py",)).scripts == set()
+
+
 @pytest.mark.parametrize(
     ("command", "directory", "script"),
     [
@@ -126,6 +131,8 @@ def test_table_of_the_tool_that_the_command_names_is_a_rule() -> None:
         (("bash", "-c", "set -e; ci/run && echo done"), ".", "ci/run"),
         (("npm", "test"), ".", "ci/run"),
         (("npm", "run", "verify"), ".", "run.sh"),
+        (("env", "A=1", "timeout", "60", "python", "-u", "ci/run"), ".", "ci/run"),
+        (("uv", "run", "ci/run", "src/a.py"), ".", "ci/run"),
     ],
 )
 def test_script_of_the_check_is_a_rule(command: tuple[str, ...], directory: str, script: str) -> None:

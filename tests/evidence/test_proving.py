@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -11,7 +11,7 @@ from handrail.evidence.file_sets import Patterns
 from handrail.evidence.proof import CaseCounts, Proof
 from handrail.evidence.proving import Question, RunNext, Step, decide
 from handrail.evidence.rendering import describe
-from handrail.evidence.runs import RunResult
+from handrail.evidence.runs import RanCase, RunResult
 from tests.evidence.runs import make_run, make_status
 
 NUMBERS: dict[str, Step] = {
@@ -69,6 +69,20 @@ def test_fix_with_a_new_test_is_proved_by_three_runs_and_a_repeat() -> None:
     assert proof.cells.tests_after_code_before.counts == CaseCounts(passed=1, failed=1)
     assert proof.cells.tests_before_code_before.state == "not_run"
     assert (proof.isolation, proof.reason, proof.by_exit_status) == ("linked_folder", "", False)
+
+
+def test_name_without_its_file_is_shown_with_it() -> None:
+    files = {"calc.js": "12", "test/calc.test.js": "12"}
+
+    def run(outcome: Literal["passed", "failed"]) -> RunResult:
+        cases = tuple(
+            RanCase(name=name, file="test/calc.test.js", outcome=outcome)
+            for name in ("adds", "calc subtracts")
+        )
+        return RunResult(state=outcome, cases=cases)
+
+    _, proof = prove(files, {"4": run("passed"), "3": run("failed"), "2": make_run()})
+    assert proof.names == ("test/calc.test.js: adds", "calc subtracts")
 
 
 def test_two_new_tests_need_no_repeat() -> None:

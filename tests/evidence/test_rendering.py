@@ -94,12 +94,12 @@ def test_name_cannot_break_out_of_the_markdown() -> None:
         (
             "proved",
             {"names_total": 4, "new_tests": 2, "red_before": 1},
-            "4 tests fail without the change and pass with it: 2 new, 1 red before, 1 of changed files",
+            "4 tests fail without the change and pass with it: 2 new, 1 red before, 1 older",
         ),
         (
             "proved",
             {"names_total": 1},
-            "1 test of a changed file fails without the change and passes with it",
+            "1 older test fails without the change and passes with it",
         ),
         (
             "proved",

@@ -295,6 +295,22 @@ def test_without_any_check_the_files_suggest_one(world: World) -> None:
     assert world.trials.ran == []
 
 
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [
+        ("test_b.py", "def test_it():\n    pass\n", "handrail prove -- python -m pytest -q"),
+        ("test_b.py", "import unittest\n", "handrail prove -- python -m unittest"),
+        ("package.json", '{"scripts": {"test": "echo \\"Error: no test specified\\""}}', ""),
+        ("Makefile", "all:\n\ttrue\ntest: all\n\ttrue\n", "handrail prove -- make test"),
+        ("go.mod", "module a\n", "handrail prove -- go test ./..."),
+    ],
+)
+def test_suggested_command_fits_the_files(world: World, path: str, text: str, line: str) -> None:
+    write(world.root, path, text)
+    found = read(world.prove_declared()).get("suggestions", ())
+    assert [one["line"] for one in found] == ([line] if line else [])
+
+
 # Ends, limits and secrets
 
 

@@ -1,6 +1,6 @@
-"""`handrail demo`: a whole run in a scratch directory, with real processes, real kills and checked claims.
+"""`handrail demo`: a whole run in a scratch directory, with real processes, a real kill and checked claims.
 
-The story: a run survives a lost chat, kills, a forgotten artifact and a new cause.
+The story: a run survives a lost chat, a forgotten artifact, a killed process and a change of mind.
 """
 
 from __future__ import annotations
@@ -16,246 +16,170 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
-
 from handrail.contract.catalogue import E_INTEGRITY, E_INTERRUPTED, E_IO, E_VALIDATION
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, Outcome, Success
 from handrail.contract.wording import quote
-from handrail.demo.scene import Broken, LogFacts, Moment, Narrator, Scene, make_demo_environment
+from handrail.demo.scene import Broken, LogFacts, Narrator, Scene, make_demo_environment
 
 # The reports of the scripted agent: notes, and the artifacts that steps require
 
-REPRODUCE = "total([2.675]) prints 2.67, the bill says 2.68; 10 of 10 times."
-LOCATE = "till.py:2 gets 2.675 and returns 2.67; one line above it is right."
-EXPLAIN = "Cause: round() rounds half to even."
-FIX = "Replaced round() by our own; test_half_cent passes."
-VERIFY = "Report: half-even rounding, replaced by our own."
-EXPLAIN_AGAIN = "Half-even is refuted: round(2.685, 2) is 2.69. A float cannot hold 2.675."
-FIX_AGAIN = "Prices are Decimal; test_half_cent failed before and passes now."
-VERIFY_AGAIN = "Report: binary floats lose half cents; prices are Decimal."
+WORKFLOW = "wr.small_change"
+GOAL = "Totals round half a cent up"
+PLAN = "till.py rounds; test_till.py gets a test of 2.675."
+CHANGE = "Replaced round() by our own; test_half_cent passes."
+VERIFY = "Our own rounding: the bill is right."
+CHANGE_AGAIN = "Prices are Decimal; test_half_cent failed before and passes now."
+VERIFY_AGAIN = "Decimal prices: the bill is right."
+FILES = {
+    "till.py": "def total(prices):\n    return round(sum(prices) + 1e-9, 2)\n",
+    "test_till.py": "from till import total\n\n\ndef test_half_cent():\n    assert total([2.675]) == 2.68\n",
+}
+"""What the agent writes."""
 
 
-def _cause(cause: str, change: str) -> dict[str, Any]:
+def changed_files(why: str) -> dict[str, Any]:
+    """Return the artifact of the second step."""
     return {
-        "kind": "wr.cause",
-        "cause": cause,
-        "place": f"{PLACE}:2",
-        "experiments": [
-            {"change": change, "predicted": "It prints 2.68.", "seen": "It printed 2.68."},
-            {"change": "The price 2.665", "predicted": "It is a cent short.", "seen": "It printed 2.66."},
-        ],
-        "rivals": [{"cause": "The price list has 2.67", "ruledOutBy": "It has 2.675, in two places."}],
-        "sameMistake": [],
+        "kind": "wr.changed_files",
+        "files": [{"path": name, "change": "added", "why": why} for name in FILES],
+        "checks": [{"command": "pytest test_till.py -q", "exitCode": 0, "summary": "1 passed"}],
     }
 
 
-def _bug_fix(why: str) -> dict[str, Any]:
-    return {
-        "kind": "wr.bug_fix",
-        "files": [
-            {"path": "prices.py", "change": "modified", "why": why},
-            {"path": "test_prices.py", "change": "added", "why": "test_half_cent shows the bug."},
-        ],
-        "checks": [{"command": "pytest test_prices.py -q", "exitCode": 0, "summary": "1 passed"}],
-        "guard": "pytest test_prices.py -q",
-    }
-
-
-def _verification(claim: str) -> dict[str, Any]:
-    run = {"source": "command", "ref": "total([2.675])", "result": "2.68"}
+def verified(claim: str) -> dict[str, Any]:
+    """Return the artifact of the last step."""
+    shown = {"source": "command", "ref": "total([2.675])", "result": "2.68"}
     return {
         "kind": "wr.verification_report",
         "verdict": "passed",
-        "claims": [{"claim": claim, "status": "confirmed", "evidence": [run]}],
+        "claims": [{"claim": claim, "status": "confirmed", "evidence": [shown]}],
         "notChecked": [],
     }
 
 
-PLACE, BROKEN = "till.py", "def total(prices):\n    return round(sum(prices), 2)\n"
-"""What is wrong before the agent comes."""
-FILES = {
-    "prices.py": "def total(prices):\n    return round(sum(prices) + 1e-9, 2)\n",
-    "test_prices.py": "from prices import total\n\n\n"
-    "def test_half_cent():\n    assert total([2.675]) == 2.68\n",
-}
-"""What the agent writes; the list that it reports names exactly these."""
-REPRODUCED = {
-    "kind": "wr.reproduction",
-    "command": "python -c 'import till; print(till.total([2.675]))'",
-    "exitCode": 0,
-    "expected": "It prints 2.68, as the bill says.",
-    "actual": "It prints 2.67.",
-    "happens": "always",
-}
-EXPLAINED = _cause("round() rounds half to even.", "Our own rounding instead")
-EXPLAINED_AGAIN = _cause("A binary float cannot hold 2.675.", "Decimal instead of float")
-CHANGED = _bug_fix("Rounds half up by our own function.")
-VERIFIED = _verification("With our own rounding the bill is right.")
-CHANGED_AGAIN = _bug_fix("Prices are Decimal from the parser on.")
-VERIFIED_AGAIN = _verification("With Decimal prices the bill is right.")
-
-
 # The chapters
-
-WORKFLOW = "wr.bug_investigation"
-GOAL = "Invoice 4711 is one cent short"
 
 
 def play_story(scene: Scene) -> dict[str, Json]:
-    """Play everything.
+    """Play everything and return what was counted.
 
-    Raises Broken when a call does not do what it always does.
+    Raises Broken if a call does not do what it always does.
     """
     try:
         show_start(scene)
-        show_takeover(scene)
-        located = show_killed_calls(scene)
+        old_state = show_takeover(scene)
         show_forgotten_artifact(scene)
-        show_changed_mind(scene, located["stateToken"])
+        show_killed_call(scene)
+        show_changed_mind(scene, old_state)
         return show_whole_run(scene)
     except LookupError as missing:
         raise Broken(f"an answer lacks {missing}") from missing
 
 
 def show_start(scene: Scene) -> None:
-    """Start, and the first step done."""
+    """Start a run, and finish its first step."""
     narrator = scene.narrator
     narrator.begin("An agent starts a workflow")
-    scene.new_agent()
-    scene.write_file(PLACE, BROKEN)
     started = scene.call("run", "start", WORKFLOW, "--goal", GOAL, "--request-id", "demo")
     scene.session_id = started["session"]["sessionId"]
-    narrator.write("It gets one step, and the next call with a signed token:")
+    narrator.write("It gets one step, and a signed token for the next call:")
     narrator.row("step", started["pending"]["title"])
-    narrator.quote(started["pending"]["prompt"].partition("## Goal\n")[2].partition("\n\n")[0])
-    narrator.block([f"{'token':<12} {started['ackToken']}"])
-    _show_next(scene, started)
-    narrator.write("It does the step, writes down what it found, and makes that call:")
-    finished = scene.finish(REPRODUCE, REPRODUCED)
-    narrator.row("step", finished["pending"]["title"])
-    _show_next(scene, finished)
+    narrator.row("token", started["ackToken"])
+    narrator.write("It does the step and reports it with that token:")
+    narrator.row("step", scene.finish(PLAN)["pending"]["title"])
 
 
-def show_takeover(scene: Scene) -> None:
-    """An agent that knows the session id alone."""
+def show_takeover(scene: Scene) -> str:
+    """Let an agent take over that knows only the session id; return the token of the pending step."""
     narrator = scene.narrator
     narrator.begin("The chat is lost: an agent that knows only the session id takes over")
-    narrator.write("The tokens were in the chat, and they are gone. The log is not:")
-    scene.new_agent()
+    scene.forget_tokens()
     before = scene.log()
     narrator.row("log", before.describe())
-    found = scene.call("session", "resume", scene.session_id)
-    narrator.row("found", found["items"][0]["pendingTitle"])
+    scene.call("session", "resume", scene.session_id)
     again = scene.call("run", "continue", "--state", "@state")
-    narrator.write("It reads the pending step again, and what was done so far:")
     entries = again.get("recap", {}).get("entries", [])
     for entry in entries:
-        narrator.row("done", entry["title"])
-        narrator.quote(entry["notes"])
+        narrator.row("done", f"{entry['title']}: {entry['notes']}")
     narrator.row("to do", again["pending"]["title"])
     narrator.check(
-        "The notes of the lost chat are back, word for word.",
-        [entry["notes"] for entry in entries] == [REPRODUCE],
+        "The notes of the lost chat are back, word for word.", [one["notes"] for one in entries] == [PLAN]
     )
-    narrator.check("Reading it again wrote nothing.", scene.log() == before)
-
-
-def show_killed_calls(scene: Scene) -> dict[str, Any]:
-    """In the middle of a call, and sent again; the answer to the first of the two steps."""
-    scene.narrator.begin("kill -9 in the middle of a call")
-    scene.narrator.write("A step is reported. The call is killed at once, then while it writes:")
-    located = _kill_then_repeat(scene, LOCATE, ("at_once", "when_written"))
-    scene.narrator.write("The next step. The call is killed when it has written, before it can answer:")
-    _kill_then_repeat(scene, EXPLAIN, ("when_attested",), EXPLAINED)
-    return located
+    narrator.check("Reading the step again wrote nothing.", scene.log() == before)
+    state_token: str = again["stateToken"]
+    return state_token
 
 
 def show_forgotten_artifact(scene: Scene) -> None:
-    """A report without what the step must deliver, its correction, and the last step."""
+    """Send a report without what the step requires, then correct it."""
     narrator = scene.narrator
-    narrator.begin("The agent forgets what the step must deliver")
-    before = scene.log()
-    narrator.write("The step asks for a list of the changed files, as data. Only notes come:")
-    blocked = scene.call("run", "continue", "--ack", "@ack", "--notes", FIX)
-    blockers: list[dict[str, Any]] = blocked.get("blockers", [])
-    example: dict[str, Any] = blocked.get("example") or {}
-    narrator.row("kind", blocked["kind"])
-    for blocker in blockers:
-        narrator.quote(blocker["message"])
-    narrator.row("example", msgspec.json.encode(example).decode())
-    _show_next(scene, blocked)
-    stayed = scene.log()
-    narrator.check(
-        "The run stays, and the reply has the reason, an example and the token to try again.",
-        blocked["kind"] == "blocked"
-        and [blocker["code"] for blocker in blockers] == ["MISSING_REQUIRED_OUTPUT"]
-        and example.get("kind") == CHANGED["kind"]
-        and bool(blocked.get("retryAckToken"))
-        and stayed.advances == before.advances,
-    )
-    narrator.write("It sends a list, but it has not touched a file yet:")
-    lie = scene.lie(CHANGED)
-    refused: list[dict[str, Any]] = lie.get("blockers", [])
-    unmoved = scene.log()
-    for blocker in refused:
-        narrator.quote(blocker["message"])
-    narrator.check(
-        "Handrail looked: the list names files that are not there, and the reply says which.",
-        lie["kind"] == "blocked"
-        and [blocker["code"] for blocker in refused] == ["INVALID_REQUIRED_OUTPUT"]
-        and all(f"{name} is not in the project" in refused[0]["message"] for name in FILES)
-        and unmoved.advances == before.advances,
-    )
-    narrator.write("It does the work. The notes are kept, so the same list alone is sent:")
+    narrator.begin("The agent forgets what the step requires")
+    narrator.write("The step requires a list of the changed files. The agent sends only notes:")
     for name, content in FILES.items():
         scene.write_file(name, content)
-    fixed = scene.correct(FIX, CHANGED)
-    narrator.row("step", fixed["pending"]["title"])
-    after = scene.log()
+    before = scene.log()
+    blocked = scene.call("run", "continue", "--ack", "@ack", "--notes", CHANGE)
+    blockers: list[dict[str, Any]] = blocked.get("blockers", [])
+    narrator.row("kind", blocked["kind"])
+    for blocker in blockers:
+        narrator.row("blocker", blocker["message"])
     narrator.check(
-        "One call put it right: the notes are in the log once, with a list that was held against the files.",
-        after.advances == before.advances + 1
-        and after.notes.get(FIX) == 1
-        and after.artifacts.get(digest(CHANGED)) == 1,
+        "The run stays at the step; the reply says what is missing and has an example and a token.",
+        [blocker["code"] for blocker in blockers] == ["MISSING_REQUIRED_OUTPUT"]
+        and blocked["example"]["kind"] == "wr.changed_files"
+        and bool(blocked["retryAckToken"])
+        and scene.log().advances == before.advances,
     )
-    narrator.write("The last step waits for the user, and the user agrees:")
-    scene.finish(VERIFY, VERIFIED)
+    narrator.write("Handrail kept the notes, so the agent sends only the list:")
+    fixed = scene.correct(CHANGE, changed_files("Rounds half a cent up."))
+    narrator.row("step", fixed["pending"]["title"])
+    narrator.check("The notes are in the log once.", scene.log().notes.get(CHANGE) == 1)
+
+
+def show_killed_call(scene: Scene) -> None:
+    """Kill a call after it has written, before it can answer; then send the same call again."""
+    narrator = scene.narrator
+    narrator.begin("kill -9 in the middle of a call")
+    before = scene.log()
+    narrator.row("log before", before.describe())
+    narrator.row("killed", scene.kill_report(VERIFY, verified("The bill is right.")))
+    narrator.row("log now", scene.log().describe())
+    narrator.write("The agent got no reply, so it sends the same call again:")
+    scene.finish(VERIFY, verified("The bill is right."))
+    after = scene.log()
+    narrator.row("log after", after.describe())
+    narrator.check(
+        "The step is in the log once, although it was sent twice.",
+        after.notes.get(VERIFY) == 1 and after.advances == before.advances + 1,
+    )
 
 
 def show_changed_mind(scene: Scene, old_state: str) -> None:
-    """Back to an older message, on another way."""
+    """Go back to an older step, and finish the run another way."""
     narrator = scene.narrator
-    narrator.begin("The explanation was wrong: back to an older step")
-    narrator.write("The token of an old message is enough. Nothing is undone, nobody is asked:")
+    narrator.begin("The user wants another way: back to an older step")
+    narrator.write("The token of an old message is enough. Nothing is undone:")
     scene.call("run", "continue", "--state", old_state)
-    forked = scene.finish(EXPLAIN_AGAIN, EXPLAINED_AGAIN)
-    recap: dict[str, Any] = forked.get("recap", {})
-    left = [entry["notes"] for entry in recap.get("downstream", [])]
-    narrator.write("Handrail forks by itself and tells the agent what it no longer sees:")
+    forked = scene.finish(CHANGE_AGAIN, changed_files("Prices are Decimal."))
+    left = [entry["notes"] for entry in forked.get("recap", {}).get("downstream", [])]
     for notes in left:
         narrator.row("left behind", notes)
-    narrator.check("The reply tells every step of the branch that was left.", left == [EXPLAIN, FIX, VERIFY])
-    scene.finish(FIX_AGAIN, CHANGED_AGAIN)
-    ended = scene.finish(VERIFY_AGAIN, VERIFIED_AGAIN)
+    narrator.check("The reply names each step of the branch that was left.", left == [CHANGE, VERIFY])
+    ended = scene.finish(VERIFY_AGAIN, verified("With Decimal prices the bill is right."))
     narrator.check("The new branch reached the end of the workflow.", ended["isComplete"] is True)
 
 
 def show_whole_run(scene: Scene) -> dict[str, Json]:
-    """The drawing, and the log compared with everything that was acknowledged; what was counted."""
+    """Draw the run and compare the log with what was acknowledged; return what was counted."""
     narrator = scene.narrator
     narrator.begin("What is in the log")
-    shown = scene.call("session", "show", scene.session_id)
-    run = shown["runs"][0]
-    narrator.block(run["graph"])
-    narrator.write(
-        "Each line is a step to do, x an attempt that was blocked; * is where the run stands, "
-        "the old branch is beside it."
-    )
+    run = scene.call("session", "show", scene.session_id)["runs"][0]
+    narrator.draw(run["graph"])
     log = scene.log()
-    counts = _count(scene, log)
+    counts = count_log(scene, log)
     for name, count in counts.items():
-        narrator.row("kill -9" if name == "kills" else name.replace("_", " "), f"{count:>4}")
+        narrator.row("kill -9" if name == "kills" else name.replace("_", " "), count)
     narrator.check("Every step and artifact that was acknowledged is in the log.", counts["lost"] == 0)
     narrator.check(
         "Nothing is in it twice, and nothing that nobody sent.",
@@ -265,11 +189,11 @@ def show_whole_run(scene: Scene) -> dict[str, Json]:
     return {**counts, "graph": run["graph"]}
 
 
-def _count(scene: Scene, log: LogFacts) -> dict[str, int]:
-    """What was acknowledged against what the log holds."""
+def count_log(scene: Scene, log: LogFacts) -> dict[str, int]:
+    """Return what was acknowledged, and how much of it the log lost or doubled."""
     lost = sum(notes not in log.notes for notes in scene.acknowledged)
-    lost += sum(artifact not in log.artifacts for artifact in scene.delivered)
-    held = log.advances + sum(log.artifacts.values())
+    lost += sum(digest(artifact) not in log.artifacts for artifact in scene.delivered)
+    sent = len(scene.acknowledged) + len(scene.delivered)
     return {
         "calls": scene.calls,
         "kills": scene.kills,
@@ -278,35 +202,11 @@ def _count(scene: Scene, log: LogFacts) -> dict[str, int]:
         "blocked": log.blocked,
         "events": log.events,
         "lost": lost,
-        "doubled": held - (len(scene.acknowledged) + len(scene.delivered) - lost),
+        "doubled": log.advances + sum(log.artifacts.values()) - (sent - lost),
     }
 
 
-def _show_next(scene: Scene, answer: dict[str, Any]) -> None:
-    call = answer["nextCall"]
-    scene.narrator.row("next call", f"{call['tool']} {msgspec.json.encode(call['params']).decode()}")
-
-
-def _kill_then_repeat(
-    scene: Scene, notes: str, moments: tuple[Moment, ...], artifact: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    narrator = scene.narrator
-    before = scene.log()
-    narrator.row("log before", before.describe())
-    for moment in moments:
-        narrator.row("killed", scene.kill_report(moment, notes, artifact))
-        seen = scene.log()
-        where = "with the step" if notes in seen.notes else "without the step"
-        narrator.row("log now", f"{seen.describe()}, {where}")
-    narrator.write("The agent got no reply and cannot know, so it sends the same call again:")
-    answer = scene.finish(notes, artifact)
-    after = scene.log()
-    narrator.row("log after", after.describe())
-    narrator.check(
-        "The step is in the log once, however often it was sent.",
-        after.notes.get(notes) == 1 and after.advances == before.advances + 1,
-    )
-    return answer
+# The command
 
 
 def main(keep: str, *, is_text: bool) -> Outcome | int:
@@ -322,14 +222,15 @@ def main(keep: str, *, is_text: bool) -> Outcome | int:
             return _play(keep, place, is_text=is_text)
     except KeyboardInterrupt:
         what = "was left as it is" if keep else "was removed"
-        failure = Failure(
-            kind=E_INTERRUPTED, message=f"The demo was interrupted; its scratch directory {what}."
-        )
-        if is_text:
-            sys.stderr.write(f"Error: {failure.message}\n")
-        return failure.kind.exit_status if is_text else failure
-    except BrokenPipeError:
-        _discard_stdout()
+        message = f"The demo was interrupted; its scratch directory {what}."
+        if not is_text:
+            return Failure(kind=E_INTERRUPTED, message=message)
+        sys.stderr.write(f"Error: {message}\n")
+        return E_INTERRUPTED.exit_status
+    except BrokenPipeError:  # the reader is gone; the interpreter's last flush goes to the null device
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
         return E_IO.exit_status
 
 
@@ -349,29 +250,19 @@ def _play(keep: str, place: str, *, is_text: bool) -> Outcome | int:
         narrator.check(f"The story reaches its end; but {broken}", passed=False)
     if not is_text:
         return _outcome(keep, scene, counts)
-    _write(_closing_text(keep, place, scene))
-    return 0 if narrator.has_passed() else E_INTEGRITY.exit_status
-
-
-def _closing_text(keep: str, place: str, scene: Scene) -> str:
-    checks = scene.narrator.checks
-    passed = sum(passed for _, passed in checks)
-    lines = ["", f"{passed} of {len(checks)} claims held."]
-    if passed < len(checks):
-        lines += [f"  [FAILED] {claim}"[:80] for claim, passed in checks if not passed]
-        lines += ["Please report this with the output above."]
+    failed = narrator.failed_claims()
+    lines = ["", f"{len(narrator.checks) - len(failed)} of {len(narrator.checks)} claims held."]
+    lines += [f"  [FAILED] {claim}"[:80] for claim in failed]
     if keep:
         lines += [
             "Everything was kept. Look around:",
-            f"  export HANDRAIL_HOME={shlex.quote(os.path.join(place, 'home'))}",
+            f"  export HANDRAIL_HOME={shlex.quote(home)}",
             f"  handrail session show {scene.session_id} --format text",
         ]
     else:
-        lines += [
-            "`handrail workflow list` shows what you can run now;",
-            "`handrail mcp` is the command for your agent's client to start.",
-        ]
-    return "\n".join(lines) + "\n"
+        lines += ["Next: `handrail setup` connects your agent."]
+    _write("\n".join(lines) + "\n")
+    return E_INTEGRITY.exit_status if failed else 0
 
 
 def _outcome(keep: str, scene: Scene, counts: dict[str, Json]) -> Outcome:
@@ -383,13 +274,12 @@ def _outcome(keep: str, scene: Scene, counts: dict[str, Json]) -> Outcome:
         **counts,
         "kept": keep or None,
     }
-    if narrator.has_passed():
+    failed = narrator.failed_claims()
+    if not failed:
         return Success(data=facts)
-    broken = [claim for claim, passed in narrator.checks if not passed]
-    total = len(narrator.checks)
     return Failure(
         kind=E_INTEGRITY,
-        message=f"{len(broken)} of {total} claims of the demo did not hold: {broken[0]}"[:1024],
+        message=f"{len(failed)} of {len(narrator.checks)} claims did not hold: {failed[0]}"[:1024],
         details={"report": facts},
         hint="Run it again with --keep DIR and report what it prints.",
     )
@@ -398,13 +288,6 @@ def _outcome(keep: str, scene: Scene, counts: dict[str, Json]) -> Outcome:
 def _write(text: str) -> None:
     sys.stdout.buffer.write(text.encode(errors="replace"))
     sys.stdout.buffer.flush()
-
-
-def _discard_stdout() -> None:
-    """The reader is gone: send the interpreter's last flush to the null device."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
 
 
 @contextmanager
@@ -419,9 +302,8 @@ def _scratch(keep: str) -> Iterator[str]:
         is_taken = bool(os.listdir(place))
     except OSError as error:
         reason = os.strerror(error.errno or 0)
-        raise Fault(
-            E_IO, f"The scratch directory cannot be made: {reason}.", details={"reason": reason}
-        ) from error
+        message = f"The scratch directory cannot be made: {reason}."
+        raise Fault(E_IO, message, details={"reason": reason}) from error
     if is_taken:
         hint = "Give the name of a directory that does not exist yet."
         raise Fault(E_VALIDATION, f"{quote(keep)} is not empty.", details={"param": "keep"}, hint=hint)

@@ -6,6 +6,7 @@ it.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Collection
 from typing import Final, Literal, TypeAlias
@@ -64,9 +65,12 @@ def _is_conftest_of(path: str, file: str) -> bool:
 
 
 def describe_key(key: Key) -> str:
-    """A case as people read it."""
+    """A case as people read it, with its file unless the name says it."""
     file, name = key
-    return name or f"{file} (cannot be loaded)"
+    if not name:
+        return f"{file} (cannot be loaded)"
+    stem = posixpath.basename(file).partition(".")[0]
+    return name if stem in name else f"{file}: {name}"
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):

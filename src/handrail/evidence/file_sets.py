@@ -58,6 +58,14 @@ _SCRIPT_TABLES = {"pdm": "scripts", "rye": "scripts", "pixi": "tasks", "hatch": 
 """Of these tools only that part does."""
 _NODE_RUNNERS = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "xo", "eslintConfig")
 _NODE_STARTERS = frozenset({"npm", "yarn", "pnpm", "bun"})
+_SHELL_ENDS = frozenset({".sh", ".bash", ".zsh"})
+_INTERPRETER = re.compile(
+    r"(?:.*/)?(?:(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php)"
+    r"|env|exec|time|nice|timeout|\d+s?|run|uv|poetry|pdm|pipenv|hatch|npx|coverage"
+)
+"""A program that starts the next word, or a word that may stand between the two."""
+_SEPARATOR = re.compile(r"[;&|()]+|\n+")
+_SHELL_WORD = re.compile(r"[;&|()]+|\n+|[^\s'\"();&|<>]+")
 _WORD_ENDS = re.compile(r"[\s'\"();&|<>=]+")
 MOST_MANIFEST_BYTES = 1_000_000
 
@@ -83,24 +91,40 @@ def make_patterns(
 
     `manifest` is the package.json of its directory, and `paths` are the files of the project.
     """
-    words = [word for text in command for word in _WORD_ENDS.split(text) if word]
+    lines = [*command]
     if command and posixpath.basename(command[0]) in _NODE_STARTERS:
-        words += _list_script_words(command, manifest)
-    places = {posixpath.normpath(posixpath.join(directory, word)) for word in words}
+        lines += ["&&", _find_script_line(command, manifest)]
+    words = [word for line in lines for word in _WORD_ENDS.split(line) if word]
+    started = {posixpath.normpath(posixpath.join(directory, word)) for word in _list_started(lines)}
     return Patterns(
         tests=tuple(declared_tests) or TESTS,
-        scripts=frozenset(places & set(paths)),
+        scripts=frozenset(started & set(paths)),
         words=frozenset(posixpath.basename(word) for word in words),
     )
 
 
-def _list_script_words(command: Sequence[str], manifest: bytes) -> list[str]:
-    """The words of the package.json script that `npm run NAME` or `npm test` starts."""
+def _list_started(lines: Sequence[str]) -> Iterator[str]:
+    """The words that may be started as programs; a file that a program only reads is not among them."""
+    is_next = True
+    for word in (word for line in lines for word in _SHELL_WORD.findall(line)):
+        if _SEPARATOR.fullmatch(word):
+            is_next = True
+            continue
+        if word.startswith("-") or "=" in word:
+            continue
+        name = posixpath.basename(word)
+        if is_next or posixpath.splitext(name)[1] in _SHELL_ENDS:
+            yield word
+        is_next = _INTERPRETER.fullmatch(word) is not None
+
+
+def _find_script_line(command: Sequence[str], manifest: bytes) -> str:
+    """The package.json script that `npm run NAME` or `npm test` starts; empty if there is none."""
     scripts = _read_json(manifest).get("scripts")
     names = [word for word in command[1:] if not word.startswith("-")]
     name = next((one for one in names if one not in ("run", "run-script")), "")
     line = scripts.get({"t": "test", "tst": "test"}.get(name, name)) if isinstance(scripts, dict) else None
-    return [word for word in _WORD_ENDS.split(line) if word] if isinstance(line, str) else []
+    return line if isinstance(line, str) else ""
 
 
 class MixedContent(msgspec.Struct, frozen=True, kw_only=True):

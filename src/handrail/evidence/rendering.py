@@ -80,9 +80,9 @@ def _describe_proved(proof: Proof) -> str:
             total, "test that was red before passes now", "tests that were red before pass now"
         )
     elif new == red == 0:
-        text = f"{format_count(total, 'test of a changed file', 'tests of changed files')} {verbs}"
+        text = f"{format_count(total, 'older test', 'older tests')} {verbs}"
     else:
-        parts = ((new, "new"), (red, "red before"), (total - new - red, "of changed files"))
+        parts = ((new, "new"), (red, "red before"), (total - new - red, "older"))
         shown = ", ".join(f"{number} {what}" for number, what in parts if number)
         text = f"{total} tests {verbs}: {shown}"
     return text + (f", {proof.reason}" if proof.reason else "") + _still_red(proof)

@@ -112,6 +112,13 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def _explain_refusal(complaint: bytes, top: str) -> str:
+    """Why git does not read a repository: it trusts none of another user unless it is told to."""
+    if b"dubious ownership" not in complaint:
+        return REFUSED
+    return f"another user owns the repository; allow it: git config --global --add safe.directory {top}"
+
+
 def find_place(project: str, home: str, environment: Mapping[str, str], git: GitChild) -> Place:
     """The place of a project, ready to be used. Raises NotSeen, and OSError if the home cannot be written."""
     bounds = Bounds(project, home)
@@ -180,7 +187,7 @@ def _look_up(root: str, top: str, home: str, environment: Mapping[str, str], git
         # A path of git's may be relative to the folder in which it runs.
         ran = git.run(*arguments, variables=variables, where=top)
         if ran.status:
-            raise NotSeen(REFUSED)
+            raise NotSeen(_explain_refusal(ran.complaint, top))
         return ran.printed
 
     git_dir, common = (

@@ -18,6 +18,8 @@ _PYTHON_LISTS = (
     *("dev-requirements.txt", "requirements/dev.txt", "requirements/test.txt", "Pipfile", "noxfile.py"),
 )
 _PYTHON_TEST = re.compile(r"(?:\A|/)(?:test_[^/]*|[^/]*_test|tests)\.py\Z")
+_PYTEST_TEST = re.compile(r"(?m)^(?:async )?def test|\bpytest\b")
+"""In a test file: a test outside of a class, which unittest does not find."""
 _NODE_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
 _NO_TEST = "no test specified"
 _MAKE_TEST = re.compile(r"(?m)^(test|check)\s*:(?!=)")
@@ -55,7 +57,8 @@ def _find_python(paths: Collection[str], load: Callable[[str], str]) -> list[Fou
     runner: tuple[str, ...] = ("python", "-m", "pytest", "-q")
     if not because:
         because = next((path for path in sorted(paths) if _PYTHON_TEST.search(path)), "")
-        runner = ("python", "-m", "unittest")
+        if not _PYTEST_TEST.search(load(because)):
+            runner = ("python", "-m", "unittest")
     if not because:
         return []
     start = ("uv", "run") if "uv.lock" in paths else ()
