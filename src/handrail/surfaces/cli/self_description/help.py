@@ -39,7 +39,6 @@ _NOUNS = {
     "mcp": "MCP on stdin and stdout",
     "store": "verify, copy and clean the store",
     "doctor": "check the installation",
-    "context": "where a call would act",
     "reference": "every command, flag and code as data",
     "update": "to the newest release",
 }
