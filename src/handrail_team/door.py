@@ -72,6 +72,7 @@ from handrail_team.store.keeper import TeamKeeper
 from handrail_team.store.log import TeamLog
 from handrail_team.store.open_runs import OpenRuns
 from handrail_team.store.session_index import TeamSessionIndex
+from handrail_team.store.store_key import TeamStoreKey
 
 FRESH_SECONDS: Final = 3.0
 MOST_KEPT: Final = 10_000
@@ -422,7 +423,8 @@ class TeamDoor:
 
 
 def _build_room(base: Runtime, database: Database, open_runs: OpenRuns) -> dict[str, Any]:
-    log = TeamLog(database, partial(_list_outward, base), open_runs)
+    key = TeamStoreKey(database, base.randomness.bytes)
+    log = TeamLog(database, partial(_list_outward, base), open_runs, key)
     open_runs.memory = HotLog(log)
     keeper, index = TeamKeeper(log, ""), TeamSessionIndex(log)
     return {

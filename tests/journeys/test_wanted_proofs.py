@@ -213,3 +213,42 @@ def test_base_is_the_start_of_the_round_or_of_the_run(site: ProvenSite) -> None:
 
     assert run_start == trees[0]["data"]["gitTree"]
     assert second.base == second.head == trees[-1]["data"]["gitTree"] != run_start
+
+
+def test_a_later_step_takes_over_the_proof_of_the_same_files(site: ProvenSite) -> None:
+    site.declare(tests={"command": ["true"]})
+    site.begin(step("fix", proof="proved"), step("tell", proof="proved"), step("end"))
+    site.prove("proved")
+
+    replies = [site.send(), site.send()]
+
+    assert [reply["pending"]["stepId"] for reply in replies] == ["tell", "end"]
+    assert site.gaps() == []
+
+
+def test_one_missing_proof_is_one_gap(site: ProvenSite) -> None:
+    site.declare(tests={"command": ["true"]})
+    site.begin(step("fix", proof="proved"), step("tell", proof="proved"), step("end"))
+    site.reply_session()
+
+    replies = [site.send(), site.send(), site.send()]
+
+    assert [reply["kind"] for reply in replies] == ["blocked", "ok", "ok"]
+    assert len(site.gaps()) == 1
+
+
+def test_one_check_that_proves_the_change_is_enough(site: ProvenSite) -> None:
+    site.want("proved")
+    site.prove("unseen", check="style")
+    site.prove("proved", check="tests")
+
+    assert site.send()["kind"] == "ok"
+
+
+def test_a_check_that_fails_stands_for_all(site: ProvenSite) -> None:
+    site.want("passes")
+    site.reply_session()
+    site.prove("proved", check="tests")
+    site.prove("fails", check="types")
+
+    assert "FAILS" in site.send()["blockers"][0]["message"]

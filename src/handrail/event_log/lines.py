@@ -11,6 +11,7 @@ MAC, so one session is looked up without proving the others.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
 from collections.abc import Iterable
@@ -23,6 +24,11 @@ from handrail.ports.log import Origin
 
 KEY_BYTES: Final = 32
 LINE: Final = re.compile("[0-9a-f]{64}")
+
+
+_HEAD: Final = re.compile(rb"handrail-store-key 1 ([0-9a-f]{64}) ([0-9a-f]{16})\n")
+HEAD_BYTES: Final = 103
+"""Of a stored key, before its list."""
 
 
 class CommitPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +46,19 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
     session_id: SessionId
     events: int
     digest: str
+
+
+def encode_key(key: bytes) -> bytes:
+    """The line of a stored key; its list follows."""
+    check = hashlib.sha256(b"handrail.store-key\0" + key).hexdigest()[:16]
+    return f"handrail-store-key 1 {key.hex()} {check}\n".encode()
+
+
+def decode_key(content: bytes) -> bytes | None:
+    """The key of such a line; None when it is damaged."""
+    matched = _HEAD.fullmatch(content)
+    key = b"" if matched is None else bytes.fromhex(matched[1].decode())
+    return key if content == encode_key(key) else None
 
 
 def make_line(key: bytes, place: CommitPlace) -> str:

@@ -33,6 +33,8 @@ class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[StoreProblem, ...]
     is_newer: bool = False
     """A newer version wrote it: what is stored is sound, and this one cannot judge all of it."""
+    is_elsewhere: bool = False
+    """Another store made it, or recorded an answer or a check result in it."""
 
 
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):

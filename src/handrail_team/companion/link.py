@@ -76,6 +76,7 @@ class CompanionLink:
 
     def takes(self, call: TeamCall) -> bool:
         is_stored = call.operation.startswith("check.") and call.effect in _STORED_BY_COMPANION
+        is_stored = is_stored and call.operation != "check.prove"  # which needs copies of the files
         if call.where == "companion" and not is_stored and call.operation not in LOOKS_AT_A_SESSION:
             return False
         if call.operation.startswith("team.") and "store" in call.params:

@@ -6,8 +6,9 @@ touched it for an hour: a commit that brings it again locks its row, so one of t
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, LiteralString
 
 import psycopg
@@ -17,8 +18,9 @@ from handrail.contract.catalogue import E_CONFLICT, E_VALIDATION, SESSION_NOT_FO
 from handrail.contract.ids import BlobRef, SessionId, blob_ref
 from handrail.contract.outcome import refuse_argument
 from handrail.engine.events import count_known
-from handrail.event_log.copying import CommitFacts, copy_session, plan_copy
+from handrail.event_log.copying import CommitFacts, copy_session, has_foreign_facts, plan_copy
 from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.upkeep.keeper import FileKeeper, commits_in, open_source
 from handrail.event_log.plan import refuse_locked
 from handrail.ports.store import (
@@ -68,7 +70,7 @@ _BLOBS = (
     " FROM handrail.blobs b) AS all_blobs"
 )
 _COMMITS = (
-    "SELECT e.commit_first, max(e.event_index),"
+    "SELECT e.commit_first, max(e.event_index), max(e.line),"
     " (SELECT array_agg(p.ref ORDER BY p.place) FROM handrail.session_blobs p"
     "  WHERE p.session_id = %s AND p.commit_first = e.commit_first)"
     " FROM handrail.events e WHERE e.session_id = %s GROUP BY e.commit_first ORDER BY e.commit_first"
@@ -82,7 +84,15 @@ class TeamKeeper:
     the sizes, a copy into files) then covers every workspace of the team, so that none is left out unsaid.
     """
 
-    def __init__(self, log: TeamLog, data: str, *, has_address: bool = False) -> None:
+    def __init__(
+        self,
+        log: TeamLog,
+        data: str,
+        *,
+        has_address: bool = False,
+        key_of: Callable[[str], StoreKey | None] = lambda _: None,
+    ) -> None:
+        self._key_of = key_of
         self._log = log
         self._database = log.database
         self._data = data
@@ -100,6 +110,7 @@ class TeamKeeper:
             **{name: sum(getattr(one, name) for one in totals) for name in _COUNTED},
             problems=tuple(problem for one in totals for problem in one.problems),
             newer=tuple(name for one in totals for name in one.newer),
+            elsewhere=tuple(name for one in totals for name in one.elsewhere),
         )
 
     def _check_room(self, session_ids: Sequence[SessionId]) -> Iterator[SessionCheck | StoreCheck]:
@@ -129,6 +140,7 @@ class TeamKeeper:
             bytes_read=blob_bytes + sum(check.bytes_read for check in checks),
             problems=tuple(problems),
             newer=tuple(check.session_id for check in checks if check.is_newer),
+            elsewhere=tuple(check.session_id for check in checks if check.is_elsewhere),
             workspaces=int(workspace not in ("", SERVERS)),
         )
 
@@ -219,10 +231,15 @@ class TeamKeeper:
                     continue
 
     def origin(self) -> StoreOrigin:
-        return StoreOrigin()
+        key = self._log.key
+        if key is None or key.read() is None:
+            return StoreOrigin()
+        return StoreOrigin(has_key=True, listed=key.count_listed(), is_adopted=key.is_adopted())
 
     def adopt(self) -> None:
-        return
+        key = self._log.key
+        assert key is not None, "a store that has no key has nothing to adopt"
+        key.adopt()
 
     def move(self, way: CopyWay) -> MovedSessions:
         del way
@@ -233,7 +250,7 @@ class TeamKeeper:
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
         if way.source and way.target:
-            return FileKeeper(self._data).plan_copy(way, session_ids)
+            return FileKeeper(self._data, key_of=self._key_of).plan_copy(way, session_ids)
         if way.source:
             return plan_copy(open_source(way.source), self._log, session_ids)
         target = self._target(way)
@@ -241,7 +258,7 @@ class TeamKeeper:
 
     def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
         if way.source and way.target:
-            FileKeeper(self._data).copy_session(way, session)
+            FileKeeper(self._data, key_of=self._key_of).copy_session(way, session)
         elif way.source:
             source = open_source(way.source)
             copy_session(source, commits_in(source, session.session_id), self._log, session)
@@ -253,18 +270,27 @@ class TeamKeeper:
         if not self._has_address:
             return [self]
         names = list_workspaces(self._database)
-        return [self, *(TeamKeeper(TeamLog(self._database.within(one)), self._data) for one in names)]
+        return [self, *(self._room(one) for one in names)]
+
+    def _room(self, workspace: str) -> TeamKeeper:
+        key = self._log.key
+        log = TeamLog(self._database.within(workspace), key=None if key is None else key.within(workspace))
+        return TeamKeeper(log, self._data, key_of=self._key_of)
 
     def _ends_with(self, session: SessionCopy) -> bool:
         asked = "SELECT 1 FROM handrail.sessions WHERE session_id = %s AND digest = %s"
         return bool(self._fetch(asked, (session.session_id, session.head_digest)))
 
     def _target(self, way: CopyWay) -> FileLog | TeamLog:
-        return FileLog(f"{way.target}/data") if way.target else self._log
+        data = os.path.realpath(f"{way.target}/data")
+        return FileLog(data, key=self._key_of(data)) if way.target else self._log
 
     def _commits(self, session_id: SessionId) -> Sequence[CommitFacts]:
         rows = self._fetch(_COMMITS, (session_id, session_id))
-        return [CommitFacts(first=first, last=last, blobs=tuple(refs or ())) for first, last, refs in rows]
+        return [
+            CommitFacts(first=first, last=last, blobs=tuple(refs or ()), line=line or "")
+            for first, last, line, refs in rows
+        ]
 
     def _check_session(self, session_id: SessionId) -> SessionCheck | None:
         loaded = self._log.load(session_id)
@@ -284,6 +310,7 @@ class TeamKeeper:
             bytes_read=sum(len(record.body) for record in loaded.records),
             problems=problems,
             is_newer=not problems and known < len(loaded.records),
+            is_elsewhere=bool(loaded.records) and has_foreign_facts(self._log, session_id, loaded),
         )
 
     def _check_blob(self, ref: str) -> tuple[int, StoreProblem | None]:

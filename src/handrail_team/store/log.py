@@ -32,12 +32,12 @@ import msgspec
 import psycopg
 from psycopg import errors
 
-from handrail.contract.catalogue import STORE_CORRUPT
+from handrail.contract.catalogue import KEYRING_INVALID, STORE_CORRUPT
 from handrail.contract.ids import BlobRef, SessionId, blob_ref, is_session_id
 from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
-from handrail.event_log.lines import NOTHING_LISTED
+from handrail.event_log.lines import LINE, NOTHING_LISTED, CommitPlace, is_line_of, make_line
 from handrail.event_log.plan import (
     chain_records,
     check_new,
@@ -70,7 +70,11 @@ from handrail_team.store.database import (
 )
 from handrail_team.store.migrations import SCOPE
 from handrail_team.store.open_runs import OpenRuns
+from handrail_team.store.store_key import TeamStoreKey
 
+EVERYTHING: Final = 1 << 62
+"""More events than a session has."""
+_DIGEST = "SELECT digest FROM handrail.events WHERE session_id = %s AND event_index = %s"
 _KEPT_SECONDS: Final = 60
 """How long a small blob is not asked for again: content never changes under its digest."""
 _MOST_KEPT: Final = 64
@@ -78,11 +82,12 @@ _LARGEST_KEPT_BYTES: Final = 256 * 1024
 
 BLOB: Final = "SELECT content FROM handrail.blobs WHERE ref = %s"
 _EVENTS = (
-    "SELECT event_index, dedupe_key, body, digest FROM handrail.events"
+    "SELECT event_index, dedupe_key, body, digest, commit_first, line FROM handrail.events"
     " WHERE session_id = %s AND event_index >= %s ORDER BY event_index"
 )
 _SESSION_AND_EVENTS = (
-    "SELECT s.head, s.digest, e.event_index, e.dedupe_key, e.body, e.digest FROM handrail.sessions s"
+    "SELECT s.head, s.digest, e.event_index, e.dedupe_key, e.body, e.digest, e.commit_first, e.line"
+    " FROM handrail.sessions s"
     " LEFT JOIN handrail.events e"
     " ON e.session_id = s.session_id AND e.event_index >= %s AND e.event_index < s.head"
     " WHERE s.session_id = %s AND s.head > 0 ORDER BY e.event_index"
@@ -104,8 +109,8 @@ _PINS = (
     " SELECT %s::text, %s::bigint, place, ref FROM unnest(%s::text[]) WITH ORDINALITY AS named(ref, place)"
 )
 _ADD = (
-    "INSERT INTO handrail.events (session_id, event_index, commit_first, dedupe_key, body, digest)"
-    " SELECT %s::text, i, %s::bigint, k, b, d"
+    "INSERT INTO handrail.events (session_id, event_index, commit_first, dedupe_key, body, digest, line)"
+    " SELECT %s::text, i, %s::bigint, k, b, d, CASE WHEN i = %s::bigint THEN %s::text END"
     " FROM unnest(%s::bigint[], %s::text[], %b::bytea[], %s::text[]) AS new(i, k, b, d)"
 )
 _MOVE = (
@@ -166,19 +171,21 @@ class TeamHold:
     def append(
         self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = (), line: str = ""
     ) -> Appended:
-        del line
         self._check_current()
         check_plan(plan, blobs)
+        sign = self._log.sign(self._session_id, plan, line)
         for _ in range(2):
             self._require_sound()
             if expected_head != self._head.head:
                 known = self._find(plan[0].dedupe_key)
                 return Conflict(head=self._head.head) if known is None else Replayed(record=known)
             records = chain_records(plan, self._head.head, self._head.digest)
-            if self._commit(records, blobs):
+            written = sign(records)
+            records = self._log.judge(self._session_id, records, written)
+            if self._commit(records, blobs, written):
                 return Committed(records=records)
             known = self._find(plan[0].dedupe_key)
-            if known is not None and known == records[0]:
+            if known is not None and known.digest == records[0].digest:
                 return Committed(records=records)
             if known is not None:
                 return Replayed(record=known)
@@ -265,7 +272,7 @@ class TeamHold:
         return self._tail[1]
 
     def _prove(self, rows: psycopg.Cursor[tuple[Any, ...]], index: int) -> Loaded:
-        records = [_record(row) for row in rows]
+        records = self._log.read_records(self._session_id, list(rows))
         return prove(self._session_id, self._head, records, index)
 
     def _require_sound(self) -> None:
@@ -287,7 +294,7 @@ class TeamHold:
             raise self._database.fault_of(error) from error
         return None if row is None else _record(row)
 
-    def _commit(self, records: Sequence[Record], blobs: Sequence[Blob]) -> bool:
+    def _commit(self, records: Sequence[Record], blobs: Sequence[Blob], line: str) -> bool:
         """Whether it is durable; False: the database refused a known key, or did not answer."""
         link = self._current_link()
         first, last = records[0].index, records[-1]
@@ -308,6 +315,8 @@ class TeamHold:
                     (
                         self._session_id,
                         first,
+                        last.index,
+                        line or None,
                         [record.index for record in records],
                         [record.dedupe_key for record in records],
                         [record.body for record in records],
@@ -347,9 +356,16 @@ class TeamLog:
     """`ports.EventLog` in a database; keeps small blobs for a minute and nothing else."""
 
     def __init__(
-        self, database: Database, outward: Outward = no_notices, open_runs: OpenRuns | None = None
+        self,
+        database: Database,
+        outward: Outward = no_notices,
+        open_runs: OpenRuns | None = None,
+        key: TeamStoreKey | None = None,
     ) -> None:
-        """`open_runs` has the limit of runs under way; None: there is none."""
+        """`open_runs` has the limit of runs under way; None: there is none. Without a `key` every commit
+        counts as made here.
+        """
+        self.key = key
         self.database = database
         self.outward = outward
         self.open_runs = open_runs
@@ -365,7 +381,7 @@ class TeamLog:
         rows = self.database.fetch(_SESSION_AND_EVENTS, (max(0, index - 1), session_id))
         if not rows:
             return None
-        records = [_record(row[2:]) for row in rows if row[2] is not None]
+        records = self.read_records(session_id, [row[2:] for row in rows if row[2] is not None])
         return prove(session_id, Head(head=rows[0][0], digest=rows[0][1]), records, index)
 
     def recall(self, session_id: SessionId) -> Remembered | None:
@@ -373,8 +389,62 @@ class TeamLog:
         return None
 
     def origin(self, session_id: SessionId, digest: str) -> Origin:
-        del session_id, digest
-        return NOTHING_LISTED
+        del digest
+        if self.key is None:
+            return NOTHING_LISTED
+        if self.key.read() is None:  # nothing can be told from anything
+            return Origin(listed=EVERYTHING)
+        row = self.key.find_listed(session_id)
+        if row is None or self.database.fetch(_DIGEST, (session_id, row.events - 1)) != [(row.digest,)]:
+            return NOTHING_LISTED
+        return Origin(listed=row.events, is_adopted=self.key.is_adopted())
+
+    def sign(
+        self, session_id: SessionId, plan: Sequence[Draft], line: str
+    ) -> Callable[[Sequence[Record]], str]:
+        """What writes the authentication line of a commit; the first commit of all makes the key.
+
+        Raises Fault KEYRING_INVALID when an event needs the line.
+        """
+        line = line if LINE.fullmatch(line) else ""
+        vouched = {draft.vouched for draft in plan}
+        if self.key is None:
+            return lambda _: line
+        try:
+            key = self.key.ensure()
+        except Fault as fault:
+            if "needed" in vouched or fault.kind is not KEYRING_INVALID:
+                raise
+            return lambda _: line
+        if vouched == {""}:
+            return lambda _: line
+        return lambda records: make_line(key, _place_of(session_id, records[0].index, records[-1]))
+
+    def judge(self, session_id: SessionId, records: Sequence[Record], line: str) -> tuple[Record, ...]:
+        """The records of one commit, with whether this store made it."""
+        key = None if self.key is None else self.key.read()
+        place = _place_of(session_id, records[0].index, records[-1])
+        is_ours = self.key is None or (key is not None and is_line_of(key, line, place))
+        return tuple(records if is_ours else (msgspec.structs.replace(one, is_ours=False) for one in records))
+
+    def read_records(self, session_id: SessionId, rows: Sequence[Sequence[Any]]) -> list[Record]:
+        """The records of rows that end with a commit, with whether this store made each of them."""
+        records = [_record(row[:4]) for row in rows]
+        if self.key is None:
+            return records
+        ours = {
+            row[4]
+            for row, record in zip(rows, records, strict=True)
+            if row[5] and self._is_ours(session_id, row[4], record, row[5])
+        }
+        return [
+            record if row[4] in ours else msgspec.structs.replace(record, is_ours=False)
+            for row, record in zip(rows, records, strict=True)
+        ]
+
+    def _is_ours(self, session_id: SessionId, first: int, last: Record, line: str) -> bool:
+        key = None if self.key is None else self.key.read()
+        return key is not None and is_line_of(key, line, _place_of(session_id, first, last))
 
     def list_sessions(self) -> Sequence[SessionStamp]:
         rows = self.database.fetch("SELECT session_id, stamp FROM handrail.sessions WHERE head > 0")
@@ -424,6 +494,10 @@ class TeamLog:
             yield hold
         finally:
             hold.end()
+
+
+def _place_of(session_id: SessionId, first: int, last: Record) -> CommitPlace:
+    return CommitPlace(session_id=session_id, first=first, last=last.index, head=last.digest)
 
 
 def _record(row: Sequence[Any]) -> Record:

@@ -163,6 +163,8 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
             _wall("servers", _IS_ANYWHERE),
         ),
     ),
+    # The authentication line of a commit, in the row of its last event.
+    ("ALTER TABLE handrail.events ADD COLUMN line text",),
 )
 NEWEST: Final = len(MIGRATIONS)
 _PASSES_WALLS: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"

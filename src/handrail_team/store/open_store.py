@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from handrail.contract.outcome import Fault
 from handrail.contract.redaction import Secrets
+from handrail.event_log.files.store_key import StoreKey
 from handrail.ports.process import Audit, Keys, Randomness
 from handrail.ports.store import DatabaseFacts
 from handrail_team.store.beside_the_log import OperatorKeys, TeamAudit, TeamConfirmedTokens
@@ -13,6 +14,7 @@ from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
 from handrail_team.store.log import TeamLog
 from handrail_team.store.session_index import TeamSessionIndex
+from handrail_team.store.store_key import TeamStoreKey
 
 
 class TeamStore:
@@ -36,11 +38,13 @@ class TeamStore:
         for secret in find_secrets(address):
             secrets.register(secret.encode())
         self.database = Database(address)
-        self.log = TeamLog(self.database)
+        self.log = TeamLog(self.database, key=TeamStoreKey(self.database, randomness.bytes))
         self.keys: Keys = local if has_own_keys else OperatorKeys(self.database, randomness, local, secrets)
         self.confirmed = TeamConfirmedTokens(self.database)
         self.audit = TeamAudit(self.database, secrets, audit)
-        self.keeper = TeamKeeper(self.log, data, has_address=True)
+        self.keeper = TeamKeeper(
+            self.log, data, has_address=True, key_of=lambda folder: StoreKey(folder, randomness.bytes)
+        )
         self.index = TeamSessionIndex(self.log)
 
     def facts(self) -> DatabaseFacts:

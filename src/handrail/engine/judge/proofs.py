@@ -25,8 +25,10 @@ from handrail.engine.history import (
     gaps_at,
     instance_of,
     kept_in_instance,
+    list_proofs,
     path_to,
 )
+from handrail.engine.judge.settling import list_unsettled
 from handrail.engine.navigate import frames_of
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.evidence.proof import (
@@ -44,6 +46,8 @@ from handrail.workflows.compiled import ProofDemand, Step
 GAP_NAME = "proof"
 """How the id of such a gap ends."""
 NO_CHECK = "no check is declared"
+
+_WENT_WRONG: frozenset[ProofWord] = frozenset({"fails", "flaky", "new_rules", "rewrote"})
 
 WANTED: dict[ProofWant, str] = {
     "proved": "PROVED: a test fails without the change and passes with it, and every old test still passes",
@@ -114,21 +118,34 @@ def _first_tree(history: History, node: Node) -> str:
 
 
 def find_word(history: History, node: Node, base: str, head: str) -> tuple[ProofWord | None, list[Proof]]:
-    """Return the word of the newest proofs of a step instance on these files, worst first, and the proofs.
+    """Return the word of the newest proofs of a step instance on these files, and them; its own come first.
 
-    An unknown base or head is compared with nothing. The word is None where no proof counts.
+    A proof of another step of the run counts too if it is about the same two trees. Of the step's own, an
+    unknown base or head is compared with nothing. The word is None where no proof counts.
     """
     instance = instance_of(history, node.node_id)
-    nodes = (instance, *kept_in_instance(history, instance))
-    found = sorted(
-        (held for one in nodes for held in history.proofs.get(one.node_id, ())), key=lambda held: held.index
-    )
-    newest = {held.fact.proof.check: held.fact.proof for held in found}
-    counting = [proof for proof in newest.values() if _is_about(proof, base, head)]
-    if not counting:
-        return None, []
-    counting.sort(key=lambda proof: WORST_FIRST.index(proof.word))
-    return choose_worst([proof.word for proof in counting]), counting
+    own = {instance.node_id, *(kept.node_id for kept in kept_in_instance(history, instance))}
+    newest: dict[str, Proof] = {}
+    for held in list_proofs(history, node.run_id) if history.proofs else ():
+        proof, is_own = held.fact.proof, held.fact.node_id in own
+        if (proof.base, proof.head) == (base, head) or (is_own and _is_about(proof, base, head)):
+            newest[proof.check] = proof
+    word = choose_for_step(list(newest.values()))
+    order = sorted(newest.values(), key=lambda proof: (proof.word != word, WORST_FIRST.index(proof.word)))
+    return word, order
+
+
+def choose_for_step(proofs: Sequence[Proof]) -> ProofWord | None:
+    """Return the word that several checks have for a step; None without a proof.
+
+    A check that went wrong stands for all. Else one check that proves the change is enough: others, such as
+    one of the style, need not see it.
+    """
+    words = [proof.word for proof in proofs]
+    wrong = [word for word in words if word in _WENT_WRONG]
+    if wrong or not words:
+        return choose_worst(wrong) if wrong else None
+    return max(words, key=WORST_FIRST.index)
 
 
 def _is_about(proof: Proof, base: str, head: str) -> bool:
@@ -157,9 +174,10 @@ def judge_proof(
         },
     )
     if word is not None and word in SATISFIED_BY[demand.wants]:
-        settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), demand.wants, word, base))
-        review = [_make_gap(step, waits, proofs, "warning")] if word in FOR_REVIEW else []
-        return ProofVerdict(gaps=tuple(review), settled=settled)
+        settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), word, base))
+        review = word in FOR_REVIEW and not _is_open(history, node, waits)
+        gaps = (_make_gap(step, waits, proofs, "warning"),) if review else ()
+        return ProofVerdict(gaps=gaps, settled=settled)
     if _is_accepted(history, node):
         return NOTHING_WANTED
     lack = describe_lack(demand.wants, word, proofs, facts.untried)
@@ -174,6 +192,8 @@ def judge_proof(
     if demand.is_required:
         held = () if _is_held(history, node) else (_make_gap(step, waits, proofs, "critical", lack),)
         return ProofVerdict(reasons=(reason,), held=held)
+    if _is_open(history, node, waits):
+        return NOTHING_WANTED
     is_for_others = bool(facts.untried) or word == "not_tried" or word in FOR_REVIEW
     if autonomy != "full_auto_never_stop" and not is_for_others and not _was_blocked(history, node):
         return ProofVerdict(reasons=(reason,))
@@ -213,9 +233,7 @@ def _describe_proof(proof: Proof) -> str:
     return f"{LABELS[proof.word]}. {describe(proof)}{names}."
 
 
-def settle_proof_gaps(
-    gaps: Iterable[GapRecorded], wants: ProofWant, word: ProofWord, base: str
-) -> Iterable[GapRecorded]:
+def settle_proof_gaps(gaps: Iterable[GapRecorded], word: ProofWord, base: str) -> Iterable[GapRecorded]:
     """Settle the open proof gaps about the change since this base that a word satisfies."""
     every = list(gaps)
     closed = {gap.resolves_gap_id for gap in every}
@@ -223,7 +241,10 @@ def settle_proof_gaps(
         held = gap.waits_for
         if held is None or held.kind != "proof" or gap.gap_id in closed or held.values.get("base") != base:
             continue
-        if word in SATISFIED_BY[_want_of(held.values.get("wants", wants), wants)]:
+        satisfying = next(
+            (words for want, words in SATISFIED_BY.items() if want == held.values.get("wants")), ()
+        )
+        if word in satisfying and word not in FOR_REVIEW:
             yield GapRecorded(
                 gap_id="",
                 severity="info",
@@ -233,20 +254,27 @@ def settle_proof_gaps(
             )
 
 
-def _want_of(text: str, otherwise: ProofWant) -> ProofWant:
-    return next((want for want in SATISFIED_BY if want == text), otherwise)
-
-
 def _make_gap(
     step: Step, waits: WaitsFor, proofs: Sequence[Proof], severity: GapSeverity, lack: str = ""
 ) -> GapRecorded:
     return GapRecorded(
         gap_id=GAP_NAME,
         severity=severity,
-        reason="contract_violation:invalid_required_output",
+        reason="reported" if severity == "info" else "contract_violation:invalid_required_output",
         summary=shorten_message(f"“{step.title}” wants {lack}" if lack else _describe_proof(proofs[0])),
         waits_for=msgspec.structs.replace(waits, values=waits.values | {"title": step.title}),
     )
+
+
+def _is_open(history: History, node: Node, waits: WaitsFor) -> bool:
+    """Whether a step before wanted the same of the same change, and its gap is still open."""
+    names = ("wants", "word", "base")
+    for gap in list_unsettled(gaps_at(history, node.node_id)):
+        held = gap.waits_for
+        is_of_proof = held is not None and held.kind == "proof"
+        if held and is_of_proof and all(held.values.get(name) == waits.values[name] for name in names):
+            return True
+    return False
 
 
 def _was_blocked(history: History, node: Node) -> bool:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -30,8 +29,11 @@ from handrail.event_log.files.disk import (
     replace_file,
 )
 from handrail.event_log.lines import (
+    HEAD_BYTES,
     KEY_BYTES,
     ListedSession,
+    decode_key,
+    encode_key,
     find_listed,
     is_adoption,
     is_list,
@@ -41,8 +43,6 @@ from handrail.event_log.lines import (
 
 KEY_FOLDER: Final = "store-key"
 _KEY, _LOCK, _ADOPTED = "key", "lock", "adopted"
-_HEAD: Final = re.compile(rb"handrail-store-key 1 ([0-9a-f]{64}) ([0-9a-f]{16})\n")
-_HEAD_BYTES: Final = 19 + 2 + 64 + 1 + 16 + 1
 _WAIT_MS: Final = 5_000
 _PAUSE_MS: Final = 5
 _MACHINE_FILES: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
@@ -107,7 +107,7 @@ class StoreKey:
                 with suppress(FileNotFoundError):
                     self._key = self._read(at)
                     return self._key
-                replace_file(disk, _KEY, _encode(key) + write_list(key, list_sessions()), at)
+                replace_file(disk, _KEY, encode_key(key) + write_list(key, list_sessions()), at)
                 disk.sync_names(at)
         self._key = key
         return key
@@ -118,13 +118,13 @@ class StoreKey:
         if key is None:
             return None
         with suppress(OSError), open_directory(self._disk, self.folder) as at:
-            return find_listed(key, self._content(at)[_HEAD_BYTES:], session_id)
+            return find_listed(key, self._content(at)[HEAD_BYTES:], session_id)
         return None
 
     def count_listed(self) -> int:
         """How many sessions the list has. Raises Fault KEYRING_INVALID."""
         with _TranslatedErrors(), open_directory(self._disk, self.folder) as at:
-            return self._content(at)[_HEAD_BYTES:].count(b"\n")
+            return self._content(at)[HEAD_BYTES:].count(b"\n")
 
     def check(self) -> tuple[str, str] | None:
         """What is wrong with the key or its list: a word for it, and where; None when nothing is."""
@@ -136,7 +136,7 @@ class StoreKey:
             return None
         with suppress(OSError), open_directory(self._disk, self.folder) as at:
             content = self._content(at)
-            if content[:_HEAD_BYTES] == _encode(key) and is_list(key, content[_HEAD_BYTES:]):
+            if content[:HEAD_BYTES] == encode_key(key) and is_list(key, content[HEAD_BYTES:]):
                 return None
         return "damaged", f"{self._name} is damaged: part of its list proves nothing any more."
 
@@ -189,9 +189,8 @@ class StoreKey:
             status = self._disk.status(descriptor)
             if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.geteuid():
                 raise _invalid("too_open", f"{self._name} is open to other users. Run chmod 600 on it.")
-            matched = _HEAD.fullmatch(self._disk.read(descriptor, _HEAD_BYTES, 0))
-        key = b"" if matched is None else bytes.fromhex(matched[1].decode())
-        if matched is None or matched[0] != _encode(key):
+            key = decode_key(self._disk.read(descriptor, HEAD_BYTES, 0))
+        if key is None:
             raise _invalid(
                 "damaged",
                 f"{self._name} is damaged. Restore it from a backup, or move it away: then this store can no "
@@ -214,11 +213,6 @@ class StoreKey:
                 message = f"Another process makes {self._name}. Send the same call again."
                 raise _invalid("incomplete", message)
             self._disk.sleep_ms(_PAUSE_MS)
-
-
-def _encode(key: bytes) -> bytes:
-    check = hashlib.sha256(b"handrail.store-key\0" + key).hexdigest()[:16]
-    return f"handrail-store-key 1 {key.hex()} {check}\n".encode()
 
 
 class _TranslatedErrors:

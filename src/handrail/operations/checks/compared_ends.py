@@ -39,8 +39,10 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
-def find_ends(rt: ReadPorts, project: str, base: str, head: str) -> Ends:
+def find_ends(rt: ReadPorts, project: str, base: str, head: str, start_tree: str | None = None) -> Ends:
     """By the names of two commits; empty: the merge base with the default branch, and the working tree.
+
+    Without a name the change of a run begins with `start_tree`; empty: nobody knows the files of its start.
 
     Raises Fault VALIDATION_ERROR for a name that git does not know, and Untried.
     """
@@ -51,6 +53,12 @@ def find_ends(rt: ReadPorts, project: str, base: str, head: str) -> Ends:
     end = taken.tree if taken is not None else _resolve(rt, project, head, "head")
     if base:
         begun, start = _resolve(rt, project, base, "base"), base
+    elif start_tree is not None:
+        if not start_tree:
+            raise Untried("the files of the start of the run were not recorded")
+        if not trees.has_tree(project, start_tree):
+            raise Untried("the files of the start of the run are not on this machine")
+        begun, start = start_tree, "the start of the run"
     else:
         found = trees.find_merge_base(project)
         if isinstance(found, Unseen):

@@ -1,7 +1,7 @@
 """`check.prove`: run checks on old and new tests with old and new code, and say what they show.
 
-It needs no run, no store and no account. Nothing of the project is written: the runs take place in copies,
-and results are remembered in the home.
+It needs no run, no store and no account; where a run is in progress, it is recorded there. Nothing of the
+project is written: the runs take place in copies, and results are remembered in the home.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from handrail.contract.catalogue import E_CHECK_FAILED, E_CONFLICT, E_INTERRUPTE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Isolation
 from handrail.contract.outcome import Fault, Payload, make_from, refuse_argument
-from handrail.contract.parameters import NamedId, ProjectPath
+from handrail.contract.parameters import MintedId, NamedId, ProjectPath
 from handrail.contract.wording import spell_argv
 from handrail.evidence.proof import LABELS, Cells, Proof, ProofWord, choose_worst
 from handrail.evidence.rendering import describe, render_markdown
@@ -27,11 +27,11 @@ from handrail.operations.checks.compared_ends import (
     find_ends,
 )
 from handrail.operations.checks.found_commands import find_commands
+from handrail.operations.checks.prove_in_run import ProvenRun, find_proven_run, record_proofs
 from handrail.operations.checks.trial_runs import ProofAsk, prove_check
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
-from handrail.runtime.permission import require_permission
-from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 
 MOST_CHECKS = 20
 MOST_ARGUMENTS = 1_000
@@ -60,11 +60,23 @@ class ProveChange(Input, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    run: (
+        Annotated[
+            MintedId,
+            Meta(
+                description="Record it in this run [the only one in progress here].",
+                min_length=1,
+                max_length=128,
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     base: (
         Annotated[
             str,
             Meta(
-                description="The commit at the start [merge base with the default branch].",
+                description="The commit at the start [of a run its start, else the merge base with the "
+                "default branch].",
                 min_length=1,
                 max_length=250,
             ),
@@ -135,26 +147,30 @@ class ProvenChange(Payload, frozen=True, kw_only=True):
     checks: tuple[ProvenCheck, ...]
     suggestions: tuple[SuggestedCheck, ...] = ()
     markdown: str = ""
+    run_id: str = ""
+    """The run in which it is recorded; empty: in none."""
+    step_id: str = ""
+    """The pending step that it is recorded for; empty: the run is over, or there is none."""
 
 
-def prove_change(rt: ReadPorts, request: ProveChange) -> ProvenChange:
+def prove_change(rt: WritePorts, request: ProveChange) -> ProvenChange:
     """Prove each check on the change.
 
     Raises Fault E_CHECK_FAILED if the word is FAILS, or another one than was expected.
     """
     project = project_of(rt, request.project)
     _require_one_kind(request)
+    target = _find_target(rt, project, request)
+    start_tree = None if target is None else target.base
+    base, head = ("" if name is UNSET else name for name in (request.base, request.head))
     try:
-        ends = find_ends(
-            rt, project, *("" if name is UNSET else name for name in (request.base, request.head))
-        )
+        ends = find_ends(rt, project, base, head, start_tree)
         found = _find_checks(rt, project, request, ends)
     except Untried as trouble:
-        return _answer(request, [_make_untried(str(trouble))])
+        return _record(rt, request, target, [_make_untried(str(trouble))])
     if not found:
         suggestions = _suggest(rt, project, ends)
         return _answer(request, [_make_untried("no check is declared")], suggestions)
-    require_permission(rt.settings.of(), "process")  # programs of the project run, though nothing is recorded
     if request.in_place is True:
         _require_clean(rt, project, ends)
     with rt.interruptions.defer():
@@ -173,7 +189,34 @@ def prove_change(rt: ReadPorts, request: ProveChange) -> ProvenChange:
                 )
             )
             _end_if_stopped(rt)
-    return _answer(request, proofs)
+    return _record(rt, request, target, proofs)
+
+
+def _find_target(rt: WritePorts, project: str, request: ProveChange) -> ProvenRun | None:
+    """The run that the proof belongs to. One that is not named is meant only by what it would be asked for:
+    declared checks on its own change.
+    """
+    is_standalone = any(one is not UNSET for one in (request.argv, request.base, request.head))
+    if request.run is UNSET and is_standalone:
+        return None
+    if request.run is not UNSET and request.argv is not UNSET:
+        raise refuse_argument(
+            "Only a declared check is recorded in a run, and a command was given.",
+            "argv",
+            "is given beside a run",
+            "a declared check",
+            hint="Leave out the -- and what follows it, or leave out --run.",
+        )
+    return find_proven_run(rt, project, request.run)
+
+
+def _record(
+    rt: WritePorts, request: ProveChange, target: ProvenRun | None, proofs: list[Proof]
+) -> ProvenChange:
+    """Record the proofs where a run is meant, then answer. Raises Fault E_CHECK_FAILED."""
+    if target is not None:
+        record_proofs(rt, target, proofs)
+    return _answer(request, proofs, target=target)
 
 
 def _require_one_kind(request: ProveChange) -> None:
@@ -239,7 +282,10 @@ def _end_if_stopped(rt: ReadPorts) -> None:
 
 
 def _answer(
-    request: ProveChange, proofs: list[Proof], suggestions: tuple[SuggestedCheck, ...] = ()
+    request: ProveChange,
+    proofs: list[Proof],
+    suggestions: tuple[SuggestedCheck, ...] = (),
+    target: ProvenRun | None = None,
 ) -> ProvenChange:
     """Raises Fault E_CHECK_FAILED."""
     word = choose_worst([proof.word for proof in proofs])
@@ -248,6 +294,8 @@ def _answer(
         checks=tuple(make_from(ProvenCheck, proof, sentence=describe(proof)) for proof in proofs),
         suggestions=suggestions,
         markdown="" if request.shown_as is UNSET else render_markdown(proofs),
+        run_id="" if target is None else target.node.run_id,
+        step_id="" if target is None else target.step_id,
     )
     is_expected = word != "fails" if request.expect is UNSET else word == request.expect
     if is_expected:
@@ -277,7 +325,7 @@ def _suggest(rt: ReadPorts, project: str, ends: Ends) -> tuple[SuggestedCheck, .
 
 OPERATION = Operation(
     name="check.prove",
-    effect="read",
+    effect="process",
     where="companion",
     starts_programs=True,
     summary="Prove a change: run checks on old and new tests with old and new code.",
@@ -291,5 +339,5 @@ OPERATION = Operation(
         windows=("checks",),
         untrusted=("checks", "suggestions", "markdown"),
     ),
-    errors=(E_CHECK_FAILED.code, E_CONFLICT.code),
+    errors=(E_CHECK_FAILED.code, E_CONFLICT.code, "SESSION_NOT_FOUND", "SESSION_LOCKED"),
 )

@@ -203,10 +203,7 @@ def _nothing_to_prove(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple[
     wants = any(isinstance(leaf, Step) and leaf.proof is not None for leaf in leaves)
     if run.checks or not wants:
         return ()
-    message = (
-        "The project declares no check, so this run will end as NOT TRIED. To declare one, run "
-        "`handrail setup --checks --dry-run`, then start again."
-    )
+    message = "No check is declared, so nothing is proven: `handrail setup --checks --dry-run` proposes one."
     return (ReplyWarning(code="CHECK_NOT_DECLARED", message=message),)
 
 

@@ -234,7 +234,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
     hints = [
         *step.hints,
         *([_NOTES_NEEDED] if step.notes_required or NOTES in step.requires else []),
-        *(_describe_value(assembly.source, value_named(one)) for one in required if value_named(one)),
+        *_describe_values(assembly.source, step, required),
         *([_CHECK_NEEDED.format(step.check)] if step.check else []),
     ]
     asked = [
@@ -303,6 +303,13 @@ def _require_outputs(assembly: Assembly, step: SourceStep, contract_id: str) -> 
         else:
             found.add(name if value else assembly.shelf.contract_of_kind(name, pointer))
     return tuple(sorted(found - {contract_id, ""}))
+
+
+def _describe_values(source: SourceWorkflow, step: SourceStep, required: Iterable[str]) -> list[str]:
+    """Hints about required values that the prompt does not name itself."""
+    named = set(map(value_named, _list_required(step)))
+    values = (value_named(one) for one in required)
+    return [_describe_value(source, name) for name in values if name and name not in named]
 
 
 def _describe_value(source: SourceWorkflow, name: str) -> str:

@@ -189,6 +189,7 @@ CHECK_ROWS = (
                 value="-- COMMAND",
                 text="Or a program and its arguments, after `--`; no shell reads them.",
             ),
+            Spelling(field="run", kind="id", value="ID"),
             Spelling(field="base", value="REV"),
             Spelling(field="head", value="REV"),
             Spelling(

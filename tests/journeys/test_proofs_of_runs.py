@@ -1,0 +1,99 @@
+"""`handrail prove` while a run is in progress: it begins where the run began, and is recorded there."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.contract.outcome import Failure
+from handrail.runtime.hub import perform
+from handrail.runtime.runtime import Runtime
+from handrail.wiring import build_runtime
+from tests.journeys.conversation import answer
+from tests.journeys.given_workflows import step
+from tests.journeys.proved_projects import FIXED, NEW_TEST, Proved
+
+WANTED = [step("fix", proof="proved"), step("end")]
+
+
+class ProvedRun(Proved):
+    """A project with a run that wants its fix proven."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        about = {"id": "project.fix", "name": "Fix", "description": "For a proof."}
+        self.change({".handrail/workflows/fix.json": json.dumps(about | {"steps": WANTED})})
+        self.declare()
+        path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+        variables = {"PATH": path, "HOME": str(self.home), "HANDRAIL_PROJECT": str(self.root)}
+        runtime = build_runtime(variables, home=str(self.home))
+        self.runtime: Runtime = msgspec.structs.replace(runtime, trees_due=[])
+        self.reply = answer(self.runtime, "run.start", workflowId="project.fix", requestId="one")
+        self.run_id = self.reply["session"]["runId"]
+        self.session_id = self.reply["session"]["sessionId"]
+
+    def send(self) -> dict[str, Any]:
+        token = self.reply["retryAckToken" if self.reply["kind"] == "blocked" else "ackToken"]
+        output = {"notesMarkdown": "Done."}
+        self.reply = answer(self.runtime, "run.continue", ackToken=token, output=output)
+        return self.reply
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        listed = answer(self.runtime, "session.events", sessionId=self.session_id, kinds=[kind])
+        return [one["data"] for one in listed["items"]]
+
+    def is_gap_open(self) -> list[bool]:
+        shown = answer(self.runtime, "session.show", sessionId=self.session_id)
+        return [gap["is_open"] for gap in shown["runs"][0]["gaps"]]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> ProvedRun:
+    return ProvedRun(tmp_path)
+
+
+def test_a_proof_is_recorded_in_the_run_in_progress(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+
+    proven = answer(project.runtime, "check.prove")
+    done = project.send()
+
+    assert (proven["word"], proven["runId"], proven["stepId"]) == ("proved", project.run_id, "fix"), proven
+    (recorded,) = project.events("proof_recorded")
+    assert (recorded["proof"]["word"], recorded["proof"]["newTests"]) == ("proved", 1)
+    assert recorded["proof"]["base"] == project.events("tree_recorded")[0]["gitTree"]
+    assert (done["kind"], done["pending"]["stepId"]) == ("ok", "end")
+
+
+def test_a_later_proof_closes_the_gap_of_a_run(project: ProvedRun) -> None:
+    assert project.send()["kind"] == "blocked"
+    replies = [project.send(), project.send()]
+    assert replies[-1]["isComplete"]
+    assert project.is_gap_open() == [True]
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+
+    proven = answer(project.runtime, "check.prove", run=project.run_id)
+
+    assert (proven["word"], proven["runId"], "stepId" in proven) == ("proved", project.run_id, False)
+    assert not any(project.is_gap_open())
+
+
+def test_a_typed_command_is_not_recorded(project: ProvedRun) -> None:
+    told = answer(project.runtime, "check.prove", argv=["true"])
+    refused = perform(project.runtime, "check.prove", {"argv": ["true"], "run": project.run_id})
+
+    assert "runId" not in told
+    assert isinstance(refused, Failure)
+    assert project.events("proof_recorded") == []
+
+
+def test_an_unknown_run_is_refused(project: ProvedRun) -> None:
+    refused = perform(project.runtime, "check.prove", {"run": "run_nobody000001"})
+
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "SESSION_NOT_FOUND"
