@@ -29,6 +29,9 @@ class GivenScene(Scene):
     def log(self) -> LogFacts:
         return self._logs.pop(0)
 
+    def write_workflow(self, text: str) -> None:
+        pass
+
     def write_file(self, name: str, content: str) -> None:
         pass
 

@@ -21,9 +21,9 @@ GRAPH = [
     "o Plan the change",
     "o Make the change",
     "|\\ x blocked, Make the change",
-    "|  o Verify and hand over",
+    "|  o Verify the change",
     "|  o done",
-    "o Verify and hand over",
+    "o Verify the change",
     "* done",
 ]
 

@@ -1,4 +1,4 @@
-"""No lie counts as more than it is, and no honest worker is refused: every row of the cast, by both doors."""
+"""No lie counts as more than it is, and no honest worker is refused: each row of the cast, doors in turn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
     pytest.mark.promise("evidence.cast"),
 ]
-EACH = all_but_thorough([(row, door) for row in ROWS for door in DOORS], step=23)
+EACH = all_but_thorough([(row, DOORS[at % len(DOORS)]) for at, row in enumerate(ROWS)], step=23)
+"""The rule is the same at both doors, so each row is played at one of them in turn."""
 
 
 @pytest.mark.thorough

@@ -437,7 +437,6 @@ SPELLED_YAML = tuple(
 )
 
 _ONE = {"type": "length", "minimum": 10, "maximum": 200}
-_LARGE = {name: value for name, value in INTENDED["conditions"][0].items() if name != "id"}
 _LIVE = {"kind": "compare", "input": "live", "op": "equals", "value": True}
 _NAMED = [{"name": name, **spec} for name, spec in INTENDED["inputs"].items()]
 FORMS = (
@@ -476,27 +475,7 @@ FORMS = (
     misspelt("/steps/0", "validation", "validations"),
     instead("bad_id", "/steps/5/when", "{{is_large}}"),
     instead("bad_id", "/steps/2/forEach/input", "{{files}}"),
-    meant(
-        instead("bad_id", "/steps/5/when", "size == 'large'"),
-        ("/steps/5/when", INTENDED["steps"][8]["when"]),
-    ),
     meant(instead("unknown_id", "/steps/5/when", "live", '"when": "live"'), ("/steps/5/when", _LIVE)),
-    meant(
-        instead("bad_id", "/steps/5/when", "size == large"), ("/steps/5/when", INTENDED["steps"][8]["when"])
-    ),
-    *(
-        meant(instead("bad_id", "/steps/5/when", said), ("/steps/5/when", condition))
-        for said, condition in {
-            "not is_large": {"kind": "not", "of": _LARGE},
-            "!is_large": {"kind": "not", "of": _LARGE},
-            "is_large and live == true": {"kind": "and", "of": [_LARGE, _LIVE]},
-            "is_large || live == true": {"kind": "or", "of": [_LARGE, _LIVE]},
-            "live == true or not is_large and live == true": {
-                "kind": "or",
-                "of": [_LIVE, {"kind": "and", "of": [{"kind": "not", "of": _LARGE}, _LIVE]}],
-            },
-        }.items()
-    ),
     meant(
         instead("unknown_id", "/steps/1/requireConfirmation", "true", '"requireConfirmation"'),
         ("/steps/1/requireConfirmation", True),

@@ -38,7 +38,10 @@ def test_every_variable_of_the_files_is_told_in_the_how_to() -> None:
     assert named == {"HANDRAIL_ORIGIN", "HANDRAIL_PROXY"}
     assert all(f"`{name}`" in HOW_TO for name in named)
     assert {"HANDRAIL_STORE", "HANDRAIL_HOME", "PGPASSFILE"} == set(server["environment"])
-    assert all(f"{name}=" in HOW_TO for name in ("HANDRAIL_STORE", "HANDRAIL_ORIGIN", "PGPASSFILE"))
+    assert all(f"{name}=" in HOW_TO for name in ("HANDRAIL_STORE", "HANDRAIL_ORIGIN"))
+    assert all(
+        "LoadCredential=database-password:/etc/handrail/database-password" in one for one in (UNIT, HOW_TO)
+    )
 
 
 def test_secrets_volumes_and_ports_of_the_compose_file_fit_together() -> None:

@@ -229,7 +229,7 @@ def test_every_routine_is_called_by_a_workflow() -> None:
 
 
 def test_a_bug_investigation_begins_with_a_reproduction_and_a_cause() -> None:
-    """The demo and the first pages show this beginning."""
+    """The first pages show this beginning."""
     beginning = compiled("wr.bug_investigation").steps[:3]
 
     assert [part.id for part in beginning] == ["reproduce", "locate", "explain"]

@@ -24,7 +24,37 @@ from handrail.demo.scene import Broken, LogFacts, Narrator, Scene, make_demo_env
 
 # The reports of the scripted agent: notes, and the artifacts that steps require
 
-WORKFLOW = "wr.small_change"
+WORKFLOW = "project.half_a_cent"
+WORKFLOW_TEXT = """---
+id: project.half_a_cent
+kind: workflow
+name: Half a cent
+description: Plan, make and verify one small change.
+---
+
+## Plan the change {#plan}
+
+Read the code, and name the files that change.
+
+## Make the change {#change}
+
+```step
+output:
+  contractRef: wr.contracts.changed_files
+```
+
+Change the files, and list them.
+
+## Verify the change {#verify}
+
+```step
+output:
+  contractRef: wr.contracts.verification_report
+```
+
+Check the result as a user would.
+"""
+"""A workflow of the demo's own, as a user writes one: others may change without breaking the story."""
 GOAL = "Totals round half a cent up"
 PLAN = "till.py rounds; test_till.py gets a test of 2.675."
 CHANGE = "Replaced round() by our own; test_half_cent passes."
@@ -81,6 +111,7 @@ def show_start(scene: Scene) -> None:
     """Start a run, and finish its first step."""
     narrator = scene.narrator
     narrator.begin("An agent starts a workflow")
+    scene.write_workflow(WORKFLOW_TEXT)
     started = scene.call("run", "start", WORKFLOW, "--goal", GOAL, "--request-id", "demo")
     scene.session_id = started["session"]["sessionId"]
     narrator.write("It gets one step, and a signed token for the next call:")

@@ -203,6 +203,14 @@ class Scene:
         """Send the artifact that a blocked report left out; its notes are kept and not sent again."""
         return self._deliver(notes, artifact, _spell_report("@retry", "", artifact))
 
+    def write_workflow(self, text: str) -> None:
+        """Put a workflow where the user keeps theirs."""
+        folder = os.path.join(self.home, "workflows")
+        os.makedirs(self.home, 0o700)
+        os.mkdir(folder, 0o700)
+        with open(os.path.join(folder, "demo.md"), "w", encoding="utf-8") as file:
+            file.write(text)
+
     def write_file(self, name: str, content: str) -> None:
         """Let the agent change a file of the project."""
         with open(os.path.join(self._project, name), "w", encoding="utf-8") as file:

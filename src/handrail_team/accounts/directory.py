@@ -33,6 +33,7 @@ from handrail_team.accounts.credentials import (
     kind_of,
     spell_secret,
 )
+from handrail_team.accounts.forgetting import forget_name
 from handrail_team.accounts.names import clean_name, fold_name, keep_name
 from handrail_team.accounts.refusals import (
     refuse_credential,
@@ -243,12 +244,14 @@ class Directory:
         def change(link: Link) -> None:
             require_as_found(link, workspace, member, None, by)
             self._end_membership(link, workspace, member.account)
-            link.execute(
+            erased = link.execute(
                 "UPDATE handrail.accounts SET name = '', sign_in = NULL, passphrase = NULL, issuer = NULL,"
                 " subject = NULL WHERE account = %s AND NOT EXISTS"
                 " (SELECT 1 FROM handrail.memberships m WHERE m.account = %s)",
                 (member.account, member.account),
             )
+            if erased.rowcount:
+                forget_name(link, member.account, {member.name, member.sign_in})
 
         self._anywhere.write(change)
 

@@ -60,6 +60,7 @@ def init_team(rt: Runtime, request: InitTeam) -> DryRun | Success | Answer:
         )
     name, key = given(request.name, FIRST_WORKSPACE), given(request.request_id, "")
     directory = open_directory(rt, request.store)
+    directory.database.require_bound_role()  # before a preview, and before anything is made
 
     def work() -> MadeTeam:
         known = [one for one in directory.workspaces() if one.name == name]

@@ -252,6 +252,9 @@ class TeamAudit:
             [] if month == self._month else [(_FORGET_MONTHS, (keep_months,))]
         )  # once in a month and process
         try:
+            if line.code is not None and not self._database.has_tables():
+                self._local.record(line, keep_months)  # what was refused makes no tables
+                return
             self._database.send((_ADD_LINE, row), *forget)
             self._month = month
         except Fault:

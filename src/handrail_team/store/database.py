@@ -7,6 +7,7 @@ noticed at once, with its own words, and the first call after it is back goes on
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import threading
 import time
@@ -26,6 +27,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.outcome import Fault
 from handrail.ports.store import DatabaseFacts
+from handrail_team.store.credential_file import add_password
 from handrail_team.store.migrations import (
     ASKED_WORDS,
     NEWEST,
@@ -87,7 +89,7 @@ class Database:
         """`note` takes what only the operator may read, where callers are others: they are not told where the
         database is.
         """
-        self._address = address
+        self._address = add_password(address, os.environ)
         self._note = note
         self._noted: dict[str, float] = {}
         self._is_team = is_team
@@ -257,6 +259,14 @@ class Database:
             self.close()
         raise _unavailable("connection", "The database closed every connection.")
 
+    def has_tables(self) -> bool:
+        """Whether somebody has made the tables. Raises Fault STORE_UNAVAILABLE."""
+        return self._run(self._has_tables, 0)
+
+    def require_bound_role(self) -> None:
+        """Raises Fault STORE_PERMISSION_DENIED for a role that passes the walls of a team. Makes nothing."""
+        self._run(lambda link: require_walls(link, is_team=True), 0)
+
     def _has_tables(self, link: Link) -> bool:
         if not self._made.is_set() and version_of(link) > 0:
             self.make(link)
@@ -358,7 +368,8 @@ def show_address(address: str) -> str:
 def find_secrets(address: str) -> list[str]:
     """What of an address nobody may print."""
     try:
-        return [str(value) for name, value in conninfo.conninfo_to_dict(address).items() if "pass" in name]
+        known = conninfo.conninfo_to_dict(add_password(address, os.environ))
+        return [str(value) for name, value in known.items() if "pass" in name]
     except psycopg.Error:
         return []
 

@@ -101,5 +101,7 @@ PROMISES = read_table(
       setup.hostile-project: In a checkout `setup` follows no link out, waits for no pipe, and names no
           place of this machine.
       delete.lost-race: A delete that found its session changed is a failure.
+    security, section 4
+      audit.no-free-text: What people and agents write stands in no audit, log, telemetry or notification.
     """
 )

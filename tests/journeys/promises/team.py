@@ -38,6 +38,8 @@ PROMISES = read_table(
       team.limits: A noisy account or workspace is told to wait, and the others are not.
       team.sign-in-flood: A flood of sign-ins hashes at most two at a time, apart from agents' calls, and
           locks nobody out who signs in elsewhere.
+      team.systemd-credential: The unit gets its password from systemd, under a user of its own.
+      team.init-refused: A refused `team init` leaves nothing in the database.
       team.needs-me: What needs you is what waits for you, not for somebody else.
       team.no-cookies: No answer sets a cookie, and a page of another site changes nothing.
       team.notices: A notice goes out until somebody takes it, and to no private address.

@@ -7,9 +7,8 @@ changes a value only into the one value of the wanted type that says the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Set
 from functools import cache, partial
-from json import loads
 from typing import TypeAlias, get_args
 from unicodedata import combining, normalize
 
@@ -389,52 +388,6 @@ _KEYS_OF_TEXTS = ("kind", "refId", *BLOCK_KEYS)
 def _is_prose(shape: Shape) -> bool:
     shapes = shape.shapes if isinstance(shape, ByType) else (shape,)
     return any(one in _LINES for one in shapes)
-
-
-_EXPRESSION = re.compile(
-    r"""\s*([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\s*(===?|!==?|<>|[<>]=?|=)\s*"""
-    r"""(?:'([^'"\\]*)'|"([^'"\\]*)"|(true|false|-?[0-9]{1,15}(?:\.[0-9]{1,15})?)|([A-Za-z_][\w-]*))\s*""",
-    re.ASCII,
-)
-_JOINTS = {
-    "or": re.compile(r"\s+(?:or|OR)\s+|\s*\|\|?\s*"),
-    "and": re.compile(r"\s+(?:and|AND)\s+|\s*&&?\s*"),
-}
-"""The one that binds least comes first, as in every language."""
-_NEGATED = re.compile(r"\s*(?:(?:not|NOT)\s+|!\s*(?!=))(.+)")
-_MOST_JOINED = 8
-
-
-def parse_expression(text: str, conditions: Mapping[str, Json], words: Mapping[str, Json]) -> dict[str, Json]:
-    """Parse an expression into a condition; empty if the text is none, or not sure.
-
-    `conditions` are the declared ones by their ids, which may be negated and joined; `words` are the values
-    that each input may have, of which one may stand without quotes.
-    """
-    declared = conditions.get(text.strip())
-    if isinstance(declared, dict):
-        return {key: value for key, value in declared.items() if key != "id"}
-    if compared := _EXPRESSION.fullmatch(text):
-        return _parse_comparison(compared, words)
-    for kind, joint in _JOINTS.items():
-        parts = joint.split(text)
-        if 1 < len(parts) <= _MOST_JOINED:
-            joined = [parse_expression(one, conditions, words) for one in parts]
-            return {"kind": kind, "of": joined} if all(joined) else {}
-    negated = _NEGATED.fullmatch(text)
-    inner = parse_expression(negated[1], conditions, words) if negated else {}
-    return {"kind": "not", "of": inner} if inner else {}
-
-
-def _parse_comparison(found: re.Match[str], words: Mapping[str, Json]) -> dict[str, Json]:
-    name, operator, single, double, literal, word = found.groups()
-    if word is not None and word not in (words.get(name) or ()):
-        return {}
-    quoted = single if single is not None else double if double is not None else word
-    value: Json = loads(literal) if literal else quoted
-    if OTHER_WORDS[operator] not in ("equals", "not_equals") and not isinstance(value, int | float):
-        return {}
-    return {"kind": "compare", "input": name, "op": OTHER_WORDS[operator], "value": value}
 
 
 def make_id(text: str) -> str:

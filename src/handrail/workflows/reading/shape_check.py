@@ -48,7 +48,6 @@ from handrail.workflows.reading.repairs import (
     make_id,
     make_workflow_id,
     name_type,
-    parse_expression,
     shape_types,
 )
 from handrail.workflows.reading.shapes import (
@@ -444,21 +443,10 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
         found.report("bad_value", pointer, message, "Write something, or leave it out.")
     elif shape.pattern and not re.fullmatch(shape.pattern, value, re.ASCII):
         message = f"{label_pointer(pointer)} has a form that is not allowed: {quote_name(value)}."
-        parsed = _read_expression(found, value) if shape == CONDITION_ID else {}
-        made: Json = parsed or _form_meant(shape, value)
-        fix = f"Write {as_json(parsed) if parsed else made}." if made else shape.wanted
+        made = _form_meant(shape, value)
+        fix = f"Write {made}." if made else shape.wanted
         edit = replace_value(pointer, made) if made else NO_EDIT
         found.report(shape.trouble, pointer, message, fix, edit)
-
-
-def _read_expression(found: Findings, text: str) -> dict[str, Json]:
-    """The condition that an expression means, by what the whole document declares."""
-    held, inputs = found.document.get("conditions"), found.document.get("inputs")
-    every = [one for one in (held if isinstance(held, list) else ()) if isinstance(one, dict)]
-    specs = inputs.items() if isinstance(inputs, dict) else ()
-    enums = {name: spec.get("enum") for name, spec in specs if isinstance(spec, dict)}
-    words = {name: enum for name, enum in enums.items() if isinstance(enum, list)}
-    return parse_expression(text, {str(one.get("id")): one for one in every}, words)
 
 
 def _form_meant(shape: Text, value: str) -> str:
