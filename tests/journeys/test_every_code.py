@@ -302,6 +302,7 @@ def test_every_event_kind_is_written_by_a_call(
     asking = begin(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), fields={})
     answer(seat(runtime, Person("y")), "run.confirm", stateToken=asking["stateToken"])
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
+    answer(runtime, "check.prove", run=asking["session"]["runId"])
 
     work = Work(tmp_path, fork_server)
     trees = work.events(work.start(), "tree_recorded")

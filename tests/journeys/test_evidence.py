@@ -323,7 +323,8 @@ def test_a_start_without_a_tree_leaves_the_next_one_to_compare_with(
     omitted = report(work, first["ackToken"], changed_files("a.py"))
     told = report(work, omitted["retryAckToken"], changed_files("a.py", "b.py"))
 
-    assert [one["code"] for one in started["warnings"]] == ["FIRST_LOOK_MISSING"]
+    codes = [one["code"] for one in started["warnings"]]
+    assert codes == ["CHECK_NOT_DECLARED", "FIRST_LOOK_MISSING"]
     assert "changed in this run and not listed: b.py" in omitted["blockers"][0]["message"]
     assert told["kind"] == "ok"
     claims = work.events(started, "evidence_recorded")[-1]["data"]["claims"]

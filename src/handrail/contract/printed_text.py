@@ -16,6 +16,7 @@ from handrail.contract.redaction import (
     is_secret_name,
     redact_credentials,
 )
+from handrail.contract.wording import spell_argv
 
 HEAD_BYTES = 2_048
 TAIL_BYTES = 4_096
@@ -391,3 +392,12 @@ def _hide_login(word: str) -> str:
 def _is_plain(name: str, value: str) -> bool:
     """A number after a name such as `--max-tokens` is none; after a password it is one."""
     return _PASSWORD_NAME.search(name) is None and _PLAIN.fullmatch(value) is not None
+
+
+def show_line(
+    secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]], folder: str = "."
+) -> str:
+    """Return a whole command as a shell takes it, with its variables and its folder, and without secrets."""
+    words = redact_whole_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
+    line = spell_argv(words[len(environment) :], words[: len(environment)])
+    return line if folder == "." else f"{line} (in {folder})"

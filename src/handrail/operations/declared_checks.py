@@ -9,10 +9,10 @@ from msgspec import UNSET
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
-from handrail.contract.printed_text import redact_argv, redact_whole_argv
+from handrail.contract.printed_text import redact_argv, show_line
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
-from handrail.contract.wording import quote, spell_argv
+from handrail.contract.wording import quote
 from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
 from handrail.operations.same_project import find_own_project
@@ -100,16 +100,6 @@ def digest_check(check: DeclaredCheck) -> str:
         if words := getattr(check, name):
             facts[name] = list(words)
     return digest(facts)
-
-
-def show_line(
-    secrets: Secrets, argv: Sequence[str], environment: Sequence[tuple[str, str]], folder: str = "."
-) -> str:
-    """The whole of what is started as a shell takes it, with what its declaration sets, and without secrets;
-    and where."""
-    words = redact_whole_argv([*(f"{name}={value}" for name, value in environment), *argv], secrets)
-    line = spell_argv(words[len(environment) :], words[: len(environment)])
-    return line if folder == "." else f"{line} (in {folder})"
 
 
 def list_environments(rt: ReadPorts, project: str) -> dict[str, tuple[str, ...]]:

@@ -21,10 +21,10 @@ from handrail.contract.outcome import (
     refuse_argument,
 )
 from handrail.contract.parameters import MintedId, NamedId, ProjectPath
-from handrail.contract.printed_text import redact_argv, strip_escapes
+from handrail.contract.printed_text import redact_argv, show_line, strip_escapes
 from handrail.contract.redaction import REDACTED
 from handrail.contract.wording import quote
-from handrail.operations.declared_checks import digest_check, find_declared, show_line
+from handrail.operations.declared_checks import digest_check, find_declared
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.permission import require_permission

@@ -10,7 +10,7 @@ import msgspec
 
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Fault, Notice, make_from
-from handrail.contract.printed_text import PrintedText, redact_argv, strip_escapes
+from handrail.contract.printed_text import PrintedText, redact_argv, show_line, strip_escapes
 from handrail.contract.wording import format_count, make_readable
 from handrail.engine.command_lines import (
     find_counting,
@@ -50,7 +50,7 @@ from handrail.operations.checks.reports import (
     count_wrapped,
     find_one,
 )
-from handrail.operations.declared_checks import digest_check, digest_environment, find_check, show_line
+from handrail.operations.declared_checks import digest_check, digest_environment, find_check
 from handrail.operations.handles import Prepared
 from handrail.operations.pending_step import PendingStep
 from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEnd, ReportFile

@@ -10,7 +10,7 @@ import msgspec
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Json, make_from
-from handrail.contract.printed_text import redact_line, redact_lines, strip_escapes
+from handrail.contract.printed_text import redact_line, redact_lines, show_line, strip_escapes
 from handrail.contract.wording import list_names, make_readable, make_readable_json
 from handrail.evidence.change import Change, Entry, RunName, list_broken, list_mixed, list_run, split_change
 from handrail.evidence.file_sets import MixedContent, make_patterns
@@ -18,7 +18,6 @@ from handrail.evidence.proof import Proof
 from handrail.evidence.proving import LABELS, Question, RunNext, Step, decide
 from handrail.evidence.runs import RanCase, RunResult, UnloadedFile
 from handrail.operations.checks.compared_ends import SETTINGS_FILE, Ends, FoundCheck, Untried
-from handrail.operations.declared_checks import show_line
 from handrail.ports.trees import GitEntry
 from handrail.ports.trials import TrialCheck, TrialResult, TrialRoom
 from handrail.ports.workspace import DeclaredCheck

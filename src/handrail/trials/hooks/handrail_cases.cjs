@@ -93,13 +93,11 @@ const mocha = { record: null };
 
 function recordMocha(record, runner, event, runnable, error) {
   if (event === "end") {
-    const isOver = !runner._abort && !(runner._state === "stopping");
-    record.end(isOver && runner.failures === 0 && runner.total > 0 && mocha.ended < runner.total);
+    record.end(runner._abort && runner.failures === 0);
     return;
   }
   if (event !== "pass" && event !== "fail" && event !== "pending") return;
   const isHook = runnable.type === "hook";
-  if (!isHook) mocha.ended += 1;
   let parent = runnable.parent;
   let file = runnable.file;
   while (!file && parent) {
@@ -111,8 +109,6 @@ function recordMocha(record, runner, event, runnable, error) {
   const missing = event === "fail" ? findMissingName(error || runnable.err, file) : "";
   record.write("case", { name, file: record.relate(file), outcome, missing });
 }
-
-mocha.ended = 0;
 
 // A file that cannot be loaded would end mocha before the others run. It is noted, and they run.
 function patchMochaLoading(loading) {

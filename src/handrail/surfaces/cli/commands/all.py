@@ -192,7 +192,12 @@ CHECK_ROWS = (
             Spelling(field="run", kind="id", value="ID"),
             Spelling(field="base", value="REV"),
             Spelling(field="head", value="REV"),
-            Spelling(field="expect", value="WORD"),
+            Spelling(
+                field="expect",
+                value="WORD",
+                text="Exit with 1 unless this is the word: proved, kept, rewrote, fails, new_rules, unseen, "
+                "flaky or not_tried.",
+            ),
             Spelling(field="inPlace"),
             Spelling(field="fresh"),
             Spelling(field="as"),

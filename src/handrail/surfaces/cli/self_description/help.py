@@ -29,6 +29,7 @@ _NOUNS = {
     "workflow": "find, inspect, write and try out workflows",
     "run": "start, continue, confirm and close the work on one",
     "session": "what is stored: list, show, needs, note, export, delete",
+    "prove": "find out whether your tests test your change",
     "check": "run your tests so that the run has seen them",
     "code": "search, explain and edit source; diff and restore files",
     "settings": "show and change how it behaves",
@@ -38,7 +39,6 @@ _NOUNS = {
     "mcp": "MCP on stdin and stdout",
     "store": "verify, copy and clean the store",
     "doctor": "check the installation",
-    "context": "where a call would act",
     "reference": "every command, flag and code as data",
     "update": "to the newest release",
 }
