@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure
+from handrail.projections.summary import MOST_CHARACTERS
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
@@ -107,3 +108,41 @@ def test_an_unknown_run_is_refused(project: ProvedRun) -> None:
 
     assert isinstance(refused, Failure)
     assert refused.kind.code == "SESSION_NOT_FOUND"
+
+
+def test_a_summary_says_what_proves_the_run(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.send()
+
+    summary = project.send()["closing"]
+
+    assert summary == (
+        "Fix is finished: 2 steps. PROVED: 1 new test fails without the change and passes with it. "
+        "For review: nothing."
+    )
+
+
+def test_a_summary_names_the_step_of_a_proof_that_no_step_wanted(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.send()
+    answer(project.runtime, "check.prove")
+
+    summary = project.send()["closing"]
+
+    assert "PROVED during End: " in summary
+    assert len(summary) <= MOST_CHARACTERS
+
+
+def test_a_summary_names_what_is_left_to_review(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.change({"bills.py": FIXED + "\n# later\n"})
+    project.send()
+    project.send()
+
+    summary = project.send()["closing"]
+
+    assert "For review: 1 open gap, the first: " in summary
+    assert len(summary) <= MOST_CHARACTERS
