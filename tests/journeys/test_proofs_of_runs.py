@@ -100,7 +100,7 @@ def test_a_terminal_says_where_a_proof_is_recorded(project: ProvedRun) -> None:
 
     ran = run_here(project.runtime, ["prove", "--human", "--quiet"])
 
-    assert ran.out.rstrip().endswith(f"Recorded in {project.run_id} for the step fix.")
+    assert ran.out.decode().rstrip().endswith(f"Recorded in {project.run_id} for the step fix.")
 
 
 def test_an_unknown_run_is_refused(project: ProvedRun) -> None:
