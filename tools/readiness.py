@@ -52,9 +52,16 @@ NEEDS_A_PERSON = frozenset(
     {"run confirm", "session settle", "session rename", "check approve", "login", "store adopt", "store move"}
 )
 """They ask at a terminal of their own, which no recorded call has; their tests make one."""
-NOT_APPLICABLE = frozenset({("update", "--verify"), ("receipt key", "--rotate"), ("receipt key", "--trust")})
+NOT_APPLICABLE = frozenset(
+    {
+        ("update", "--verify"),
+        ("receipt key", "--rotate"),
+        ("receipt key", "--trust"),
+        ("store copy", "--adopt"),
+    }
+)
 """The first needs a signed release and a manager: tests/updates/test_verify.py shows it with both. The others
-need a person at a terminal: tests/journeys/test_travelling_receipts.py has one."""
+need a person at a terminal: test_travelling_receipts.py and test_proven_history.py in tests/journeys/."""
 ENDLESS = "--stream"
 ENDED_FROM_OUTSIDE = frozenset({0, 8, 130})
 """How a stream ends that goes on until its time is over or a signal comes."""

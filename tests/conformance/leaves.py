@@ -482,6 +482,7 @@ LEAVES: dict[str, Leaf] = {
     "store copy": Leaf(
         line=words("store copy --to elsewhere"),
         further=(words("store copy --from HOME --to elsewhere2 --ids SESSION_ID --dry-run"),),
+        ways={"E_HUMAN_REQUIRED": says("store copy --from elsewhere --adopt --confirm CONFIRM_TOKEN")},
     ),
     "store gc": Leaf(
         line=words("store gc --older-than 90"),

@@ -77,6 +77,7 @@ def test_the_set_of_kinds_is_closed() -> None:
         "divergence_recorded",
         "decision_trace_appended",
         "session_imported",
+        "session_adopted",
         "run_closed",
         "receipt_recorded",
         "tree_recorded",

@@ -28,6 +28,7 @@ SERVERS = {
     "src/handrail_serve/exchange.py": ("urllib",),
     **dict.fromkeys(
         (
+            "src/handrail_team/store/credential_file.py",
             "src/handrail_team/store/database.py",
             "src/handrail_team/store/keeper.py",
             "src/handrail_team/store/log.py",

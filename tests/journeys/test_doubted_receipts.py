@@ -104,8 +104,8 @@ EARLY: dict[str, list[str]] = {
         "agrees; new tests beside them are no doubt."
     ],
     "mends at once what an uncommitted method finds, and takes the change out, as it is told": [
-        "Not shown yet: nobody saw these fail as they are now: tests/test_bill.py; take your change out, run "
-        "it, put the change back, and run it again.",
+        "Not shown yet: nobody saw these fail as they are now: tests/test_bill.py; "
+        "try it with handrail prove.",
         "It failed on the tests of the start: see it pass with these before you add tests.",
         "",
     ],

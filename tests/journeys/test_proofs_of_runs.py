@@ -11,12 +11,15 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure
+from handrail.projections.summary import MOST_CHARACTERS
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
 from tests.journeys.proved_projects import FIXED, NEW_TEST, Proved
+from tests.surfaces.cli.here import run_here
 
 WANTED = [step("fix", proof="proved"), step("end")]
 
@@ -32,7 +35,7 @@ class ProvedRun(Proved):
         path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
         variables = {"PATH": path, "HOME": str(self.home), "HANDRAIL_PROJECT": str(self.root)}
         runtime = build_runtime(variables, home=str(self.home))
-        self.runtime: Runtime = msgspec.structs.replace(runtime, trees_due=[])
+        self.runtime: Runtime = msgspec.structs.replace(runtime, trees_due=[], incidents=KeptIncidents())
         self.reply = answer(self.runtime, "run.start", workflowId="project.fix", requestId="one")
         self.run_id = self.reply["session"]["runId"]
         self.session_id = self.reply["session"]["sessionId"]
@@ -92,8 +95,54 @@ def test_a_typed_command_is_not_recorded(project: ProvedRun) -> None:
     assert project.events("proof_recorded") == []
 
 
+def test_a_terminal_says_where_a_proof_is_recorded(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+
+    ran = run_here(project.runtime, ["prove", "--human", "--quiet"])
+
+    assert ran.out.decode().rstrip().endswith(f"Recorded in {project.run_id} for the step fix.")
+
+
 def test_an_unknown_run_is_refused(project: ProvedRun) -> None:
     refused = perform(project.runtime, "check.prove", {"run": "run_nobody000001"})
 
     assert isinstance(refused, Failure)
     assert refused.kind.code == "SESSION_NOT_FOUND"
+
+
+def test_a_summary_says_what_proves_the_run(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.send()
+
+    summary = project.send()["closing"]
+
+    assert summary == (
+        "Fix is finished: 2 steps. PROVED: 1 new test fails without the change and passes with it. "
+        "For review: nothing."
+    )
+
+
+def test_a_summary_names_the_step_of_a_proof_that_no_step_wanted(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.send()
+    answer(project.runtime, "check.prove")
+
+    summary = project.send()["closing"]
+
+    assert "PROVED during End: " in summary
+    assert len(summary) <= MOST_CHARACTERS
+
+
+def test_a_summary_names_what_is_left_to_review(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.change({"bills.py": FIXED + "\n# later\n"})
+    project.send()
+    project.send()
+
+    summary = project.send()["closing"]
+
+    assert "For review: 1 open gap, the first: " in summary
+    assert len(summary) <= MOST_CHARACTERS

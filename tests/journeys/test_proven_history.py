@@ -208,3 +208,55 @@ def test_a_store_with_sessions_takes_no_other_store_in(tmp_path: Path) -> None:
 
     assert refused.kind.code == "STORE_TARGET_NOT_EMPTY"
     assert "holds no store key" in nothing.message
+
+
+@pytest.mark.promise("store.proven")
+def test_a_person_adopts_what_they_copy(tmp_path: Path) -> None:
+    ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
+    session_id, blocked = wait_for_person(theirs)
+    approve(theirs, session_id)
+    source = str(tmp_path / "theirs")
+
+    token = answer(ours, "store.copy", dryRun=True, adopt=True, **{"from": source})["confirm_token"]
+    refused = refusal(seat(ours, Person("n")), "store.copy", adopt=True, confirm=token, **{"from": source})
+    answer(seat(ours, Person("y")), "store.copy", adopt=True, confirm=token, **{"from": source})
+
+    assert refused.kind.code == "E_HUMAN_REQUIRED"
+    events = answer(ours, "session.events", sessionId=session_id)["items"]
+    assert events[-1]["kind"] == "session_adopted"
+    assert answer(ours, "store.verify").get("elsewhere") is None
+    assert send_again(ours, blocked)["isComplete"]
+
+
+@pytest.mark.promise("store.proven")
+def test_an_adoption_of_another_store_adopts_nothing(tmp_path: Path) -> None:
+    ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
+    first = runtime_on(tmp_path / "first")
+    session_id, blocked = wait_for_person(first)
+    approve(first, session_id)
+    given = {"from": str(tmp_path / "first"), "adopt": True}
+    token = answer(theirs, "store.copy", dryRun=True, **given)["confirm_token"]
+    answer(seat(theirs, Person("y")), "store.copy", confirm=token, **given)
+
+    copy(ours, **{"from": str(tmp_path / "theirs")})
+
+    assert send_again(ours, blocked)["kind"] == "blocked"
+
+
+@pytest.mark.promise("store.proven")
+def test_a_commit_added_to_our_session_by_hand_says_so(tmp_path: Path) -> None:
+    """Evidence that claims a person's word, without any answer, in a manifest whose sums fit."""
+    ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
+    session_id, blocked = wait_for_person(ours)
+    copy(ours, to=str(tmp_path / "theirs"))
+    approve(theirs, session_id)
+    assert send_again(theirs, blocked)["isComplete"]
+    for name in ("events-000001.jsonl", "manifest.jsonl", "lock"):
+        place = Path("data", "sessions", session_id, name)
+        shutil.copyfile(tmp_path / "theirs" / place, tmp_path / "ours" / place)
+
+    found = answer(runtime_on(tmp_path / "ours"), "session.show", sessionId=session_id)
+
+    (run,) = found["runs"]
+    assert run["evidence_caveat"] == "as another store recorded it"
+    assert run["confirmations"][0]["said"] == "confirmed it in another store"

@@ -519,6 +519,13 @@ class SessionImported(Fact, frozen=True, kw_only=True):
     source_head: str
 
 
+class SessionAdopted(Fact, frozen=True, kw_only=True):
+    """A person said that everything before this event is their own, although another store recorded it."""
+
+    door: ConfirmationDoor
+    who: str
+
+
 Event: TypeAlias = (
     SessionCreated
     | ObservationRecorded
@@ -535,6 +542,7 @@ Event: TypeAlias = (
     | DivergenceRecorded
     | DecisionTraceAppended
     | SessionImported
+    | SessionAdopted
     | RunClosed
     | ReceiptRecorded
     | TreeRecorded
@@ -553,10 +561,12 @@ def must_be_proven(data: Event) -> bool:
     Such facts are answers of people, check results and proofs.
     """
     match data:
-        case ConfirmationRecorded() | ReceiptRecorded() | ProofRecorded():
+        case ConfirmationRecorded() | ReceiptRecorded() | ProofRecorded() | SessionAdopted():
             return True
         case GapRecorded(door=door):
             return door is not None
+        case EvidenceRecorded(claims=claims):
+            return any(claim.level != "claimed" for claim in claims)
         case _:
             return False
 
@@ -622,14 +632,19 @@ class SignedRecord(Protocol):
 
 def find_unsigned(records: Iterable[SignedRecord]) -> list[int]:
     """The events that must be proven and are not, by index; what a newer version wrote is left out."""
-    found = []
+    found: list[int] = []
     for record in records:
-        if record.is_ours:
-            continue
         with suppress(Fault):
-            if record.index == 0 or must_be_proven(decode_event(record.body).data):
+            if record.is_ours:
+                if b'"session_adopted"' in record.body and _is_adoption(record.body):
+                    found.clear()
+            elif record.index == 0 or must_be_proven(decode_event(record.body).data):
                 found.append(record.index)
     return found
+
+
+def _is_adoption(body: bytes) -> bool:
+    return isinstance(decode_event(body).data, SessionAdopted)
 
 
 def is_newer(health: str) -> bool:

@@ -55,6 +55,7 @@ from handrail.engine.events import (
     RunClosed,
     RunStarted,
     Scope,
+    SessionAdopted,
     SessionCreated,
     SessionImported,
     TreeRecorded,
@@ -248,6 +249,10 @@ class _Folding:
             case TreeRecorded(node_id=node_id) as taken:
                 tree = RecordedTree(fact=taken, index=record.index, at=body.at)
                 self._trees[node_id] = add_tree(self._trees.get(node_id, ()), tree)
+            case SessionAdopted():
+                if record.is_ours:
+                    self._unsigned = ()
+                    self._unsigned_settlements = ()
             case SessionImported(bundle_id=bundle_id, source_session_id=source):
                 self._imported = Imported(
                     bundle_id=bundle_id, source_session_id=source, index=record.index, at=body.at

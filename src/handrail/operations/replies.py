@@ -342,9 +342,12 @@ def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -
     if not isinstance(node.state, Complete):
         return ""
     from handrail.projections.closing import closing_line
+    from handrail.projections.summary import summarize_proven_run
 
+    summary = summarize_proven_run(history, workflow, node.node_id) if history.proofs else ""
     handed = history.runs[node.run_id].parent is not None
-    return closing_line(history, workflow.name, node.node_id) + (f" {_PART_IS_DONE}" if handed else "")
+    line = summary or closing_line(history, workflow.name, node.node_id)
+    return line + (f" {_PART_IS_DONE}" if handed else "")
 
 
 def show_evidence(history: History, node: Node) -> dict[str, int] | None:

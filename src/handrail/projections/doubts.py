@@ -273,7 +273,7 @@ def list_all_doubts(end: RunEnd) -> list[Doubt]:
     found: dict[Code, Sequence[str]] = {
         "contradicted": [f"{count} {word}" for word, count in against.items() if count],
         "gaps": [f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}"] if gaps else [],
-        "imported": [caveat_of(history)] if history.imported is not None else [],
+        "imported": [caveat_of(history)] if caveat_of(history) else [],
         "unrun": _list_unrun(end),
         **{code: name_each(held) for code, held in find_still_failing(end).items()},
         "changed_checks": [changed[use] for use in changed if use in ("configuration", "modules", "tests")],

@@ -45,6 +45,7 @@ from handrail.contract.json.canonical import chain_digest
 from handrail.contract.outcome import Fault, NextCall, Notice
 from handrail.engine.events import (
     Event,
+    EvidenceRecorded,
     NodeCreated,
     PlannedEvent,
     SessionCreated,
@@ -403,9 +404,9 @@ def _write_drafts(history: History, plan_with: PlanWith, at: str, actor: Actor |
 
 
 def _find_vouched(data: Event) -> Vouched:
-    if must_be_proven(data):
-        return "needed"
-    return "wanted" if isinstance(data, SessionCreated) else ""
+    if isinstance(data, SessionCreated | EvidenceRecorded):
+        return "wanted"
+    return "needed" if must_be_proven(data) else ""
 
 
 def _chain(digest: str, drafts: Sequence[Draft]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 
 from handrail.host.private_files import is_below
 from handrail.ports.trees import GitEntry, TakenTree, TreeChange, Trees
@@ -97,7 +96,3 @@ class PlacedTrees:
             with open(descriptor, "wb") as file:
                 file.write(content)
         os.replace(temporary, place)
-
-
-def list_paths(entries: Collection[GitEntry]) -> frozenset[str]:
-    return frozenset(entry.path for entry in entries)

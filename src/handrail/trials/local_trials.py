@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
@@ -12,7 +13,7 @@ from handrail.ports.trees import Trees
 from handrail.ports.trials import RefusedRoom, StopReason, TrialCheck, TrialRoom
 from handrail.trials.in_place import NotPossible, PlacedTrees
 from handrail.trials.processes import can_mount
-from handrail.trials.room import IS_SUPPORTED, LocalRoom, Place
+from handrail.trials.room import LocalRoom, Place
 from handrail.trials.scratch import MOST_SLOTS, Slot, find_cache, hold_slot
 
 
@@ -41,7 +42,7 @@ class LocalTrials:
     def _open(
         self, project: str, check: TrialCheck, stop_reason: Callable[[], StopReason], *, is_in_place: bool
     ) -> Iterator[TrialRoom]:
-        if not IS_SUPPORTED:
+        if sys.platform == "win32":
             yield RefusedRoom("checks run on Linux and macOS")
             return
         with ExitStack() as stack:

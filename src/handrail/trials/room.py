@@ -7,7 +7,6 @@ import os
 import platform
 import secrets
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
@@ -429,6 +428,3 @@ def _describe_program(word: str, path: str, project: str) -> str:
             real = os.path.realpath(place)
             return "\0".join((place, real, *map(str, _stamp(real)[1:3])))
     return word
-
-
-IS_SUPPORTED = sys.platform != "win32"

@@ -45,6 +45,7 @@ from handrail.engine.events import (
     RunClosed,
     RunStarted,
     Scope,
+    SessionAdopted,
     SessionCreated,
     SessionImported,
     TreeRecorded,
@@ -269,7 +270,7 @@ class _Check:
         match event.data:
             case SessionCreated():
                 self._tags.add(node_tag(record.digest))
-            case ObservationRecorded() | SessionImported():
+            case ObservationRecorded() | SessionImported() | SessionAdopted():
                 pass
             case RunStarted(workflow_hash=workflow_hash, parent=parent):
                 self._start(event, workflow_hash)

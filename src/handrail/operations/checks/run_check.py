@@ -285,7 +285,7 @@ _WRITTEN = (
     "from before, or make the environment first and start the run then."
 )
 _UNSEEN = "nobody saw these fail as they are now"
-_UNDONE = "take your change out, run it, put the change back, and run it again"
+_TRY = "try it with handrail prove"
 
 
 def _warn_of_curable(
@@ -322,7 +322,7 @@ def _warn_of_curable(
         elif guard.verdict == "unknown" and guard.fix and may_guard(receipt):
             messages.append(f"Not shown yet: {guard.fix}.")
         elif unseen := [one for one in grown if one not in tests.get("grown", ())]:
-            messages.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_UNDONE}.")
+            messages.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_TRY}.")
         if {own_program(receipt), receipt.program} & {*seen.beside.loaded}:
             messages.append(_WRITTEN.format(receipt.program))
         if lost := [one for one in changed if one not in grown]:

@@ -10,16 +10,20 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import UNSET, Meta
 
-from handrail.contract.catalogue import E_CONFLICT, E_NOT_FOUND, E_VALIDATION
+from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED, E_NOT_FOUND, E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
+from handrail.contract.fence import flatten_text
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
 from handrail.contract.parameters import MintedId, PathText
 from handrail.contract.wording import format_count
+from handrail.engine.events import PlannedEvent, Scope, SessionAdopted
 from handrail.ports.store import CopyWay, SessionCopy
 from handrail.runtime.batch import SCHEMA_OF_TARGETS, BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read_session
+from handrail.runtime.who_confirms import require_yes
 from handrail.runtime.write_permission import (
     Change,
     DryRun,
@@ -48,6 +52,12 @@ class CopyStore(GatedInput, frozen=True, kw_only=True):
             Meta(description="Session ids; default: all.", extra_json_schema=SCHEMA_OF_TARGETS),
         ]
     ] = UNSET
+    adopt: Maybe[
+        Annotated[
+            bool,
+            Meta(description="Adopt what the source recorded; a person is asked at the terminal."),
+        ]
+    ] = UNSET
     continue_on_error: Maybe[
         Annotated[bool, Meta(description="Continue after an item that failed; default yes.")]
     ] = UNSET
@@ -63,10 +73,15 @@ class CopiedStore(BatchResult, frozen=True, kw_only=True):
 def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
     """Show or make the copy; a repeat after an interruption goes on where it stopped.
 
-    Raises Fault E_VALIDATION for places that are not two, E_NOT_FOUND when no id is known, and what the
-    gate raises.
+    Raises Fault E_HUMAN_REQUIRED where nobody agrees to adopt, E_VALIDATION for places that are not two,
+    E_NOT_FOUND when no id is known, and what the gate raises.
     """
     way = _way(request)
+    if request.adopt is True and way.target:
+        message = "A session is adopted by the store that is in use; leave out --to."
+        raise refuse_argument(message, "adopt", "is for another store", "from alone", kind=E_VALIDATION)
+    if request.adopt is True and request.confirm is not UNSET:
+        _ask(rt, way)
     ids = () if request.ids is UNSET else targets_of(request.ids, "ids")
 
     def resolve() -> Plan[_Found]:
@@ -160,11 +175,38 @@ def _copy(rt: Runtime, request: CopyStore, way: CopyWay, found: _Found) -> Copie
         session = sessions[session_id]
         keeper.copy_session(way, session)
         rt.commits.note(dry_run_of(OPERATION, request))
+        if request.adopt is True:
+            _adopt(rt, session.session_id)
         added.append(session.missing)
 
     is_persistent = request.continue_on_error is not False
     result = run_batch(rt, list(sessions), act, what="sessions copied", continue_on_error=is_persistent)
     return CopiedStore(**msgspec.structs.asdict(result), event_count=sum(added))
+
+
+def _ask(rt: Runtime, way: CopyWay) -> None:
+    """Raises Fault E_HUMAN_REQUIRED."""
+    text = (
+        f"\nAnswers and check results in the sessions of {flatten_text(way.source)} will count as recorded "
+        "here.\nDo not adopt what somebody else gave you.\nAdopt them? [y/n] "
+    )
+    command = "handrail store copy --from HOME --adopt --confirm CONFIRM_TOKEN"
+    require_yes(rt, text, command=command, resume="handrail session list")
+
+
+def _adopt(rt: Runtime, session_id: SessionId) -> None:
+    """Record in the session itself that a person adopted it, if there is anything to adopt."""
+    session = read_session(rt.log, session_id)
+    assert session is not None, "it was copied just now"
+    adopted = SessionAdopted(door="terminal", who=rt.workspace.account())
+
+    def decide(current: Session) -> PlanWith | None:
+        if not current.history.unsigned:
+            return None
+        key = f"session_adopted:{current.history.head}"
+        return lambda _: [PlannedEvent(dedupe_key=key, scope=Scope(), data=adopted)]
+
+    decide_and_commit(rt, session, decide, by_token=False)
 
 
 OPERATION = Operation(
@@ -177,4 +219,5 @@ OPERATION = Operation(
     perform=copy_store,
     why_only_local="This operation takes history from another store as it is, so no server offers it.",
     shape=Shape(levels={"minimal": ("items", "summary", "skipped", "event_count")}),
+    errors=(E_HUMAN_REQUIRED.code,),
 )

@@ -129,6 +129,7 @@ STORE_ROWS = (
         spellings=(
             Spelling(field="from", value="HOME"),
             Spelling(field="to", value="HOME"),
+            Spelling(field="adopt"),
             Spelling(field="ids", kind="ids", value="ID,ID"),
         ),
         columns=("target", "ok", "error"),
