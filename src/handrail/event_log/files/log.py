@@ -458,7 +458,7 @@ class FileLog:
         try:
             key = self.key.ensure(lambda: list_heads(self))
         except Fault as fault:
-            # Where the disk refuses, the key may be in place all the same, and would call this commit foreign.
+            # If the disk refused, the key may be there all the same, and would call this commit foreign.
             if "needed" in vouched or fault.details.get("reason") not in ("damaged", "too_open"):
                 raise
             return lambda _: line
