@@ -164,6 +164,10 @@ LEAVES: dict[str, Leaf] = {
         ways={
             "E_CHECK_FAILED": says("prove --expect proved -- git --version"),
             "E_CONFLICT": wrong(damage.uncommitted, "prove --in-place -- git --version"),
+            "SESSION_NOT_FOUND": says("prove --run run_0000000000aa"),
+            "SESSION_LOCKED": wrong(
+                damage.locked, "prove tests --project SEED_PROJECT --run RUN_ID --quiet", "impatient"
+            ),
         },
     ),
     "check replay": Leaf(

@@ -15,9 +15,11 @@ from handrail.projections.summary import MOST_CHARACTERS
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import step
 from tests.journeys.proved_projects import FIXED, NEW_TEST, Proved
+from tests.surfaces.cli.here import run_here
 
 WANTED = [step("fix", proof="proved"), step("end")]
 
@@ -33,7 +35,7 @@ class ProvedRun(Proved):
         path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
         variables = {"PATH": path, "HOME": str(self.home), "HANDRAIL_PROJECT": str(self.root)}
         runtime = build_runtime(variables, home=str(self.home))
-        self.runtime: Runtime = msgspec.structs.replace(runtime, trees_due=[])
+        self.runtime: Runtime = msgspec.structs.replace(runtime, trees_due=[], incidents=KeptIncidents())
         self.reply = answer(self.runtime, "run.start", workflowId="project.fix", requestId="one")
         self.run_id = self.reply["session"]["runId"]
         self.session_id = self.reply["session"]["sessionId"]
@@ -91,6 +93,14 @@ def test_a_typed_command_is_not_recorded(project: ProvedRun) -> None:
     assert "runId" not in told
     assert isinstance(refused, Failure)
     assert project.events("proof_recorded") == []
+
+
+def test_a_terminal_says_where_a_proof_is_recorded(project: ProvedRun) -> None:
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+
+    ran = run_here(project.runtime, ["prove", "--human", "--quiet"])
+
+    assert ran.out.decode().rstrip().endswith(f"Recorded in {project.run_id} for the step fix.")
 
 
 def test_an_unknown_run_is_refused(project: ProvedRun) -> None:

@@ -60,7 +60,7 @@ class LocalRoots:
             if lies_in_home(place, find_homes(self._home)):
                 _refuse(name, value, "is Handrail's own state, which no server opens")
             if not any(_holds(root, place) for root in self._list_roots()):
-                self._refuse_outside(name, value)
+                self._refuse_outside(name, value, os.path.join(project, os.path.expanduser(value)))
 
     def explain_closed(self, target: str) -> str:
         real = os.path.realpath(target)
@@ -98,8 +98,9 @@ class LocalRoots:
         found += [*site.getsitepackages(), os.path.dirname(sys.executable)]
         return _identify_all(found)
 
-    def _refuse_outside(self, name: str, value: str) -> NoReturn:
-        folder = os.path.abspath(os.path.expanduser(value))
+    def _refuse_outside(self, name: str, value: str, path: str) -> NoReturn:
+        path = os.path.abspath(path)
+        folder = path if name == "project" else os.path.dirname(path)
         added = json.dumps([*self._settings().roots, folder], ensure_ascii=False)
         command = f"handrail settings set roots {shlex.quote(added)}"
         _refuse(

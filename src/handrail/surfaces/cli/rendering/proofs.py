@@ -19,6 +19,9 @@ def proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
     lines: list[str] = []
     for row in payload["checks"]:
         lines += ["", *_describe_check(row, page, is_named=len(payload["checks"]) > 1)]
+    if payload.get("runId"):
+        step = f" for the step {one_line(payload['stepId'])}" if payload.get("stepId") else ""
+        lines += ["", *wrap(f"Recorded in {one_line(payload['runId'])}{step}.", page.width)]
     found = payload.get("suggestions", ())
     if found:
         lines += ["", "Found in the project's files:"]
