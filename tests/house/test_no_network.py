@@ -29,6 +29,7 @@ SERVERS = {
     **dict.fromkeys(
         (
             "src/handrail_team/store/credential_file.py",
+            "src/handrail_team/store/credential_file.py",
             "src/handrail_team/store/database.py",
             "src/handrail_team/store/keeper.py",
             "src/handrail_team/store/log.py",

@@ -319,7 +319,7 @@ def _find_losses(world: World, check: StoreCheck, pristine: _Pristine) -> list[s
             found.append(f"{session_id} is called healthy and lacks acknowledged events")
         elif loaded.health.state != "healthy" and session_id not in reported:
             found.append(f"{session_id} is {loaded.health.state}, and the verification is silent")
-        elif loaded.records != records[: len(loaded.records)] and loaded.health.state != "healthy":
+        elif records_of(loaded) != records[: len(loaded.records)] and loaded.health.state != "healthy":
             found.append(f"{session_id} shows other events than were acknowledged")
     return found
 

@@ -30,6 +30,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.judge.settling import list_unsettled
 from handrail.engine.navigate import frames_of
+from handrail.engine.owners import is_imported
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
 from handrail.evidence.proof import (
     FOR_REVIEW,
@@ -127,6 +128,8 @@ def find_word(history: History, node: Node, base: str, head: str) -> tuple[Proof
     own = {instance.node_id, *(kept.node_id for kept in kept_in_instance(history, instance))}
     newest: dict[str, Proof] = {}
     for held in list_proofs(history, node.run_id) if history.proofs else ():
+        if is_imported(history, held.index):
+            continue  # another store recorded it
         proof, is_own = held.fact.proof, held.fact.node_id in own
         if (proof.base, proof.head) == (base, head) or (is_own and _is_about(proof, base, head)):
             newest[proof.check] = proof

@@ -457,8 +457,9 @@ class FileLog:
         vouched = {draft.vouched for draft in plan}
         try:
             key = self.key.ensure(lambda: list_heads(self))
-        except Fault:
-            if "needed" in vouched:
+        except Fault as fault:
+            # If the disk refused, the key may be there all the same, and would call this commit foreign.
+            if "needed" in vouched or fault.details.get("reason") not in ("damaged", "too_open"):
                 raise
             return lambda _: line
         if vouched == {""}:
