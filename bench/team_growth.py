@@ -222,7 +222,7 @@ class Team:
             "PYTHONPATH": os.pathsep.join(sys.path),
         }
         command = [sys.executable, "-m", "handrail.main", "serve", "--team", "--port", "0"]
-        with subprocess.Popen(command, env=around, stdout=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command, env=around, stdout=subprocess.PIPE, encoding="utf-8") as process:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
             try:

@@ -38,7 +38,7 @@ class Job:
     def run_git(self, *words: str) -> str:
         """What git prints; empty if it refuses."""
         done = subprocess.run(
-            ["git", "-C", self.project, *words], capture_output=True, text=True, check=False
+            ["git", "-C", self.project, *words], capture_output=True, encoding="utf-8", check=False
         )
         return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -178,7 +178,7 @@ def main(environment: Mapping[str, str]) -> int:
     """The exit status of the step: 1 for FAILS, and for nothing else."""
     job = Job(environment)
     own = {name: value for name, value in environment.items() if not name.startswith("PROVE_")}
-    done = subprocess.run(make_command(job), stdout=subprocess.PIPE, text=True, check=False, env=own)
+    done = subprocess.run(make_command(job), stdout=subprocess.PIPE, encoding="utf-8", check=False, env=own)
     word, markdown = read_answer(done.stdout)
     _append(environment.get("GITHUB_OUTPUT", ""), f"word={word}\n")
     _append(environment.get("GITHUB_STEP_SUMMARY", ""), f"{markdown}\n")

@@ -46,7 +46,7 @@ def manifest_of(home: Path, session_id: SessionId = A) -> Path:
 
 
 def lines_of(home: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in manifest_of(home).read_text().splitlines()]
+    return [json.loads(line) for line in manifest_of(home).read_text(encoding="utf-8").splitlines()]
 
 
 def key_file(home: Path) -> Path:
@@ -170,7 +170,7 @@ def test_a_copy_of_the_home_has_no_key_of_its_own(tmp_path: Path) -> None:
     assert StoreKey(str(tmp_path / "copy" / "data"), other_chance).read() is None
     assert name_place("/x", []) != name_place("/y", [])
     machine = tmp_path / "machine-id"
-    machine.write_text("m" * 32)
+    machine.write_text("m" * 32, encoding="utf-8")
     assert name_place("/x", [str(machine)]) != name_place("/x", [])
 
 
@@ -185,7 +185,7 @@ def test_adopting_counts_for_what_is_listed(tmp_path: Path) -> None:
     again = store(tmp_path)
     assert again.origin(A, load(again, A).digest) == Origin(listed=1, is_adopted=True)
     assert again.origin(B, load(again, B).digest) == Origin()
-    (key_file(tmp_path).parent / "adopted").write_text("0" * 64)
+    (key_file(tmp_path).parent / "adopted").write_text("0" * 64, encoding="utf-8")
     assert not store(tmp_path).origin(A, load(again, A).digest).is_adopted
 
 

@@ -74,7 +74,7 @@ def test_session_stays_touched_while_its_writer_lives(place: Place) -> None:
 
 def test_session_of_a_dead_writer_is_looked_at_once_more(place: Place) -> None:
     place.read()
-    with place.file.open("a") as file:
+    with place.file.open("a", encoding="utf-8") as file:
         file.write(f"w {A} {NOBODY}\n")
 
     assert [place.read()[0], place.read()[0]] == [{A}, set()]
@@ -158,7 +158,7 @@ def test_spoiled_list_means_everything(place: Place, monkeypatch: pytest.MonkeyP
 
 def test_line_that_is_being_written_is_read_when_it_is_whole(place: Place) -> None:
     place.read()
-    with place.file.open("a") as file:
+    with place.file.open("a", encoding="utf-8") as file:
         file.write(f"d {A}")
         file.flush()
         halfway = place.read()[0]

@@ -91,9 +91,9 @@ def test_snapshot():
     place = Path("__snapshots__/bill.txt")
     place.parent.mkdir(exist_ok=True)
     found = str(bill([0.4, 0.4, 0.4]))
-    if not place.exists() or place.read_text() != found:
-        place.write_text(found)
-    assert place.read_text() == found
+    if not place.exists() or place.read_text(encoding="utf-8") != found:
+        place.write_text(found, encoding="utf-8")
+    assert place.read_text(encoding="utf-8") == found
 """
 )
 COIN = (
@@ -103,8 +103,8 @@ COIN = (
 def test_halves():
     from pathlib import Path
     place = Path.home() / "tosses"
-    tossed = len(place.read_text()) if place.exists() else 0
-    place.write_text("x" * (tossed + 1))
+    tossed = len(place.read_text(encoding="utf-8")) if place.exists() else 0
+    place.write_text("x" * (tossed + 1), encoding="utf-8")
     assert tossed % 2 == 0
 """
 )
@@ -147,7 +147,7 @@ COVERED = "def bill(parts):\n    return sum(map(round, parts))  # covered\n"
 def make_stale(proved: Proved) -> None:
     """Bytecode of another source, which Python takes for that of this one."""
     source = proved.home.parent / "other.py"
-    source.write_text(FIXED)
+    source.write_text(FIXED, encoding="utf-8")
     tag = sys.implementation.cache_tag
     py_compile.compile(
         str(source),
@@ -157,11 +157,11 @@ def make_stale(proved: Proved) -> None:
 
 
 def write_ignored(proved: Proved) -> None:
-    (proved.root / "local_bills.py").write_text(FIXED)
+    (proved.root / "local_bills.py").write_text(FIXED, encoding="utf-8")
 
 
 def write_answer(proved: Proved) -> None:
-    (proved.home.parent / "answer").write_text("3")
+    (proved.home.parent / "answer").write_text("3", encoding="utf-8")
 
 
 def make_plugin(proved: Proved) -> None:
@@ -169,9 +169,9 @@ def make_plugin(proved: Proved) -> None:
     place = proved.root / ".venv"
     venv.create(place, symlinks=True)
     packages = next(place.glob("lib/python*/site-packages"))
-    (packages / "host.pth").write_text(sysconfig.get_path("purelib") + "\nimport cheat\n")
+    (packages / "host.pth").write_text(sysconfig.get_path("purelib") + "\nimport cheat\n", encoding="utf-8")
     (packages / "cheat.py").write_text(
-        "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n"
+        "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n", encoding="utf-8"
     )
 
 
@@ -349,7 +349,7 @@ def test_cheat_gets_its_word(name: str, tmp_path: Path) -> None:
     cheat.prepare(proved)
     fake = tmp_path / "fake"
     fake.mkdir()
-    (fake / "python").write_text("#!/bin/sh\nexit 0\n")
+    (fake / "python").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
     (fake / "python").chmod(0o755)
     places = {"FAKE": str(fake), "ANSWER": str(tmp_path / "answer")}
     variables = dict(cheat.variables)

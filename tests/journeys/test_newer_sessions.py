@@ -33,7 +33,7 @@ def by_an_event(world: World, session_id: SessionId) -> None:
 def by_its_commits(world: World, session_id: SessionId) -> None:
     path = Path(world.home, "data/sessions", session_id, "manifest.jsonl")
     begin = hashlib.sha256(b"handrail.manifest.v1\x00" + session_id.encode()).digest()
-    body = b'{"v":2,"entirely":"new"'
+    body = b'{"v":3,"entirely":"new"'
     total = hashlib.sha256(begin + body).hexdigest()
     path.write_bytes(body + b',"sum":"' + total.encode() + b'"}\n')
 

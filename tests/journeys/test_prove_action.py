@@ -119,9 +119,11 @@ class Runner:
 
         own = {name: re.sub(r"\$\{\{ (.*?) \}\}", fill, text) for name, text in step.get("env", {}).items()}
         event = self.files / "event.json"
-        event.write_text(json.dumps({"pull_request": self.pull_request} if self.pull_request else {}))
+        event.write_text(
+            json.dumps({"pull_request": self.pull_request} if self.pull_request else {}), encoding="utf-8"
+        )
         for name in ("output", "summary"):
-            (self.files / name).write_text("")
+            (self.files / name).write_text("", encoding="utf-8")
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.workspace,
@@ -139,7 +141,7 @@ class Runner:
                 **own,
             },
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
         self.log = done.stdout + done.stderr
@@ -147,11 +149,11 @@ class Runner:
 
     @property
     def summary(self) -> str:
-        return (self.files / "summary").read_text()
+        return (self.files / "summary").read_text(encoding="utf-8")
 
     @property
     def output(self) -> str:
-        return (self.files / "output").read_text()
+        return (self.files / "output").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -239,7 +241,7 @@ def test_push_compares_with_the_merge_commit_of_github(runner: Runner, api: Api)
 
 
 def _read_blocks(language: str) -> list[str]:
-    text = (ROOT / "docs/how-to/prove-in-ci.md").read_text()
+    text = (ROOT / "docs/how-to/prove-in-ci.md").read_text(encoding="utf-8")
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", text)
 
 
@@ -247,7 +249,9 @@ def test_page_shows_a_workflow_that_the_action_takes() -> None:
     action = YAML(typ="safe").load(ROOT / "action.yml")
     github, gitlab = (YAML(typ="safe").load(block) for block in _read_blocks("yaml"))
     steps = github["jobs"]["prove"]["steps"]
-    table = re.findall(r"(?m)^\| `(\w+)` \|", (ROOT / "docs/how-to/prove-in-ci.md").read_text())
+    table = re.findall(
+        r"(?m)^\| `(\w+)` \|", (ROOT / "docs/how-to/prove-in-ci.md").read_text(encoding="utf-8")
+    )
 
     assert set(steps[-1]["with"]) <= set(action["inputs"])
     assert set(table) == set(action["inputs"])
@@ -262,7 +266,8 @@ def test_action_installs_its_own_checkout(tmp_path: Path) -> None:
     stand_in.write_text(
         "#!/bin/sh\n"
         f'echo "$@" >> {tmp_path}/calls\n'
-        'if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; fi\n'
+        'if [ "$2" = venv ]; then mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; fi\n',
+        encoding="utf-8",
     )
     stand_in.chmod(0o755)
     environment = {
@@ -276,6 +281,8 @@ def test_action_installs_its_own_checkout(tmp_path: Path) -> None:
 
     subprocess.run(["bash", "-eo", "pipefail", "-c", install["run"]], env=environment, check=True)
 
-    calls = (tmp_path / "calls").read_text().splitlines()
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert calls[1:] == [f"-m venv {tmp_path}/handrail-prove", f"-m pip install --quiet {ROOT}"]
-    assert (tmp_path / "output").read_text() == f"python={tmp_path}/handrail-prove/bin/python\n"
+    assert (tmp_path / "output").read_text(
+        encoding="utf-8"
+    ) == f"python={tmp_path}/handrail-prove/bin/python\n"

@@ -97,7 +97,7 @@ def old(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     shutil.copytree(Path(PLACE, "home"), tmp_path / "home")
     for path in [tmp_path / "home", *(tmp_path / "home").rglob("*")]:
         path.chmod(0o700 if path.is_dir() else 0o600)
-    return tmp_path / "home", json.loads(Path(PLACE, "sessions.json").read_text())
+    return tmp_path / "home", json.loads(Path(PLACE, "sessions.json").read_text(encoding="utf-8"))
 
 
 def begin_with_key(runtime: Runtime) -> None:

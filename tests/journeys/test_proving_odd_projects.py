@@ -99,9 +99,9 @@ def test_in_place_proves_and_brings_the_files_back(tmp_path: Path) -> None:
     commit(proved.root)
     proven = proved.prove(argv=[*UNITTEST], base="HEAD~1", inPlace=True)
     assert (proven["word"], proven["isolation"]) == ("proved", "in_place")
-    assert (proved.root / "bills.py").read_text() == FIXED
+    assert (proved.root / "bills.py").read_text(encoding="utf-8") == FIXED
     left = subprocess.run(
-        ["git", "status", "--porcelain"], cwd=proved.root, capture_output=True, check=True, text=True
+        ["git", "status", "--porcelain"], cwd=proved.root, capture_output=True, check=True, encoding="utf-8"
     )
     assert left.stdout == ""
 
@@ -137,7 +137,7 @@ def test_signal_ends_the_proof_and_its_check(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    wait_for(lambda: mark.exists() and mark.read_text().endswith("\n"))
+    wait_for(lambda: mark.exists() and mark.read_text(encoding="utf-8").endswith("\n"))
     started.send_signal(signal.SIGINT)
     out, _ = started.communicate(timeout=60)
     assert started.returncode == 130

@@ -15,7 +15,9 @@ from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.test_confirmations import at_console
 
-GIVEN: dict[str, Any] = json.loads((Path(__file__).parent / "resume_requests" / "requests.json").read_text())
+GIVEN: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "resume_requests" / "requests.json").read_text(encoding="utf-8")
+)
 LANGUAGES = ("en", "de", "fr", "ru", "zh", "ja")
 """Those that must be among the languages of the requests."""
 

@@ -291,7 +291,7 @@ def test_without_the_extra_the_line_that_installs_it_is_told(
 
     assert isinstance(refused, Failure)
     assert refused.kind.code == "E_CONFIG"
-    assert "handrail[verify]==" in refused.hint
+    assert "'.[verify]'" in refused.hint
     assert sys.executable in refused.hint
 
 

@@ -87,7 +87,7 @@ class GivenUpdates:
             programs={"uv": "/uv"},
             has_pip=False,
             is_pinned=False,
-            sources=(IndexSource(url="https://index.invalid/simple", named_by="nobody"),),
+            sources=(IndexSource(url="https://index.invalid/simple", named_by="UV_DEFAULT_INDEX"),),
             takes_first=True,
             speaks_uv=True,
         )
@@ -292,6 +292,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
     "run.confirm": lambda world: {"stateToken": _third(world.runtime)["stateToken"]},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
+    "check.prove": lambda _: {"argv": [sys.executable, "-c", "pass"]},
     "check.approve": _declared,
     "check.replay": _replayed,
     "receipt.key": lambda world: {"rotate": True},
@@ -335,7 +336,7 @@ WRITING: Sequence[str] = [
 ]
 """Every operation that can change something, from the registry: a new one needs its write above."""
 
-KEEPS_NOTHING = frozenset({"check.replay"})
-"""Starts programs and keeps nothing: a lost answer is lost, and is never told as if it had been good."""
+KEEPS_NOTHING = frozenset({"check.prove", "check.replay"})
+"""Start programs; a typed command is recorded nowhere, so a lost answer is lost, and never told as good."""
 
 COMMITTING: Sequence[str] = [name for name in WRITING if name not in KEEPS_NOTHING]

@@ -81,13 +81,16 @@ def test_the_schema_takes_no_argument(runtime: Runtime) -> None:
     assert refused(runtime, "workflow.schema", workflowId="x").kind.code == "VALIDATION_ERROR"
 
 
-def test_a_listing_shows_the_inputs_without_their_descriptions(runtime: Runtime) -> None:
-    size = {"type": "string", "enum": ["s", "l"], "default": "s", "description": "How large."}
-    library_of(runtime).add(text(workflow(inputs={"size": size}))["text"].encode(), "given.json")
+def test_a_listing_names_the_inputs_that_a_start_must_bring(runtime: Runtime) -> None:
+    inputs = {
+        "size": {"type": "string", "default": "s", "description": "How large."},
+        "target": {"type": "string", "required": True, "description": "What."},
+    }
+    library_of(runtime).add(text(workflow(inputs=inputs))["text"].encode(), "given.json")
 
     items = answered(runtime, "workflow.list", query="given")["items"]
 
-    assert items[0]["inputs"] == [{"name": "size", "type": "string", "enum": ["s", "l"], "default": "s"}]
+    assert items[0]["requires"] == ["target"]
 
 
 def test_a_listing_can_be_of_some_sources_only(runtime: Runtime) -> None:

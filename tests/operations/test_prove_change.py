@@ -348,7 +348,7 @@ def test_ceiling_of_reads_starts_no_program(world: World) -> None:
     fix(world)
     settings = Path(world.runtime.settings.desired().user_file)
     settings.parent.mkdir(exist_ok=True)
-    settings.write_text('{"maxEffect": "read"}')
+    settings.write_text('{"maxEffect": "read"}', encoding="utf-8")
     failure = world.prove()
     assert isinstance(failure, Failure)
     assert failure.kind.code == "E_FORBIDDEN"

@@ -32,7 +32,7 @@ def test_audit_of_a_team_holds_no_canary(server: Server, person: Caller, tmp_pat
 
     rows = server.door.database.within(workspace).fetch("SELECT line FROM handrail.audit")
     lines = [bytes(row[0]).decode() for row in rows]
-    local = [one.read_text() for one in (tmp_path / "home").rglob("audit-*.jsonl")]
+    local = [one.read_text(encoding="utf-8") for one in (tmp_path / "home").rglob("audit-*.jsonl")]
     assert len(lines) > 50
     assert flock.found_in("\n".join(lines + local), is_audit=True) == []
     assert SIGNED_IN not in "\n".join(lines + local)

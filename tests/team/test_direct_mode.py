@@ -116,7 +116,7 @@ def test_without_the_extra_the_answer_is_the_line_that_installs_it(
     assert failure.kind.code == "E_CONFIG"
     assert failure.details["reason"] == "extra_missing"
     assert failure.details["install_command"][-1] == ".[team]"
-    assert "handrail[team]==" in failure.hint
+    assert "'.[team]'" in failure.hint
     assert answer(runtime, "self.context")["config"]["store_answers"] is False
 
 

@@ -176,6 +176,6 @@ except Fault as fault:
 def test_a_statement_that_fails_among_others_is_told_once(database: str) -> None:
     """Its error comes while the next ones are still being sent."""
     command = [sys.executable, "-c", _FAILS_ON_THE_WAY, database]
-    ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=True)
+    ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
 
     assert (ran.stdout, ran.stderr) == ("STORE_IO_ERROR\n", "")

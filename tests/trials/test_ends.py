@@ -22,7 +22,7 @@ _LEAVER = (
 def _wait_for(path: Path, rows: int) -> list[int]:
     ends_at = time.monotonic() + 30
     while time.monotonic() < ends_at:
-        found = path.read_text().split() if path.exists() else []
+        found = path.read_text(encoding="utf-8").split() if path.exists() else []
         if len(found) >= rows:
             return [int(number) for number in found]
         time.sleep(0.02)
@@ -31,7 +31,7 @@ def _wait_for(path: Path, rows: int) -> list[int]:
 
 def _is_alive(number: int) -> bool:
     try:
-        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+        state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except OSError:
         return False
     return state != "Z"
@@ -99,7 +99,8 @@ def test_killed_caller_leaves_no_process_and_no_lock(linked: Workshop, tmp_path:
         f"home = {str(tmp_path / 'home')!r}\n"
         "trials = LocalTrials(home, environment, GitTrees(home, environment))\n"
         f"with trials.open({str(linked.root)!r}, TrialCheck(command={check.command!r})) as room:\n"
-        f"    room.run({linked.take()!r})\n"
+        f"    room.run({linked.take()!r})\n",
+        encoding="utf-8",
     )
     child = subprocess.Popen([sys.executable, str(script)], env=dict(os.environ))
     numbers = _wait_for(pids, 1)

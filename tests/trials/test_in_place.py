@@ -60,7 +60,7 @@ _MAKE_STALE = """
 import os, py_compile
 py_compile.compile("own.py")
 seen = os.stat("own.py")
-with open("own.py", "w") as file:
+with open("own.py", "w", encoding="utf-8") as file:
     file.write("print('new')\\n")
 os.utime("own.py", ns=(seen.st_atime_ns, seen.st_mtime_ns))
 """
@@ -72,7 +72,9 @@ def test_stale_bytecode_is_not_loaded_in_place(linked: Workshop) -> None:
     subprocess.run([sys.executable, "-c", _MAKE_STALE], cwd=linked.root, check=True)
     linked.commit()
     check = TrialCheck(command=(sys.executable, "-c", "import own"))
-    plain = subprocess.run([*check.command], cwd=linked.root, capture_output=True, text=True, check=True)
+    plain = subprocess.run(
+        [*check.command], cwd=linked.root, capture_output=True, encoding="utf-8", check=True
+    )
 
     with linked.trials.open(str(linked.root), check, is_in_place=True) as room:
         trial, here = room.run(linked.take()), room.run_in_place()

@@ -160,7 +160,7 @@ _FORGER = """
 import glob, os
 def test_a():
     for path in glob.glob(os.path.join(os.path.dirname(os.environ["TMPDIR"]), "cases-*")):
-        with open(path, "a") as file:
+        with open(path, "a", encoding="utf-8") as file:
             file.write('{"k": "", "at": "end", "run": "1"}' + chr(10))
 """
 

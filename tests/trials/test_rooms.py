@@ -94,21 +94,21 @@ def test_trial_uses_dependency_folders_of_the_project(workshop: Workshop) -> Non
     assert result.tail.startswith("installedinnerdeclaredtool\n")
     assert result.state == "failed", "an ignored file is in no copy"
     assert again.tail == result.tail
-    assert (workshop.root / "node_modules/one/index.js").read_text() == "installed"
+    assert (workshop.root / "node_modules/one/index.js").read_text(encoding="utf-8") == "installed"
 
 
 @pytest.mark.parametrize("link", ["../outside", "/etc", ".", "way/data"])
 def test_links_that_lead_out_of_the_copy_are_left_out(workshop: Workshop, link: str) -> None:
     outside = workshop.root.parent / "outside"
     outside.mkdir()
-    (outside / "data").write_text("kept")
+    (outside / "data").write_text("kept", encoding="utf-8")
     workshop.write({"place/data": "x", ".gitignore": "way\n"})
     (workshop.root / "way").symlink_to(outside)
 
     result = workshop.run(shell("pwd", links=(link,)))
 
     assert result.state == "passed"
-    assert (outside / "data").read_text() == "kept"
+    assert (outside / "data").read_text(encoding="utf-8") == "kept"
 
 
 def test_hooks_that_a_check_changes_are_new_in_the_next_trial(linked: Workshop) -> None:

@@ -95,7 +95,7 @@ def link_out(root: Path) -> None:
 
 def odd_names(root: Path) -> None:
     write(root, "a b\n\t\"c'.txt")
-    Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe.txt")).write_text("x")
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff\xfe.txt")).write_text("x", encoding="utf-8")
     write(root, "-n")
     write(root, ":(glob)x")
 

@@ -130,7 +130,7 @@ def test_merge_base_without_a_default_branch_is_unseen(trees: GitTrees, root: Pa
 
 def test_entries_have_modes_and_sizes(trees: GitTrees, root: Path) -> None:
     make_project(root / "nested")
-    Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt")).write_text("x")
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff.txt")).write_text("x", encoding="utf-8")
 
     found = entries(trees, root, take(trees, root).tree)
 

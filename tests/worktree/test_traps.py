@@ -102,7 +102,7 @@ def test_submodule_starts_nothing(trap: Trap, root: Path, trees: GitTrees, tmp_p
     hooks = root / "nested/.git/hooks"
     for name in ("post-index-change", "fsmonitor-watchman"):
         trap.plant_program(hooks / name)
-    with (root / "nested/.git/config").open("a") as file:
+    with (root / "nested/.git/config").open("a", encoding="utf-8") as file:
         file.write(f'[core]\n\tfsmonitor = {trap.program}\n[filter "x"]\n\tclean = {trap.program}\n')
     write(root, "nested/.gitattributes", "* filter=x\n")
     write(root, "nested/src/a.py", "dirty")

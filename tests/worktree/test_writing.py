@@ -161,7 +161,7 @@ def test_links_to_kept_folders_are_not_written_through(trees: GitTrees, root: Pa
 
     written = write_out(trees, root, tree, tmp_path / "copy", "modules")
 
-    assert (theirs / "a.js").read_text() == "old"
+    assert (theirs / "a.js").read_text(encoding="utf-8") == "old"
     assert [one.path for one in written.left_out] == ["modules/a.js"]
 
 

@@ -139,6 +139,9 @@ class Loop:
     def __init__(self) -> None:
         self.timers: list[tuple[float, Timer]] = []
 
+    def time(self) -> float:
+        return 0.0
+
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
         timer = Timer(call)
         self.timers.append((seconds, timer))
