@@ -218,6 +218,7 @@ def test_the_record_holds_what_the_evidence_says(
     assert made.gaps == len(missing)
 
 
+@pytest.mark.thorough
 def test_the_tool_names_the_gaps_and_the_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "1.json").write_text(json.dumps(WHOLE[0]) + "\n", encoding="utf-8")
 

@@ -79,6 +79,7 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("cli.one-table")
 def test_no_code_stands_outside_the_catalogue() -> None:
     check(codes_outside_the_catalogue(python_files("src/")))

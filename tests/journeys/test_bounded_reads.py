@@ -197,6 +197,7 @@ def test_a_long_list_goes_on_where_its_page_ended(held: Monster) -> None:
     assert entries["has_more"]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("reads.bounded")
 def test_a_hook_says_no_more_than_its_client_reads(held: Monster) -> None:
     runtime = held.runtime

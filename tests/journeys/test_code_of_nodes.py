@@ -80,6 +80,7 @@ def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
     assert work.tool.data("store", "verify")["problem_count"] == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
     started = work.start()

@@ -53,6 +53,7 @@ def places(tmp_path: Path, fork_server: ForkServer) -> Places:
     return Places(tmp_path, fork_server)
 
 
+@pytest.mark.thorough
 def test_a_request_id_means_the_same_run_in_every_clone_and_worktree(places: Places) -> None:
     begun = session(places.run(places.own, *START))
 

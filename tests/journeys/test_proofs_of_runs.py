@@ -86,6 +86,7 @@ def test_a_later_proof_closes_the_gap_of_a_run(project: ProvedRun) -> None:
     assert not any(project.is_gap_open())
 
 
+@pytest.mark.thorough
 def test_a_typed_command_is_not_recorded(project: ProvedRun) -> None:
     told = answer(project.runtime, "check.prove", argv=["true"])
     refused = perform(project.runtime, "check.prove", {"argv": ["true"], "run": project.run_id})
@@ -95,6 +96,7 @@ def test_a_typed_command_is_not_recorded(project: ProvedRun) -> None:
     assert project.events("proof_recorded") == []
 
 
+@pytest.mark.thorough
 def test_a_terminal_says_where_a_proof_is_recorded(project: ProvedRun) -> None:
     project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
 
@@ -103,6 +105,7 @@ def test_a_terminal_says_where_a_proof_is_recorded(project: ProvedRun) -> None:
     assert ran.out.decode().rstrip().endswith(f"Recorded in {project.run_id} for the step fix.")
 
 
+@pytest.mark.thorough
 def test_an_unknown_run_is_refused(project: ProvedRun) -> None:
     refused = perform(project.runtime, "check.prove", {"run": "run_nobody000001"})
 
@@ -123,6 +126,7 @@ def test_a_summary_says_what_proves_the_run(project: ProvedRun) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_summary_names_the_step_of_a_proof_that_no_step_wanted(project: ProvedRun) -> None:
     project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
     answer(project.runtime, "check.prove")
@@ -135,6 +139,7 @@ def test_a_summary_names_the_step_of_a_proof_that_no_step_wanted(project: Proved
     assert len(summary) <= MOST_CHARACTERS
 
 
+@pytest.mark.thorough
 def test_a_summary_names_what_is_left_to_review(project: ProvedRun) -> None:
     project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
     answer(project.runtime, "check.prove")

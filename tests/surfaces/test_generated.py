@@ -122,6 +122,7 @@ def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert "Usage:" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_command_table_reads_back_what_was_merged() -> None:
     merged = command_tables.commands(registry())
 
@@ -179,6 +180,7 @@ def test_every_command_is_described_with_an_example_and_its_flags() -> None:
         assert set(entry["errors"]) <= set(KINDS), path
 
 
+@pytest.mark.thorough
 def test_every_global_flag_is_on_the_page(contents: dict[str, str]) -> None:
     page = contents["docs/reference/cli.md"]
 

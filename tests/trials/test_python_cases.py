@@ -81,6 +81,7 @@ def test_pytest_gives_every_case(run_pytest: Run) -> None:
     assert (result.state, result.exit_status, result.is_ended_early) == ("failed", 1, False)
 
 
+@pytest.mark.thorough
 def test_workers_of_pytest_give_the_same_cases(run_pytest: Run) -> None:
     pytest.importorskip("xdist")
     result = run_pytest(
@@ -96,6 +97,7 @@ def test_workers_of_pytest_give_the_same_cases(run_pytest: Run) -> None:
     assert not result.is_ended_early
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "files",
     [
@@ -113,6 +115,7 @@ def test_pytest_that_ends_early_has_not_passed(run_pytest: Run, files: dict[str,
     assert result.reason == "the test runner ended before its tests were finished"
 
 
+@pytest.mark.thorough
 def test_conftest_that_cannot_be_loaded_is_named(run_pytest: Run) -> None:
     result = run_pytest({"conftest.py": "from calc import gone\n", "calc.py": "", "test_a.py": ""})
 
@@ -120,6 +123,7 @@ def test_conftest_that_cannot_be_loaded_is_named(run_pytest: Run) -> None:
     assert (result.state, result.cases, result.is_ended_early) == ("failed", (), False)
 
 
+@pytest.mark.thorough
 def test_exit_status_that_hides_a_failure_is_no_pass(linked: Workshop) -> None:
     linked.write({"test_a.py": "def test_a(): assert 0\n"})
     line = f"{sys.executable} -m pytest -p no:cacheprovider -c /dev/null --rootdir=. || true"
@@ -130,6 +134,7 @@ def test_exit_status_that_hides_a_failure_is_no_pass(linked: Workshop) -> None:
     assert list_outcomes(result) == {"test_a.py::test_a": "failed"}
 
 
+@pytest.mark.thorough
 def test_two_runs_of_pytest_are_both_read(linked: Workshop) -> None:
     linked.write({"test_a.py": "def test_a(): pass\n", "test_b.py": "def test_b(): pass\n"})
     line = f"{sys.executable} -m pytest -p no:cacheprovider -c /dev/null --rootdir=. "
@@ -149,6 +154,7 @@ def test_inner():
 """
 
 
+@pytest.mark.thorough
 def test_pytest_that_a_test_starts_gives_no_cases(run_pytest: Run) -> None:
     result = run_pytest({"test_a.py": _INNER, "inner.py": "def test_x(): assert 0\n"})
 
@@ -222,6 +228,7 @@ def test_unittest_gives_every_case(linked: Workshop) -> None:
     assert result.unloaded == (UnloadedFile(file="tests/test_broken.py", missing_name="nothing"),)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "body",
     [
@@ -237,6 +244,7 @@ def test_unittest_that_ends_early_has_not_passed(linked: Workshop, body: str) ->
     assert (result.state, result.is_ended_early) == ("failed", True)
 
 
+@pytest.mark.thorough
 def test_script_of_unittest_names_its_cases_by_file(linked: Workshop) -> None:
     body = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\nunittest.main()\n"
     linked.write({"tests/check.py": body})
@@ -247,6 +255,7 @@ def test_script_of_unittest_names_its_cases_by_file(linked: Workshop) -> None:
     assert (result.state, (result.cases or ())[0].file) == ("passed", "tests/check.py")
 
 
+@pytest.mark.thorough
 def test_program_without_tests_gives_no_cases(linked: Workshop) -> None:
     result = linked.run(TrialCheck(command=(sys.executable, "-c", "import unittest")))
 

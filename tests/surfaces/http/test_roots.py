@@ -67,6 +67,7 @@ def calls_of(called: Operation, work: Work, ways: list[str]) -> list[dict[str, A
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.promise("server.roots")
 def test_every_path_over_http_stays_in_the_roots(server: WholeServer) -> None:
     work, ways = begin_work(server), make_ways_out(server)
