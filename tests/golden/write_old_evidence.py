@@ -161,9 +161,7 @@ def main() -> None:
         text = content if isinstance(content, str) else json.dumps(content)
         (PLACE / f"{name}.json").write_text(text, encoding="utf-8")
     document = {"names": made, "calls": story.calls}
-    (PLACE / "calls.json").write_text(
-        json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8", encoding="utf-8"
-    )
+    (PLACE / "calls.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
