@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ class Called:
     def spelt(self, line: tuple[str, ...]) -> list[str]:
         if "TEAM_STORE" in line and "TEAM_STORE" not in self.names:
             self.names["TEAM_STORE"] = self._team_store()
+        if "OTHER_HOME" in line and "OTHER_HOME" not in self.names:
+            self.names["OTHER_HOME"] = shutil.copytree(self.tool.home, f"{self.tool.home}-other")
         if "CURSOR" in line or "FOREIGN_PAGE" in line:
             self._find_cursors()
         if {"SCAN_TOKEN", "APPLY_TOKEN"} & {*line}:

@@ -10,7 +10,7 @@ RESUME = "js-tools --workflow-resume RESUME_TOKEN --notes another"
 CODE_LEAVES: dict[str, Leaf] = {
     "js-tools": Leaf(
         line=words("js-tools --workflow my-refactor.json"),
-        key=("--request-id", "mine"),
+        key=("--request-id", "mine-in-code"),
         further=(
             (
                 *words("js-tools --workflow my-refactor.json --checkpoint-mode --request-id more --context"),
@@ -48,7 +48,7 @@ CODE_LEAVES: dict[str, Leaf] = {
 RUN_FILE = {
     "run file": Leaf(
         line=words("run file my-refactor.json"),
-        key=("--request-id", "mine"),
+        key=("--request-id", "mine-in-code"),
         further=(
             (
                 *words("run file my-refactor.json --checkpoint-mode --request-id more --context"),

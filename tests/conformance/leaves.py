@@ -160,6 +160,7 @@ LEAVES: dict[str, Leaf] = {
             words("prove --base HEAD --as markdown --expect not_tried -- git --version"),
             words("prove --head HEAD --fresh -- git --version"),
             words("prove --in-place --expect not_tried -- git --version"),
+            words("prove tests --project SEED_PROJECT --run RUN_ID"),
         ),
         ways={
             "E_CHECK_FAILED": says("prove --expect proved -- git --version"),
@@ -482,7 +483,9 @@ LEAVES: dict[str, Leaf] = {
     "store copy": Leaf(
         line=words("store copy --to elsewhere"),
         further=(words("store copy --from HOME --to elsewhere2 --ids SESSION_ID --dry-run"),),
-        ways={"E_HUMAN_REQUIRED": says("store copy --from elsewhere --adopt --confirm CONFIRM_TOKEN")},
+        ways={
+            "E_HUMAN_REQUIRED": says("store copy --from OTHER_HOME --adopt --confirm CONFIRM_TOKEN"),
+        },
     ),
     "store gc": Leaf(
         line=words("store gc --older-than 90"),

@@ -13,7 +13,7 @@ from handrail.contract.catalogue import Kind
 from handrail.contract.outcome import Fault
 from handrail.host.program.installation import PACKAGE
 from handrail.host.program.updates import LocalUpdates
-from handrail.ports.program import Fetched, Installed, ManagerExit
+from handrail.ports.program import Fetched, IndexSource, Installed, ManagerExit
 from handrail.program.update.find_release import LISTING
 
 NEWER = "99.0.0"
@@ -41,7 +41,8 @@ def installed_by_pip() -> None:
     real_facts = LocalUpdates.facts
 
     def facts(self: LocalUpdates) -> Any:
-        return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True)
+        named = (IndexSource(url="https://index.invalid/simple", named_by="pip"),)
+        return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True, sources=named)
 
     _set("facts", facts)
     _set("drive", lambda *_: ManagerExit(status=1))

@@ -42,8 +42,8 @@ for module in (continue_run, checkpoints):
     module.answer_attempt = handles.answer_attempt
 numbers = itertools.count()
 real = sessions.Draft
-sessions.Draft = lambda dedupe_key, body: real(
-    dedupe_key=f"{dedupe_key}:{os.getpid()}:{next(numbers)}", body=body
+sessions.Draft = lambda dedupe_key, **rest: real(
+    dedupe_key=f"{dedupe_key}:{os.getpid()}:{next(numbers)}", **rest
 )
 """
 

@@ -14,12 +14,12 @@ pytestmark = pytest.mark.thorough
 
 NEEDS_MORE = [
     *("run confirm", "check replay", "receipt export", "receipt verify", "session settle"),
-    *("session rename", "update", "login"),
+    *("session rename", "store adopt", "store move", "update", "login"),
     *("team init", "team invite", "team members", "team set", "team reset", "team audit"),
     *("team workspace create", "team workspace list"),
     *("team token create", "team token list", "team token revoke"),
 ]
-"""Three ask a person, receipts need a repository, one finds no index, a team needs a database."""
+"""Five ask a person, receipts need a repository, one finds no index, a team needs a database."""
 
 
 def test_every_door_does_its_work_on_a_plain_home(

@@ -236,6 +236,8 @@ def run_to_end(
             if notes is None:
                 return "nothing could be made up"
             made = valid_reports(workflow, leaf, state, notes)[0]
+            named = (one.removeprefix("context.") for one in leaf.requires if one.startswith("context."))
+            params["context"] |= {one: "given" for one in named if one not in workflow.inputs}
             params["output"] = {
                 "notesMarkdown": made.notes,
                 "artifacts": [in_own_words(filled_in(artifact)) for artifact in made.artifacts],

@@ -33,7 +33,7 @@ RECORDED_FOR_A_COMPANION = {"check.run", "check.replay", "check.approve"}
 SHARED = {
     *("registry", "randomness", "clock", "library", "secrets", "facts", "interruptions", "progress"),
     *("incidents", "observer", "client", "can_ask", "commits", "terminal", "is_served", "companion"),
-    *("actions", "origin", "database"),
+    *("actions", "origin", "database", "roots", "trees", "trials", "trial_results"),
 }
 """What one server has for all its workspaces: of a call, or of no home."""
 OF_THE_CALLER = {

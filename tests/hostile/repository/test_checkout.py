@@ -134,6 +134,8 @@ def test_no_command_starts_anything_of_the_checkout(checkout: Checkout, path: st
     line = list(checkout.line(path))
     if "--store" in line:
         line[line.index("--store") + 1] = NO_DATABASE
+    if path == "store move":
+        line += ["--to", "elsewhere"]
     if path == "login":
         line.append("http://127.0.0.1:9")
     ran = checkout.run(*line)

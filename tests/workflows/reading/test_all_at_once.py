@@ -256,6 +256,7 @@ OF_OTHER_DOCUMENTS = {
     "overlay": "extends add fill contracts append prepend replace skip after before step demand slot",
     "work that is handed out": "delegate child children collect needs atLeast brief workflow by",
     "the neighbouring dialect": "countedBy lenient",
+    "proofs and required outputs": "proof wants base requires irreversible",
     "inputs and rules that differ from those here": "fromGoal implicit maximum evidence check",
 }
 """Keys of the language that `EVERYTHING` does not hold, by what they belong to."""

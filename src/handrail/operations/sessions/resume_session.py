@@ -66,7 +66,7 @@ LATEST_SESSIONS = 200
 """Without a question the work of this project is looked for among these."""
 MOST_SESSIONS = 5_000
 MOST_EVENTS = 500_000
-MOST_ITEMS = 50
+MOST_ITEMS = 500
 MOST_COMPARED = 200
 """Sessions that are ranked by their words: those with the rarest ones."""
 _UNFINISHED = ("in_progress", "blocked")
