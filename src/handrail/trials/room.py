@@ -81,7 +81,7 @@ class LocalRoom:
         links = self._find_links(frozenset({f"{check.directory}/package.json"}))
         rows = [
             *(f"{name}={value}" for name, value in sorted(fixed.items())),
-            *(platform.platform(), project, self.isolation, digest_hooks()),
+            *(_describe_system(), project, self.isolation, digest_hooks()),
             *(
                 _describe_program(word, fixed["PATH"], project)
                 for word in (*check.command[:1], *check.prepare[:1])
@@ -414,6 +414,12 @@ def _list_new(root: str, paths: set[str]) -> list[str]:
 
 def _split(path: str) -> list[str]:
     return path.split("/")
+
+
+def _describe_system() -> str:
+    """Return which system this is; only fields that no program has to be asked for: `processor` starts `uname`."""
+    system = platform.uname()
+    return f"{system.system} {system.release} {system.version} {system.machine}"
 
 
 def _describe_program(word: str, path: str, project: str) -> str:

@@ -115,6 +115,12 @@ def checkout(seeded: Seeded, tmp_path_factory: pytest.TempPathFactory) -> Checko
     return Checkout(tmp_path_factory.mktemp("hostile"), seeded)
 
 
+@pytest.fixture(scope="module")
+def hooked(seeded: Seeded, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout with the one run of the seed: with the runs that commands start, a hook says that it does nothing."""
+    return Checkout(tmp_path_factory.mktemp("hooked"), seeded)
+
+
 def test_the_checkout_catches_whoever_is_careless(checkout: Checkout) -> None:
     def carelessly(*command: str) -> list[str]:
         subprocess.run(command, cwd=checkout.project, env=checkout.environment, check=False)
@@ -150,12 +156,12 @@ def test_no_command_starts_anything_of_the_checkout(checkout: Checkout, path: st
     ("event", "inside"),
     [*((event, "") for event in EVENTS), ("PreCompact", "bare"), ("PreCompact", "nested")],
 )
-def test_no_hook_starts_anything_of_the_checkout(checkout: Checkout, event: str, inside: str) -> None:
-    message = {"cwd": str(checkout.project / inside), "hook_event_name": event, "trigger": "auto"}
+def test_no_hook_starts_anything_of_the_checkout(hooked: Checkout, event: str, inside: str) -> None:
+    message = {"cwd": str(hooked.project / inside), "hook_event_name": event, "trigger": "auto"}
 
-    ran = checkout.run("hook", event, given=json.dumps(message).encode())
+    ran = hooked.run("hook", event, given=json.dumps(message).encode())
 
-    assert checkout.trap.started() == []
+    assert hooked.trap.started() == []
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
