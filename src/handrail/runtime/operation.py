@@ -226,7 +226,6 @@ MODULES = {
     "check.list": "handrail.operations.checks.approve_check:LIST",
     "check.approve": "handrail.operations.checks.approve_check:APPROVE",
     "check.prove": "handrail.operations.checks.prove_change",
-    "check.replay": "handrail.operations.checks.replay_checks",
     "receipt.export": "handrail.operations.checks.receipts:EXPORT",
     "receipt.verify": "handrail.operations.checks.receipts:VERIFY",
     "receipt.key": "handrail.operations.checks.receipts:KEY",

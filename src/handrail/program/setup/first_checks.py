@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import ReportFormat
-from handrail.engine.command_lines import split_command
 from handrail.ports.checks import PRINTED
 
 LOOKED_AT = (

@@ -255,11 +255,6 @@ CHECK_ROWS = (
         takes_rest=False,
         examples=("handrail check approve tests --withdraw --compact",),
     ),
-    Row(
-        path="check replay",
-        spellings=(RECEIPT,),
-        examples=("handrail check replay receipt.json --compact",),
-    ),
 )
 
 RECEIPT_ROWS = (

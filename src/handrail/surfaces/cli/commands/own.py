@@ -341,7 +341,6 @@ CLIENT_ROWS = (
         examples=(
             "handrail hook PreCompact",
             "handrail hook SessionStart gemini",
-            "handrail hook PostToolUse",
         ),
     ),
 )
