@@ -160,8 +160,8 @@ def _find_proof(
     shown = next(held for held in proofs if held.fact.proof.word == word)
     state = history.nodes[shown.fact.node_id].state
     step = leaf_at(workflow, state) if isinstance(state, Running) else None
-    is_compared = step is None or _is_compared(step, gaps)
-    label = LABELS[word] if is_compared else f"{LABELS[word]} during {flatten_text(step.title)}"
+    during = "" if step is None or _is_compared(step, gaps) else f" during {flatten_text(step.title)}"
+    label = LABELS[word] + during
     return label, describe(shown.fact.proof).removesuffix(".")
 
 
