@@ -22,7 +22,7 @@ from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_console_forms import send, show, tag_of
-from tests.journeys.test_until_the_end import CHANGE, TESTS, Site
+from tests.journeys.workplace import CHANGE, TESTS, Site
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

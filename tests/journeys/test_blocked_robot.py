@@ -19,7 +19,7 @@ from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, rou
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import insist
 from tests.journeys.test_one_ask import SAID, at_choose, at_confirm, at_done, at_give, say_so
-from tests.journeys.test_until_the_end import RIGHT, TESTS, Site, site
+from tests.journeys.workplace import RIGHT, TESTS, Site, site
 
 __all__ = ["site"]
 Reply: TypeAlias = dict[str, Any]

@@ -10,13 +10,12 @@ import msgspec
 import pytest
 
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
-from handrail.operations.checks.note_command import NoteCommand, note_command
 from handrail.runtime.refused_calls import MAY_DO
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, step
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, Reply, Site, changed, site
+from tests.journeys.workplace import CHANGE, RIGHT, TESTS, Reply, Site, changed, site
 from tests.surfaces.cli.test_hook import called, hook
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -157,7 +156,6 @@ def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: S
     helper = in_worktree(site, tmp_path / "tree")
 
     unclear = refusal(site.runtime, "check.run", argv=["true"])
-    noted = note_command(site.runtime, NoteCommand(argv=["make"], call_id="1"))
     by_state = answer(helper.runtime, "check.run", argv=["true"], stateToken=b)
     named = elsewhere(site, site.root, work=a)
     by_work = answer(named.runtime, "check.run", argv=["true"])
@@ -168,9 +166,6 @@ def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: S
     assert unclear.kind.code == "CONTEXT_MISSING"
     assert (by_state["runId"], by_work["runId"]) == (run_b, run_a)
     assert (alone["runId"], there["runId"]) == (run_a, run_b)
-    receipts = of_kind(events_of(site.runtime, waiting), "receipt_recorded")
-    whose = {one["data"]["receiptId"]: one["scope"]["runId"] for one in receipts}
-    assert whose[noted.receipt_id] == waiting["session"]["runId"]
     assert status == 0, shown
 
 

@@ -23,7 +23,7 @@ from tests.journeys.doors import command, tool_call, worth
 from tests.journeys.given_workflows import step
 from tests.journeys.test_confirmations import at_third, insist
 from tests.journeys.test_moving_sessions import exported, imported
-from tests.journeys.test_until_the_end import (
+from tests.journeys.workplace import (
     CHANGE,
     RIGHT,
     TESTS,

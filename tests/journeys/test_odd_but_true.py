@@ -18,8 +18,8 @@ from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import step
-from tests.journeys.test_until_the_end import CHANGE, changed
-from tests.journeys.test_until_the_end import Site as Workplace
+from tests.journeys.workplace import CHANGE, changed
+from tests.journeys.workplace import Site as Workplace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -15,7 +15,7 @@ from handrail.contract.wording import quote
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from tests.journeys.doors import command, events_of, of_kind, worth
 from tests.journeys.given_workflows import step
-from tests.journeys.test_until_the_end import (
+from tests.journeys.workplace import (
     CHANGE,
     RIGHT,
     WRONG,

@@ -15,7 +15,7 @@ from tests.host.worktree.project import commit
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.given_workflows import step
 from tests.journeys.test_travelling_receipts import Signer, statement_of
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, changed
+from tests.journeys.workplace import CHANGE, RIGHT, TESTS, changed
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

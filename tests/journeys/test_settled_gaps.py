@@ -29,9 +29,9 @@ from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_told_where_it_is import words_of
-from tests.journeys.test_until_the_end import Site, changed
-from tests.journeys.test_until_the_end import verified as confirmed
 from tests.journeys.test_what_counts import begun, sent
+from tests.journeys.workplace import Site, changed
+from tests.journeys.workplace import verified as confirmed
 from tests.surfaces.cli.here import run_here
 
 pytestmark = pytest.mark.promise("gaps.settled")

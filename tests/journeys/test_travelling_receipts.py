@@ -40,8 +40,8 @@ from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import give, step
 from tests.journeys.test_approved_checks import NEEDED, approve
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, VERIFY, changed, verified
-from tests.journeys.test_until_the_end import Site as Workplace
+from tests.journeys.workplace import CHANGE, RIGHT, TESTS, VERIFY, changed, verified
+from tests.journeys.workplace import Site as Workplace
 
 ROOT = Path(__file__).parents[2]
 WAIT_SECONDS = 300
