@@ -1,4 +1,4 @@
-"""What a run showed about a tree of files, as a statement that others can verify: an in-toto test result. Pure.
+"""What a run showed about a tree of files, as an in-toto test result that others can verify. Pure.
 
 The subject is a git tree, so the statement holds for every commit with the same files: after an amend, a
 squash or a merge. The predicate is the test result of in-toto (v0.1); what Handrail knows beside it is in its

@@ -1,4 +1,4 @@
-"""`receipt.export`: what a run proved about the files of a commit, signed, or as Markdown for a pull request."""
+"""`receipt.export`: what a run proved about the files of a commit, signed or as Markdown."""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ class ExportReceipt(Input, frozen=True, kw_only=True):
         Annotated[MintedId, Meta(description="A session; else the newest of this project.")] | UnsetType
     ) = UNSET
     commit: (
-        Annotated[MintedId, Meta(description="About the files of this commit; default HEAD.", max_length=256)]
-        | UnsetType
+        Annotated[MintedId, Meta(description="About its files; default HEAD.", max_length=256)] | UnsetType
     ) = UNSET
     exported_as: (
         Annotated[
