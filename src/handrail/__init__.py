@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from handrail.operations.checks.prove_change import ProvenChange
-    from handrail.operations.sessions.list_sessions import SessionRow
+    from handrail.views.sessions import SessionView as SessionRow
     from handrail.operations.sessions.resume_session import Candidate
 
 __version__ = "0.1.0"

@@ -34,17 +34,9 @@ from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer, refusal
-<<<<<<< HEAD
-from tests.journeys.doors import tool_call
-from tests.journeys.given_workflows import give, step
-from tests.journeys.test_approved_checks import NEEDED, approve
-from tests.journeys.workplace import CHANGE, RIGHT, TESTS, VERIFY, changed, verified
-from tests.journeys.workplace import Site as Workplace
-=======
 from tests.journeys.proved_projects import FIXED, NEW_TEST
 from tests.journeys.test_proofs_of_runs import ProvedRun
 from tests.surfaces.cli.here import run_here
->>>>>>> h/receipt
 
 ROOT = Path(__file__).parents[2]
 WAIT_SECONDS = 300
