@@ -34,7 +34,9 @@ from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer, refusal
+from tests.journeys.given_workflows import step
 from tests.journeys.proved_projects import FIXED, NEW_TEST
+from tests.journeys.test_moving_sessions import imported
 from tests.journeys.test_proofs_of_runs import ProvedRun
 from tests.surfaces.cli.here import run_here
 
@@ -69,9 +71,9 @@ class Signer(ProvedRun):
         self.send()
         assert self.send()["isComplete"]
 
-    def record(self, *proofs: Proof) -> None:
+    def record(self, *proofs: Proof, run: str = "") -> None:
         """Record proofs of the committed files, without running anything."""
-        target = find_proven_run(self.runtime, str(self.root), self.run_id)
+        target = find_proven_run(self.runtime, str(self.root), run or self.run_id)
         assert target is not None
         tree = self.git("rev-parse", "HEAD^{tree}")
         own = [msgspec.structs.replace(one, base=target.base, head=one.head or tree) for one in proofs]
@@ -184,9 +186,9 @@ def test_a_receipt_says_who_approved_what(tmp_path: Path) -> None:
     signer.send()
     signer.send()
     signer.send()
-    gap = answer(signer.runtime, "session.show", sessionId=signer.session_id)["runs"][0]["gaps"][0]
+    (gap,) = signer.events("gap_recorded")
     seated = seat(signer.runtime, Person("yes"))
-    answer(seated, "session.settle_gap", run=signer.run_id, gap=gap["gapId"], note="We test it by hand.")
+    answer(seated, "session.settle_gap", gap=gap["gapId"], note="We test it by hand.")
 
     (approval,) = signer.state()["approvals"]
 
@@ -236,6 +238,46 @@ def test_no_absolute_path_is_in_a_receipt(tmp_path: Path) -> None:
 )
 def test_absolute_paths_are_cut_to_their_last_name(text: str, shown: str) -> None:
     assert hide_places([{"text": text}]) == [{"text": shown}]
+
+
+def hand_out(signer: Signer) -> dict[str, Any]:
+    """Start a run with one child, and prove the change of the child."""
+    parts = {"id": "parts", "title": "Parts"}
+    parts |= {"delegate": {"children": [{"id": "a", "steps": [step("change")]}]}}
+    about = {"id": "project.parts", "name": "Parts", "description": "For a receipt.", "steps": [parts]}
+    signer.change({".handrail/workflows/parts.json": json.dumps(about), "bills.py": FIXED})
+    commit(signer.root)
+    waiting = answer(signer.runtime, "run.start", workflowId="project.parts", requestId="parts")
+    work = answer(signer.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
+    signer.record(PROVED, run=work["session"]["runId"])
+    return waiting
+
+
+@pytest.mark.promise("delegation.seen")
+def test_a_receipt_has_the_proofs_of_children_by_name(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    hand_out(signer)
+
+    made = signer.export()
+
+    (proof,) = statement_of(made["content"])["predicate"]["handrailRun"]["proofs"]
+    assert (made["word"], proof["child"]) == ("proved", "a")
+    assert statement_of(made["content"])["predicate"]["passedTests"] == ["a: tests"]
+
+
+@pytest.mark.promise("delegation.travels")
+def test_proofs_that_came_in_a_bundle_do_not_count(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    session_id = hand_out(signer)["session"]["sessionId"]
+    bundle = answer(signer.runtime, "session.export", sessionId=session_id)["content"]
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = Signer(tmp_path / "elsewhere")
+    taken = imported(elsewhere.runtime, json.dumps(bundle))
+    signer.runtime = elsewhere.runtime
+
+    made = signer.export(session=taken["session_id"], project=str(signer.root))
+
+    assert (made["word"], made["sentence"]) == ("not_tried", "Nothing was proven in the run")
 
 
 @pytest.mark.thorough
@@ -324,9 +366,8 @@ def test_the_reference_verifiers_agree(signer: Signer) -> None:
 def test_a_receipt_holds_for_every_commit_with_the_same_files(signer: Signer) -> None:
     content = signer.export()["content"]
     first = signer.git("rev-parse", "HEAD")
-    signer.git(
-        "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "--amend", "-m", "Another message"
-    )
+    author = ("-c", "user.name=A", "-c", "user.email=a@b")
+    signer.git(*author, "commit", "-q", "--amend", "-m", "Another message")
     amended = signer.git("rev-parse", "HEAD")
     signer.git("checkout", "-q", "-b", "side", "HEAD~1")
     signer.git(*author, "merge", "-q", "--no-ff", "-m", "M", "main")
