@@ -82,7 +82,8 @@ def test_nor_when_it_tells_of_half_an_update(venv: Installation, tmp_path: Path,
     foreign = tmp_path / ".agents/skills/handrail"
     foreign.mkdir(parents=True)
 
-    ran = venv.run("update", shown, environment={"HOME": str(tmp_path)})
+    environment = {"HOME": str(tmp_path), "HANDRAIL_HOME": str(venv.home / ".handrail")}
+    ran = venv.run("update", shown, environment=environment)
 
     assert (ran.status, venv.version()) == (1, NEW)
     assert f"Handrail is at {NEW}, but its skill is not" in (ran.out + ran.err).decode()
