@@ -30,5 +30,3 @@ def test_a_check_that_is_gone_runs_with_the_usual_limits() -> None:
 
     assert found.check == DeclaredCheck(name="tests", command=("make", "test"))
     assert found.change.endswith("The project no longer declares it.")
-
-
