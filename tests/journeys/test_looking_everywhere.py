@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import sys
 from typing import Any
@@ -22,10 +21,8 @@ from tests.journeys.test_confirmations import at_third, insist
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.workplace import (
     CHANGE,
-    RIGHT,
     VERIFY,
     Site,
-    changed,
     site,
 )
 
@@ -68,22 +65,6 @@ def test_a_yes_that_came_with_a_bundle_was_not_given_here(runtime: Runtime) -> N
 
 def write_script(site: Site, name: str, text: str) -> None:
     site.write(name, f"with open('gen.txt', 'w', encoding='utf-8') as file:\n    file.write('{text}')\n")
-
-
-@pytest.mark.promise("evidence.code.by-products")
-def test_a_check_that_leaves_bytecode_behind_is_proof_at_once(site: Site) -> None:
-    site.begin()
-    site.write("src/bill.py", RIGHT)
-    words = [sys.executable, "-c", "import src.bill"]
-    (site.root / "src/__pycache__").mkdir()
-    (site.root / "src/__pycache__/old.cpython-311.pyc").write_bytes(b"old")
-    site.run(*words)
-    (site.root / "src/__pycache__/new.cpython-311.pyc").write_bytes(b"new")
-
-    went_on = site.send(changed("src/bill.py", check=shlex.join(words)))
-
-    assert went_on["kind"] == "ok"
-    assert ("/checks/0/command", "holds", "exit 0") in site.claims()
 
 
 @pytest.mark.promise("receipt.files-changed-meanwhile")
