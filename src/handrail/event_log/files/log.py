@@ -43,6 +43,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import (
+    KEY_BYTES,
     Fingerprint,
     ProvenSessions,
     WriterMemory,
@@ -200,7 +201,7 @@ class FileHold:
         memory, self._memory = self._memory, None
         if held is not None:
             if memory is not None:
-                self._log.proven.writers.put(self._session_id, memory, weight=len(memory.keys))
+                self._log.proven.writers.put(self._session_id, memory, weight=KEY_BYTES * len(memory.keys))
             release(self._log.disk, held)
 
     def _current(self) -> LockedSession:
