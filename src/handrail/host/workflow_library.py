@@ -32,8 +32,8 @@ from handrail.host.workflow_sources.directories import (
     read_user_settings,
     refuse_named_file,
 )
-from handrail.host.worktree.bounds import Bounds
 from handrail.host.workflow_sources.stamps import Stamp, is_settled, stamp_sources
+from handrail.host.worktree.bounds import Bounds
 from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.recent import Recent
 from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, spelling_of
@@ -81,9 +81,10 @@ class DirectoryLibrary:
         named = [os.path.join(project, name) for name in read_project_settings(project).directories]
         if any(os.path.realpath(folder) != os.path.abspath(folder) for folder in named):
             return None
-        folders = [_BUNDLED, self._workflows, os.path.join(self._home, "contracts")]
+        folders = [self._workflows, os.path.join(self._home, "contracts")]
         folders += [os.path.join(ours, name) for name in ("workflows", "contracts")] + named
         settings = [os.path.join(place, "config.json") for place in (self._home, ours)]
+        # The bundled files belong to the program: whoever replaces them replaces its code too.
         return stamp_sources(folders, [_DECODED, ours, *settings])
 
     def _read_files(self, project: str) -> list[WorkflowFile]:

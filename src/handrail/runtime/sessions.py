@@ -469,8 +469,8 @@ class HotLog:
     def recall(self, session_id: SessionId) -> Remembered | None:
         return self.log.recall(session_id)
 
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        return self.log.list_sessions()
+    def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
+        return self.log.list_sessions(most)
 
     def get_blob(self, ref: BlobRef) -> bytes:
         return self.log.get_blob(ref)
