@@ -33,11 +33,10 @@ def stamp_sources(folders: Iterable[str], files: Iterable[str]) -> Stamp | None:
     """
     found: list[_Row] = []
     try:
-        for path in files:
-            found.append(_stamp(path))
+        found += map(_stamp, files)
         for folder in folders:
-            for path in _walk(folder):
-                found.append(path)
+            for row in _walk(folder):
+                found.append(row)
                 if len(found) > MOST_STAMPED:
                     return None
     except (OSError, _Uncertain):
