@@ -5,9 +5,12 @@ What is opened is seen by the interpreter's own audit events, so no port and no 
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +27,8 @@ from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
 from handrail_serve.api import offered_operations
 from tests.conftest import THREE_STEPS
 from tests.hostile.repository.checkout import run_git
-from tests.surfaces.http.filled_calls import Work, fill_work
-from tests.surfaces.http.whole_server import WholeServer, api
+from tests.surfaces.http.filled_calls import Work, begin_work, fill_work
+from tests.surfaces.http.whole_server import WholeServer, api, fetch
 
 _OPENING = ("open", "os.listdir", "os.scandir", "subprocess.Popen", "os.rename", "os.remove", "os.mkdir")
 
@@ -38,23 +41,46 @@ class Opened:
         self.found: list[tuple[str, str]] = []
         sys.addaudithook(self._hear)  # for good: no hook is ever taken away
 
+    def during(self, folder: Path, call: Callable[[], object]) -> list[tuple[str, str]]:
+        """What the call opens below the folder."""
+        self.folder, self.found = str(folder), []
+        try:
+            call()
+        finally:
+            self.folder = ""
+        return self.found
+
     def _hear(self, event: str, args: tuple[Any, ...]) -> None:
         if not self.folder or event not in _OPENING:
             return
         folder = self.folder
         for one in args[:3]:
-            path = os.fsdecode(one) if isinstance(one, str | bytes) else ""
+            path = os.path.realpath(os.fsdecode(one)) if isinstance(one, str | bytes) and one else ""
             if path == folder or path.startswith(folder + os.sep):
-                self.found.append((event, path))
+                self.found.append((event, os.fsdecode(one)))
 
 
 OPENED = Opened()
+WORKFLOWS = ".handrail/workflows"
+PLACES_OF_LINKS = {
+    WORKFLOWS: WORKFLOWS,
+    ".handrail/workflows/more.json": ".handrail/workflows/three_steps.json",
+    ".handrail/workflows/more": WORKFLOWS,
+    ".handrail/contracts": ".handrail/contracts",
+    ".handrail/config.json": ".handrail/workflows/three_steps.json",
+    "linked": "",
+    "linked.py": "a.py",
+    "deep/linked": "",
+    "package.json": "a.py",
+    "AGENTS.md": "a.py",
+    ".gitignore": "a.py",
+}
+"""Links in a checkout, and where outside of the roots they lead."""
 
 
 @pytest.fixture
-def opened() -> Iterator[Opened]:
-    yield OPENED
-    OPENED.folder = ""
+def opened() -> Opened:
+    return OPENED
 
 
 @pytest.fixture
@@ -120,12 +146,7 @@ def test_a_remembered_project_outside_the_roots_stays_closed(
     outside = make_project(tmp_path / "outside")
     work = remember(server, outside)
 
-    opened.folder, opened.found = str(outside), []
-    tried = call_everything(server, work)
-    opened.folder = ""
-
-    assert tried > 60
-    assert opened.found == []
+    assert opened.during(outside, lambda: call_everything(server, work)) == []
 
 
 @pytest.mark.promise("server.roots")
@@ -137,9 +158,60 @@ def test_a_remembered_project_inside_the_roots_is_opened(
     work = remember(server, outside)
     (server.home / "config.json").write_text(f'{{"roots": ["{outside}"]}}', encoding="utf-8")
 
-    opened.folder, opened.found = str(outside), []
-    server.answer(api("code.diff", work.whole_call(registry().operation("code.diff"))))
-    server.answer(api("run.continue", work.whole_call(registry().operation("run.continue"))))
-    opened.folder = ""
+    def call() -> None:
+        for name in ("code.diff", "run.continue"):
+            server.answer(api(name, work.whole_call(registry().operation(name))))
 
-    assert opened.found != []
+    assert opened.during(outside, call) != []
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("server.roots")
+def test_a_bundle_opens_no_project_that_it_names(
+    server: WholeServer, opened: Opened, tmp_path: Path
+) -> None:
+    """The bundle names the folder of a project that the store remembers; both come from the same machine."""
+    outside = make_project(tmp_path / "outside")
+    remember(server, outside)
+    other = build_runtime({"HANDRAIL_PROJECT": str(outside)}, home=str(tmp_path / "their_home"))
+    exported = ask(other, "session.export", sessionId=begin(other)["session"]["sessionId"])
+    bundle = {"source": "b.json", "text": json.dumps(exported["content"])}
+
+    def call() -> None:
+        given = {"bundle": bundle}
+        shown = server.data(api("session.import", {**given, "dryRun": True}))
+        done = server.data(api("session.import", {**given, "confirm": shown["confirm_token"]}))
+        graph = server.data(fetch(f"/api/run.graph?sessionId={done['session_id']}"))
+        found = server.data(api("session.resume", {"query": done["session_id"]}))
+        token = re.findall(r'"stateToken": ?"([^"]+)"', json.dumps(found))[0]
+        again = server.data(api("run.continue", {"stateToken": token}))
+        work = fill_work(again, done["session_id"], graph["run_id"], graph["nodes"])
+        call_everything(server, work)
+
+    assert opened.during(outside, call) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("server.roots")
+@pytest.mark.parametrize("place", PLACES_OF_LINKS)
+def test_no_link_of_a_checkout_leads_a_server_out(
+    server: WholeServer, opened: Opened, tmp_path: Path, place: str
+) -> None:
+    outside = make_project(tmp_path / "outside")
+    shutil.copytree(outside / ".handrail/workflows", outside / ".handrail/contracts")
+    link = server.project / place
+    if link.is_dir():
+        shutil.rmtree(link)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    run_git(server.project, "init", "-q", ".")
+    link.symlink_to(outside / PLACES_OF_LINKS[place])
+    work = begin_work(server, notes=f"Looked at `{place}` and `{place}/a.py`.") if place != WORKFLOWS else None
+
+    def call() -> None:
+        if work is not None:
+            call_everything(server, work)
+        server.answer(api("workflow.list", {}))
+        server.answer(api("workflow.validate", {"paths": [place]}))
+        server.answer(api("code.scan", {"search": "greet", "paths": [place]}))
+
+    assert opened.during(outside, call) == []
