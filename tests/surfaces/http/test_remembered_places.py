@@ -1,4 +1,4 @@
-"""A server opens nothing of a project outside its roots, also if a record of an earlier run names the project.
+"""A server opens nothing outside its roots, also if a record of an earlier run names the project.
 
 What is opened is seen by the interpreter's own audit events, so no port and no field is listed here.
 """
@@ -167,9 +167,7 @@ def test_a_remembered_project_inside_the_roots_is_opened(
 
 @pytest.mark.thorough
 @pytest.mark.promise("server.roots")
-def test_a_bundle_opens_no_project_that_it_names(
-    server: WholeServer, opened: Opened, tmp_path: Path
-) -> None:
+def test_a_bundle_opens_no_project_that_it_names(server: WholeServer, opened: Opened, tmp_path: Path) -> None:
     """The bundle names the folder of a project that the store remembers; both come from the same machine."""
     outside = make_project(tmp_path / "outside")
     remember(server, outside)
@@ -205,7 +203,9 @@ def test_no_link_of_a_checkout_leads_a_server_out(
     link.parent.mkdir(parents=True, exist_ok=True)
     run_git(server.project, "init", "-q", ".")
     link.symlink_to(outside / PLACES_OF_LINKS[place])
-    work = begin_work(server, notes=f"Looked at `{place}` and `{place}/a.py`.") if place != WORKFLOWS else None
+    work = (
+        begin_work(server, notes=f"Looked at `{place}` and `{place}/a.py`.") if place != WORKFLOWS else None
+    )
 
     def call() -> None:
         if work is not None:
