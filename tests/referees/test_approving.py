@@ -29,10 +29,17 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(chromium: Chromium, home: Path) -> Iterator[Server]:
     del chromium  # without one there is nothing to serve
-    open_store(home)
+    open_home(home)
     made = Server(home)
     yield made
     made.stop()
+
+
+def open_home(home: Path) -> Runtime:
+    """A store whose confirmations only a person gives."""
+    runtime = open_store(home)
+    (home / "config.json").write_text('{"confirmations": "person"}', encoding="utf-8")
+    return runtime
 
 
 def ask(runtime: Runtime, goal: str) -> tuple[str, str]:
@@ -47,7 +54,7 @@ def ask(runtime: Runtime, goal: str) -> tuple[str, str]:
 def test_a_long_text_is_approved_at_its_end_by_keyboard(
     chromium: Chromium, server: Server, home: Path
 ) -> None:
-    runtime = open_store(home)
+    runtime = open_home(home)
     session, node = ask(runtime, "Approved at the end")
     shown = answer(runtime, "run.confirm", session=session, show=True)
 
@@ -70,7 +77,7 @@ def stored_log(home: Path) -> str:
 def test_a_text_that_was_read_stays_read_and_another_one_does_not(
     chromium: Chromium, server: Server, home: Path
 ) -> None:
-    runtime = open_store(home)
+    runtime = open_home(home)
     _, one = ask(runtime, "Read twice")
     _, other = ask(runtime, "Never read")
 
