@@ -16,8 +16,6 @@ PROMISES = read_table(
       evidence.unknown: What could not be looked at is unknown: it stops nobody and is shown as no more than
           a claim.
     evidence, 3
-      evidence.ran: A command counts as run by a receipt with its exit status on the present files: a
-          receipt of other files is stale, another status is a contradiction, and none at all is missing.
     evidence, 2 and 7.1
       evidence.odd-but-true: An honest report is never refused for how it names a file: renamed, deleted,
           committed, quoted, absolute, through a link, with other separators or other Unicode.

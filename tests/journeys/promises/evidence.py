@@ -57,8 +57,6 @@ PROMISES = read_table(
     evidence, section 6
       receipt.never-remote: No server offers an operation that starts programs.
     evidence, section 1
-      evidence.last-look: A look at the end that fails makes what was seen before unknown, with the reason
-          and a gap; a later one that sees the files settles it.
     evidence, section 2
       evidence.own-project: A run is held to the files of the project that it was begun in, wherever a call
           comes from and whichever directory it names; where they are gone, everything is unknown and says
