@@ -35,7 +35,7 @@ def list_recorded_warnings(
 ) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
     every = (workflow, *handed)
-    unproven = (*_undeclared_checks(run, every), *_nothing_to_prove(run, every))
+    unproven = _undeclared_checks(run, every) or _nothing_to_prove(run, every)
     elsewhere = _joined_from_elsewhere(history, run)
     return (*elsewhere, *_legacy_id(run), *_first_run(run), *_left_out(workflow), *unproven)
 
