@@ -242,7 +242,7 @@ def test_absolute_paths_are_cut_to_their_last_name(text: str, shown: str) -> Non
 
 def hand_out(signer: Signer) -> dict[str, Any]:
     """Start a run with one child, and prove the change of the child."""
-    parts = {"id": "parts", "title": "Parts"}
+    parts: dict[str, Any] = {"id": "parts", "title": "Parts"}
     parts |= {"delegate": {"children": [{"id": "a", "steps": [step("change")]}]}}
     about = {"id": "project.parts", "name": "Parts", "description": "For a receipt.", "steps": [parts]}
     signer.change({".handrail/workflows/parts.json": json.dumps(about), "bills.py": FIXED})
