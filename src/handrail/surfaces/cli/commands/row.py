@@ -79,7 +79,8 @@ class Command(TypedDict):
     columns: Sequence[str]
     """Of a list: what text output shows."""
     shown: Sequence[str]
-    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
+    """The fields that are shown unless the call asks for others or for a part; of a list, those of an item.
+    Empty: all."""
     seconds: int
     """When to give up unless a caller says; 0: as every command."""
     out: str
