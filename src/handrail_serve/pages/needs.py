@@ -6,6 +6,7 @@ Each form is an operation that the command line has too. The Console cannot act 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -94,36 +95,58 @@ def _answers(question: Payload) -> list[Child]:
         return [button("Give it", "main")]
     if question["closed"]:
         return [_answer("no", "No, I decline it", "danger")]
+    waits: dict[str, Any] = {"disabled": True, "data_after_reading": True} if is_long(question) else {}
     match question["asked"]:
         case "give":
             yes, no = "Yes, it is done", "No"
         case "choose":
-            taken = [_answer(one["id"], f"Take {one['label']}", "main") for one in question["options"]]
+            taken = [
+                _answer(one["id"], f"Take {one['label']}", "main", **waits) for one in question["options"]
+            ]
             return [*taken, _answer("no", "None of them", "danger")]
         case "allow_write":
             yes, no = "Yes, write it", "No, write nothing"
         case _:
             yes, no = "Yes, I confirm it", "No, I decline it"
-    return [_answer("yes", yes, "main"), _answer("no", no, "danger")]
+    return [_answer("yes", yes, "main", **waits), _answer("no", no, "danger")]
+
+
+def is_long(question: Payload) -> bool:
+    """Whether a person has to scroll to the end of the text before they can approve it."""
+    return len(question["shown"]) > MOST_REPORT and not question["takes_value"] and not question["closed"]
+
+
+ALL_OF_IT = "All that your answer is about"
 
 
 def _shown(question: Payload) -> Child:
-    """All that the answer is about, as it is kept with it; open where the card has shown a part."""
+    """All that the answer is about, as it is kept with it. A long text is open, and is read to its end."""
     closed = question["closed"]
-    return join_html(
-        notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
-        if closed
-        else None,
-        details(
-            "All that your answer is about",
-            prose(question["shown"], tabindex=0),
-            open=len(question["shown"]) > MOST_REPORT or None,
+    if closed:
+        warning = notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
+        return join_html(warning, details(ALL_OF_IT, prose(question["shown"], tabindex=0)))
+    if not is_long(question):
+        return details(ALL_OF_IT, prose(question["shown"], tabindex=0))
+    return element(
+        "div",
+        element("p", f"{ALL_OF_IT}:", class_="small"),
+        element(
+            "div",
+            notes_html(question["shown"]),
+            class_="prose whole",
+            dir="auto",
+            tabindex=0,
+            role="region",
+            aria_label=ALL_OF_IT,
+            data_whole=question["what_digest"],
         ),
+        element("p", "Scroll to the end of this text to approve it.", class_="small", data_unread=True),
+        class_="stack tight",
     )
 
 
-def _answer(value: str, word: str, look: str) -> Html:
-    return button(word, look, name="given.answer", value=value)
+def _answer(value: str, word: str, look: str, **more: Any) -> Html:
+    return button(word, look, name="given.answer", value=value, **more)
 
 
 def _note(label: str, *, is_required: bool = False) -> Html:
