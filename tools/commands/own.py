@@ -160,8 +160,13 @@ SELF_DESCRIPTION_ROWS = (
             Spelling(field="domain", value="WORD"),
             Spelling(field="schema", value="NAME"),
         ),
+        shown=(
+            *("tool", "version", "risk_tier", "release_readiness", "commands.path", "commands.type"),
+            *("commands.description", "commands.output_schema", "schemas", "exit_codes"),
+        ),
         examples=(
             "handrail reference --compact",
+            "handrail reference --mvi full --compact",
             "handrail reference --command 'run continue' --compact",
             "handrail reference --schema session_list --compact",
         ),

@@ -230,6 +230,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield f"  Not of this project but of {named}: ask the user before you go on with it."
     if candidate.get("goal"):
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
+    if candidate.get("sinceStep"):
+        yield f"  {flatten_text(candidate['sinceStep'])}"
     if candidate.get("personSaid"):
         yield end_sentence(f"  The pending step was {flatten_text(candidate['personSaid'])}")
     if candidate.get("importedFrom"):

@@ -172,6 +172,8 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
         lines += wrap(where, page.width)
+    if recap.get("sinceStep"):
+        lines += wrap(one_line(recap["sinceStep"]), page.width)
     values = [
         f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap.get("inputs", [])
     ]

@@ -91,6 +91,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
             ("Evidence", _evidence(item.get("evidence") or {})),
             ("Answer", item.get("personSaid", "")),
+            ("So far", item.get("sinceStep", "")),
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
