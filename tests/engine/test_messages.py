@@ -151,7 +151,7 @@ def test_a_gap_is_told_from_what_it_waits_for() -> None:
 
 def test_what_a_refused_report_is_worth_is_said_to_each_reader_in_its_words() -> None:
     for reader in ("agent", "shell"):
-        assert "A repeat gets this answer; " in judged_words(reader)
+        assert "Fix the report and send it with " in judged_words(reader)
         assert "until that has changed" in judged_words(reader, is_retryable=False)
     assert "nextCall" not in judged_words("shell")
 

@@ -65,7 +65,7 @@ def test_a_blocked_reply_and_its_repeats_say_that_a_repeat_is_not_judged_again(r
     repeated = report(runtime, first["ackToken"], notes="I thought about it.")
 
     assert repeated == blocked
-    assert "A repeat gets this answer; correct it by nextCall." in blocked["judged"]
+    assert "Fix the report and send it with nextCall;" in blocked["judged"]
     assert blocked["nextCall"]["params"]["ackToken"] not in ("", first["ackToken"])
 
 

@@ -101,10 +101,10 @@ def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Run
     read = tool_call(runtime, "continue_workflow", stateToken=reply.structured["stateToken"])
     report = report_of(runtime, first)
 
-    assert "is stored only as refused" in reply.text
+    assert "was rejected:" in reply.text
     assert shown["data"]["runs"][0]["artifacts"] == []
     assert "artifacts" not in read.structured["recap"]
-    assert "did not fit and is stored only as refused" in report.replace("\\", "")
+    assert "was rejected, so it is not among the outputs" in report.replace("\\", "")
     assert "no contract asks for it" not in report
     assert "Question: Which cache?" not in report
 
@@ -119,7 +119,7 @@ def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime
     sent(runtime, blocked["retryAckToken"], A_DECISION)
     accepted = report_of(runtime, first).replace("\\", "")
 
-    assert "Decision did not fit and is stored only as refused." in refused
+    assert "Decision was rejected, so it is not among the outputs." in refused
     assert "Gap, brought by the blocked attempt:" in refused
     assert "replaced later" not in refused + accepted
     assert "Delivered: Decision, shown among the outputs." in accepted

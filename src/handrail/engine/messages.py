@@ -84,13 +84,13 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("notes", "missing"): "Write {notes} so that every rule holds.",
     ("notes", "invalid"): "Write {notes} so that every rule holds.",
     ("output", "missing"): "Add it to {artifacts}.",
-    ("output", "invalid"): "Correct what is named.",
-    ("output", "not_asked"): "Correct what is named, or leave the artifact out.",
+    ("output", "invalid"): "Fix the listed entries and send the report again.",
+    ("output", "not_asked"): "Fix the listed entries, or leave the artifact out.",
     ("assessment", "missing"): "Judge each dimension and add the artifact: {levels}.",
     ("assessment", "invalid"): "Give every dimension one of its levels: {levels}.",
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
     ("check", "missing"): "Run {command}{how} and {again} again.",
-    ("check", "invalid"): "Run {command}, correct what is named, and {again} again.",
+    ("check", "invalid"): "Run {command}, fix what it reports, and {again} again.",
     ("proof", "missing"): "Run {command} after your last edit, and {again} again.",
     ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
@@ -145,8 +145,8 @@ _NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} agai
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("notes", "missing"): "The notes are not enough yet:",
     ("notes", "invalid"): "The notes are not enough yet:",
-    ("output", "invalid"): "The artifact {artifact} does not fit and is stored only as refused:",
-    ("output", "not_asked"): "The artifact {artifact} does not fit and is stored only as refused:",
+    ("output", "invalid"): "`{artifact}` was rejected:",
+    ("output", "not_asked"): "`{artifact}` was rejected:",
 }
 """Where the faults of the report say the rest."""
 
@@ -277,9 +277,9 @@ def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
     """What every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     if is_retryable:
-        sentence = f"A repeat gets this answer; correct it by {verbs['call']}."
+        sentence = f"Fix the report and send it with {verbs['call']}; the same report gets this reply again."
     else:
-        sentence = "Every report gets this answer until that has changed."
+        sentence = "Every report gets this reply until that has changed."
     return f"{sentence} Read the step with {verbs['read']}."
 
 

@@ -425,9 +425,7 @@ def _invalid_reason(
 ) -> Reason:
     """One reason for all the artifacts under a contract; `came` is one of them."""
     ref = came.ref
-    before = (
-        f"The artifact {shorten_message(came.artifact.kind, 60)} does not fit and is stored only as refused: "
-    )
+    before = f"The artifact {shorten_message(came.artifact.kind, 60)} was rejected: "
     is_due = place.step is not None and ref in (place.step.contract, *place.step.requires)
     waits = WaitsFor(
         kind="output",
@@ -482,7 +480,7 @@ def _judge_gate(
         message = f"This step must deliver the assessment {named} as an artifact; none came.{instead}"
         return _gate_reason(ref, gate, "missing", message), _check(ref, "missing")
     if issues:
-        before = f"The assessment {shorten_message(named, 60)} does not fit and is stored only as refused: "
+        before = f"The assessment {shorten_message(named, 60)} was rejected: "
         message = before + _join_faults([issue.message for issue in issues], before)
         return _gate_reason(ref, gate, "invalid", message), _check(ref, "invalid", issues)
     demands = [found for held in aimed if (found := _demand(gate, held)) is not None]

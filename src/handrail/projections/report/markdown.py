@@ -347,7 +347,7 @@ def _describe_delivery(
     """What became of an artifact that came at a moment, and whether it is shown there."""
     kind = spell_kind(artifact.kind)
     if artifact.is_refused:
-        return f"{kind} did not fit and is stored only as refused.", False
+        return f"{kind} was rejected, so it is not among the outputs.", False
     if any(held.body == artifact.body for held in shown):
         return f"Delivered: {kind}, shown among the outputs.", False
     if any(held.kind == artifact.kind and not held.is_refused for one in after for held in one.artifacts):
