@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,10 @@ def test_a_move_that_dies_anywhere_loses_nothing_and_is_finished_by_a_repeat(tmp
     deaths = {"out": 0, "in": 0}
     for at in range(1, 400):
         stick, after = str(tmp_path / f"stick{at}"), tmp_path / f"after{at}"
-        out = die_before(at, lambda to=stick: move(tmp_path / "before", to=to))
+        out = die_before(at, partial(move, tmp_path / "before", to=stick))
         assert answer(runtime_on(tmp_path / "before"), "store.verify")["ok"]
         moved = [move(tmp_path / "before", to=stick)]
-        into = die_before(at, lambda to=after, source=stick: move(to, **{"from": source}))
+        into = die_before(at, partial(move, after, **{"from": stick}))
         assert answer(runtime_on(after), "store.verify")["ok"], f"half a store is sound at change {at}"
         moved.append(move(after, **{"from": stick}))
 
