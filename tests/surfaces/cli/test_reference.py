@@ -14,11 +14,11 @@ from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
-from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
 from handrail.wiring import registry
 from tests.house.tree import page
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
+from tools.commands.merged import called_of, command_of, derive_errors, rows
 
 TOP = {
     *("tool", "version", "risk_tier", "release_readiness", "global_flags", "commands", "schemas"),
@@ -31,12 +31,13 @@ COMMAND = {
 }
 OF_THREE_WORDS = ("team token ", "team workspace ")
 """A team has things of its own to make and list, and `create` without them would not say what."""
+INDEX_TOKENS = 5_000
 SCHEMA = {"shape", "fields", "untrusted_fields", "key_style"}
 
 
 @pytest.fixture(scope="session")
 def reference(tool: Tool) -> Any:
-    return tool.data("reference")
+    return tool.data("reference", "--mvi", "full")
 
 
 @pytest.mark.thorough
@@ -46,6 +47,22 @@ def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
     assert all(set(command) >= COMMAND for command in reference["commands"])
     assert all(set(schema) == SCHEMA for schema in reference["schemas"].values())
     assert msgspec.json.decode(msgspec.json.encode(msgspec.convert(reference, Reference))) == reference
+
+
+@pytest.mark.promise("cli.reference")
+def test_reference_is_an_index_by_default(tool: Tool) -> None:
+    index = tool.data("reference")
+
+    head = {"tool", "version", "risk_tier", "release_readiness"}
+    assert set(index) == head | {"commands", "schemas", "exit_codes"}
+    assert {frozenset(one) for one in index["commands"]} == {
+        frozenset({"path", "type", "description", "output_schema"})
+    }
+    assert {one["output_schema"] for one in index["commands"]} <= set(index["schemas"])
+    tokens = estimate_tokens({name: index[name] for name in index if name != "schemas"})
+    assert tokens is not None
+    assert tokens <= INDEX_TOKENS
+    assert "params" in tool.data("reference", "--domain", "run")["commands"][0]
 
 
 @pytest.mark.promise("cli.reference")
@@ -85,7 +102,9 @@ def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
 @pytest.mark.thorough
 def test_no_operation_lists_an_error_that_follows_anyway() -> None:
     called = [
-        (row, operation) for row in registry().rows() if (operation := called_of(registry(), row)) is not None
+        (row, operation)
+        for _, row in rows().values()
+        if (operation := called_of(registry(), row)) is not None
     ]
 
     assert [
@@ -355,7 +374,7 @@ def test_it_needs_no_store_no_keys_and_no_settings(fresh_tool: Tool, reference: 
         file.write("not a directory")
     fresh_tool.environment["AI_NATIVE_CLI_SECRET"] = "short"
 
-    assert fresh_tool.data("reference") == reference
+    assert fresh_tool.data("reference", "--mvi", "full") == reference
     assert os.path.isfile(fresh_tool.home)
 
 

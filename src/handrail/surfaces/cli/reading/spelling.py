@@ -15,7 +15,7 @@ from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
 
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.commands.row import Command, Param
+    from handrail.surfaces.cli.reading.command_types import Command, Param
 
 
 # A call as a command line that can be run as it is
@@ -252,7 +252,7 @@ def _message(problems: Sequence[Problem]) -> str:
 def _hint(near: Sequence[str], words: str) -> str:
     meant = f"Did you mean {near[0]}? " if near else ""
     asked = f"{PROGRAM} help {words}".rstrip()
-    return f"{meant}Correct what is named; `{asked}` shows the words and flags."
+    return f"{meant}`{asked}` shows the words and flags."
 
 
 # A call that ended before anything was committed

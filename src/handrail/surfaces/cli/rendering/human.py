@@ -103,14 +103,14 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
             for label, schema in payload["schemas"].items()
             for line in _describe_type(label, schema, page)
         ]
-    rows = [["COMMAND", "EFFECT", "WHAT IT DOES"]]
-    rows += [[one["path"], one["effect"], one_line(one["description"])] for one in commands]
+    rows = [["COMMAND", "TYPE", "WHAT IT DOES"]]
+    rows += [[one["path"], one["type"], one_line(one["description"])] for one in commands]
     more = typed_line("handrail reference --command 'run continue' --human", page)
     return [
         *format_table(rows, page.width, [2]),
         "",
         f"{format_count(len(commands), 'command')}. One of them: {more}",
-        "Everything, for programs: " + typed_line("handrail reference", page),
+        "Everything, for programs: " + typed_line("handrail reference --mvi full", page),
     ]
 
 
@@ -322,6 +322,18 @@ def _proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return proof_lines(payload, page)
 
 
+def _receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    from handrail.surfaces.cli.rendering.receipts import export_lines  # noqa: PLC0415 - few calls do
+
+    return export_lines(payload, page)
+
+
+def _verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    from handrail.surfaces.cli.rendering.receipts import verified_lines  # noqa: PLC0415 - few calls do
+
+    return verified_lines(payload, page)
+
+
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
 _LOOKS: dict[str, Look] = {
@@ -344,7 +356,8 @@ _LOOKS: dict[str, Look] = {
     "session.show": sessions.session_lines,
     "session.export": sessions.export_lines,
     "code.diff": runs.diff_lines,
-    "receipt.export": sessions.receipt_lines,
+    "receipt.export": _receipt_lines,
+    "receipt.verify": _verified_lines,
     "code.workflow": runs.file_lines,
     "self.completion": completion_lines,
     "self.settings": settings_lines,

@@ -1,7 +1,7 @@
-"""The command table by hand: only what a terminal adds to an operation.
+"""The commands of the core, by hand: only what a terminal adds to an operation.
 
-`self_description/command_tables.py` merges it with the operation registry, and `tools/generate.py` writes
-what the parser needs of that into `packed/commands.json`. Only help and reference import it at run time.
+`merged.py` merges them with the operation registry, and `tools/generate.py` writes what the parser, help and
+reference need into `packed/`. Nothing imports them at run time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.engine.events import EVENT_KINDS
-from handrail.surfaces.cli.commands.own import (
+from tools.commands.own import (
     CLIENT_ROWS,
     LEDGER_ROWS,
     OWN_ROWS,
@@ -17,7 +17,7 @@ from handrail.surfaces.cli.commands.own import (
     SETTINGS_ROWS,
     STORE_ROWS,
 )
-from handrail.surfaces.cli.commands.row import (
+from tools.commands.rows import (
     ARTIFACTS,
     CURSOR,
     LIMIT,
@@ -174,6 +174,13 @@ RECEIPT = Spelling(
     field="receipt", position=1, kind="document", value="FILE", text="The receipt; `-` is stdin."
 )
 
+EXPECT = Spelling(
+    field="expect",
+    value="WORD",
+    text="Exit with 1 unless this is the word: proved, kept, rewrote, fails, new_rules, unseen, flaky or "
+    "not_tried.",
+)
+
 CHECK_ROWS = (
     Row(
         path="prove",
@@ -192,12 +199,7 @@ CHECK_ROWS = (
             Spelling(field="run", kind="id", value="ID"),
             Spelling(field="base", value="REV"),
             Spelling(field="head", value="REV"),
-            Spelling(
-                field="expect",
-                value="WORD",
-                text="Exit with 1 unless this is the word: proved, kept, rewrote, fails, new_rules, unseen, "
-                "flaky or not_tried.",
-            ),
+            EXPECT,
             Spelling(field="inPlace"),
             Spelling(field="fresh"),
             Spelling(field="as"),
@@ -255,11 +257,6 @@ CHECK_ROWS = (
         takes_rest=False,
         examples=("handrail check approve tests --withdraw --compact",),
     ),
-    Row(
-        path="check replay",
-        spellings=(RECEIPT,),
-        examples=("handrail check replay receipt.json --compact",),
-    ),
 )
 
 RECEIPT_ROWS = (
@@ -282,6 +279,7 @@ RECEIPT_ROWS = (
             RECEIPT,
             Spelling(field="commit", kind="id", value="REF"),
             Spelling(field="key", value="PUB"),
+            EXPECT,
         ),
         examples=("handrail receipt verify receipt.json --commit HEAD --compact",),
     ),
