@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.surfaces.cli.commands.row import Command, Param
 from handrail.surfaces.cli.reading.command_table import COMMANDS
+from handrail.surfaces.cli.reading.command_types import Command, Param
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.hostile.client.test_free_text import Watching, put, text_fields
