@@ -271,7 +271,7 @@ OWN_ROWS = (
     Row(
         path="demo",
         operation="",
-        summary="Show a run that survives a lost chat and a killed process, in a scratch directory.",
+        summary="Play a run that survives a lost chat and a killed process, in a scratch directory.",
         spellings=(
             Spelling(
                 field="keep",
@@ -322,7 +322,7 @@ CLIENT_ROWS = (
     Row(
         path="hook",
         operation="",
-        summary="Answer a hook of an agent's client. It never fails; stderr names what it left out.",
+        summary="Answer a hook of an agent's client. It never fails; stderr says what it left out.",
         spellings=(
             Spelling(
                 field="event",
@@ -346,7 +346,6 @@ CLIENT_ROWS = (
         examples=(
             "handrail hook PreCompact",
             "handrail hook SessionStart gemini",
-            "handrail hook PostToolUse",
         ),
     ),
 )

@@ -465,7 +465,7 @@ def _mint_session_token(rt: ReadPorts, history: History) -> str:
 OPERATION = Operation(
     name="session.resume",
     effect="read",
-    summary="Find the work to go on with, and the exact call that goes on.",
+    summary="Find work to continue, with the exact call that continues it.",
     input=ResumeSession,
     output=Candidates,
     item=Candidate,

@@ -242,7 +242,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield f"  Warning {warning['code']}: {flatten_text(warning['message'])}"
     yield from (f"  {line}" for line in children_lines(candidate))
     call = candidate["nextCall"]
-    yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
+    label = _CALLS.get(candidate.get("status", ""), "Continue")
+    yield f"  {label}: {call_text(call['tool'], call['params'])}"
     if fork := candidate.get("forkCall"):
         yield f"  Fork at that node: {call_text(fork['tool'], fork['params'])}"
 

@@ -118,7 +118,7 @@ def _calls(reply: dict[str, Json], pending: Json, page: Page) -> list[tuple[str,
     recap = reply.get("recap", {})
     current, left = recap.get("current"), recap.get("stoodAt")
     calls = [
-        ("Go on there", current and current["nextCall"]["params"]),
+        ("Continue there", current and current["nextCall"]["params"]),
         ("Go back there", left and left["nextCall"]["params"]),
         *_following(reply, pending),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),

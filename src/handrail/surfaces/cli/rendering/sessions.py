@@ -13,7 +13,6 @@ from handrail.projections.plain_words import (
     MOMENT_WORDS,
     MOMENTS_WITH_MORE,
     NEED_WORDS,
-    SHOWN_OTHERWISE,
     spell_kind,
 )
 from handrail.surfaces.cli.rendering.runs import children_lines
@@ -76,7 +75,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     items = payload["items"]
     searched = _searched(payload)
     if not items:
-        return ["Nothing was found to go on with.", searched, *_how_to_start(page)]
+        return ["No work to continue was found.", searched, *_how_to_start(page)]
     lines = [] if payload.get("matched", True) else ["Nothing matches. The latest work instead:", ""]
     for item in items:
         status = item.get("status", "")
@@ -95,7 +94,9 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
-        label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
+        label = (
+            "Read it" if status in _FINISHED else "Continue" if item.get("isHere", True) else "Continue there"
+        )
         shown += [(label, spell_command(item["nextCall"], page))] if item.get("nextCall") else []
         shown += [("Fork", spell_command(item["forkCall"], page))] if item.get("forkCall") else []
         lines += [INDENT + line for line in format_aligned(shown)]
@@ -141,7 +142,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     if session.get("status") in _FINISHED:
         report = typed_line(f"handrail session export {name} --as markdown --human", page)
         return [*lines, f"As a report: {report}"]
-    return [*lines, f"Go on with it: {typed_line(f'handrail session resume {name} --human', page)}"]
+    return [*lines, f"Continue it: {typed_line(f'handrail session resume {name} --human', page)}"]
 
 
 def _imported(label: dict[str, Json]) -> str:
@@ -186,13 +187,12 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
         ("Skipped", one_line(run.get("not_run_told") or "")),
+        ("Summary", one_line(run.get("summary") or "")),
         ("Evidence", ", ".join(filter(None, (_evidence(run.get("evidence", {})), caveat)))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
     lines += _gaps(run, page)
     lines += [part for fact in _describe_facts(run) for part in wrap(fact, page.width, INDENT)]
-    if run.get("doubts_id"):
-        lines.append(INDENT + typed_line(f"handrail session settle {one_line(run['id'])} --note TEXT", page))
     return lines + [INDENT + line for line in _notes(run, "Notes:")]
 
 
@@ -227,12 +227,6 @@ def _describe_facts(run: dict[str, Json]) -> Iterator[str]:
         door = PERSON_DOORS.get(answer["door"], one_line(answer["door"]))
         where = spell_step(one_line(answer["step_id"]))
         yield f"A person {what} at {where}: {one_line(answer['who'])} ({door}){note}"
-    for code, doubt in run.get("doubts", {}).items():
-        if code not in SHOWN_OTHERWISE:
-            yield f"In doubt: {one_line(doubt)}"
-    for code, fact in run.get("told", {}).items():
-        if code not in SHOWN_OTHERWISE:
-            yield f"{fact[:1].upper()}{one_line(fact[1:])}"
     claims = run.get("claims", [])
     words = [one["text"] for one in claims if _is_agents_word(one)]
     for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
@@ -248,11 +242,7 @@ def _describe_facts(run: dict[str, Json]) -> Iterator[str]:
 
 
 def _is_agents_word(claim: dict[str, Json]) -> bool:
-    """As the receipt has it: what came by a commit is nobody's claim, and a guard that ran is a doubt."""
-    is_arrival = claim["check"] == "changed_in_run" and str(claim["pointer"]).endswith("/-")
-    is_unshown = claim["check"] == "red_then_green" and bool(claim["refs"])
-    is_word = claim["level"] == "claimed" and claim["verdict"] != "contradicted"
-    return is_word and not is_arrival and not is_unshown
+    return bool(claim["level"] == "claimed" and claim["verdict"] != "contradicted")
 
 
 def _evidence(counts: dict[str, Json]) -> str:
