@@ -29,7 +29,7 @@ from handrail.wiring import build_runtime
 from tests.journeys.conversation import advance, answer, save
 from tests.journeys.given_workflows import step
 
-FULL = 10_000
+FULL = 6_000
 SMALL = 40
 """As many as fill a page and the spot checks that each view of the index makes."""
 WINDOW = 300
@@ -161,7 +161,7 @@ def filled(place: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> Server:
     """A server with so many sessions, all of which its index knows."""
     server = Server(place)
     server.fill(count, monkeypatch)
-    answer(server.runtime, "session.resume", query="nowhere")
+    answer(server.runtime, "session.list", query="nowhere")
     return server
 
 
