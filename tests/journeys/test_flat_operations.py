@@ -29,7 +29,7 @@ from handrail.wiring import build_runtime
 from tests.journeys.conversation import advance, answer, save
 from tests.journeys.given_workflows import step
 
-FULL = 6_000
+FULL = 10_000
 SMALL = 40
 """As many as fill a page and the spot checks that each view of the index makes."""
 WINDOW = 300
@@ -166,6 +166,7 @@ def filled(place: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(900)
 def test_no_operation_costs_more_in_a_full_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a resume ranks is limited in number, so its measure is a store with more than that."""
     small = count_operations(filled(tmp_path / "small", SMALL, monkeypatch))
