@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from handrail.operations.checks.prove_change import ProvenChange
-    from handrail.operations.sessions.list_sessions import SessionRow
     from handrail.operations.sessions.resume_session import Candidate
+    from handrail.views.sessions import SessionView as SessionRow
 
 __version__ = "0.1.0"
 __all__ = [

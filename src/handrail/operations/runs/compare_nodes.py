@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
@@ -11,7 +11,7 @@ from msgspec import Meta
 from handrail.contract.catalogue import NODE_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
-from handrail.contract.outcome import Answer, make_from
+from handrail.contract.outcome import make_from
 from handrail.contract.parameters import MintedId
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
@@ -27,6 +27,7 @@ from handrail.projections.run_graph import completed_step, status_at, title_at
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import load_pinned_workflow
+from handrail.views.comparisons import ComparedArtifact, ComparedEnd, ComparedRow, ComparedStep, Comparison
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_STEPS = 200
@@ -42,73 +43,6 @@ class CompareNodes(Input, frozen=True, kw_only=True):
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     one: Annotated[MintedId, Meta(description="Node id.", min_length=1, max_length=128)]
     other: Annotated[MintedId, Meta(description="Another node id.", min_length=1, max_length=128)]
-
-
-class ComparedArtifact(Answer, frozen=True, kw_only=True):
-    """An artifact of one of the two."""
-
-    kind: str
-    digest: str
-    body: dict[str, Any]
-
-
-class ComparedStep(Answer, frozen=True, kw_only=True):
-    """What one of the two did at a step."""
-
-    node_id: str
-    kind: str
-    title: str
-    at: str
-    notes: str
-    is_cut: bool
-    artifacts: list[ComparedArtifact]
-    gaps: list[str]
-
-
-class ComparedRow(Answer, frozen=True, kw_only=True):
-    """One step of both ways, or of one of them."""
-
-    step_id: str
-    one: ComparedStep | None
-    other: ComparedStep | None
-
-
-class ComparedEnd(Answer, frozen=True, kw_only=True):
-    """How it stands at one of the two nodes."""
-
-    node_id: str
-    run_id: str
-    kind: str
-    title: str
-    pending_title: str
-    status: str
-    at: str
-    step_count: int
-    """Since the ways parted."""
-    preferences: dict[str, str]
-    evidence: dict[str, int]
-    evidence_caveat: str
-    """What is true of these counts: who recorded them, where that was another store."""
-    open_gaps: list[str]
-    tree_id: str
-
-
-class Comparison(Answer, frozen=True, kw_only=True):
-    """Two nodes, from where their ways parted."""
-
-    session_id: str
-    goal: str
-    health: str
-    banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
-    ancestor: str
-    """The last node that both ways have; empty: they have none."""
-    ancestor_title: str
-    shared_steps: int
-    one: ComparedEnd
-    other: ComparedEnd
-    rows: list[ComparedRow]
-    rows_omitted: int
 
 
 def compare_nodes(rt: ReadPorts, request: CompareNodes) -> Comparison:

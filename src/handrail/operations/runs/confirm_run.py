@@ -55,6 +55,7 @@ from handrail.runtime.sessions import (
     require_healthy,
 )
 from handrail.runtime.who_confirms import find_answerers, require_confirmer
+from handrail.views.questions import OptionRow, Question
 from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
 
 LONGEST_NOTE = 500
@@ -129,49 +130,7 @@ class ConfirmedRun(Answer, frozen=True, kw_only=True):
     """What happens now, in a sentence."""
 
 
-class OptionRow(Answer, frozen=True, kw_only=True):
-    """An option that a person can take."""
-
-    id: str
-    label: str
-    description: str = ""
-    irreversible: bool = False
-    """It cannot be undone: ask a second time."""
-
-
-class PersonsQuestion(Answer, frozen=True, kw_only=True):
-    """What a person is asked about the pending step; with options, they take one or none."""
-
-    session_id: str
-    run_id: str
-    node_id: str
-    step_id: str
-    shown: str
-    what_digest: str
-    """Of what is shown: an answer is to this, and to nothing else."""
-    options: list[OptionRow]
-    answer: str | None = None
-    """What a person answered to exactly this before; null where nobody did, or it does not count."""
-    answer_id: str = ""
-    """The newest answer to this question. Yours is based on it, and is refused if another came since."""
-    asked: str = "confirm"
-    """`confirm`, `choose`, `give` or `allow_write`."""
-    is_asked: bool = True
-    """False: the step asks nobody, and an answer is refused."""
-    takes_value: bool = False
-    """The answer is a value; else yes or no, or an option."""
-    question: str = ""
-    others: str = ""
-    """Who answers it instead of you, where there are accounts; empty: you may."""
-    writes: str = ""
-    """What a yes lets Handrail write, in words."""
-    diff: str = ""
-    """The lines that it changes."""
-    closed: str = ""
-    """Why this can only be declined: a secret was found, and where; empty: it can be approved."""
-
-
-def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | PersonsQuestion:
+def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | Question:
     """Ask the person once, and record the answer; or show what would be asked.
 
     Raises Fault E_HUMAN_REQUIRED when nobody can be asked, or nobody answers, and E_CONFLICT when what the
@@ -275,13 +234,13 @@ def _show(
     shown: str,
     workflow: CompiledWorkflow,
     closed: str,
-) -> PersonsQuestion:
+) -> Question:
     assert isinstance(pending.node.state, Running), "only a pending step is confirmed"
     redact = rt.secrets.redact_text
     writes, diff = map(redact, describe_write(pending.session.history, workflow, ask.attempt))
     diff = redact_shapes(diff)
     answer = None if word.seen else word.answered  # else it was about another report, or about none
-    return PersonsQuestion(
+    return Question(
         session_id=pending.session.history.session_id,
         run_id=pending.run.run_id,
         node_id=pending.node.node_id,
@@ -564,7 +523,7 @@ OPERATION = Operation(
     summary="Confirm the pending step as a person, at a terminal or in the Console.",
     input=ConfirmRun,
     output=ConfirmedRun,
-    variants=(PersonsQuestion,),
+    variants=(Question,),
     reads_with=("show",),
     perform=confirm_run,
     is_persons=True,

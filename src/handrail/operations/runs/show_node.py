@@ -13,13 +13,12 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first, take_newest_rows
 from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
-from handrail.contract.outcome import Answer, Fault, NextCall, make_from
+from handrail.contract.outcome import Fault, NextCall, make_from
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import Artifact, Claim, ValidationPerformed
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
@@ -39,7 +38,7 @@ from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.runs.show_graph import done_title
-from handrail.operations.sessions.show_session import DivergenceRow, describe_divergence
+from handrail.operations.sessions.show_session import describe_divergence
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
@@ -60,6 +59,22 @@ from handrail.runtime.damaged_sessions import read_text
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
+from handrail.views.nodes import (
+    KeptRow,
+    NodeAnswer,
+    NodeArtifact,
+    NodeBlocker,
+    NodeCapability,
+    NodeClaim,
+    NodeGap,
+    NodeLink,
+    NodeOrigin,
+    NodeReceipt,
+    NodeTree,
+    NodeValidation,
+    NodeView,
+    PendingRow,
+)
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536
@@ -77,216 +92,7 @@ class ShowNode(Input, frozen=True, kw_only=True):
     node: Annotated[MintedId, Meta(description="Node id.", min_length=1, max_length=128)]
 
 
-class NodeLink(Answer, frozen=True, kw_only=True):
-    """A node beside this one. `title` is of the step that was done on the way to it."""
-
-    id: str
-    kind: str
-    title: str
-    is_on_path: bool
-
-
-class NodeAnswer(Answer, frozen=True, kw_only=True):
-    """What a person answered about a step."""
-
-    answer: str
-    said: str
-    """What they did, and whether another store recorded it."""
-    option_id: str
-    door: str
-    who: str
-    note: str
-    at: str
-
-
-class KeptRow(Answer, frozen=True, kw_only=True):
-    """The report that waits for a yes, with what earlier attempts brought and the agent need not repeat."""
-
-    notes: str
-    artifacts: list[NodeArtifact]
-
-
-class PendingRow(Answer, frozen=True, kw_only=True):
-    """The step that is pending at the node, with its prompt as an agent reads it."""
-
-    step_id: str
-    title: str
-    prompt: str
-    is_cut: bool
-    person: NodeAnswer | None
-    """What a person last answered about it."""
-    needs_person: bool
-    options: list[str]
-    done: int
-    at_least: int
-    report: KeptRow | None
-    """Of a blocked attempt: the whole report, also where this call kept an earlier one."""
-
-
-class NodeArtifact(Answer, frozen=True, kw_only=True):
-    """An artifact that came with the report."""
-
-    kind: str
-    digest: str
-    contract_ref: str
-    """The contract that it fits; empty: none asks for it."""
-    is_refused: bool
-    body: dict[str, Any]
-
-
-class NodeBlocker(Answer, frozen=True, kw_only=True):
-    """Why the report was not accepted, and what settles it."""
-
-    code: str
-    message: str
-    fix: str
-
-
-class NodeGap(Answer, frozen=True, kw_only=True):
-    """Something that was missing when the run went on from here."""
-
-    id: str
-    severity: str
-    reason: str
-    summary: str
-    resolves: str
-    is_open: bool
-    """At the preferred tip of the run."""
-
-
-class NodeClaim(Answer, frozen=True, kw_only=True):
-    """A place of the report, what it says there, and how it is known."""
-
-    text: str
-    contract_ref: str
-    pointer: str
-    check: str
-    level: str
-    verdict: str
-    told: str
-    refs: list[str]
-
-
-class NodeReceipt(Answer, frozen=True, kw_only=True):
-    """A program that ran while the step was pending that was done here, or the one that is pending now."""
-
-    id: str
-    node_id: str
-    """The node at which it ran: this one, or its parent."""
-    check: str
-    command: list[str]
-    directory: str
-    outcome: str
-    has_passed: bool
-    by: str
-    at: str
-    duration_ms: int
-    tail: str
-
-
-class NodeCapability(Answer, frozen=True, kw_only=True):
-    """What was observed about an optional capability."""
-
-    capability: str
-    status: str
-    provenance: str
-    summary: str
-
-
-class NodeValidation(Answer, frozen=True, kw_only=True):
-    """What came of comparing the report with a contract, or the notes with the rules of the step."""
-
-    contract_ref: str
-    result: str
-    issues: list[str]
-
-
-class NodeTree(Answer, frozen=True, kw_only=True):
-    """The files of the project that the node was made on."""
-
-    tree_id: str
-    cause: str
-    at: str
-
-
-class NodeOrigin(Answer, frozen=True, kw_only=True):
-    """Where the node comes from."""
-
-    workflow_id: str
-    workflow_name: str
-    workflow_hash: str
-    source_kind: str
-    source_ref: str
-    project: str
-    branch: str
-    head_sha: str
-    imported_from: str
-    bundle_id: str
-
-
-class ShownNode(Answer, frozen=True, kw_only=True):
-    """One node: what was done on the way to it, and what is pending there."""
-
-    session_id: str
-    run_id: str
-    node_id: str
-    goal: str
-    kind: str
-    at: str
-    event_index: int
-    step_id: str
-    """The step whose acknowledgement led here, with the loops around it; empty at the start."""
-    title: str
-    parent: NodeLink | None
-    children: list[NodeLink]
-    is_tip: bool
-    is_preferred_tip: bool
-    preferred_tip: str
-    """Of the run."""
-    is_on_path: bool
-    is_fork: bool
-    run_status: str
-    health: str
-    banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
-    option_id: str
-    """What a choice was answered with."""
-    notes: str
-    is_cut: bool
-    artifacts: list[NodeArtifact]
-    blockers: list[NodeBlocker]
-    gaps: list[NodeGap]
-    claims: list[NodeClaim]
-    """What the report was worth, the worst of each place."""
-    evidence: dict[str, int]
-    """The sum of all reports on the way here."""
-    evidence_told: str
-    evidence_caveat: str
-    """What is true of every count here: who recorded it, where that was another store."""
-    is_imported: bool
-    """Another store recorded the node: nothing of it was seen here."""
-    divergences: list[DivergenceRow]
-    capabilities: list[NodeCapability]
-    validations: list[NodeValidation]
-    trace: list[str]
-    preferences: dict[str, str]
-    preferences_before: dict[str, str] | None
-    """Set where they changed at this node."""
-    context_keys: list[str]
-    """The names of the facts that were set here."""
-    pending: PendingRow | None
-    person: NodeAnswer | None
-    """What a person answered about its report."""
-    receipts: list[NodeReceipt]
-    tree: NodeTree | None
-    origin: NodeOrigin
-    resume_prompt: str
-    """What to paste into the chat of an agent; the session is named by its id, without a token."""
-    omitted: dict[str, int]
-    """By the name of a list: how many of its items are left out."""
-
-
-def show_node(rt: ReadPorts, request: ShowNode) -> ShownNode:
+def show_node(rt: ReadPorts, request: ShowNode) -> NodeView:
     """Everything about one node, readable also when the session cannot be continued.
 
     Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
@@ -330,7 +136,7 @@ def find_node(history: History, asked: str) -> Node:
 
 def _placed(
     session: Session, graph: RunGraph, workflow: CompiledWorkflow, node: Node, moment: Moment, **rows: Any
-) -> ShownNode:
+) -> NodeView:
     history = session.history
     notes = excerpt(moment.notes, NOTES_BYTES)
     before = None if node.parent is None else preferences_at(history, node.parent)
@@ -338,7 +144,7 @@ def _placed(
     answer = answer_about(history, node)
     recorded = find_tree_of(history, node.node_id)
     return make_from(
-        ShownNode,
+        NodeView,
         moment,
         session_id=history.session_id,
         run_id=node.run_id,
@@ -474,9 +280,7 @@ def _receipt(held: Receipt) -> NodeReceipt:
         id=fact.receipt_id,
         command=list(fact.argv),
         outcome=describe_outcome(fact.outcome),
-        has_passed=is_status_own(fact.argv, fact.check)
-        and has_passed(fact.outcome, fact.counts, fact.uncounted)
-        and not explain_not_run(fact.argv, fact.outcome, fact.counts),
+        has_passed=has_passed(fact.outcome, fact.counts, fact.uncounted),
         tail=fact.tail or fact.head,
     )
 
@@ -507,7 +311,7 @@ OPERATION = Operation(
     effect="read",
     summary="Show everything that is recorded about one node of a run.",
     input=ShowNode,
-    output=ShownNode,
+    output=NodeView,
     perform=show_node,
     shape=Shape(
         levels={"minimal": ("session_id", "run_id", "node_id", "kind", "step_id", "run_status", "health")},

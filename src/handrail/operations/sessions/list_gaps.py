@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, get_args
 
 import msgspec
 from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
@@ -33,8 +33,8 @@ from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
+from handrail.views.gaps import GapCounts, GapItem, GapList, GapState
 
-GapState: TypeAlias = Literal["open", "settled", "noted"]
 """`noted` only informs: nothing is missing."""
 _WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
 _NOT_DAMAGED = ("healthy", "missing")
@@ -52,46 +52,6 @@ class ListGaps(Input, frozen=True, kw_only=True):
     session: Maybe[Annotated[MintedId, Meta(description="Only of this session.", max_length=128)]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
-
-
-class GapItem(Answer, frozen=True, kw_only=True):
-    """One gap on the way to the preferred tip of its run, and where it was recorded."""
-
-    id: str
-    state: GapState
-    severity: GapSeverity
-    reason: str
-    summary: str
-    settled_by: str
-    """How it was settled, in the words of the report; empty while it is open."""
-    session_id: str
-    run_id: str
-    node_id: str
-    step_id: str
-    """The step that was left with it."""
-    workflow_id: str
-    workflow_name: str
-    project: str
-    goal: str
-    health: str
-    """Of the session; what came after the proven part of a damaged one may have settled it."""
-    at: str
-
-
-class GapCounts(Answer, frozen=True, kw_only=True):
-    """How many there are by state, and how many of the open ones are critical."""
-
-    open: int
-    settled: int
-    noted: int
-    critical: int
-
-
-class GapList(Answer, frozen=True, kw_only=True):
-    """Beside the items: how many there are of each state, whatever state was asked for."""
-
-    scope: str
-    counts: GapCounts
 
 
 def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta
 from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor
 from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import (
@@ -28,6 +28,7 @@ from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
+from handrail.views.inbox import Inbox, InboxItem
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
@@ -48,62 +49,12 @@ class ListNeeds(Input, frozen=True, kw_only=True):
     cursor: Maybe[Cursor] = UNSET
 
 
-class NeedRow(Answer, frozen=True, kw_only=True):
-    """One thing that waits for a person."""
-
-    kind: str
-    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`; `newer`: a
-    newer version wrote it."""
-    session_id: str
-    run_id: str
-    node_id: str
-    goal: str
-    project: str
-    branch: str
-    workflow_id: str
-    workflow_name: str
-    agent: str
-    """What the client that began the run calls itself; empty: a command line."""
-    account: str
-    """In a team: whose agent it is."""
-    machine: str
-    since: str
-    """When the run came there."""
-    silence: str
-    """`stalled` after the setting idleMinutes without a change."""
-    title: str
-    """Of the step."""
-    why: str
-    fix: str
-    gap_id: str
-    count: int
-    asked: str
-    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; else empty."""
-    is_answered: bool
-    """A person answered, and the agent has not taken it up yet."""
-    reply: str
-    """What to paste into the chat of the agent."""
-    command: str
-    """What a person can run instead, where there is something; in a team the page where they answer."""
-    last_activity: str
-
-
-class NeedList(Answer, frozen=True, kw_only=True):
-    """Beside the items: how many wait in all, and where they were looked for."""
-
-    scope: str
-    total: int
-    answered: int = 0
-    """Of these: answered by a person, and not taken up by the agent yet; they come last."""
-    session_count: int
-
-
 def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
     """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
     found, count = ask_sessions(rt, lambda sessions: (_find_needs(rt, request, sessions), sessions.count()))
     page = page_of(rt, OPERATION, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
     is_whole = count <= MOST_SESSIONS
-    listed = NeedList(
+    listed = Inbox(
         scope="all sessions of this store" if is_whole else f"the latest {MOST_SESSIONS} sessions",
         total=len(found),
         answered=sum(row.is_answered for row in found),
@@ -112,7 +63,7 @@ def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
     return Success(data=msgspec.to_builtins(listed), page=page)
 
 
-def _sort_need(row: NeedRow) -> tuple[str, ...]:
+def _sort_need(row: InboxItem) -> tuple[str, ...]:
     return (
         str(int(row.is_answered)),
         str(_KINDS.index(row.kind)),
@@ -123,9 +74,9 @@ def _sort_need(row: NeedRow) -> tuple[str, ...]:
     )
 
 
-def _find_needs(rt: ReadPorts, request: ListNeeds, sessions: Sessions) -> list[NeedRow]:
+def _find_needs(rt: ReadPorts, request: ListNeeds, sessions: Sessions) -> list[InboxItem]:
     """Everything that waits among the latest sessions."""
-    found: list[NeedRow] = []
+    found: list[InboxItem] = []
     silence = find_silence(rt)
     me = rt.principal if request.whose == "me" else None
     for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
@@ -158,7 +109,7 @@ def _is_mine(rt: ReadPorts, session_id: SessionId, facts: SessionFacts, need: Ne
 
 def _rows(
     rt: ReadPorts, session_id: SessionId, facts: SessionFacts, silence: FindSilence
-) -> Iterator[NeedRow]:
+) -> Iterator[InboxItem]:
     if facts.health != "healthy":
         yield _damaged(session_id, facts, _describe(facts))
         return
@@ -187,7 +138,7 @@ def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str
             return ""
 
 
-def _damaged(session_id: SessionId, facts: SessionFacts, banner: str) -> NeedRow:
+def _damaged(session_id: SessionId, facts: SessionFacts, banner: str) -> InboxItem:
     if is_newer(facts.health):
         why = "This session was written by a newer version of Handrail, which can read and continue it."
         need = Need(kind="newer", why=why, run_id=facts.run_id)
@@ -206,9 +157,9 @@ def _describe(facts: SessionFacts) -> str:
 
 def _row(
     session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
-) -> NeedRow:
+) -> InboxItem:
     return make_from(
-        NeedRow,
+        InboxItem,
         need,
         facts,
         session_id=session_id,
@@ -225,8 +176,8 @@ OPERATION = Operation(
     effect="read",
     summary="List what waits for a person: questions, blocked runs, critical gaps and damage.",
     input=ListNeeds,
-    output=NeedList,
-    item=NeedRow,
+    output=Inbox,
+    item=InboxItem,
     perform=list_needs,
     shape=Shape(
         levels={"minimal": ("kind", "session_id", "node_id")},

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
 from handrail.contract.search_terms import has_every_word, index_terms, require_terms
 from handrail.operations.finding import read_or_pass_over
@@ -34,6 +34,7 @@ from handrail.projections.overview import SessionFacts
 from handrail.runtime.operation import Input, Maybe, Operation, ValueRule
 from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
+from handrail.views.sessions import SessionList, SessionView
 
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
@@ -102,54 +103,6 @@ class ListSessions(Input, frozen=True, kw_only=True):
     needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
-
-
-class SessionRow(Answer, frozen=True, kw_only=True):
-    """One session; `status` and what follows are those of its latest unfinished run, else of its latest."""
-
-    id: str
-    status: str
-    health: str
-    goal: str = ""
-    project: str = ""
-    workflow_id: str = ""
-    workflow_hash: str = ""
-    """What its run is pinned to; the workflow as it is now may have another."""
-    run_id: str = ""
-    run_count: int = 0
-    pending_step: str | None = None
-    pending_title: str = ""
-    workflow_name: str = ""
-    done: int = 0
-    at_least: int = 0
-    """Steps of the run, those that surely follow among them."""
-    parts: int = 0
-    """Pieces of work that the pending step handed out; `parts_done` of them are done."""
-    parts_done: int = 0
-    since: str = ""
-    """When the run came to where it stands."""
-    agent: str = ""
-    """What the client that began it calls itself; empty: a command line."""
-    account: str = ""
-    """In a team: whose agent began it."""
-    machine: str = ""
-    silence: str = ""
-    """`idle` or `stalled` after the setting idleMinutes without a change."""
-    needs_person: bool = False
-    """Whether something waits for a person."""
-    branch: str = ""
-    """The git branch that it was last seen on."""
-    last_activity: str = ""
-    imported_from: str = ""
-    open_gaps: int = 0
-    """Of all its runs."""
-    critical_gaps: int = 0
-
-
-class SessionList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where was looked."""
-
-    scope: str
 
 
 def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
@@ -245,10 +198,10 @@ def _branch(facts: SessionFacts) -> str:
     return facts.branches[-1] if facts.branches else ""
 
 
-def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionRow:
+def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionView:
     facts = sessions.facts(stamp.session_id)
     return make_from(
-        SessionRow,
+        SessionView,
         facts,
         id=stamp.session_id,
         silence=silence(facts),
@@ -267,7 +220,7 @@ OPERATION = Operation(
     summary="List the stored sessions, last activity first.",
     input=ListSessions,
     output=SessionList,
-    item=SessionRow,
+    item=SessionView,
     perform=list_sessions,
     shape=Shape(
         levels={"minimal": ("id", "status", "health")},

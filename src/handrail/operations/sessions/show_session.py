@@ -12,8 +12,8 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
-from handrail.contract.ids import NodeId, RunId
-from handrail.contract.outcome import Answer, Fault, make_from
+from handrail.contract.ids import RunId
+from handrail.contract.outcome import Fault, make_from
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
@@ -36,17 +36,7 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
-from handrail.operations.declared_checks import list_approved_since
 from handrail.operations.finding import find_session
-from handrail.projections.doubts import (
-    AGREEABLE,
-    describe_doubt,
-    describe_fact,
-    gather_end,
-    list_doubts,
-    list_facts,
-    name_doubts,
-)
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
@@ -80,10 +70,29 @@ from handrail.projections.run_graph import (
     loop_exits_at,
     run_graphs,
 )
+from handrail.projections.summary import summarize_run
 from handrail.projections.timeline import timeline
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
+from handrail.views.summaries import (
+    ArtifactRow,
+    ClaimRow,
+    ClosedRow,
+    ConfirmationRow,
+    DivergenceRow,
+    GapRow,
+    HealthRow,
+    ImportRow,
+    LoopRow,
+    NodeRow,
+    NoteRow,
+    RunRow,
+    SessionSummary,
+    SkippedRow,
+    StepNoteRow,
+    TimelineRow,
+)
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 5_376
@@ -108,231 +117,6 @@ class ShowSession(Input, frozen=True, kw_only=True):
     run: Maybe[
         Annotated[MintedId, Meta(description="Only this run of it.", min_length=1, max_length=128)]
     ] = UNSET
-
-
-class StepNoteRow(Answer, frozen=True, kw_only=True):
-    """What was written down at one node on the way to the preferred tip; `id` is that of the node."""
-
-    id: str
-    step_id: str
-    at: str
-    text: str
-    is_cut: bool = False
-
-
-class NodeRow(Answer, frozen=True, kw_only=True):
-    """One node of the graph."""
-
-    id: str
-    parent: str | None
-    kind: str
-    pending_step: str | None
-    is_tip: bool = False
-    is_preferred: bool = False
-    is_fork: bool = False
-    preferences: dict[str, str] | None = None
-    """Set where they changed; any other node has those of its parent."""
-
-
-class GapRow(Answer, frozen=True, kw_only=True):
-    """Something that was missing when the run went on."""
-
-    id: str
-    severity: str
-    reason: str
-    summary: str
-    is_open: bool
-    who: str = ""
-    """Of what a person wrote who settled the gap before it: who, and where."""
-
-
-class ArtifactRow(Answer, frozen=True, kw_only=True):
-    """The current artifact of a kind, without its body."""
-
-    kind: str
-    step_id: str
-    digest: str
-    is_validated: bool
-
-
-class ClaimRow(Answer, frozen=True, kw_only=True):
-    """A place of a report, who saw that it is so, and what came of looking."""
-
-    text: str  # what the report says there, cut
-    level: str
-    """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
-    verdict: str
-    fact: str
-    door: str
-    """Who says so: handrail, companion, hook or agent; for a person account, console, terminal or client."""
-    machine: str  # of a companion: where it was seen or ran
-    on: str  # the commit, or the tree where the files are not those of one; empty: not known
-    step_id: str
-    contract_ref: str
-    check: str
-    is_imported: bool  # another store recorded it: it was not seen here
-    refs: list[str]
-    pointer: str
-
-
-class ConfirmationRow(Answer, frozen=True, kw_only=True):
-    """What a person answered about a step: the newest answer at each node where one was asked."""
-
-    step_id: str
-    answer: str
-    option_id: str = ""  # of a choice: the option that they took
-    said: str = ""
-    door: str
-    who: str
-    at: str
-    note: str = ""
-
-
-class SkippedRow(Answer, frozen=True, kw_only=True):
-    """A step or loop that was passed by."""
-
-    step_id: str
-    condition_id: str
-    """Of the part itself; empty for a loop that had no round."""
-    reason: str
-    """The words of `loops`: `condition_false` for a part whose own condition did not hold."""
-    not_needed: bool
-    """What somebody gave made it superfluous; otherwise a value was missing or only assumed."""
-
-
-class LoopRow(Answer, frozen=True, kw_only=True):
-    """A loop that ended, and why."""
-
-    loop_id: str
-    iterations: int
-    reason: str
-
-
-class DivergenceRow(Answer, frozen=True, kw_only=True):
-    """Where the agent left the instructions on purpose."""
-
-    reason: str
-    step_id: str
-    summary: str
-
-
-class ClosedRow(Answer, frozen=True, kw_only=True):
-    """That nobody goes on with a run."""
-
-    reason: str
-    note: str
-    at: str
-
-
-class RunRow(Answer, frozen=True, kw_only=True):
-    """One run; `graph` is the drawing, `nodes` the same as data. The rest holds at the preferred tip."""
-
-    id: str
-    workflow_id: str
-    workflow_name: str
-    workflow_hash: str
-    child_id: str = ""
-    parent_run_id: str = ""  # of a run that another one handed out
-    worker: str = ""  # what those who work on it call themselves: their own word
-    status: str
-    pending_step: str | None
-    closed: ClosedRow | None
-    ledger_version: int
-    node_count: int
-    fork_count: int
-    tips: list[str]
-    """The newest; `omitted` counts what is left out of this and the other lists."""
-    preferred_tip: str
-    preferences: dict[str, str]
-    capabilities: dict[str, str]
-    gaps: list[GapRow]
-    artifacts: list[ArtifactRow]
-    evidence: dict[str, int]
-    """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
-    evidence_caveat: str
-    """What is true of every level and count here: who recorded it, where that was another store."""
-    doubts: dict[str, str] = {}
-    """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
-    doubts_id: str | UnsetType = UNSET
-    """By which a person agrees to them (handrail session settle), where the run is finished."""
-    told: dict[str, str] | UnsetType = UNSET
-    """What is no doubt, and a reader should know, by the code of each fact: told like the doubts."""
-    claims: list[ClaimRow]
-    """The newest, oldest first."""
-    confirmations: list[ConfirmationRow] = []
-    """Of people, about steps of any branch."""
-    divergences: list[DivergenceRow]
-    skipped: list[SkippedRow]
-    """Once for every round that passed the part by; `omitted` also counts those without a name in the log."""
-    not_run_told: str = ""
-    """How many that are, in words; empty: everything ran."""
-    loops: list[LoopRow]
-    notes: list[StepNoteRow]
-    """The newest, oldest first."""
-    notes_omitted: int = 0
-    nodes: list[NodeRow]
-    nodes_omitted: int = 0
-    graph: list[str]
-    omitted: dict[str, int] = {}
-    """By the name of a list: how many of its items, mostly older ones, are left out."""
-
-
-class HealthRow(Answer, frozen=True, kw_only=True):
-    """What the log can prove."""
-
-    state: str
-    reason: str = ""
-    banner: str = ""
-    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
-
-
-class ImportRow(Answer, frozen=True, kw_only=True):
-    """Where the session came from, when it was not begun here."""
-
-    bundle_id: str
-    source_session_id: str
-
-
-class NoteRow(Answer, frozen=True, kw_only=True):
-    """Notes that belong to the session itself; `text` is their beginning where `is_cut` says so."""
-
-    id: str
-    at: str
-    text: str
-    is_cut: bool = False
-
-
-class TimelineRow(Answer, frozen=True, kw_only=True):
-    """One thing that happened, in the lane of its run or of the session."""
-
-    index: int
-    at: str
-    lane: str
-    what: str
-    node_id: str
-    step_id: str
-
-
-class SessionSummary(Answer, frozen=True, kw_only=True):
-    """One session."""
-
-    session_id: str
-    status: str
-    health: HealthRow
-    goal: str = ""
-    project: str = ""
-    """The name of the project that its latest unfinished run, else its latest, was begun in."""
-    branch: str = ""
-    event_count: int
-    last_activity: str
-    imported: ImportRow | None = None
-    notes: list[NoteRow] = []
-    """The newest notes of the session itself, oldest first."""
-    notes_omitted: int = 0
-    runs: list[RunRow]
-    runs_omitted: int = 0
-    timeline: list[TimelineRow]
-    """The newest nodes of all runs and notes of the session in the order of the log; shown at level full."""
 
 
 def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
@@ -410,6 +194,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
     not_run = not_run_at(history, tip)
+    is_over = isinstance(history.nodes[tip].state, Complete)
     lists: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
         "gaps": (gaps_at(history, tip), partial(_gap_row, still_open)),
         "artifacts": (current_artifacts(history, tip), partial(make_from, ArtifactRow)),
@@ -444,9 +229,9 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         tips=list(graph.tips[-MOST_TIPS:]),
         preferences=msgspec.structs.asdict(preferences_at(history, tip)),
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
+        summary=summarize_run(history, workflow, tip).text if is_over else "",
         evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
-        **_list_beside(rt, history, tip),
         claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
         not_run_told=describe_not_run(not_run),
@@ -456,20 +241,6 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         nodes_omitted=nodes[1],
         omitted={name: count for name, count in omitted.items() if count},
     )
-
-
-def _list_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]:
-    """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
-    node = history.nodes[tip]
-    approved = list_approved_since(rt, history.runs[node.run_id])
-    end = gather_end(history, tip, approved)
-    doubts, facts = list_doubts(end), list_facts(end)
-    is_settled_here = isinstance(node.state, Complete) and any(one.code in AGREEABLE for one in doubts)
-    return {
-        "doubts_id": name_doubts(history, node.run_id) if is_settled_here else UNSET,
-        "doubts": {one.code: describe_doubt(one) for one in doubts if one.code != "imported"},
-        "told": {code: describe_fact(code, names) for code, names in facts.items()} or UNSET,
-    }
 
 
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
@@ -555,7 +326,7 @@ OPERATION = Operation(
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
-            *("runs.confirmations.note", "runs.doubts", "runs.told"),
+            *("runs.confirmations.note", "runs.summary"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor, MintedId
 from handrail.engine.history import Recorded
 from handrail.engine.messages import explain_to_person
@@ -22,6 +22,7 @@ from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import load_pinned_workflow
+from handrail.views.timelines import MomentRow, Timeline
 from handrail.workflows.compiled import Leaf
 
 _FAR = 10**15
@@ -35,36 +36,6 @@ class ShowTimeline(Input, frozen=True, kw_only=True):
     before: Maybe[Annotated[int, Meta(description="Only before this event index.", ge=0)]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
-
-
-class MomentRow(Answer, frozen=True, kw_only=True):
-    """One thing that happened."""
-
-    index: int
-    at: str
-    seconds: int | None
-    """Since the moment before it in its lane; null for the first."""
-    lane: str
-    """The run, or `session`."""
-    workflow_name: str
-    what: str
-    said: str
-    """What a person did who answered: chose an option, gave a value, confirmed, declined; of a check its
-    command and how it ended; of a report that was not accepted why, in words for people."""
-    node_id: str
-    step_id: str
-    title: str
-
-
-class Timeline(Answer, frozen=True, kw_only=True):
-    """Beside the items: whose they are."""
-
-    session_id: str
-    health: str
-    banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
-    earlier: int
-    """How many came before these."""
 
 
 def show_timeline(rt: ReadPorts, request: ShowTimeline) -> Success:

@@ -1,0 +1,226 @@
+"""One session as a bounded summary, with each of its runs. Pure."""
+
+from __future__ import annotations
+
+from handrail.contract.outcome import Answer
+
+
+class StepNoteRow(Answer, frozen=True, kw_only=True):
+    """What was written down at one node on the way to the preferred tip; `id` is that of the node."""
+
+    id: str
+    step_id: str
+    at: str
+    text: str
+    is_cut: bool = False
+
+
+class NodeRow(Answer, frozen=True, kw_only=True):
+    """One node of the graph."""
+
+    id: str
+    parent: str | None
+    kind: str
+    pending_step: str | None
+    is_tip: bool = False
+    is_preferred: bool = False
+    is_fork: bool = False
+    preferences: dict[str, str] | None = None
+    """Set where they changed; any other node has those of its parent."""
+
+
+class GapRow(Answer, frozen=True, kw_only=True):
+    """Something that was missing when the run went on."""
+
+    id: str
+    severity: str
+    reason: str
+    summary: str
+    is_open: bool
+    who: str = ""
+    """Of what a person wrote who settled the gap before it: who, and where."""
+
+
+class ArtifactRow(Answer, frozen=True, kw_only=True):
+    """The current artifact of a kind, without its body."""
+
+    kind: str
+    step_id: str
+    digest: str
+    is_validated: bool
+
+
+class ClaimRow(Answer, frozen=True, kw_only=True):
+    """A place of a report, who saw that it is so, and what came of looking."""
+
+    text: str  # what the report says there, cut
+    level: str
+    """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
+    verdict: str
+    fact: str
+    door: str
+    """Who says so: handrail, companion, hook or agent; for a person account, console, terminal or client."""
+    machine: str  # of a companion: where it was seen or ran
+    on: str  # the commit, or the tree where the files are not those of one; empty: not known
+    step_id: str
+    contract_ref: str
+    check: str
+    is_imported: bool  # another store recorded it: it was not seen here
+    refs: list[str]
+    pointer: str
+
+
+class ConfirmationRow(Answer, frozen=True, kw_only=True):
+    """What a person answered about a step: the newest answer at each node where one was asked."""
+
+    step_id: str
+    answer: str
+    option_id: str = ""  # of a choice: the option that they took
+    said: str = ""
+    door: str
+    who: str
+    at: str
+    note: str = ""
+
+
+class SkippedRow(Answer, frozen=True, kw_only=True):
+    """A step or loop that was passed by."""
+
+    step_id: str
+    condition_id: str
+    """Of the part itself; empty for a loop that had no round."""
+    reason: str
+    """The words of `loops`: `condition_false` for a part whose own condition did not hold."""
+    not_needed: bool
+    """What somebody gave made it superfluous; otherwise a value was missing or only assumed."""
+
+
+class LoopRow(Answer, frozen=True, kw_only=True):
+    """A loop that ended, and why."""
+
+    loop_id: str
+    iterations: int
+    reason: str
+
+
+class DivergenceRow(Answer, frozen=True, kw_only=True):
+    """Where the agent left the instructions on purpose."""
+
+    reason: str
+    step_id: str
+    summary: str
+
+
+class ClosedRow(Answer, frozen=True, kw_only=True):
+    """That nobody goes on with a run."""
+
+    reason: str
+    note: str
+    at: str
+
+
+class RunRow(Answer, frozen=True, kw_only=True):
+    """One run; `graph` is the drawing, `nodes` the same as data. The rest holds at the preferred tip."""
+
+    id: str
+    workflow_id: str
+    workflow_name: str
+    workflow_hash: str
+    child_id: str = ""
+    parent_run_id: str = ""  # of a run that another one handed out
+    worker: str = ""  # what those who work on it call themselves: their own word
+    status: str
+    pending_step: str | None
+    closed: ClosedRow | None
+    ledger_version: int
+    node_count: int
+    fork_count: int
+    tips: list[str]
+    """The newest; `omitted` counts what is left out of this and the other lists."""
+    preferred_tip: str
+    preferences: dict[str, str]
+    capabilities: dict[str, str]
+    gaps: list[GapRow]
+    artifacts: list[ArtifactRow]
+    summary: str = ""
+    """Of a finished run: what was done, what was proven, and what a person must look at."""
+    evidence: dict[str, int]
+    """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
+    evidence_caveat: str
+    """What is true of every level and count here: who recorded it, where that was another store."""
+    claims: list[ClaimRow]
+    """The newest, oldest first."""
+    confirmations: list[ConfirmationRow] = []
+    """Of people, about steps of any branch."""
+    divergences: list[DivergenceRow]
+    skipped: list[SkippedRow]
+    """Once for every round that passed the part by; `omitted` also counts those without a name in the log."""
+    not_run_told: str = ""
+    """How many that are, in words; empty: everything ran."""
+    loops: list[LoopRow]
+    notes: list[StepNoteRow]
+    """The newest, oldest first."""
+    notes_omitted: int = 0
+    nodes: list[NodeRow]
+    nodes_omitted: int = 0
+    graph: list[str]
+    omitted: dict[str, int] = {}
+    """By the name of a list: how many of its items, mostly older ones, are left out."""
+
+
+class HealthRow(Answer, frozen=True, kw_only=True):
+    """What the log can prove."""
+
+    state: str
+    reason: str = ""
+    banner: str = ""
+    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+
+
+class ImportRow(Answer, frozen=True, kw_only=True):
+    """Where the session came from, when it was not begun here."""
+
+    bundle_id: str
+    source_session_id: str
+
+
+class NoteRow(Answer, frozen=True, kw_only=True):
+    """Notes that belong to the session itself; `text` is their beginning where `is_cut` says so."""
+
+    id: str
+    at: str
+    text: str
+    is_cut: bool = False
+
+
+class TimelineRow(Answer, frozen=True, kw_only=True):
+    """One thing that happened, in the lane of its run or of the session."""
+
+    index: int
+    at: str
+    lane: str
+    what: str
+    node_id: str
+    step_id: str
+
+
+class SessionSummary(Answer, frozen=True, kw_only=True):
+    """One session."""
+
+    session_id: str
+    status: str
+    health: HealthRow
+    goal: str = ""
+    project: str = ""
+    """The name of the project that its latest unfinished run, else its latest, was begun in."""
+    branch: str = ""
+    event_count: int
+    last_activity: str
+    imported: ImportRow | None = None
+    notes: list[NoteRow] = []
+    """The newest notes of the session itself, oldest first."""
+    notes_omitted: int = 0
+    runs: list[RunRow]
+    runs_omitted: int = 0
+    timeline: list[TimelineRow]
+    """The newest nodes of all runs and notes of the session in the order of the log; shown at level full."""
