@@ -13,10 +13,16 @@ from handrail.engine.facts import LONGEST_GOAL
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import NEED_WORDS, spell_kind
+from handrail.views.hits import HitRow
+from handrail.views.inbox import InboxItem
+from handrail.views.nodes import NodeAnswer, NodeView
+from handrail.views.questions import Question
+from handrail.views.runs import RunView
+from handrail.views.sessions import SessionView
+from handrail.views.summaries import ClaimRow, RunRow
 from handrail.workflows.prompt_sections import authored_part
 from handrail_serve.pages.parts import (
     MOST_CLAIMS,
-    Payload,
     acts,
     ago,
     artifact_body,
@@ -66,20 +72,20 @@ EFFECTS = {
 }
 
 
-def answer_form(question: Payload) -> Html:
+def answer_form(question: Question) -> Html:
     """The door of an Ask, with what each answer will do. `question` is of run.confirm with `show`."""
     asked = {
-        "session": question["session_id"],
-        "run": question["run_id"],
-        "given": {"whatDigest": question["what_digest"], "basedOn": question["answer_id"]},
+        "session": question.session_id,
+        "run": question.run_id,
+        "given": {"whatDigest": question.what_digest, "basedOn": question.answer_id},
     }
     value = None
-    if question["takes_value"]:
-        label = f"{question['question']} Never a secret."
+    if question.takes_value:
+        label = f"{question.question} Never a secret."
         value = text_field(label, "given.answer", longest=LONGEST_VALUE)
     return element(
         "form",
-        element("p", EFFECTS[question["asked"]], class_="small"),
+        element("p", EFFECTS[question.asked], class_="small"),
         _shown(question),
         value,
         _note("A note for the agent, if you like"),
@@ -89,16 +95,16 @@ def answer_form(question: Payload) -> Html:
     )
 
 
-def _answers(question: Payload) -> list[Child]:
-    if question["takes_value"]:
+def _answers(question: Question) -> list[Child]:
+    if question.takes_value:
         return [button("Give it", "main")]
-    if question["closed"]:
+    if question.closed:
         return [_answer("no", "No, I decline it", "danger")]
-    match question["asked"]:
+    match question.asked:
         case "give":
             yes, no = "Yes, it is done", "No"
         case "choose":
-            taken = [_answer(one["id"], f"Take {one['label']}", "main") for one in question["options"]]
+            taken = [_answer(one.id, f"Take {one.label}", "main") for one in question.options]
             return [*taken, _answer("no", "None of them", "danger")]
         case "allow_write":
             yes, no = "Yes, write it", "No, write nothing"
@@ -107,17 +113,17 @@ def _answers(question: Payload) -> list[Child]:
     return [_answer("yes", yes, "main"), _answer("no", no, "danger")]
 
 
-def _shown(question: Payload) -> Child:
+def _shown(question: Question) -> Child:
     """All that the answer is about, as it is kept with it; open where the card has shown a part."""
-    closed = question["closed"]
+    closed = question.closed
     return join_html(
         notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
         if closed
         else None,
         details(
             "All that your answer is about",
-            prose(question["shown"], tabindex=0),
-            open=len(question["shown"]) > MOST_REPORT or None,
+            prose(question.shown, tabindex=0),
+            open=len(question.shown) > MOST_REPORT or None,
         ),
     )
 
@@ -198,22 +204,20 @@ QUESTIONS = {
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One need, and what the operations say about it where a card shows it."""
 
-    row: Payload
-    """Of session.needs."""
-    node: Payload | None = None
-    """Of run.node, for the node where it waits."""
-    question: Payload | None = None
+    row: InboxItem
+    node: NodeView | None = None
+    """The node where it waits."""
+    question: Question | None = None
     """Of run.confirm with `show`; None: a person cannot answer it."""
-    run: Payload | None = None
-    """Of session.show, where a report is confirmed: what the whole run has proven."""
+    run: RunRow | None = None
+    """Where a report is confirmed: what the whole run has proven."""
 
     @property
-    def answer(self) -> Payload | None:
+    def answer(self) -> NodeAnswer | None:
         """What a person has answered that no agent has taken up."""
-        is_taken_up = not self.row.get("is_answered", True)  # or it was about another report
-        pending = None if self.node is None or is_taken_up else self.node["pending"]
-        found: Payload | None = None if pending is None else pending["person"]
-        return found
+        is_taken_up = not self.row.is_answered  # or it was about another report
+        pending = None if self.node is None or is_taken_up else self.node.pending
+        return None if pending is None else pending.person
 
 
 def strip(cards: Sequence[Card], omitted: int) -> Child:
@@ -247,10 +251,10 @@ def _overview(cards: Sequence[Card]) -> Html:
             _state(card),
             element(
                 "span",
-                element("a", cut(card.row["goal"] or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
-                under(_reason(card)) if card.row["goal"] else None,
+                element("a", cut(card.row.goal or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
+                under(_reason(card)) if card.row.goal else None,
             ),
-            element("span", whose_agent(card.row), ", ", ago(card.row["since"]), class_="aside"),
+            element("span", whose_agent(card.row), ", ", ago(card.row.since), class_="aside"),
         )
         for card in cards
     ]
@@ -259,23 +263,23 @@ def _overview(cards: Sequence[Card]) -> Html:
 
 def _reason(card: Card) -> str:
     """Below the goal: the question, or what is wrong where nothing is asked."""
-    return str(card.row["why"]) if card.row["kind"] in ("damaged", "newer") else _ask(card)
+    return str(card.row.why) if card.row.kind in ("damaged", "newer") else _ask(card)
 
 
 def _state(card: Card) -> Html:
     """What kind of need it is, or that it is answered, and whether nobody came."""
-    word, (look, glyph) = NEED_WORDS[card.row["kind"]], _LOOKS[card.row["kind"]]
+    word, (look, glyph) = NEED_WORDS[card.row.kind], _LOOKS[card.row.kind]
     is_answered = card.answer is not None
-    if card.question is not None and card.question["others"]:
+    if card.question is not None and card.question.others:
         word = "Waits for somebody else"
     shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
-    silence = None if is_answered else silence_badge(card.row["silence"])
+    silence = None if is_answered else silence_badge(card.row.silence)
     return element("span", shown, silence, class_="cluster")
 
 
-def _name(row: Payload) -> str:
+def _name(row: InboxItem) -> str:
     """Of its card in the page."""
-    return f"need-{row['session_id']}-{row.get('gap_id') or row['node_id']}"
+    return f"need-{row.session_id}-{row.gap_id or row.node_id}"
 
 
 def need_card(card: Card) -> Html:
@@ -293,112 +297,116 @@ def _draw(card: Card, tag: str, title: str, whose: Child) -> Html:
     answered = card.answer
     return element(
         tag,
-        element("p", _state(card), "since ", ago(row["since"]), class_="cluster"),
+        element("p", _state(card), "since ", ago(row.since), class_="cluster"),
         element(title, element("a", _ask(card), href=where(row)), dir="auto"),
         whose,
         _known(card),
         _door(card, answered),
-        class_=f"need {row['kind']}{' answered' if answered is not None else ''}",
+        class_=f"need {row.kind}{' answered' if answered is not None else ''}",
         id=_name(row),
-        data_key=f"{row['kind']} {row['session_id']} {row.get('gap_id') or row['node_id']}",
+        data_key=f"{row.kind} {row.session_id} {row.gap_id or row.node_id}",
     )
 
 
-def where(row: Payload) -> str:
-    if row["node_id"]:
-        return node_path(row["session_id"], row["run_id"], row["node_id"])
-    return session_path(row["session_id"])
+def where(row: InboxItem | HitRow) -> str:
+    if row.node_id:
+        return node_path(row.session_id, row.run_id, row.node_id)
+    return session_path(row.session_id)
 
 
 def _ask(card: Card) -> str:
     """The question in one sentence."""
     row = card.row
     if card.question is not None:
-        return QUESTIONS[card.question["asked"]].format(row["title"])
-    if row["kind"] == "blocked":
-        return f"“{row['title']}” was not accepted"
-    return cut(row["why"] if row["kind"] == "gap" else row["goal"] or row["workflow_name"] or row["why"])
+        return QUESTIONS[card.question.asked].format(row.title)
+    if row.kind == "blocked":
+        return f"“{row.title}” was not accepted"
+    return cut(row.why if row.kind == "gap" else row.goal or row.workflow_name or row.why)
 
 
-def _whose(row: Payload) -> Html:
+def _whose(row: InboxItem) -> Html:
     """The goal, then project, workflow and agent; the question names the step, or the goal itself."""
-    is_asked = row["kind"] not in ("damaged", "newer")
+    is_asked = row.kind not in ("damaged", "newer")
     facts = meta(
-        row["project"],
-        row["branch"],
-        row["workflow_name"] or row["workflow_id"],
+        row.project,
+        row.branch,
+        row.workflow_name or row.workflow_id,
         whose_agent(row),
     )
-    if not row["goal"] or not is_asked:
+    if not row.goal or not is_asked:
         return facts
-    return join_html(element("p", cut(row["goal"]), dir="auto"), facts)
+    return join_html(element("p", cut(row.goal), dir="auto"), facts)
 
 
-def whose_agent(row: Payload) -> str:
+def whose_agent(row: InboxItem | RunView | SessionView) -> str:
     """What began it; in a team also whose it is, by the id of the account, and on which machine."""
-    if not row["account"]:
-        return str(row["agent"] or COMMAND_LINE)
-    where_from = f" on {row['machine']}" if row["machine"] else ""
-    return f"{row['agent'] or 'agent'} of {row['account']}{where_from}"
+    if not row.account:
+        return str(row.agent or COMMAND_LINE)
+    where_from = f" on {row.machine}" if row.machine else ""
+    return f"{row.agent or 'agent'} of {row.account}{where_from}"
 
 
 def _known(card: Card) -> Child:
     """What the agent reports, and what of it is proven."""
     row, node = card.row, card.node
-    more = f" And {count(row['count'] - 1, 'more reason')}." if row["count"] > 1 else ""
-    is_shown = row["kind"] in ("blocked", "damaged", "newer")
-    why = element("p", row["why"], more, class_="why", dir="auto") if is_shown else None
+    more = f" And {count(row.count - 1, 'more reason')}." if row.count > 1 else ""
+    is_shown = row.kind in ("blocked", "damaged", "newer")
+    why = element("p", row.why, more, class_="why", dir="auto") if is_shown else None
     if node is None:
         return why
     shown = _with_kept(node)
-    question = card.question or {}
+    question = card.question
     return element(
         "div",
         why,
         # Of a write it is a line for the agent: what is written says more, and stands below.
-        None if question.get("diff") else _prompt(node, is_open=question.get("asked") in ("choose", "give")),
-        _options(question),
-        _writes(question),
+        None
+        if question is not None and question.diff
+        else _prompt(node, is_open=question is not None and question.asked in ("choose", "give")),
+        None if question is None else _options(question),
+        None if question is None else _writes(question),
         report(shown),
-        evidence(shown, [] if card.run is None else card.run["claims"]),
+        evidence(shown, [] if card.run is None else card.run.claims),
         class_="stack tight",
     )
 
 
-def _options(question: Payload) -> Child:
+def _options(question: Question) -> Child:
     """What the options mean, where they say more than their buttons."""
-    described = [one for one in question.get("options", ()) if one.get("description")]
-    rows = [element("li", element("strong", one["label"]), f": {one['description']}") for one in described]
+    described = [one for one in question.options if one.description]
+    rows = [element("li", element("strong", one.label), f": {one.description}") for one in described]
     return dots(rows) if rows else None
 
 
-def _writes(question: Payload) -> Child:
+def _writes(question: Question) -> Child:
     """What a yes lets Handrail write: the files, and the lines that change."""
-    text, diff = question.get("writes", ""), question.get("diff", "")
+    text, diff = question.writes, question.diff
     whole = prose(text, tabindex=0)
     rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
     lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
     return join_html(whole, lines) if text else None
 
 
-def _with_kept(node: Payload) -> Payload:
+def _with_kept(node: NodeView) -> NodeView:
     """The node with the whole report that waits: an attempt may have kept that of an earlier one."""
-    kept = None if node["pending"] is None else node["pending"].get("report")
-    return node if kept is None else {**node, **kept}
+    kept = None if node.pending is None else node.pending.report
+    if kept is None:
+        return node
+    return msgspec.structs.replace(node, notes=kept.notes, artifacts=kept.artifacts)
 
 
-def _prompt(node: Payload, *, is_open: bool) -> Child:
+def _prompt(node: NodeView, *, is_open: bool) -> Child:
     """What the step asks of the agent; open where it is what a person is asked."""
-    asked = "" if node["pending"] is None else authored_part(node["pending"]["prompt"])
+    asked = "" if node.pending is None else authored_part(node.pending.prompt)
     if not asked:
         return None
     return details("What the step asks for", prose(cut(asked, MOST_REPORT), tabindex=0), open=is_open or None)
 
 
-def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
+def evidence(node: NodeView, claims: Sequence[ClaimRow] = ()) -> Html:
     """What is proven of the report, beside what the whole run has shown: its sum, and the proofs by name."""
-    is_counted = any(node["evidence"].values())
-    proofs = dict.fromkeys((one["text"], one["fact"]) for one in claims if is_seen(one))
+    is_counted = any(node.evidence.values())
+    proofs = dict.fromkeys((one.text, one.fact) for one in claims if is_seen(one))
     rows = [
         element("li", element("span", text, dir="auto"), element("span", fact, class_="under soft small"))
         for text, fact in list(proofs)[-MOST_CLAIMS:]
@@ -406,26 +414,26 @@ def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
     whole = element(
         "p",
         element("span", "The whole run so far:", class_="small soft"),
-        evidence_badges(node["evidence"], node["evidence_caveat"]),
+        evidence_badges(node.evidence, node.evidence_caveat),
         class_="cluster",
     )
     listed = dots(rows) if rows and is_counted else None
     return element("div", sides(node), whole if is_counted else None, listed, class_="stack tight")
 
 
-def report(node: Payload) -> Child:
+def report(node: NodeView) -> Child:
     """What the agent reports, rendered."""
-    if not node["notes"] and not node["artifacts"]:
+    if not node.notes and not node.artifacts:
         return soft("The agent has reported nothing for it yet.")
     title = (
-        f"What the agent reported for the step before, “{node['title']}”"
-        if node["kind"] == "step"
+        f"What the agent reported for the step before, “{node.title}”"
+        if node.kind == "step"
         else "What the agent reports"
     )
-    text = node["notes"]
+    text = node.notes
     parts = [
-        join_html(element("p", element("strong", spell_kind(one["kind"]))), artifact_body(one["body"]))
-        for one in node["artifacts"]
+        join_html(element("p", element("strong", spell_kind(one.kind))), artifact_body(one.body))
+        for one in node.artifacts
     ]
     return details(
         title,
@@ -442,27 +450,27 @@ def door_panel(card: Card) -> Html:
     return panel(_ask(card), _door(card, card.answer), class_="stack tight", id_="confirm")
 
 
-def _door(card: Card, answered: Payload | None) -> Child:
+def _door(card: Card, answered: NodeAnswer | None) -> Child:
     row = card.row
-    if row["kind"] in ("damaged", "newer"):
-        return command_line(row["command"]) if row["command"] else None
-    copy = copy_button(row["reply"], "Copy a message for the agent") if row["reply"] else None
+    if row.kind in ("damaged", "newer"):
+        return command_line(row.command) if row.command else None
+    copy = copy_button(row.reply, "Copy a message for the agent") if row.reply else None
     if answered is not None:
         return _recorded(card, answered, copy)
     form: Child = None
-    others = "" if card.question is None else card.question["others"]
+    others = "" if card.question is None else card.question.others
     if others:
         return element("p", f"This waits for {others}; you cannot answer it.", class_="door small")
     if card.question is not None:
-        is_early = card.node is not None and card.node["kind"] == "step"
+        is_early = card.node is not None and card.node.kind == "step"
         form = join_html(
             element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
-    elif row["kind"] == "gap":
-        form = settle_form(row["session_id"], row["gap_id"])
-    elif row["kind"] == "person" and card.node is None:
+    elif row.kind == "gap":
+        form = settle_form(row.session_id, row.gap_id)
+    elif row.kind == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
-    note = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
+    note = None if form is not None else element("p", WITHOUT_DOOR[row.kind], class_="small")
     return element("div", form, note, cluster(copy), class_="door stack tight")
 
 
@@ -477,27 +485,27 @@ WITHOUT_DOOR = {
 def _since(card: Card) -> Child:
     """What the agent sent after the answer, where that was refused: it may go against the answer."""
     node = card.node
-    if node is None or node["kind"] != "blocked_attempt" or node["person"] is not None:
+    if node is None or node.kind != "blocked_attempt" or node.person is not None:
         return None  # the answer is about this attempt itself
-    why = node["blockers"][0]["message"] if node["blockers"] else ""
+    why = node.blockers[0].message if node.blockers else ""
     head = element("strong", "Since then the agent reported, and it was refused. ")
     return element("p", head, why, dir="auto")
 
 
-def _recorded(card: Card, answer: Payload, copy: Child) -> Html:
-    words = f"{answer['who']} {answer['said']} {DOORS[answer['door']]}"
+def _recorded(card: Card, answer: NodeAnswer, copy: Child) -> Html:
+    words = f"{answer.who} {answer.said} {DOORS[answer.door]}"
     since = _since(card)
     again = (
         details("Answer anew", answer_form(card.question))
-        if card.question is not None and not card.question["others"]
+        if card.question is not None and not card.question.others
         else None
     )
     return element(
         "div",
         notice(
-            "good" if answer["answer"] == "confirmed" and since is None else "warn",
+            "good" if answer.answer == "confirmed" and since is None else "warn",
             element("p", element("strong", "Recorded: "), words, dir="auto"),
-            element("p", answer["note"], dir="auto") if answer["note"] else None,
+            element("p", answer.note, dir="auto") if answer.note else None,
             since
             or element(
                 "p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"

@@ -66,28 +66,28 @@ def sessions_page(
 
     `cards` are the needs with what other operations say about them; `server` is that of the team.
     """
-    items: Sequence[Any] = listed["items"]
+    items: Sequence[Any] = listed.items
     is_filtered = any(asked.get(name) for name in _FILTERS)
-    if not items and not is_filtered and not needs["session_count"]:
+    if not items and not is_filtered and not needs.session_count:
         return page(head("Sessions"), _welcome(server), live="*")
-    shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
-    waiting = {row["session_id"]: asked_word([row]) for row in needs["items"] if row["kind"] == "person"}
+    shown = [Card(row=row) for row in needs.items] if cards is None else cards
+    waiting = {row.session_id: asked_word([row]) for row in needs.items if row.kind == "person"}
     return page(
         head("Sessions", _summary(needs)),
-        None if is_filtered else strip(shown, needs["total"] - len(needs["items"])),
+        None if is_filtered else strip(shown, needs.total - len(needs.items)),
         _toolbar(asked, items),
         None if hits is None else _hits(hits, asked.get("q", "")),
-        _list(listed, asked, waiting) if items else None if hits and hits["items"] else _nothing(asked),
+        _list(listed, asked, waiting) if items else None if hits and hits.items else _nothing(asked),
         live="*",
     )
 
 
 def _summary(needs: Payload) -> Html:
-    waiting = needs["total"] - needs["answered"]
+    waiting = needs.total - needs.answered
     text = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
     return element(
         "p",
-        element("span", f"{count(needs['session_count'], 'session')}. {text}."),
+        element("span", f"{count(needs.session_count, 'session')}. {text}."),
         class_="meta",
         id="summary",
     )
@@ -126,14 +126,14 @@ _IN_A_TEAM = (("account", "Person"), ("agent", "Agent"))
 
 
 def _choices(items: Sequence[Payload], asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    is_team = any(item["account"] for item in items) or any(asked.get(name) for name, _ in _IN_A_TEAM)
+    is_team = any(item.account for item in items) or any(asked.get(name) for name, _ in _IN_A_TEAM)
     return (*_CHOICES, *_IN_A_TEAM) if is_team else _CHOICES
 
 
 def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str, str]) -> Html:
     """What the sessions of this page have of it, and what is asked for."""
     key = "workflow_id" if name == "workflow" else name
-    found = {item[key]: (item["workflow_name"] if name == "workflow" else "") or item[key] for item in items}
+    found = {item[key]: (item.workflow_name if name == "workflow" else "") or item[key] for item in items}
     chosen = asked.get(name, "")
     values = {"": "any", **({chosen: chosen} if chosen else {}), **{k: v for k, v in found.items() if k}}
     return select(name, label, tuple(values.items()), chosen)
@@ -141,7 +141,7 @@ def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str,
 
 def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str]) -> Html:
     """The rows; those in `waiting` are blocked by nothing but an answer, or have it."""
-    items = _sorted(listed["items"], asked.get("sort", ""))
+    items = _sorted(listed.items, asked.get("sort", ""))
     group = asked.get("group", "")
     known = group if group in dict(_GROUPS) else ""
     groups: dict[str, list[Payload]] = {}
@@ -162,7 +162,7 @@ def _sorted(items: Sequence[Any], by: str) -> list[Any]:
     """Among the sessions of this page; they come with the last change first."""
     match by:
         case "silent":
-            return sorted(items, key=lambda one: (one["status"] not in UNDER_WAY, one["last_activity"]))
+            return sorted(items, key=lambda one: (one.status not in UNDER_WAY, one.last_activity))
         case "title":
             return sorted(items, key=lambda one: _title(one).casefold())
         case _:
@@ -171,10 +171,10 @@ def _sorted(items: Sequence[Any], by: str) -> list[Any]:
 
 def _group(item: Payload, by: str, waiting: Mapping[str, str]) -> str:
     match by:
-        case "state" if item["id"] in waiting:
-            return waiting[item["id"]]
+        case "state" if item.id in waiting:
+            return waiting[item.id]
         case "state":
-            return str(item["silence"] or STATUS_WORDS.get(item["status"], item["status"]))
+            return str(item.silence or STATUS_WORDS.get(item.status, item.status))
         case "project" | "branch":
             return str(item[by] or f"no {by}")
         case _:
@@ -182,7 +182,7 @@ def _group(item: Payload, by: str, waiting: Mapping[str, str]) -> str:
 
 
 def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Mapping[str, str]) -> Html:
-    shown = (_row(item, waiting.get(item["id"], "")) for item in items)
+    shown = (_row(item, waiting.get(item.id, "")) for item in items)
     rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
@@ -192,36 +192,32 @@ def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Map
 
 
 def _title(item: Payload) -> str:
-    return str(item["goal"] or item["workflow_name"] or item["workflow_id"] or f"Session {item['id']}")
+    return str(item.goal or item.workflow_name or item.workflow_id or f"Session {item.id}")
 
 
 def _row(item: Payload, waiting: str) -> Html:
-    where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
-    is_open = item["status"] in UNDER_WAY
+    where_to = run_path(item.id, item.run_id) if item.run_id else session_path(item.id)
+    is_open = item.status in UNDER_WAY
     facts = [
-        element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
-        element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
-        element("span", f"{item['parts_done']} of {item['parts']} parts done")
-        if is_open and item["parts"]
-        else None,
-        element("span", f"{item['done']} of about {item['at_least']} steps")
-        if is_open and item["at_least"]
-        else None,
+        element("span", item.workflow_name or item.workflow_id) if item.workflow_id else None,
+        element("span", f"at {item.pending_title}") if item.pending_title and is_open else None,
+        element("span", f"{item.parts_done} of {item.parts} parts done") if is_open and item.parts else None,
+        element("span", f"{item.done} of about {item.at_least} steps") if is_open and item.at_least else None,
         *(element("span", item[name]) for name in ("project", "branch") if item[name]),
-        element("span", whose_agent(item)) if item["run_id"] else None,
-        element("span", count(item["run_count"], "run")) if item["run_count"] > 1 else None,
-        element("span", "imported") if item["imported_from"] else None,
+        element("span", whose_agent(item)) if item.run_id else None,
+        element("span", count(item.run_count, "run")) if item.run_count > 1 else None,
+        element("span", "imported") if item.imported_from else None,
     ]
     return element(
         "li",
         element(
             "span",
-            health_badge(item["health"])
-            if item["health"] != "healthy"
+            health_badge(item.health)
+            if item.health != "healthy"
             else asked_badge(waiting)
             if waiting
-            else status_badge(item["status"]),
-            silence_badge(item["silence"]),
+            else status_badge(item.status),
+            silence_badge(item.silence),
             class_="cluster",
         ),
         element(
@@ -229,38 +225,36 @@ def _row(item: Payload, waiting: str) -> Html:
             element("a", cut(_title(item)), href=where_to, class_="row-link", dir="auto"),
             under(*facts),
         ),
-        ago(item["last_activity"]),
-        data_key=item["id"],
+        ago(item.last_activity),
+        data_key=item.id,
     )
 
 
 def _hits(hits: Payload, words: str) -> Child:
-    rows = [_hit(row, words) for row in hits["items"]]
+    rows = [_hit(row, words) for row in hits.items]
     if not rows:
         return None
     places = count(len(rows), "place has", "places have")
     return section(
-        f"{places} “{words}”{', and there may be more' if hits['has_more'] else ''}",
+        f"{places} “{words}”{', and there may be more' if hits.has_more else ''}",
         element("ol", *rows, class_="rows two", id="hits"),
     )
 
 
 def _hit(row: Payload, words: str) -> Html:
-    step = row["step_id"].rpartition("::")[2] or row["what"]
+    step = row.step_id.rpartition("::")[2] or row.what
     return element(
         "li",
         element(
             "span",
-            element(
-                "a", cut(row["goal"] or row["session_id"]), href=where(row), class_="row-link", dir="auto"
-            ),
+            element("a", cut(row.goal or row.session_id), href=where(row), class_="row-link", dir="auto"),
             under(
-                element("span", f"{step}, {row['what']}"),
-                element("span", *_marked(row["snippet"], words), dir="auto"),
+                element("span", f"{step}, {row.what}"),
+                element("span", *_marked(row.snippet, words), dir="auto"),
             ),
         ),
-        moment(row["at"]),
-        data_key=f"{row['node_id']} {row['what']} {row['at']}",
+        moment(row.at),
+        data_key=f"{row.node_id} {row.what} {row.at}",
     )
 
 
@@ -306,99 +300,4 @@ def _welcome(server: str) -> Html:
             element("div", element("pre", FIRST_PROMPT), copy_button(FIRST_PROMPT, "Copy"), class_="copy"),
             class_="stack tight",
         ),
-    )
-
-
-# What is missing, over all sessions: open, settled or noted, the worst first
-
-
-_GAP_STATES = (("", "any state"), ("open", "open"), ("settled", "settled"), ("noted", "noted"))
-_SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warning"), ("info", "info"))
-_GAP_LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
-_GAP_FILTERS = ("only", "severity", "workflow")
-
-
-def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
-    """`listed` is of session.gaps; `asked` are the filters of the address."""
-    counts = listed["counts"]
-    is_filtered = any(asked.get(name) for name in _GAP_FILTERS)
-    if not listed["items"]:
-        below: Child = _no_such_gap() if is_filtered else _no_gap()
-    else:
-        below = element(
-            "div",
-            element("ol", *(_gap_row(one) for one in listed["items"]), class_="rows"),
-            more_rows("/gaps", listed, asked, _GAP_FILTERS),
-            class_="stack",
-        )
-    return page(
-        head("Gaps", _count_gaps(counts)),
-        element("p", "What a run went on without. Evidence or a person settles a gap; nothing erases one."),
-        filters(
-            "/gaps",
-            select("only", "State", _GAP_STATES, asked.get("only", "")),
-            select("severity", "Severity", _SEVERITIES, asked.get("severity", "")),
-            search_field("workflow", "Workflow", asked, most=128),
-        ),
-        below,
-        soft(f"Searched: {listed['scope']}."),
-        live="*",
-    )
-
-
-def _count_gaps(counts: Payload) -> Html:
-    critical = f"{counts['critical']} critical" if counts["critical"] else ""
-    return element(
-        "div",
-        meta(
-            count(counts["open"], "open gap"),
-            critical,
-            f"{counts['settled']} settled",
-            f"{counts['noted']} noted",
-        ),
-        id="summary",
-    )
-
-
-def _gap_row(gap: Payload) -> Html:
-    look, glyph = _GAP_LOOKS[gap["severity"]] if gap["state"] == "open" else ("", "done")
-    word = gap["severity"] if gap["state"] == "open" else f"{gap['severity']}, {gap['state']}"
-    settled = f"Settled: {gap['settled_by']}" if gap["settled_by"] else None
-    return element(
-        "li",
-        element("span", badge(word, look, glyph)),
-        element(
-            "div",
-            element(
-                "a",
-                gap["summary"],
-                href=node_path(gap["session_id"], gap["run_id"], gap["node_id"]),
-                class_="row-link",
-                dir="auto",
-            ),
-            element("span", settled, class_="under", dir="auto") if settled else None,
-            under(
-                element("span", gap["goal"] or gap["session_id"], dir="auto"),
-                *(element("span", gap[name]) for name in ("project", "workflow_name") if gap[name]),
-            ),
-            reveal("Settle it", settle_form(gap["session_id"], gap["id"]), class_="above")
-            if gap["state"] == "open"
-            else None,
-        ),
-        ago(gap["at"]),
-        data_key=gap["id"],
-    )
-
-
-def _no_such_gap() -> Html:
-    return empty(
-        "No gap is like that",
-        element("p", element("a", "Show every gap", href="/gaps")),
-    )
-
-
-def _no_gap() -> Html:
-    return empty(
-        "Nothing is missing",
-        element("p", "Where a run goes on without something that was required, the gap shows up here."),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.projections.html.rail import draw_rail
+from handrail_serve.pages.rail_drawing import draw_rail
 from tests.projections.html.test_elements import Seen
 
 
