@@ -197,7 +197,7 @@ def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_o
     sent = needed(runtime)["node_id"]
     kept = answer(runtime, "run.continue", ackToken=blocked["retryAckToken"])
 
-    card = words_of(runtime, "/sessions")
+    card = words_of(runtime, "/inbox")
     page = words_of(runtime, f"/sessions/{session}/runs/{run}/nodes/{sent}")
     person = Person("y")
     answer(seat(runtime, person), "run.confirm", session=session)

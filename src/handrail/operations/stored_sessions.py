@@ -35,7 +35,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 _T = TypeVar("_T")
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
-SUMMARY_VERSION = 6
+SUMMARY_VERSION = 7
 """Raise it when a history is summarised differently while the fields stay the same."""
 FACETS = ("status", "workflow_id", "project", "account", "agent")
 """Facts of a session by which lists are filtered."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, assert_never
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, make_from
+from handrail.engine.reasons import AskKind
 from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, NeedKind, SessionFacts
 
@@ -37,9 +39,12 @@ class InboxItem(Answer, frozen=True, kw_only=True):
     """Of the step."""
     why: str
     fix: str
-    gap_id: str
+    gap_ids: list[str]
+    """Of a gap: every open critical gap of the run, which one note resolves."""
     count: int
-    asked: str
+    attempts: int
+    """Reports of the step that were not accepted."""
+    asked: AskKind | Literal[""]
     """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; else empty."""
     is_answered: bool
     """A person answered, and the agent has not taken it up yet."""
@@ -92,6 +97,7 @@ def make_item(
         facts,
         session_id=session_id,
         branch=facts.branches[-1] if facts.branches else "",
+        gap_ids=list(need.gap_ids),
         since=need.since or facts.last_activity,
         silence=silence,
         reply=reply,
@@ -106,6 +112,19 @@ def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str
             run = f" --run {need.run_id}" if facts.run_count > 1 else ""
             return f"handrail run confirm --session {session_id}{run}"
         case "gap":
-            return f"handrail session settle {need.gap_id} --session {session_id} --note TEXT"
+            return f"handrail session settle {need.gap_ids[0]} --session {session_id} --note TEXT"
         case _:
             return ""
+
+
+def key_of(item: InboxItem) -> str:
+    """Return what tells an item from the others of its session, for an address."""
+    match item.kind:
+        case "gap":
+            return f"gaps-{item.run_id}"
+        case "person" | "blocked":
+            return item.node_id
+        case "damaged" | "newer":
+            return item.kind
+        case never:
+            assert_never(never)

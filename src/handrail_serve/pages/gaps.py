@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handrail.projections.html.elements import Child, Html, element
-from handrail.views.gaps import GapCounts, GapItem
+from handrail.views.gaps import GapCounts, GapItem, GapList
 from handrail_serve.pages.needs import settle_form
 from handrail_serve.pages.parts import (
     Rows,
@@ -26,13 +26,13 @@ from handrail_serve.pages.parts import (
     under,
 )
 
-_GAP_STATES = (("", "any state"), ("open", "open"), ("settled", "settled"), ("noted", "noted"))
+_GAP_STATES = (("", "any state"), ("open", "open"), ("settled", "resolved"), ("noted", "noted"))
 _SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warning"), ("info", "info"))
 _GAP_LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
 _GAP_FILTERS = ("only", "severity", "workflow")
 
 
-def gaps_page(listed: Rows[GapItem], counts: GapCounts, scope: str, asked: Mapping[str, str]) -> Html:
+def gaps_page(listed: Rows[GapItem], about: GapList, asked: Mapping[str, str]) -> Html:
     """`asked` are the filters of the address."""
     is_filtered = any(asked.get(name) for name in _GAP_FILTERS)
     if not listed.items:
@@ -45,7 +45,7 @@ def gaps_page(listed: Rows[GapItem], counts: GapCounts, scope: str, asked: Mappi
             class_="stack",
         )
     return page(
-        head("Gaps", _count_gaps(counts)),
+        head("Gaps", _count_gaps(about.counts)),
         element("p", "What a run went on without. Evidence or a person settles a gap; nothing erases one."),
         filters(
             "/gaps",
@@ -54,7 +54,7 @@ def gaps_page(listed: Rows[GapItem], counts: GapCounts, scope: str, asked: Mappi
             search_field("workflow", "Workflow", asked, most=128),
         ),
         below,
-        soft(f"Searched: {scope}."),
+        soft(f"Searched: {about.scope}."),
         live="*",
     )
 
@@ -66,7 +66,7 @@ def _count_gaps(counts: GapCounts) -> Html:
         meta(
             count(counts.open, "open gap"),
             critical,
-            f"{counts.settled} settled",
+            f"{counts.settled} resolved",
             f"{counts.noted} noted",
         ),
         id="summary",
@@ -76,7 +76,7 @@ def _count_gaps(counts: GapCounts) -> Html:
 def _gap_row(gap: GapItem) -> Html:
     look, glyph = _GAP_LOOKS[gap.severity] if gap.state == "open" else ("", "done")
     word = gap.severity if gap.state == "open" else f"{gap.severity}, {gap.state}"
-    settled = f"Settled: {gap.settled_by}" if gap.settled_by else None
+    settled = f"Resolved: {gap.settled_by}" if gap.settled_by else None
     return element(
         "li",
         element("span", badge(word, look, glyph)),
@@ -94,7 +94,7 @@ def _gap_row(gap: GapItem) -> Html:
                 element("span", gap.goal or gap.session_id, dir="auto"),
                 *(element("span", word) for word in (gap.project, gap.workflow_name) if word),
             ),
-            reveal("Settle it", settle_form(gap.session_id, gap.id), class_="above")
+            reveal("Resolve it", settle_form(gap.session_id, gap.id), class_="above")
             if gap.state == "open"
             else None,
         ),

@@ -6,17 +6,19 @@ Each form is an operation that the command line has too. The Console cannot act 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
 
 from handrail.engine.facts import LONGEST_GOAL
+from handrail.engine.reasons import AskKind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import NEED_WORDS, spell_kind
 from handrail.views.hits import HitRow
-from handrail.views.inbox import InboxItem
+from handrail.views.inbox import InboxItem, key_of
 from handrail.views.nodes import NodeAnswer, NodeView
-from handrail.views.questions import Question
+from handrail.views.questions import OptionRow, Question
 from handrail.views.runs import RunView
 from handrail.views.sessions import SessionView
 from handrail.views.summaries import ClaimRow, RunRow
@@ -38,6 +40,7 @@ from handrail_serve.pages.parts import (
     dots,
     evidence_badges,
     is_seen,
+    json_text,
     meta,
     node_path,
     notice,
@@ -50,18 +53,19 @@ from handrail_serve.pages.parts import (
     silence_badge,
     soft,
     text_field,
-    under,
 )
 
 _REASONS = (
-    ("abandoned", "Nobody goes on with it"),
+    ("abandoned", "No longer needed"),
     ("superseded", "Another run took its place"),
     ("done_elsewhere", "The work was done elsewhere"),
 )
 LONGEST_NOTE = 500
 LONGEST_VALUE = 2_000
+MOST_KEYS = 9
+"""Options that a digit takes."""
 RECORDED = "Recorded. The agent sees it at its next call."
-EFFECTS = {
+EFFECTS: dict[AskKind, str] = {
     "confirm": "Yes: the agent goes on once it sends this report again. No: the step stays open, and the "
     "agent reads your note.",
     "choose": "The run goes the way that you take. None of them: the step stays open, and the agent reads "
@@ -99,18 +103,18 @@ def _answers(question: Question) -> list[Child]:
     if question.takes_value:
         return [button("Give it", "main")]
     if question.closed:
-        return [_answer("no", "No, I decline it", "danger")]
+        return [_answer("no", "No, I decline it", "danger", "n")]
     match question.asked:
         case "give":
             yes, no = "Yes, it is done", "No"
         case "choose":
-            taken = [_answer(one.id, f"Take {one.label}", "main") for one in question.options]
-            return [*taken, _answer("no", "None of them", "danger")]
+            taken = [_take(one, number) for number, one in enumerate(question.options, 1)]
+            return [*taken, _answer("no", "None of them", "", "n")]
         case "allow_write":
             yes, no = "Yes, write it", "No, write nothing"
         case _:
             yes, no = "Yes, I confirm it", "No, I decline it"
-    return [_answer("yes", yes, "main"), _answer("no", no, "danger")]
+    return [_answer("yes", yes, "main", "y"), _answer("no", no, "danger", "n")]
 
 
 def _shown(question: Question) -> Child:
@@ -128,24 +132,45 @@ def _shown(question: Question) -> Child:
     )
 
 
-def _answer(value: str, word: str, look: str) -> Html:
-    return button(word, look, name="given.answer", value=value)
+def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "") -> Html:
+    """A button that answers; `key` is the letter that presses it, `again` what is asked a second time."""
+    more = {name: text for name, text in (("data_key_press", key), ("data_again", again)) if text}
+    shown = element("kbd", key, aria_hidden="true") if key else None
+    return element(
+        "button",
+        word,
+        shown,
+        type="submit",
+        class_=f"button {look}".rstrip(),
+        name="given.answer",
+        value=value,
+        **more,
+    )
+
+
+def _take(option: OptionRow, number: int) -> Html:
+    again = f"“{option.label}” cannot be undone." if option.irreversible else ""
+    key = str(number) if number <= MOST_KEYS else ""
+    return _answer(option.id, f"Take {option.label}", "danger" if option.irreversible else "", key, again)
 
 
 def _note(label: str, *, is_required: bool = False) -> Html:
     return text_field(label, "note", is_required=is_required, longest=LONGEST_NOTE)
 
 
-def settle_form(session_id: str, gap_id: str) -> Html:
-    """A person says how a gap is settled; the gap itself stays in the log."""
-    text = "Settled: it leaves this list, and stays in the log with your name and your note."
+def settle_form(session_id: str, *gap_ids: str) -> Html:
+    """A person says how gaps are resolved, with one note for all of them; they stay in the log."""
+    many = len(gap_ids) > 1
+    text = f"{'They leave' if many else 'It leaves'} this list. The log keeps your name and your note."
+    more = {"each": json_text([{"gap": one} for one in gap_ids[1:]])} if many else {}
+    word = f"Resolve all {len(gap_ids)}" if many else "Resolve"
     return element(
         "form",
         element("p", text, class_="small"),
-        _note("How it is settled", is_required=True),
-        cluster(button("Settle it", "main")),
+        _note("How it is resolved", is_required=True),
+        cluster(button(word, "main")),
         class_="stack tight",
-        **acts("session.settle_gap", {"session": session_id, "gap": gap_id}, done="Settled."),
+        **acts("session.settle_gap", {"session": session_id, "gap": gap_ids[0]}, done="Resolved.", **more),
     )
 
 
@@ -179,8 +204,6 @@ def close_form(run_id: str) -> Html:
 # The cards: the question, what is known about it, and the door
 
 
-SHOWN_NEEDS = 12
-"""Needs that are open with all that is known about them; the others are one click away."""
 MOST_REPORT = 4_000
 """Characters of what the agent reports in a card."""
 MOST_DIFF = 8_000
@@ -193,7 +216,7 @@ _LOOKS = {
     "damaged": ("bad", "blocked"),
     "newer": ("warn", "blocked"),
 }
-QUESTIONS = {
+QUESTIONS: dict[AskKind, str] = {
     "confirm": "Do you confirm “{}”?",
     "choose": "Which way do you take at “{}”?",
     "give": "What does “{}” need from you?",
@@ -220,91 +243,49 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         return None if pending is None else pending.person
 
 
-def strip(cards: Sequence[Card], omitted: int) -> Child:
-    """The cards: the first ones open, the others folded."""
-    if not cards:
-        return None
-    rows = [need_card(card) for card in cards]
-    more = rows[SHOWN_NEEDS:]
-    return element(
-        "section",
-        element("h2", "Needs you"),
-        _overview(cards[:SHOWN_NEEDS]) if len(cards) > 2 else None,
-        element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
-        details(
-            f"{count(len(more), 'more thing needs', 'more things need')} you",
-            element("ul", *more, class_="strip"),
-            soft(f"And {count(omitted, 'more', 'more')}.") if omitted else None,
-        )
-        if more
-        else None,
-        class_="stack",
-        id="needs",
-    )
-
-
-def _overview(cards: Sequence[Card]) -> Html:
-    """One line for each card, so that all of them are seen before the first one is read."""
-    rows = [
-        element(
-            "li",
-            _state(card),
-            element(
-                "span",
-                element("a", cut(card.row.goal or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
-                under(_reason(card)) if card.row.goal else None,
-            ),
-            element("span", whose_agent(card.row), ", ", ago(card.row.since), class_="aside"),
-        )
-        for card in cards
-    ]
-    return element("ol", *rows, class_="rows", id="overview")
-
-
-def _reason(card: Card) -> str:
-    """Below the goal: the question, or what is wrong where nothing is asked."""
-    return str(card.row.why) if card.row.kind in ("damaged", "newer") else _ask(card)
+def item_badge(item: InboxItem) -> Html:
+    """What kind of item it is, or that it is answered."""
+    word, (look, glyph) = NEED_WORDS[item.kind], _LOOKS[item.kind]
+    return badge("Answered", "", "person") if item.is_answered else badge(word, look, glyph)
 
 
 def _state(card: Card) -> Html:
-    """What kind of need it is, or that it is answered, and whether nobody came."""
-    word, (look, glyph) = NEED_WORDS[card.row.kind], _LOOKS[card.row.kind]
+    """The same with whose turn it is, and whether nobody came."""
     is_answered = card.answer is not None
-    if card.question is not None and card.question.others:
-        word = "Waits for somebody else"
-    shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
+    is_of_others = card.question is not None and bool(card.question.others) and not is_answered
+    shown = badge("Waits for somebody else", "busy", "person") if is_of_others else item_badge(card.row)
     silence = None if is_answered else silence_badge(card.row.silence)
     return element("span", shown, silence, class_="cluster")
 
 
 def _name(row: InboxItem) -> str:
     """Of its card in the page."""
-    return f"need-{row.session_id}-{row.gap_id or row.node_id}"
+    return f"need-{row.session_id}-{key_of(row)}"
 
 
-def need_card(card: Card) -> Html:
-    """One need: what, since when, whose; the question; what is known; the door."""
-    return _draw(card, "li", "h3", _whose(card.row))
+def read_card(card: Card) -> Html:
+    """One item: what, since when, whose; the question; what is known; the answers."""
+    return _draw(card, _whose(card.row))
 
 
 def own_card(card: Card) -> Html:
     """The same on the page of its own session, whose head says whose it is."""
-    return _draw(card, "div", "h2", None)
+    return _draw(card, None)
 
 
-def _draw(card: Card, tag: str, title: str, whose: Child) -> Html:
+def _draw(card: Card, whose: Child) -> Html:
     row = card.row
     answered = card.answer
     return element(
-        tag,
+        "div",
         element("p", _state(card), "since ", ago(row.since), class_="cluster"),
-        element(title, element("a", _ask(card), href=where(row)), dir="auto"),
+        element("h2", element("a", ask_in_words(row), href=where(row)), dir="auto"),
         whose,
         _known(card),
         _door(card, answered),
         class_=f"need {row.kind}{' answered' if answered is not None else ''}",
         id=_name(row),
-        data_key=f"{row.kind} {row.session_id} {row.gap_id or row.node_id}",
+        data_key=f"item {row.session_id} {key_of(row)}",
     )
 
 
@@ -314,14 +295,19 @@ def where(row: InboxItem | HitRow) -> str:
     return session_path(row.session_id)
 
 
-def _ask(card: Card) -> str:
-    """The question in one sentence."""
-    row = card.row
-    if card.question is not None:
-        return QUESTIONS[card.question.asked].format(row.title)
-    if row.kind == "blocked":
-        return f"“{row.title}” was not accepted"
-    return cut(row.why if row.kind == "gap" else row.goal or row.workflow_name or row.why)
+def ask_in_words(row: InboxItem) -> str:
+    """The question in one sentence, or what is wrong where nothing is asked."""
+    match row.kind:
+        case "person":
+            return QUESTIONS[row.asked or "confirm"].format(row.title)
+        case "blocked":
+            return f"“{row.title}” was not accepted"
+        case "gap":
+            return cut(row.why) if row.count == 1 else f"{row.count} critical gaps are open"
+        case "damaged" | "newer":
+            return cut(row.goal or row.workflow_name or row.why)
+        case never:
+            assert_never(never)
 
 
 def _whose(row: InboxItem) -> Html:
@@ -349,8 +335,8 @@ def whose_agent(row: InboxItem | RunView | SessionView) -> str:
 def _known(card: Card) -> Child:
     """What the agent reports, and what of it is proven."""
     row, node = card.row, card.node
-    more = f" And {count(row.count - 1, 'more reason')}." if row.count > 1 else ""
-    is_shown = row.kind in ("blocked", "damaged", "newer")
+    more = f" And {count(row.count - 1, 'more reason')}." if row.count > 1 and row.kind == "blocked" else ""
+    is_shown = row.kind in ("blocked", "damaged", "newer") or (row.kind == "gap" and row.count > 1)
     why = element("p", row.why, more, class_="why", dir="auto") if is_shown else None
     if node is None:
         return why
@@ -447,7 +433,7 @@ def report(node: NodeView) -> Child:
 
 def door_panel(card: Card) -> Html:
     """The question and its door, on a page that shows the rest itself."""
-    return panel(_ask(card), _door(card, card.answer), class_="stack tight", id_="confirm")
+    return panel(ask_in_words(card.row), _door(card, card.answer), class_="stack tight", id_="confirm")
 
 
 def _door(card: Card, answered: NodeAnswer | None) -> Child:
@@ -467,7 +453,7 @@ def _door(card: Card, answered: NodeAnswer | None) -> Child:
             element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
     elif row.kind == "gap":
-        form = settle_form(row.session_id, row.gap_id)
+        form = settle_form(row.session_id, *row.gap_ids)
     elif row.kind == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
     note = None if form is not None else element("p", WITHOUT_DOOR[row.kind], class_="small")
@@ -478,7 +464,7 @@ EARLY = "The agent has not reported this step yet: an answer now is not about a 
 WITHOUT_DOOR = {
     "person": "Answer it at a terminal, or tell the agent in its chat.",
     "blocked": "The agent can correct this itself. If it has stopped, tell it to go on.",
-    "gap": "The agent settles it with its next report. If it has stopped, tell it to go on.",
+    "gap": "The agent resolves it with its next report. If it has stopped, tell it to go on.",
 }
 
 
@@ -496,7 +482,7 @@ def _recorded(card: Card, answer: NodeAnswer, copy: Child) -> Html:
     words = f"{answer.who} {answer.said} {DOORS[answer.door]}"
     since = _since(card)
     again = (
-        details("Answer anew", answer_form(card.question))
+        details("Change the answer", answer_form(card.question))
         if card.question is not None and not card.question.others
         else None
     )

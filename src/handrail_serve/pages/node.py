@@ -113,7 +113,7 @@ def _toolbar(node: NodeView) -> Html:
     is_left = tip != node.node_id and not node.is_on_path
     pair = compare_path(session_id, node.node_id, tip)
     return cluster(
-        copy_button(node.resume_prompt, "Copy resume prompt", "y"),
+        copy_button(node.resume_prompt, "Copy resume prompt", "p"),
         _near(node, "Previous", node.parent, rel="prev", key="k"),
         _near(node, "Next", straight, rel="next", key="j"),
         element("a", "Compare with the newest", href=pair, class_="button") if is_left else None,

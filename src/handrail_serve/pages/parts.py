@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
 from handrail.engine.events import is_newer
 from handrail.projections.evidence import PROOF, WORTH_WORDS, is_proven
-from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.html.elements import Address, Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.views.inbox import InboxItem
 from handrail.views.nodes import NodeClaim, NodeGap, NodeView
 from handrail.views.summaries import ClaimRow, GapRow
 
+_T = TypeVar("_T")
 Payload: TypeAlias = Mapping[str, Any]
 """The answer of an operation, as every surface sends it."""
 
@@ -40,6 +41,10 @@ def node_path(session_id: str, run_id: str, node_id: str) -> str:
 
 def compare_path(session_id: str, one: str, other: str) -> str:
     return f"{session_path(session_id)}/compare/{_segment(one)}/{_segment(other)}"
+
+
+def inbox_path(session_id: str, key: str) -> str:
+    return f"/inbox/{_segment(session_id)}/{_segment(key)}"
 
 
 def timeline_path(session_id: str) -> str:
@@ -437,15 +442,25 @@ def filters(path: str, *fields: Html) -> Html:
     return element("form", *fields, button("Show"), class_="toolbar", data_view=path)
 
 
-def more_rows(path: str, listed: Payload, asked: Mapping[str, str], names: Sequence[str]) -> Html | None:
+class Rows(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
+    """One page of a list, and where the next one begins."""
+
+    items: tuple[_T, ...]
+    has_more: bool = False
+    next_cursor: str | None = None
+
+
+def more_rows(
+    path: str, listed: Rows[Any], asked: Mapping[str, str], names: Sequence[str], word: str = "Show more"
+) -> Html | None:
     """The link to the next page of a list, with the filters that this one has."""
-    if not listed.get("has_more"):
+    if not listed.has_more or not listed.next_cursor:
         return None
     kept = {name: asked.get(name, "") for name in names}
-    return more_link("Show more", add_query(path, **kept, cursor=listed["next_cursor"]))
+    return more_link(word, Address(path=add_query(path, **kept), cursor=listed.next_cursor))
 
 
-def more_link(word: str, path: str) -> Html:
+def more_link(word: str, path: str | Address) -> Html:
     return element("p", element("a", word, href=path, class_="button"), class_="more")
 
 

@@ -153,7 +153,7 @@ def _tabs(shown: SessionSummary, graph: RunView | None) -> Html:
     if shown.health.banner:
         return element("div", links, class_="tabline")
     prompt = "" if graph is None else graph.resume_prompt
-    resume = copy_button(prompt, "Copy resume prompt", "y") if prompt else None
+    resume = copy_button(prompt, "Copy resume prompt", "p") if prompt else None
     close = close_form(graph.run_id) if graph is not None and graph.status in UNDER_WAY else None
     rename = rename_form(session_id, shown.goal)
     return element("div", links, cluster(resume, rename, close), class_="tabline")
@@ -193,7 +193,7 @@ def _with_run(
 def _waiting(cards: Sequence[Card]) -> Child:
     """What the run waits for, where a person can do something about it."""
     shown = [own_card(card) for card in cards]
-    return element("div", *shown, class_="strip", id="waiting") if shown else None
+    return element("div", *shown, class_="stack", id="waiting") if shown else None
 
 
 def _runs(graph: RunView) -> Html:
@@ -306,7 +306,7 @@ def _gap(gap: GapRow, settled_in: str) -> Html:
         return element("li", badge("settled by a person", "", "done"), " ", summary)
     form = settle_form(settled_in, gap.id) if gap.is_open and settled_in else None
     state = "open" if gap.is_open else "settled"
-    return element("li", *gap_words(gap, state), reveal("Settle it", form) if form else None)
+    return element("li", *gap_words(gap, state), reveal("Resolve it", form) if form else None)
 
 
 def _proof(run: RunRow, titles: Mapping[str, str]) -> Html:

@@ -27,7 +27,7 @@ from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
-from handrail.views.inbox import Inbox, InboxItem, list_items, make_item
+from handrail.views.inbox import Inbox, InboxItem, key_of, list_items, make_item
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
@@ -69,7 +69,7 @@ def _sort_need(row: InboxItem) -> tuple[str, ...]:
         row.since,
         row.session_id,
         row.run_id,
-        row.gap_id,
+        key_of(row),
     )
 
 
