@@ -1,6 +1,6 @@
 """An agent's day with work that is handed out: alone, and with three helpers while its parent is killed.
 
-The workflow and the road are those of `docs/how-to/hand-out-work.md`: the page's own JSON, three slices, and
+The workflow and the road are those of `docs/how-to/delegate-work.md`: the page's own JSON, three slices, and
 nothing but the calls that replies offer. Each helper is a process that gets its brief and its work token and
 nothing else; the parent is killed with SIGKILL while they work, and another one finds everything by
 resuming. A step takes as long as the variable WORK_SECONDS says. Run: `python -m bench.helpers_day`. Exits 1
@@ -25,7 +25,7 @@ import msgspec
 
 from handrail.contract.disclosure.estimate import estimate_tokens
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "hand-out-work.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "delegate-work.md"
 WORK_SECONDS = float(os.environ.get("WORK_SECONDS", "2"))
 MOST_CALLS = 40
 SIDES = ("correctness", "safety", "speed")

@@ -18,8 +18,6 @@ from handrail.wiring import registry  # noqa: E402 - as above
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from handrail_code.mcp.tool_set import code_tool_definitions  # noqa: E402 - as above
 from tools import packed_files, reference_pages  # noqa: E402 - as above
-from tools.answers_page import answers_page  # noqa: E402 - as above
-from tools.attacks_page import attacks_page  # noqa: E402 - as above
 from tools.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as above
 from tools.home_page import home_page  # noqa: E402 - as above
 from tools.http_page import http_page  # noqa: E402 - as above
@@ -27,13 +25,10 @@ from tools.language_page import language_page  # noqa: E402 - as above
 from tools.lies_page import lies_page  # noqa: E402 - as above
 from tools.limits_page import limits_page  # noqa: E402 - as above
 from tools.mcp_page import mcp_page  # noqa: E402 - as above
-from tools.messages_page import messages_page  # noqa: E402 - as above
 from tools.operation_schemas import operation_schemas  # noqa: E402 - as above
-from tools.promise_page import promises_page  # noqa: E402 - as above
 from tools.python_page import python_page  # noqa: E402 - as above
 from tools.referees_page import referees_page  # noqa: E402 - as above
 from tools.reference_index import REFERENCE_INDEX, reference_index  # noqa: E402 - as above
-from tools.renames_page import renames_page  # noqa: E402 - as above
 from tools.settings_page import packed_settings, settings_page  # noqa: E402 - as above
 from tools.workflow_pages import workflow_pages  # noqa: E402 - as above
 
@@ -42,8 +37,6 @@ _WIDTH = 160
 TABLE = "src/handrail/packed/commands.json"
 FILES: dict[str, Callable[[], str]] = {
     TABLE: lambda: _json(command_tables.table_content(registry())) + "\n",
-    "docs/reference/answers.md": answers_page,
-    "docs/reference/attacks.md": attacks_page,
     "docs/reference/cli.md": reference_pages.cli_page,
     "docs/reference/errors.md": reference_pages.errors_page,
     "docs/reference/events.md": reference_pages.events_page,
@@ -52,12 +45,9 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/reference/lies.md": lies_page,
     "docs/reference/limits.md": limits_page,
     "docs/reference/mcp.md": mcp_page,
-    "docs/reference/messages.md": messages_page,
     "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page,
-    "docs/reference/promises.md": promises_page,
     "docs/reference/python.md": python_page,
     "docs/reference/referees.md": referees_page,
-    "docs/reference/renames.md": renames_page,
     "docs/reference/settings.md": settings_page,
     "docs/reference/workflow-language.md": language_page,
     "schemas/contract.json": lambda: _json(cli_contract()) + "\n",

@@ -26,7 +26,7 @@ def python_page() -> str:
     return page(
         "# Python",
         "The names that other programs may import; everything else may change in any release.\n"
-        "[Use it in scripts](../how-to/use-in-scripts.md#from-python) and "
+        "[Use it from Python](../how-to/use-from-python.md) and "
         "[check your own tool's output](../how-to/check-your-tool.md) show them at work.",
         "## handrail",
         "The operations of the command line, called in the same process.",
@@ -65,7 +65,7 @@ def _plain(struct: type[msgspec.Struct], name: str) -> str:
 
 def _methods(found: type[Any]) -> Iterator[str]:
     for name, member in vars(found).items():
-        function = member.fget if isinstance(member, property) else member
+        function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
         if inspect.isfunction(function) and (name == "__init__" or not name.startswith("_")):
             if isinstance(member, property):
                 yield f"**{name}**: {_text(function)}"
@@ -81,7 +81,7 @@ def _signature(name: str, function: Any) -> str:
     given = [
         parameter.replace(annotation=inspect.Parameter.empty, default=_default(parameter.default))
         for parameter in told.parameters.values()
-        if parameter.name != "self"
+        if parameter.name not in ("self", "cls")
     ]
     shown = str(told.replace(parameters=given, return_annotation=inspect.Signature.empty))
     returned = _type(told.return_annotation)

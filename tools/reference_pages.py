@@ -236,8 +236,7 @@ def _command_section(entry: CommandHelp) -> str:
 def _answers(path: str) -> str:
     told = _catalogue()[path]
     labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
-    links = [f"[{label}](answers.md)" for label in labels]
-    return f"answers {', with `--dry-run` '.join(links)}"
+    return "answers " + ", with `--dry-run` ".join(f"`{label}`" for label in labels)
 
 
 @cache

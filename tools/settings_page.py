@@ -41,9 +41,9 @@ WORKFLOW_SETTINGS = {
 ENVIRONMENT_ONLY = {
     "HANDRAIL_HOME": "Where all state lives, `~/.handrail` by default.",
     "HANDRAIL_WORK": "The work token of what was handed to the caller: checks, hooks and `code status` "
-    "mean it; [how](../how-to/hand-out-work.md).",
+    "mean it; [how](../how-to/delegate-work.md).",
     "HANDRAIL_WORKER": "What the caller is called among helpers, as with `--worker`; "
-    "[how](../how-to/hand-out-work.md).",
+    "[how](../how-to/delegate-work.md).",
     "HANDRAIL_STORE": "A PostgreSQL database in place of files, `postgresql://…`; "
     "[how](../how-to/use-a-postgresql-store.md).",
     "HANDRAIL_SERVER": "The server of a team, for every project of this process, with `HANDRAIL_TOKEN`; "

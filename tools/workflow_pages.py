@@ -122,7 +122,7 @@ def _slots(parts: list[Part]) -> Iterator[str]:
     """The places where others may add steps."""
     places = [(part, after) for part, after in pairwise(parts) if "slot" in part]
     if places:
-        yield "\nAn [overlay](../how-to/change-a-workflow.md) may add steps here:\n"
+        yield "\nA [customisation](../how-to/change-a-workflow.md) may add steps here:\n"
     for part, after in places:
         yield f"- `{part['slot']}`, before `{_name(after)}`: {part['description']}"
 
@@ -146,9 +146,9 @@ def _told(part: Part, conditions: dict[str, Part]) -> str:
             told.append(f": at most {most} rounds, {_while(conditions[held['conditionId']])}")
         case {"delegate": {"children": children, **rest}}:
             names = ", ".join(f"`{child['id']}`" for child in children)
-            told.append(f": hands out {names}; what they deliver is `{rest['collect']}`")
+            told.append(f": delegates {names}; what they deliver is `{rest['collect']}`")
         case {"delegate": {"forEach": each, "collect": kept}}:
-            told.append(f": hands out one for each of `{each.strip('{}')}`; what they deliver is `{kept}`")
+            told.append(f": delegates one for each of `{each.strip('{}')}`; what they deliver is `{kept}`")
         case {"nonAssumable": _}:
             told.append(": the user decides")
         case {"templateId": template}:

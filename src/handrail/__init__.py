@@ -4,15 +4,50 @@ TYPE_CHECKING = False  # type checkers know the name; importing `typing` would c
 if TYPE_CHECKING:
     from typing import Any
 
-    from handrail.library import Handrail, OperationFailed
+    from handrail.engine.reply import Reply
+    from handrail.library import (
+        CandidatePage,
+        ConfirmationNeeded,
+        Conflict,
+        Handrail,
+        InvalidCall,
+        NotAllowed,
+        NotFound,
+        OperationFailed,
+        PersonNeeded,
+        ReplyNotBuilt,
+        SessionPage,
+        Unavailable,
+    )
+    from handrail.operations.checks.prove_change import ProvenChange
+    from handrail.operations.sessions.list_sessions import SessionRow
+    from handrail.operations.sessions.resume_session import Candidate
 
 __version__ = "0.1.0"
-__all__ = ["Handrail", "OperationFailed", "__version__"]
+__all__ = [
+    "Candidate",
+    "CandidatePage",
+    "ConfirmationNeeded",
+    "Conflict",
+    "Handrail",
+    "InvalidCall",
+    "NotAllowed",
+    "NotFound",
+    "OperationFailed",
+    "PersonNeeded",
+    "ProvenChange",
+    "Reply",
+    "ReplyNotBuilt",
+    "SessionPage",
+    "SessionRow",
+    "Unavailable",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> "Any":
     """Load the library on first use: `handrail --version` must not pay for it."""
-    if name in ("Handrail", "OperationFailed"):
+    if name in __all__:
         import importlib  # noqa: PLC0415 - a public root that loads its names on first use
 
         return getattr(importlib.import_module("handrail.library"), name)

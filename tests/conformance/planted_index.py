@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import msgspec
 
 from handrail import __version__
+from handrail.contract import released
 from handrail.contract.catalogue import Kind
 from handrail.contract.outcome import Fault
 from handrail.host.program.installation import PACKAGE
 from handrail.host.program.updates import LocalUpdates
-from handrail.ports.program import Fetched, IndexSource, Installed, ManagerExit
-from handrail.program.update.find_release import LISTING
+from handrail.ports.program import Fetched, Installed, ManagerExit
 
 NEWER = "99.0.0"
 
@@ -25,11 +25,11 @@ def offers(version: str = __version__) -> Callable[[], None]:
     def plant() -> None:
         name = f"handrail-{version}-py3-none-any.whl"
         row = {"filename": name, "url": name, "hashes": {"sha256": "0" * 64}}
-        page = json.dumps({"files": [row], "versions": [version]}).encode()
+        page = json.dumps({"files": [row]}).encode()
         installed_by_pip()
 
         def fetch(_: Any, url: str, *__: Any) -> Fetched:
-            return Fetched(content=page, media_type=LISTING.partition(",")[0], url=url)
+            return Fetched(content=page, url=url)
 
         _set("fetch", fetch)
 
@@ -41,10 +41,10 @@ def installed_by_pip() -> None:
     real_facts = LocalUpdates.facts
 
     def facts(self: LocalUpdates) -> Any:
-        named = (IndexSource(url="https://index.invalid/simple", named_by="pip"),)
-        return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True, sources=named)
+        return msgspec.structs.replace(real_facts(self), method="pip", is_writable=True)
 
     _set("facts", facts)
+    released.IS_RELEASED = True
     _set("drive", lambda *_: ManagerExit(status=1))
     _set("installed", lambda _: Installed(version=__version__, package=PACKAGE))
 

@@ -25,7 +25,7 @@ from handrail.engine.reasons import AskKind, Issue, WaitKind, WaitsFor, WaitStat
 from handrail.projections.needs import ASKED
 from handrail_serve.pages.needs import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_DOOR
 from tests.cases import every_case
-from tools.messages_page import PersonMessage, Refusal, list_person_messages, list_refusals
+from tests.engine.person_messages import PersonMessage, Refusal, list_person_messages, list_refusals
 
 NOT_FOR_PEOPLE = {
     "a JSON pointer": re.compile(r"(?<![\w.])/[A-Za-z0-9_]+(/|\b)"),

@@ -9,27 +9,8 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.host.program.fetching import add_login, fetch_address, is_safe_redirect, resolve_address
-from handrail.ports.program import Fetched
+from handrail.host.program.fetching import add_login, fetch_address, is_safe_redirect
 from tests.cases import every_case
-
-HERE = "https://agent:pw@index.example.org/simple/handrail/"
-
-
-@every_case(
-    ("url", "expected"),
-    [
-        ("../../files/a.whl", "https://agent:pw@index.example.org/files/a.whl"),
-        ("https://index.example.org/a.whl", "https://agent:pw@index.example.org/a.whl"),
-        ("https://index.example.org:444/a.whl", "https://index.example.org:444/a.whl"),
-        ("https://files.example.org/a.whl", "https://files.example.org/a.whl"),
-        ("http://index.example.org/a.whl", "http://index.example.org/a.whl"),
-        ("https://other:x@index.example.org/a.whl", "https://other:x@index.example.org/a.whl"),
-    ],
-)
-def test_credentials_stay_with_their_own_host(url: str, expected: str) -> None:
-    assert resolve_address(url, HERE) == expected
-
 
 NETRC = "machine index.example.org login agent password p@ss:word\n"
 
@@ -100,27 +81,12 @@ def test_a_server_that_breaks_the_protocol_is_trouble_and_no_exception(answer: b
     assert found.kind.code == code
 
 
-def test_a_directory_lists_its_names_and_a_path_needs_no_scheme(tmp_path: Path) -> None:
-    (tmp_path / "a b.whl").write_bytes(b"")
-
-    by_path, by_address = fetch_address(str(tmp_path), "*/*"), fetch_address(tmp_path.as_uri(), "*/*")
-
-    assert isinstance(by_path, Fetched)
-    assert by_path == by_address
-    assert b'href="a%20b.whl"' in by_path.content
-    assert by_path.url == f"{tmp_path.as_uri()}/"
-
-
-@pytest.mark.parametrize(
-    ("name", "code"), [("none", "E_NOT_FOUND"), ("file/inside", "E_IO"), ("\0", "E_NETWORK")]
-)
-def test_a_file_that_cannot_be_read_is_trouble(tmp_path: Path, name: str, code: str) -> None:
-    (tmp_path / "file").write_bytes(b"")
-
-    found = fetch_address(f"{tmp_path}/{name}", "*/*")
+@every_case("url", ["file:///etc/passwd", "/etc/passwd", "gopher://index.test/", "http:///x", "\0"])
+def test_only_addresses_of_the_web_are_fetched(url: str) -> None:
+    found = fetch_address(url, "*/*")
 
     assert isinstance(found, Fault)
-    assert found.kind.code == code
+    assert found.kind.code == "E_VALIDATION"
 
 
 def test_no_message_holds_an_address() -> None:

@@ -16,11 +16,11 @@ from handrail.contract.catalogue import E_NETWORK
 from handrail.contract.outcome import Fault
 from handrail.host.program import updates as updates_module
 from handrail.host.program.fetching import Silence
-from handrail.host.program.updates import LocalUpdates
-from handrail.ports.program import ManagerCall, UpdateCheck
+from handrail.host.program.updates import LocalUpdates, list_receipt_options
+from handrail.ports.program import UpdateCheck
 
 LOOK = UpdateCheck(
-    checked_at="2027-01-01T00:00:00.000Z", checked_unix=1, version="0.1.0", latest="0.2.0", asked="x"
+    checked_at="2027-01-01T00:00:00.000Z", checked_unix=1, version="0.1.0", latest="0.2.0", index="x"
 )
 
 
@@ -35,7 +35,7 @@ def test_a_manager_that_ignores_a_signal_is_ended_when_its_time_is_over(
     said: list[str] = []
     deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)"
     stubborn = f"{deaf}; print('here', flush=True); time.sleep(60)"
-    call = ManagerCall(argv=(sys.executable, "-c", stubborn))
+    call = (sys.executable, "-c", stubborn)
 
     driven = updates(tmp_path).drive(call, lambda: "signal" if said else "", said.append)
 
@@ -46,14 +46,11 @@ def test_a_manager_that_ends_well_is_told_by_its_status_and_stands_nowhere_in_pa
     tmp_path: Path,
 ) -> None:
     said: list[str] = []
-    call = ManagerCall(
-        argv=(sys.executable, "-c", "import os; print(os.getcwd(), os.environ['OWN']); raise SystemExit(3)"),
-        environment={"OWN": "value"},
-    )
+    call = (sys.executable, "-c", "import os; print(os.getcwd()); raise SystemExit(3)")
 
     driven = updates(tmp_path).drive(call, lambda: "", said.append)
 
-    assert (driven.status, driven.stopped_by, said) == (3, "", [f"{os.path.abspath(os.sep)} value\n"])
+    assert (driven.status, driven.stopped_by, said) == (3, "", [f"{os.path.abspath(os.sep)}\n"])
 
 
 def test_a_look_comes_back_as_it_was_kept_and_its_notice_lies_beside_it(tmp_path: Path) -> None:
@@ -157,3 +154,26 @@ def test_an_index_that_says_when_is_asked_once_more(tmp_path: Path) -> None:
         fetched = index.fetch(url, "*/*", lambda: "")
 
     assert (fetched.content, server.seen) == (b"{}", 4)
+
+
+def test_an_update_repeats_what_uv_was_told_at_the_installation() -> None:
+    receipt = {
+        "requirements": [
+            {"name": "handrail", "extras": ["team"]},
+            {"name": "keyring", "extras": ["x", "y"], "specifier": ">=2"},
+            {"name": "own", "url": "https://a.test/own.whl"},
+        ],
+        "options": {
+            "index": [
+                {"url": "https://a.test"},
+                {"url": "https://b.test", "default": True},
+                {"url": "https://me:pw@c.test"},
+            ]
+        },
+    }
+
+    assert list(list_receipt_options(receipt)) == [
+        *("--index", "https://a.test", "--default-index", "https://b.test"),
+        *("--with", "keyring[x,y]>=2", "--with", "own @ https://a.test/own.whl"),
+    ]
+    assert list(list_receipt_options({})) == []

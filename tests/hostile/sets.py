@@ -1,7 +1,4 @@
-"""The five hostile sets, each with its attacks, the doors they are tried at, and the tests that try them.
-
-The reference page of attacks is made from this; the cases are those of the tests themselves.
-"""
+"""The five hostile sets, each with the attacks that its tests try."""
 
 from __future__ import annotations
 

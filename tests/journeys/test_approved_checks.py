@@ -1,4 +1,4 @@
-"""Checks that the user approved: Handrail runs the short ones itself where a report needs them."""
+"""Checks that a person approved, and what that approval covers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ import pytest
 from handrail.contract.outcome import Failure
 from handrail.host.checks import LocalKnownChecks
 from handrail.host.program.client_files import LocalClientFiles
-from handrail.operations.checks import receipt_runs
 from handrail.runtime.hub import perform
-from handrail.runtime.runtime import NeverInterrupted, Runtime
+from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_console_forms import send, show, tag_of
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, WRONG, Site, blocker, changed
+from tests.journeys.test_until_the_end import CHANGE, TESTS, Site
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -247,114 +246,6 @@ def test_the_console_has_the_same_question_and_its_yes_is_about_what_the_page_sh
     assert "Handrail runs it" in after.markup
     send(site.runtime, tag_of(after, "check.approve"))
     assert not is_approved(site.runtime)
-
-
-# What it is for
-
-
-@pytest.mark.promise("check.approved-runs-itself")
-def test_a_report_that_needs_an_approved_check_passes_without_another_call(site: Site) -> None:
-    approve(site)
-    run_once(site)
-    site.write("src/bill.py", RIGHT)
-
-    told = site.send(changed("src/bill.py"))
-
-    assert told["kind"] == "ok", told
-    last = receipts(site)[-1]
-    assert (last["check"], last["by"], last["outcome"]["status"]) == ("tests", "handrail", 0)
-    kinds = [event["kind"] for event in events_of(site.runtime, site.reply)]
-    assert kinds.index("advance_recorded") > len(kinds) - 1 - kinds[::-1].index("receipt_recorded")
-    assert len(receipts(site)) == 2
-    assert ("/checks/0/command", "holds") in {one[:2] for one in site.claims()}
-
-
-@pytest.mark.promise("check.approved-runs-itself")
-def test_it_runs_once_on_the_same_files_and_its_failure_counts(site: Site) -> None:
-    approve(site)
-    run_once(site)
-    site.write("src/bill.py", WRONG)
-
-    refused = site.send(changed("src/bill.py"))
-    site.send(changed("src/bill.py"))
-
-    assert "exit 1" in json.dumps(refused["blockers"])
-    assert len(receipts(site)) == 2
-
-
-@pytest.mark.thorough
-@pytest.mark.promise("check.approved-runs-itself")
-@pytest.mark.parametrize("why", ["not approved", "changed", "long", "never run", "served", "no time"])
-def test_otherwise_the_check_is_asked_for_by_its_line(site: Site, why: str) -> None:
-    site.begin(NEEDED)
-    if why != "never run":
-        site.run_declared("tests")
-    if why != "not approved":
-        approve(site)
-    if why == "changed":
-        site.declare(tests=DECLARED | {"timeoutSeconds": 30})
-        site.begin(NEEDED)
-    (row,) = answer(site.runtime, "check.list")["items"]
-    if why == "long":
-        site.runtime.known_checks().keep_run(str(site.root), row["digest"], receipt_runs.SHORT_MS + 1)
-    if why == "served":
-        site.runtime = msgspec.structs.replace(site.runtime, is_served=True)
-    if why == "no time":
-        site.runtime = msgspec.structs.replace(site.runtime, interruptions=NoTimeLeft())
-    site.write("src/bill.py", RIGHT)
-    ran = len(receipts(site))
-
-    refused = site.send()
-
-    assert "handrail check run tests" in blocker(refused)["suggestedFix"]
-    assert len(receipts(site)) == ran
-
-
-class NoTimeLeft(NeverInterrupted):
-    """A call that must answer within two seconds."""
-
-    def ms_left(self) -> int | None:
-        return receipt_runs.SPARED_MS
-
-
-@pytest.mark.promise("check.approved-runs-itself")
-@pytest.mark.thorough
-def test_one_that_takes_too_long_is_ended_and_asked_for_by_name_from_then_on(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(receipt_runs, "MOST_SECONDS", 1)
-    code = "import os, time; time.sleep(0 if os.path.exists('fast') else 60)"
-    site.declare(tests={"command": [sys.executable, "-c", code]})
-    approve(site)
-    site.begin(NEEDED)
-    site.write("fast", "")
-    site.run_declared("tests")
-    (site.root / "fast").unlink()
-
-    refused = [site.send(), site.send()]
-
-    assert [one["outcome"]["kind"] for one in receipts(site)] == ["exited", "timed_out"]
-    told = blocker(refused[0])
-    assert "ended after 1 s, and may take longer" in told["message"]
-    assert "handrail check run tests" in told["suggestedFix"]
-
-
-@pytest.mark.promise("check.approved-runs-itself")
-def test_a_dry_run_starts_nothing(site: Site) -> None:
-    approve(site)
-    run_once(site)
-    site.write("src/bill.py", RIGHT)
-    report = {"notesMarkdown": "done", "artifacts": [changed("src/bill.py")]}
-
-    told = answer(site.runtime, "run.continue", ackToken=site.reply["ackToken"], output=report, dryRun=True)
-
-    assert told["verdict"] == "would_block"
-    assert len(receipts(site)) == 1
-
-
-@pytest.mark.promise("check.approved-runs-itself")
-def test_the_step_names_the_line_before_the_work(site: Site) -> None:
-    assert "handrail check run tests" in site.begin(step("change", **CHANGE))["pending"]["prompt"]
 
 
 @pytest.mark.promise("check.approved-by-a-person")

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,8 @@ from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.kept_trees import record_tree
 from handrail.ports.program import (
     Fetched,
-    IndexSource,
     Installed,
     InstallFacts,
-    ManagerCall,
     ManagerExit,
     SkillCopy,
     UpdateCheck,
@@ -60,7 +59,7 @@ class World:
             file.write(THREE_STEPS)
         environment = {"HANDRAIL_PROJECT": self.project, "USER": "tester", "HOME": self.user, "PATH": ""}
         settings = GivenSettings()
-        settings.settings = Settings(start_session=True)
+        settings.settings = Settings(start_session=True, update_index="https://index.invalid/simple")
         updates = GivenUpdates()
         self.runtime = msgspec.structs.replace(
             build_runtime(environment, home=self.home),
@@ -86,18 +85,15 @@ class GivenUpdates:
             is_writable=True,
             programs={"uv": "/uv"},
             has_pip=False,
-            is_pinned=False,
-            sources=(IndexSource(url="https://index.invalid/simple", named_by="UV_DEFAULT_INDEX"),),
-            takes_first=True,
-            speaks_uv=True,
         )
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         name = f"handrail-{NEWER}-py3-none-any.whl"
-        content = f'<a href="https://index.invalid/{name}">{name}</a>'.encode()
-        return Fetched(content=content, media_type="text/html", url=url)
+        row = {"filename": name, "url": name, "hashes": {"sha256": sha256(b"wheel").hexdigest()}}
+        content = b"wheel" if url.endswith(".whl") else json.dumps({"files": [row]}).encode()
+        return Fetched(content=content, url=url)
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
+    def drive(self, argv: Sequence[str], asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
         self.version = NEWER
         return ManagerExit(status=0)
 

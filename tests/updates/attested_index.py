@@ -28,7 +28,7 @@ class AttestedIndex(Index):
         self.restore()
 
     def restore(self) -> None:
-        self.trouble, self.is_tampered, self.is_json, self.status = {}, False, True, 200
+        self.trouble, self.is_tampered, self.status = {}, False, 200
         self.is_stalling = False
         self.asked.clear()
         self.sign()
@@ -61,10 +61,3 @@ class AttestedIndex(Index):
             if file["filename"] == WHEEL and self.provenance is not None:
                 file["provenance"] = f"/files/{WHEEL}.provenance"
         return msgspec.json.encode(listed)
-
-    def page(self) -> bytes:
-        if self.provenance is None:
-            return super().page()
-        start = f'href="/files/{WHEEL}'
-        told = f'data-provenance="/files/{WHEEL}.provenance" {start}'
-        return super().page().replace(start.encode(), told.encode())

@@ -29,7 +29,7 @@ PIPX = Path(sys.executable).parent / "pipx"
 SECONDS = 240
 HUGE = 33_554_433
 """One byte more than is read."""
-JSON, HTML = "application/vnd.pypi.simple.v1+json", "text/html"
+JSON = "application/vnd.pypi.simple.v1+json"
 README = "# Handrail\n\nRead me.\n\n## 99.0\n\n### Security\n\n- No release, but a heading.\n"
 CHANGELOG = f"{README}\n# Changelog\n\n## Unreleased\n\n### Security\n\n- Later.\n"
 
@@ -109,7 +109,6 @@ class Index:
         """Forget what a test chose."""
         self.trouble: dict[str, Any] = {}
         self.is_tampered = False
-        self.is_json = True
         self.credentials = ""
         self.rows: dict[str, dict[str, Any]] = {}
         """Further facts of a version: `yanked`, `requires-python`."""
@@ -159,8 +158,7 @@ class Index:
         elif name in self.wheels:
             self._send(request, 200, self.wheels[name].read_bytes(), "application/octet-stream")
         elif name == "handrail":
-            listing, media = (self.listing(), JSON) if self.is_json else (self.page(), HTML)
-            self._send(request, 200, listing, media)
+            self._send(request, 200, self.listing(), JSON)
         else:
             self._send(request, 404)
 
@@ -200,17 +198,6 @@ class Index:
         ]
         return msgspec.json.encode({"meta": {"api-version": "1.0"}, "name": "handrail", "files": files})
 
-    def page(self) -> bytes:
-        links = []
-        for name in self.wheels:
-            row = self.rows.get(_version(name), {})
-            asked = row.get("requires-python", "").replace("<", "&lt;").replace(">", "&gt;")
-            told = f' data-requires-python="{asked}"' if asked else ""
-            told += ' data-yanked=""' if row.get("yanked") else ""
-            told += ' data-core-metadata="true"' if _version(name) in self.metadata else ""
-            links.append(f'<a href="/files/{name}#sha256={self.digest(name)}"{told}>{name}</a>')
-        return f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>".encode()
-
     def close(self) -> None:
         self.stalled.set()
         self.server.shutdown()
@@ -221,6 +208,13 @@ def _version(name: str) -> str:
     return name.removeprefix("handrail-").partition("-py3")[0]
 
 
+def name_index(home: Path, url: str, **update: Any) -> None:
+    """Make this the index that `handrail update` asks in this home."""
+    home.mkdir(mode=0o700, exist_ok=True)
+    content = msgspec.json.encode({"update": {"index": url, **update}})
+    (home / "config.json").write_bytes(content)
+
+
 class Installation:
     """One copy of the program, put there by a package manager, in a home of its own."""
 
@@ -229,6 +223,7 @@ class Installation:
         self.index = index
         self.home = folder / "home"
         self.home.mkdir(parents=True)
+        name_index(self.home / ".handrail", index.url)
         self.environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(self.home),
@@ -243,10 +238,6 @@ class Installation:
 
     def by_uv_tool(self, version: str = OLD) -> Installation:
         self.uv("tool", "install", "--force", "--refresh", "--python", sys.executable, f"handrail=={version}")
-        # The newest release is wanted from now on, not just this one.
-        receipt = self.folder / "tools" / "handrail" / "uv-receipt.toml"
-        text = receipt.read_text(encoding="utf-8").replace(f', specifier = "=={version}"', "")
-        receipt.write_text(text, encoding="utf-8")
         return self.borrowing()
 
     def by_venv(self, version: str = OLD) -> Installation:
@@ -261,6 +252,7 @@ class Installation:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_CACHE_DIR": "1",
             "PIP_COMPILE": "0",  # a few of its modules are loaded
+            "PIP_NO_DEPS": "1",
         }
         self.by_venv()
         site = next(self.python.parent.parent.glob("lib/python*/site-packages"))

@@ -12,7 +12,7 @@ import pytest
 from handrail.host.program.fetching import FETCH_SECONDS
 from tests.surfaces.cli.tool import Ran, strict_json
 from tests.updates.answers import data, error
-from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata
+from tests.updates.releases import NEW, OLD, Index, Installation, changelog, metadata, name_index
 
 pytestmark = pytest.mark.thorough
 
@@ -48,8 +48,8 @@ def run(installation: Installation, minor: Index, tmp_path: Path) -> Run:
     """In a home of its own, so that nothing is remembered yet."""
 
     def runs(*arguments: str, index: Index = minor) -> Ran:
-        environment = {"HANDRAIL_HOME": str(tmp_path / "home"), "UV_DEFAULT_INDEX": index.url}
-        return installation.run(*arguments, environment=environment)
+        name_index(tmp_path / "home", index.url)
+        return installation.run(*arguments, environment={"HANDRAIL_HOME": str(tmp_path / "home")})
 
     return runs
 
@@ -205,7 +205,7 @@ def test_doctor_looks_once_a_day_and_says_the_same_in_between(run: Run, minor: I
 
 
 @pytest.mark.parametrize(
-    "change", [{"checked_unix": -86_400}, {"checked_unix": 90}, {"version": "0.0.1"}, {"asked": "x"}]
+    "change", [{"checked_unix": -86_400}, {"checked_unix": 90}, {"version": "0.0.1"}, {"index": "x"}]
 )
 def test_a_look_of_old_of_the_future_or_of_elsewhere_is_made_again(
     run: Run, minor: Index, tmp_path: Path, change: dict[str, Any]

@@ -12,7 +12,7 @@ import pytest
 from tests.surfaces.cli.stages import Blocked
 from tests.surfaces.cli.tool import Ran, Tool
 from tests.updates.answers import data, error
-from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation
+from tests.updates.releases import NEW, OLD, SECONDS, Index, Installation, name_index
 
 pytestmark = pytest.mark.thorough
 
@@ -21,7 +21,7 @@ OURS = "handrail.host.program.updates:LocalUpdates"
 FACTS: Stage = (OURS, "facts", 0)
 LISTING: Stage = ("handrail.host.program.updates", "fetch_address", 0)
 INDEX: Stage = ("handrail.host.program.updates", "fetch_address", 0)
-MANAGER: Stage = ("handrail.program.update.update_program", "_build_manager_call", 0)
+MANAGER: Stage = ("handrail.program.update.update_program", "spell_install", 0)
 NEW_PROCESS: Stage = (OURS, "installed", 0)
 FORGET: Stage = (OURS, "keep_check", 0)
 SKILL: Stage = ("handrail.host.program.updates", "sync_skill", 0)
@@ -32,6 +32,7 @@ def meet(installed: Installation, stage: Stage, number: signal.Signals, home: Pa
     tool = Tool(str(home))
     tool.command = [str(installed.python)]
     tool.environment = {**installed.environment, "HOME": str(home), "HANDRAIL_HOME": str(home / "home")}
+    name_index(home / "home", installed.index.url)
     call = Blocked(tool, stage, *line)
     call.send(number)
     return call.end()
@@ -78,11 +79,10 @@ def test_after_the_manager_the_true_success_is_told(venv: Installation, tmp_path
 def test_a_signal_reaches_the_manager_and_then_the_truth_is_read(
     venv: Installation, tmp_path: Path, is_installed: bool
 ) -> None:
-    """A manager that was killed is an interruption, whatever it had done by then; asked where it looks, it
-    answers."""
+    """A manager that was killed is an interruption, whatever it had done by then."""
     started, manager = tmp_path / "started", tmp_path / "uv"
     uv = f'PATH="{venv.environment["PATH"]}" uv "$@"'
-    work = f"[ $2 = compile ] && {{ {uv}; exit; }}\n{uv if is_installed else 'true'}"
+    work = uv if is_installed else "true"
     script = f'#!/bin/sh\n{work}\ntouch "{started}"\nexec sleep 60\n'
     manager.write_text(script, encoding="utf-8")
     manager.chmod(0o755)

@@ -19,19 +19,14 @@ pytestmark = pytest.mark.thorough
 
 
 @pytest.mark.promise("cli.update-look")
-@pytest.mark.parametrize("is_json", [True, False], ids=["JSON", "HTML"])
 @pytest.mark.parametrize("flag", ["--check", "--dry-run"])
-def test_a_look_tells_what_there_is_and_changes_nothing(
-    installation: Installation, index: Index, flag: str, is_json: bool
-) -> None:
-    index.is_json = is_json
-
+def test_a_look_tells_what_there_is_and_changes_nothing(installation: Installation, flag: str) -> None:
     told = data(installation.run("update", flag))
 
     assert (told["status"], told["current_version"], told["target_version"]) == ("available", OLD, NEW)
     assert told["update_available"] is True
     assert told["install_method"] == "uv-tool"
-    assert told["command"][1:3] == ["tool", "upgrade"]
+    assert told["command"][1:3] == ["tool", "install"]
     assert told["signature_status"] == "not_checked"
     assert installation.version() == OLD
 
@@ -74,7 +69,7 @@ def test_without_its_manager_nothing_is_changed(installation: Installation) -> N
 
     details = error(ran, "E_IO")
     assert (details["current_version"], details["binary_replaced"]) == (OLD, False)
-    assert details["command"][1:3] == ["tool", "upgrade"]
+    assert details["command"][1:3] == ["tool", "install"]
 
 
 @pytest.mark.promise("cli.update-truth")

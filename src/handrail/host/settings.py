@@ -68,7 +68,7 @@ class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
 
 class _Update(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     index: Annotated[str, Meta(max_length=2048)] = ""
-    """The package index that `update` asks; without it the one that the package manager uses."""
+    """The package index that `update` asks; without it the public one."""
     verify: bool = False
     """Every update installs a release only if our release workflow signed it."""
     trusted_root: Annotated[str, Meta(max_length=4096)] = ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from handrail.contract.ids import NodeId
 from handrail.engine.events import TreeCause
 from handrail.engine.history import History, Run
-from handrail.engine.judge.proofs import NO_CHECK, ProofFacts
+from handrail.engine.judge.proofs import NO_CHECK, ProofFacts, name_command
 from handrail.engine.navigate import frames_of
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts
+
+_WITHOUT_SHELL = ("claude-ai", "chatgpt", "openai-mcp")
+"""How the names of chat applications begin whose agents can start no program."""
 
 
 def gather_proof_facts(rt: ReadPorts, run: Run, project: str | None) -> ProofFacts:
@@ -18,7 +21,15 @@ def gather_proof_facts(rt: ReadPorts, run: Run, project: str | None) -> ProofFac
     if project is None:
         return ProofFacts(untried="the files of the project are not on this machine")
     taken = rt.trees().take(project)
-    return ProofFacts(untried=taken.reason) if isinstance(taken, Unseen) else ProofFacts(head=taken.tree)
+    if isinstance(taken, Unseen):
+        return ProofFacts(untried=taken.reason)
+    untried = f"ask a person to run: {name_command(run.run_id)}" if _has_no_shell(rt.client) else ""
+    return ProofFacts(head=taken.tree, untried=untried)
+
+
+def _has_no_shell(client: str) -> bool:
+    """Whether a client is known to give its agent no shell."""
+    return client.casefold().startswith(_WITHOUT_SHELL)
 
 
 def take_start_tree(rt: ReadPorts, history: History, node_id: NodeId, project: str, cause: TreeCause) -> str:

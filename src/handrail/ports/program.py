@@ -195,25 +195,7 @@ class NotChecked(msgspec.Struct, frozen=True, kw_only=True, tag="not_checked"):
 ProvenanceAnswer: TypeAlias = Checked | NotTrusting | NotChecked
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """A wheel whose provenance holds."""
-
-    sha256: str
-    wheel: bytes
-
-
-# Facts for `update`: where releases come from and how one is installed
-
-
-class IndexSource(msgspec.Struct, frozen=True, kw_only=True):
-    """One place that the manager would look into for releases."""
-
-    url: str
-    """An address or a path; it may hold credentials, so it is never shown as it stands."""
-    named_by: str
-    """The variable or file that says so, in the words of its manager."""
-    role: Literal["default", "extra", "links"] = "default"
-    """`links` is a directory or a page of files, without a page for each package."""
+# Facts for `update`: how this copy is installed and what an index gave
 
 
 class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -230,34 +212,20 @@ class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
     programs: dict[str, str]
     """uv and pipx by name, where they are on PATH."""
     has_pip: bool
-    is_pinned: bool
-    """uv's receipt asks for one exact version, which an upgrade would keep."""
-    sources: tuple[IndexSource, ...]
-    """Where the manager looks, in its order; the public index stands here when nobody named another."""
-    takes_first: bool
-    """Whether the first index that knows the package is the only one that counts, as uv has it."""
-    speaks_uv: bool
-    """Whether the flags and variables of an index are uv's; else they are pip's."""
-    environment_name: str = "handrail"
-    """What the manager calls the installation; pipx may have added a suffix."""
-    suffix: str = ""
-    can_verify: bool = False
-    """Whether the extra `verify` is installed."""
+    extras: tuple[str, ...] = ()
+    """Extras of ours whose libraries are installed; an update keeps them."""
+    options: tuple[str, ...] = ()
+    """Options that uv or pipx were given when they installed this copy; an update repeats them."""
 
-
-class ManagerCall(msgspec.Struct, frozen=True, kw_only=True):
-    """How the manager is started: a list, never a line for a shell."""
-
-    argv: tuple[str, ...]
-    environment: dict[str, str] = {}
-    """Added to that of the call: an address with credentials is no argument that `ps` would show."""
+    @property
+    def can_verify(self) -> bool:
+        return "verify" in self.extras
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
     """What an address gave."""
 
     content: bytes
-    media_type: str
     url: str
     """Where it came from in the end, for addresses relative to it."""
 
@@ -287,8 +255,8 @@ class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     """The version that checked."""
     latest: str
-    asked: str
-    """A digest of the sources it checked: the result is not valid for others."""
+    index: str
+    """The index that it asked: the result is not valid for others."""
     notice: dict[str, Any] | None = None
     """What to tell until the running version is the latest."""
 
@@ -377,9 +345,11 @@ class Updates(Protocol):
 
     def facts(self) -> InstallFacts: ...
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
-        """A `file:` or http address, as seen from `base`. Raises Fault, by what the other side answered."""
+        """An http address, as seen from `base`. Raises Fault, by what the other side answered."""
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], write: Callable[[str], None]) -> ManagerExit:
+    def drive(
+        self, argv: Sequence[str], asked: Callable[[], str], write: Callable[[str], None]
+    ) -> ManagerExit:
         """Run the package manager to its end; a signal is passed on to it. Never raises."""
 
     def installed(self) -> Installed | None:

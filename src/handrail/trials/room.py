@@ -417,7 +417,7 @@ def _split(path: str) -> list[str]:
 
 
 def _describe_system() -> str:
-    """Return which system this is; only fields that no program has to be asked for: `processor` starts `uname`."""
+    """Return which system this is, from fields that start no program: `processor` would start `uname`."""
     system = platform.uname()
     return f"{system.system} {system.release} {system.version} {system.machine}"
 

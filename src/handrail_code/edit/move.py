@@ -1,8 +1,7 @@
 """Move a declaration to another module, or take it out of its file and import it back; or say why not. Pure.
 
 `plan_move` changes every importer to the new module. The old module keeps exporting the name only where
-package.json names the old module or an importer cannot be rewritten, and goes away when nothing is left in it
-(docs/explanation/settled.md).
+package.json names the old module or an importer cannot be rewritten. An empty module goes away.
 `plan_extract` leaves importers alone: the old module imports the name back and exports what it exported.
 """
 

@@ -48,7 +48,7 @@ def plan_rename(
     """The edits, proven by reading the edited files again. Raises Refusal.
 
     `keep` and `follow` are those of TypeScript's service: what editors ask it for, and what it does when
-    nothing is asked (docs/explanation/settled.md); `public` also changes what CommonJS and barrels call it.
+    nothing is asked; `public` also changes what CommonJS and barrels call it.
     A place in `accept`, `FILE:LINE` or `FILE:LINE:COLUMN`, is a refusal that a person has looked at.
     """
     _refuse_name(symbol, new_name)

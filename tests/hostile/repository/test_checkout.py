@@ -117,7 +117,7 @@ def checkout(seeded: Seeded, tmp_path_factory: pytest.TempPathFactory) -> Checko
 
 @pytest.fixture(scope="module")
 def hooked(seeded: Seeded, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout with the one run of the seed: with the runs that commands start, a hook says that it does nothing."""
+    """A checkout with one run: beside the runs that commands start, a hook would say that it does nothing."""
     return Checkout(tmp_path_factory.mktemp("hooked"), seeded)
 
 

@@ -18,9 +18,9 @@ PROMISES = read_table(
       check.approved-by-a-person: Only a person's yes at a terminal or in the Console approves a check: this
           declaration, in this project, on this machine. They are told that code of the project then runs
           without asking.
-      check.approved-runs-itself: An approved check whose last run was short is run once per tree where a
-          report needs it, as a commit of its own before the attempt; a long one, and what a server is
-          asked, is asked for by name.
+      check.approved-runs-itself: A report at a step that wants a proof is proven by Handrail itself with
+          the approved checks that fit into 40 seconds, once per tree and without a lock; otherwise the
+          reply has the command.
     evidence, section 3
       receipt.where-it-ran: A receipt says in which folder of the project its command ran. In another folder
           it is not the project's command: the refusal names the folder and the receipt, and one corrected

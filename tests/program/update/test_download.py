@@ -9,16 +9,15 @@ import msgspec
 import pytest
 
 from handrail import __version__
-from handrail.contract import released
 from handrail.contract.catalogue import E_NOT_FOUND, E_SERVER, Kind
 from handrail.contract.outcome import Fault
-from handrail.ports.program import Fetched, Installed, ManagerCall, ManagerExit
+from handrail.ports.program import Fetched
 from tests.journeys.conversation import refusal
 from tests.journeys.writes import GivenUpdates, World
 
 
 class Withheld(GivenUpdates):
-    """An index that lists a release and does not give it out, so that the manager fails."""
+    """An index that lists a release and does not give it out."""
 
     def __init__(self, kind: Kind) -> None:
         super().__init__()
@@ -29,18 +28,9 @@ class Withheld(GivenUpdates):
             raise Fault(self._kind, "The index answered with another status.")
         return super().fetch(url, accept, asked, base)
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], say: Callable[[str], None]) -> ManagerExit:
-        return ManagerExit(status=2)
 
-    def installed(self) -> Installed | None:
-        return Installed(version=__version__, package="/package")
-
-
-@pytest.mark.parametrize(("kind", "told"), [(E_SERVER, "E_SERVER"), (E_NOT_FOUND, "E_IO")])
-def test_a_download_that_answers_503_may_be_tried_again(
-    tmp_path: Path, kind: Kind, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(released, "IS_RELEASED", True)
+@pytest.mark.parametrize(("kind", "told"), [(E_SERVER, "E_SERVER"), (E_NOT_FOUND, "E_NOT_FOUND")])
+def test_a_download_that_answers_503_may_be_tried_again(tmp_path: Path, kind: Kind, told: str) -> None:
     world = World(str(tmp_path))
     runtime = msgspec.structs.replace(world.runtime, updates=lambda: Withheld(kind))
 
@@ -48,3 +38,4 @@ def test_a_download_that_answers_503_may_be_tried_again(
 
     assert (refused.kind.code, refused.kind.is_retryable) == (told, kind is E_SERVER)
     assert refused.details["current_version"] == __version__
+    assert refused.details["stage"] == "download"

@@ -1,4 +1,4 @@
-"""Listings of a package index, in both of their forms, and the release that is taken from them."""
+"""The listing of a package index in JSON, and the release that is taken from it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ NAME = "handrail-1.2.0-py3-none-any.whl"
 
 
 def listed(**row: Any) -> OfferedFile:
-    (found,) = read_offered_files(
-        msgspec.json.encode({"files": [{"filename": NAME, "url": NAME, **row}]}), "application/json"
-    )
+    (found,) = read_offered_files(msgspec.json.encode({"files": [{"filename": NAME, "url": NAME, **row}]}))
     return found
 
 
@@ -50,33 +48,10 @@ def test_a_row_of_json_says_what_a_file_is(row: dict[str, Any], expected: dict[s
     assert listed(**row) == OfferedFile(version="1.2.0", url=NAME, filename=NAME, **expected)
 
 
-@every_case(
-    ("attributes", "expected"),
-    [
-        (f'href="{NAME}"', {}),
-        (f'href="{NAME}#sha256=ab"', {"sha256": "ab"}),
-        (f'href="{NAME}#md5=ab"', {}),
-        (f'href="{NAME}?key=x"', {"url": f"{NAME}?key=x"}),
-        (f'href="{NAME}" data-yanked', {"is_yanked": True}),
-        (f'href="{NAME}" data-requires-python="&gt;=3.12"', {"requires_python": ">=3.12"}),
-        (f'href="{NAME}" data-core-metadata="sha256=cd"', {"has_metadata": True, "metadata_sha256": "cd"}),
-        (f'href="{NAME}" data-dist-info-metadata="true"', {"has_metadata": True}),
-        (f'href="{NAME}" data-core-metadata="false"', {}),
-        (f'href="{NAME}" data-provenance="/p?a=1&amp;b=2"', {"provenance": "/p?a=1&b=2"}),
-    ],
-)
-def test_a_link_of_html_says_the_same(attributes: str, expected: dict[str, Any]) -> None:
-    found = read_offered_files(f"<html><body><a {attributes}>{NAME}</a></body></html>".encode(), "text/html")
-
-    assert found == [OfferedFile(**{"version": "1.2.0", "url": NAME, "filename": NAME, **expected})]
-
-
-@given(
-    content=st.binary(max_size=300), media=st.sampled_from(["application/json", "text/html", "text/plain"])
-)
-def test_whatever_arrives_is_a_listing_or_none(content: bytes, media: str) -> None:
+@given(content=st.binary(max_size=300))
+def test_whatever_arrives_is_a_listing_or_none(content: bytes) -> None:
     try:
-        found = read_offered_files(content, media)
+        found = read_offered_files(content)
     except ValueError:
         return
 

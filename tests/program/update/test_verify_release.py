@@ -3,58 +3,19 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from handrail import __version__
 from handrail.contract import released
 from handrail.contract.catalogue import E_CONFIG
 from handrail.contract.outcome import Fault
 from handrail.ports.program import InstallFacts
-from handrail.program.update.verify_release import pin_command, require_extra
+from handrail.program.update.package_index import OfferedFile
+from handrail.program.update.update_program import spell_install
+from handrail.program.update.verify_release import require_extra
 from tests.cases import every_case
 
 PYTHON = "/venv/bin/python"
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        (
-            ("uv", "tool", "install", "--refresh", "handrail==7.1.0"),
-            (
-                "uv",
-                "tool",
-                "install",
-                "--refresh",
-                "--no-build-package",
-                "handrail",
-                "handrail[verify]==7.1.0",
-            ),
-        ),
-        (
-            ("pipx", "install", "--force", "handrail==7.1.0"),
-            ("pipx", "install", "--force", "--pip-args=--only-binary=handrail", "handrail[verify]==7.1.0"),
-        ),
-        (
-            (PYTHON, "-P", "-m", "pip", "install", "--upgrade", "handrail==7.1.0"),
-            (
-                *(PYTHON, "-P", "-m", "pip", "install", "--upgrade"),
-                *("--only-binary", "handrail", "handrail[verify]==7.1.0"),
-            ),
-        ),
-        (
-            ("uv", "pip", "install", "--python", PYTHON, "handrail==7.1.0"),
-            (
-                *("uv", "pip", "install", "--python", PYTHON),
-                *("--only-binary", "handrail", "handrail[verify]==7.1.0"),
-            ),
-        ),
-    ],
-    ids=["uv tool", "pipx", "pip", "uv pip"],
-)
-def test_a_manager_gets_the_verified_version_and_may_not_build_it(
-    command: tuple[str, ...], expected: tuple[str, ...]
-) -> None:
-    assert pin_command(command, "7.1.0") == expected
 
 
 def facts(method: str, *, has_pip: bool, can_verify: bool = False) -> InstallFacts:
@@ -66,11 +27,7 @@ def facts(method: str, *, has_pip: bool, can_verify: bool = False) -> InstallFac
         is_writable=True,
         programs={},
         has_pip=has_pip,
-        is_pinned=False,
-        sources=(),
-        takes_first=True,
-        speaks_uv=False,
-        can_verify=can_verify,
+        extras=("verify",) if can_verify else (),
     )
 
 
@@ -101,3 +58,24 @@ def test_the_extra_is_added_to_this_version_by_the_manager_that_installed_it(
 
 def test_with_the_extra_nothing_is_asked_for() -> None:
     require_extra(facts("pip", has_pip=True, can_verify=True))
+
+
+FILE = OfferedFile(version="7.1.0", url="../files/h.whl", sha256="ab")
+EXACT = "handrail[verify] @ https://index.test/files/h.whl#sha256=ab"
+
+
+@every_case(
+    ("method", "has_pip", "options", "expected"),
+    [
+        ("uv-tool", False, ("--with", "x"), ("uv", "tool", "install", "--with", "x", EXACT)),
+        ("pipx", True, ("--suffix", "7"), ("pipx", "install", "--force", "--suffix", "7", EXACT)),
+        ("pip", True, (), (PYTHON, "-P", "-m", "pip", "install", EXACT)),
+        ("pip", False, (), ("uv", "pip", "install", "--python", PYTHON, EXACT)),
+    ],
+)
+def test_a_manager_installs_exactly_the_file_of_the_listing(
+    method: str, has_pip: bool, options: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    known = structs.replace(facts(method, has_pip=has_pip, can_verify=True), options=options)
+
+    assert spell_install(known, FILE, "https://index.test/simple/") == expected

@@ -1,7 +1,7 @@
 """Compares renames with TypeScript's language service on real packages; prints a table and every difference.
 
 `python -m tests.referees.code_oracle` judges 12 renames of each kind in each package; `--per-kind N` changes
-that, names of packages judge only those, `--record` keeps the outcome for the reference page. It fails on a
+that, names of packages judge only those, `--record` keeps the outcome beside the judges. It fails on a
 wrong edit, and when fewer than 98 of 100 renames are identical.
 """
 

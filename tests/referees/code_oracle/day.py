@@ -2,7 +2,7 @@
 
 `python -m tests.referees.code_oracle.day` takes three functions of `qs` out of a large module, renames one of
 them, and gives a fourth a module of its own. With tokens, no path and no name is typed twice. It prints calls
-and tokens of each way; `--record` keeps them for the reference page. It fails when the package's own tests
+and tokens of each way; `--record` keeps them beside the judges. It fails when the package's own tests
 do not pass after each way.
 """
 

@@ -1,7 +1,7 @@
 """Moves and extracts what real packages declare, one after the other, and checks that they still work.
 
 `python -m tests.referees.code_oracle.moving` prints a row per package; names of packages choose some, and
-`--record` keeps the outcome for the reference page. Three judges that nobody here wrote: a package's own
+`--record` keeps the outcome beside the judges. Three judges that nobody here wrote: a package's own
 tests, Node that loads every module, and TypeScript's compiler. It fails when something that worked before
 does not work afterwards.
 """

@@ -1,4 +1,4 @@
-"""The table of an oracle run, its differences, and the record from which the reference page is made."""
+"""The table of an oracle run, its differences, and its record."""
 
 from __future__ import annotations
 

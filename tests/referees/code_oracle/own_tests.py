@@ -1,7 +1,7 @@
 """Renames every name of a package, one after the other, and runs the package's own tests again.
 
 `python -m tests.referees.code_oracle.own_tests` prints, per package, how many names changed and were refused;
-names of packages choose some, and `--record` keeps the outcome for the reference page. It fails when a test
+names of packages choose some, and `--record` keeps the outcome beside the judges. It fails when a test
 file that passed before does not pass afterwards.
 """
 

@@ -1,4 +1,4 @@
-"""The tables of a run beside jedi, rope and pyright, and the record from which the reference page is made."""
+"""The tables of a run beside jedi, rope and pyright, and its record."""
 
 from __future__ import annotations
 

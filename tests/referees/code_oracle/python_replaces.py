@@ -1,7 +1,7 @@
 """Replaces definitions of real Python packages by texts, and asks Python's own compiler about the outcome.
 
 `python -m tests.referees.code_oracle.python_replaces` prints a row per package; `--record` keeps the outcome
-for the reference page. Each definition is replaced by its own text without indentation, which must give the
+beside the judges. Each definition is replaced by its own text without indentation, which must give the
 same bytes; by that text with a line changed, which must compile wherever we accept it; and by that text with
 `pass` at its end, after which the package's own tests must still pass. It fails where one of them does not.
 """

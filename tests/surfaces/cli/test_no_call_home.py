@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.surfaces.cli.tool import Tool
+from tests.updates.releases import name_index
 
 
 class Listening:
@@ -40,7 +42,7 @@ def index() -> Iterator[Listening]:
 @pytest.mark.promise("cli.no-call-home")
 def test_only_update_and_doctor_ask_the_index(fresh_tool: Tool, index: Listening) -> None:
     url = f"http://127.0.0.1:{index.door.getsockname()[1]}/simple"
-    fresh_tool.environment |= {"UV_DEFAULT_INDEX": url, "UV_INDEX_URL": url, "PIP_INDEX_URL": url}
+    name_index(Path(fresh_tool.home), url)
 
     for line in (
         ["context"],

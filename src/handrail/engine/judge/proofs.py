@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from handrail.contract.ids import Autonomy, NodeId, ProofWant
+from handrail.contract.ids import Autonomy, NodeId, ProofWant, RunId
 from handrail.contract.wording import list_names
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.facts import list_blockers
@@ -173,7 +173,7 @@ def judge_proof(
             "wants": demand.wants,
             "word": word or "",
             "base": base,
-            "command": name_command(node),
+            "command": name_command(node.run_id),
         },
     )
     if word is not None and word in SATISFIED_BY[demand.wants]:
@@ -204,19 +204,23 @@ def judge_proof(
     return ProofVerdict(gaps=(_make_gap(step, waits, proofs, severity, lack),))
 
 
-def name_command(node: Node) -> str:
+def name_command(run_id: RunId) -> str:
     """The command that proves the change of a run and records it there."""
-    return f"handrail prove --run {node.run_id}"
+    return f"handrail prove --run {run_id}"
 
 
 def write_wish(history: History, node: Node, demand: ProofDemand) -> str:
     """What the prompt of a step says about its proof; nothing where nothing can be tried."""
-    if not history.runs[node.run_id].checks:
+    checks = history.runs[node.run_id].checks
+    if not checks:
         return ""
     since = " since the start of the run" if demand.base and frames_of(node.state) else ""
+    wish = f"This step wants {WANTED[demand.wants]}{since}."
+    if all(check.is_approved for check in checks):
+        return f"{wish} Handrail tries it when you report; leave your change in place."
     return (
-        f"This step wants {WANTED[demand.wants]}{since}. After your last edit, run: {name_command(node)}. It "
-        "works in copies, so leave your change in place."
+        f"{wish} After your last edit, run: {name_command(node.run_id)}. It works in copies, so leave your "
+        "change in place."
     )
 
 

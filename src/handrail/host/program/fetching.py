@@ -6,7 +6,6 @@ Credentials in an address are sent only to its own host and are never part of a 
 from __future__ import annotations
 
 import netrc
-import os
 import ssl
 import urllib.error
 import urllib.parse
@@ -17,9 +16,7 @@ from typing import IO, Any
 
 from handrail.contract.catalogue import (
     E_INTEGRITY,
-    E_IO,
     E_NETWORK,
-    E_NOT_FOUND,
     E_SERVER,
     E_TIMEOUT,
     E_VALIDATION,
@@ -41,12 +38,8 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
     """The content of the address, or what is wrong with it."""
     try:
         address = urllib.parse.urlsplit(url)
-        if address.scheme == "file":
-            return _from_file(urllib.request.url2pathname(address.path))
-        if not address.scheme or not address.netloc:
-            return _from_file(os.path.expanduser(url))
-        if address.scheme not in _WEB:
-            return Fault(E_VALIDATION, "The index is not a file:, http: or https: address.")
+        if address.scheme not in _WEB or not address.netloc:
+            return Fault(E_VALIDATION, "The index is not an http: or https: address.")
         return _from_web(address, accept)
     except Fault as fault:
         return fault
@@ -58,17 +51,6 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
         return _unreachable(trouble.reason)
     except (OSError, ValueError, HTTPException):
         return Silence(E_NETWORK, "The connection to the index broke.")
-
-
-def resolve_address(url: str, base: str) -> str:
-    """Resolve an address of a page at `base`, and keep the credentials of the page on its own host."""
-    if not base:
-        return url
-    joined = urllib.parse.urljoin(base, url)
-    page, there = urllib.parse.urlsplit(base), urllib.parse.urlsplit(joined)
-    if "@" in page.netloc and "@" not in there.netloc and _place(page) == _place(there):
-        return urllib.parse.urlunsplit(there._replace(netloc=page.netloc))
-    return joined
 
 
 def add_login(url: str, file: str) -> str:
@@ -150,8 +132,7 @@ def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
         stated = answer.headers.get("Content-Length", "")
         if stated.isdecimal() and len(content) < int(stated):  # read() with a limit does not raise
             raise Silence(E_NETWORK, "The connection to the index broke.")
-        here = resolve_address(answer.geturl(), urllib.parse.urlunsplit(address))
-        return Fetched(content=content, media_type=answer.headers.get_content_type(), url=here)
+        return Fetched(content=content, url=answer.geturl())
 
 
 def _refused(trouble: urllib.error.HTTPError) -> Fault:
@@ -169,32 +150,3 @@ def _unreachable(reason: Any) -> Silence:
     if isinstance(reason, ssl.SSLCertVerificationError):
         return Silence(E_NETWORK, "The certificate of the index could not be verified.")
     return Silence(E_NETWORK, "The index could not be reached.")
-
-
-def _from_file(path: str) -> Fetched | Fault:
-    """A file; of a directory its page, or the names in it as a page would list them."""
-    try:
-        if os.path.isdir(path):
-            page = os.path.join(path, "index.html")
-            if not os.path.isfile(page):
-                names = "".join(
-                    f'<a href="{urllib.parse.quote(name)}">x</a>' for name in sorted(os.listdir(path))
-                )
-                return Fetched(content=names.encode(), media_type="text/html", url=_address(path) + "/")
-            path = page
-        with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        return Fault(
-            E_NOT_FOUND, "The index has no such file.", details={"resource": "package", "id": "handrail"}
-        )
-    except OSError as trouble:
-        return Fault(E_IO, "The index could not be read.", details={"reason": trouble.strerror or "unknown"})
-    if len(content) > MOST_BYTES:
-        return Fault(E_NETWORK, "The answer of the index is too large.")
-    media = "application/json" if path.endswith(".json") else "text/html"
-    return Fetched(content=content, media_type=media, url=_address(path))
-
-
-def _address(path: str) -> str:
-    return "file://" + urllib.request.pathname2url(os.path.abspath(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import random
 import subprocess
@@ -13,8 +12,9 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
-from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from shlex import join
+from typing import Any
+from urllib.parse import urljoin
 
 import msgspec
 
@@ -24,15 +24,13 @@ from handrail.contract.redaction import Secrets, find_credentials, redact_creden
 from handrail.host.private_files import ensure_private_directory, read_document, replace_private
 from handrail.host.process import NOTICES
 from handrail.host.program.client_files import sync_skill
-from handrail.host.program.fetching import FETCH_SECONDS, Silence, add_login, fetch_address, resolve_address
+from handrail.host.program.fetching import FETCH_SECONDS, Silence, add_login, fetch_address
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
 from handrail.host.programs import EndedBy, find_program, make_child_environment, watch_child
 from handrail.ports.program import (
     Fetched,
-    IndexSource,
     Installed,
     InstallFacts,
-    ManagerCall,
     ManagerExit,
     SkillCopy,
     UpdateCheck,
@@ -49,6 +47,8 @@ _PATIENCE_SECONDS = 10
 _PRINT_VERSION = "import handrail, os; print(handrail.__version__); print(os.path.dirname(handrail.__file__))"
 _LOOK = ("data", "cache", "update-check.json")
 _MOST_BYTES = 65_536
+_EXTRAS = {"a2a": "a2a", "otel": "opentelemetry", "team": "psycopg", "verify": "sigstore"}
+"""Our extras, each with a library that only it brings."""
 
 
 class LocalUpdates:
@@ -62,14 +62,6 @@ class LocalUpdates:
     def facts(self) -> InstallFacts:
         found = {name: find_program(name, self._environment) for name in ("uv", "pipx")}
         method = install_method(PACKAGE)
-        receipt = _receipt()
-        kept = read_document(os.path.join(sys.prefix, "pipx_metadata.json"), _PipxMetadata, 1_048_576)
-        pipx = kept or _PipxMetadata()
-        has_pip = find_spec("pip") is not None
-        speaks_uv = _speaks_uv(method, pipx, has_pip=has_pip)
-        arguments = pipx.main_package.pip_args if method == "pipx" else ()
-        manager: Manager = "uv" if speaks_uv else "pip"
-        choice = index_sources(manager, self._environment, receipt=receipt, arguments=arguments)
         return InstallFacts(
             method=method,
             executable=sys.executable,
@@ -77,19 +69,14 @@ class LocalUpdates:
             prefix=sys.prefix,
             is_writable=os.access(os.path.dirname(PACKAGE), os.W_OK),
             programs={name: path for name, path in found.items() if path},
-            has_pip=has_pip,
-            is_pinned=_is_pinned(receipt),
-            sources=choice.sources,
-            takes_first=choice.takes_first,
-            speaks_uv=speaks_uv,
-            environment_name=os.path.basename(sys.prefix) if method == "pipx" else "handrail",
-            suffix=pipx.main_package.suffix if method == "pipx" else "",
-            can_verify=find_spec("sigstore") is not None,
+            has_pip=find_spec("pip") is not None,
+            extras=tuple(name for name, library in _EXTRAS.items() if find_spec(library) is not None),
+            options=tuple(_list_options(method)),
         )
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """Fetch, and once more after a silence or where the index says soon. Raises Fault."""
-        address = self._signed_in(resolve_address(url, base))
+        address = self._signed_in(urljoin(base, url))
         ends_at = time.monotonic() + FETCH_SECONDS
         found = self._ask(address, accept, asked, ends_at)
         if isinstance(found, Fault) and self._waits_for_more(found, asked, ends_at):
@@ -135,14 +122,16 @@ class LocalUpdates:
     def _user(self) -> str:
         return self._environment.get("HOME") or os.path.expanduser("~")
 
-    def drive(self, call: ManagerCall, asked: Callable[[], str], write: Callable[[str], None]) -> ManagerExit:
+    def drive(
+        self, argv: Sequence[str], asked: Callable[[], str], write: Callable[[str], None]
+    ) -> ManagerExit:
         try:
             child = subprocess.Popen(  # noqa: S603 - a package manager with a list of arguments, never a shell
-                list(call.argv),
+                list(argv),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=make_child_environment(self._environment, **call.environment),
+                env=make_child_environment(self._environment),
                 cwd=_NEUTRAL,
                 start_new_session=True,
             )
@@ -214,17 +203,33 @@ class _PipxPackage(msgspec.Struct, frozen=True, kw_only=True):
 class _PipxMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """What pipx recorded about the installation and an update needs."""
 
-    backend: str = "pip"
     main_package: _PipxPackage = _PipxPackage()
 
 
-def _speaks_uv(method: InstallMethod, pipx: _PipxMetadata, *, has_pip: bool) -> bool:
+def _list_options(method: InstallMethod) -> Iterator[str]:
+    """The options of this installation, as its manager recorded them."""
     if method == "pipx":
-        return pipx.backend == "uv"
-    return method == "uv-tool" or not has_pip
+        path = os.path.join(sys.prefix, "pipx_metadata.json")
+        kept = read_document(path, _PipxMetadata, 1_048_576) or _PipxMetadata()
+        yield from ("--suffix", kept.main_package.suffix) if kept.main_package.suffix else ()
+        yield from (f"--pip-args={join(kept.main_package.pip_args)}",) if kept.main_package.pip_args else ()
+    elif method == "uv-tool":
+        yield from list_receipt_options(_read_receipt())
 
 
-def _receipt() -> Mapping[str, Any]:
+def list_receipt_options(receipt: Mapping[str, Any]) -> Iterator[str]:
+    """The indexes and the further packages that a receipt of `uv tool install` names."""
+    for one in receipt.get("options", {}).get("index") or ():
+        if not find_credentials(one.get("url", "")):  # An argument is public; uv has its own keyring.
+            yield from ("--default-index" if one.get("default") else "--index", one.get("url", ""))
+    for one in receipt.get("requirements") or ():
+        if one.get("name") != "handrail":
+            extras = f"[{','.join(one['extras'])}]" if one.get("extras") else ""
+            source = f" @ {one['url']}" if one.get("url") else one.get("specifier", "")
+            yield from ("--with", f"{one.get('name')}{extras}{source}")
+
+
+def _read_receipt() -> Mapping[str, Any]:
     """What uv recorded when it installed the tool; empty if it did not."""
     try:
         with open(os.path.join(sys.prefix, "uv-receipt.toml"), "rb") as file:
@@ -232,165 +237,3 @@ def _receipt() -> Mapping[str, Any]:
     except (OSError, tomllib.TOMLDecodeError):
         return {}
     return tool if isinstance(tool, dict) else {}
-
-
-def _is_pinned(receipt: Mapping[str, Any]) -> bool:
-    listed = receipt.get("requirements", [])
-    return any(
-        isinstance(one, dict)
-        and one.get("name") == "handrail"
-        and str(one.get("specifier", "")).startswith("==")
-        for one in (listed if isinstance(listed, list) else [])
-    )
-
-
-# Where a package manager would look for releases: it is asked, because it knows its own variables and files.
-#
-# Of one that does not answer, its variable and its receipt count; whoever drives it will hear why.
-
-PUBLIC_INDEX = "https://pypi.org/simple"
-_ASKING_SECONDS = 10
-_FIRST_ONLY = "first-index"
-_ASKING_UV = (
-    "pip",
-    "compile",
-    "-",
-    "--emit-index-url",
-    "--emit-find-links",
-    "--no-header",
-    "--offline",
-    "-q",
-)
-"""Of no requirement at all, so it prints only where it would look."""
-_ASKING_PIP = (sys.executable, "-P", "-m", "pip", "config", "list")
-_PIP_SECTIONS = ("global", "install", ":env:")
-"""In the order in which pip lets one win over the other."""
-_FLAGS: dict[str, Literal["default", "extra", "links"]] = {
-    **dict.fromkeys(("--default-index", "--index-url", "-i"), "default"),
-    **dict.fromkeys(("--index", "--extra-index-url"), "extra"),
-    **dict.fromkeys(("--find-links", "-f"), "links"),
-}
-
-Manager: TypeAlias = Literal["uv", "pip"]
-
-
-class IndexChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """Every place, in the order of the manager, and whether the first that knows a package is enough."""
-
-    sources: tuple[IndexSource, ...]
-    takes_first: bool
-
-
-def index_sources(
-    manager: Manager,
-    environment: Mapping[str, str],
-    *,
-    receipt: Mapping[str, Any] | None = None,
-    arguments: Sequence[str] = (),
-) -> IndexChoice:
-    """The places of this manager; `arguments` are those that pipx passes on to it each time."""
-    own = list(_read_flags(arguments))
-    if manager == "pip":
-        return _order([*own, *_ask_pip(environment)], manager, environment, takes_first=False)
-    options = (receipt or {}).get("options")
-    kept = list(_read_receipt(options if isinstance(options, dict) else {}))
-    if environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL"):
-        kept = [(flag, value) for flag, value in kept if flag != "--default-index"]
-    flags = _ask_uv(environment, [*own, *kept])
-    strategy = environment.get("UV_INDEX_STRATEGY") or _FIRST_ONLY
-    return _order(flags, manager, environment, takes_first=strategy == _FIRST_ONLY)
-
-
-def _order(
-    flags: Sequence[tuple[str, str]], manager: Manager, environment: Mapping[str, str], *, takes_first: bool
-) -> IndexChoice:
-    """The first default that is named; everything else is added up."""
-    has_none = ("--no-index", "") in flags
-    found = [
-        IndexSource(url=url, named_by=_find_name(url, manager, environment), role=_FLAGS[flag])
-        for flag, value in flags
-        if flag in _FLAGS and not (has_none and _FLAGS[flag] != "links")
-        for url in value.split()
-    ]
-    of = {role: tuple(one for one in found if one.role == role) for role in ("default", "extra", "links")}
-    public = () if has_none else (IndexSource(url=PUBLIC_INDEX, named_by="nobody"),)
-    default = (of["default"] or public)[:1]
-    places = (of["links"], of["extra"], default) if takes_first else (default, of["extra"], of["links"])
-    return IndexChoice(sources=tuple(one for part in places for one in part), takes_first=takes_first)
-
-
-def _find_name(url: str, manager: Manager, environment: Mapping[str, str]) -> str:
-    """The variable that names an address; where none does, who told it."""
-    if url == PUBLIC_INDEX:
-        return "nobody"
-    own = (
-        name for name, text in environment.items() if name.startswith(f"{manager.upper()}_") and url in text
-    )
-    return next(own, manager)
-
-
-def _read_flags(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The flags about indexes among these words, in both spellings of a value."""
-    apart = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    yield from ((flag, value) for flag, value in pairwise(apart) if flag in _FLAGS)
-    yield from [("--no-index", "")] if "--no-index" in apart else []
-
-
-def _read_receipt(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What `uv tool install` was told, in its own words: named indexes and the older single values."""
-    for one in options.get("index") or ():
-        yield "--default-index" if one.get("default") else "--index", str(one.get("url", ""))
-    for name, flag in (("index-url", "--default-index"), ("extra-index-url", "--index")):
-        values = options.get(name) or ()
-        yield from ((flag, value) for value in ([values] if isinstance(values, str) else values))
-    yield from (("--find-links", value) for value in options.get("find-links") or ())
-
-
-def _ask_uv(environment: Mapping[str, str], flags: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """As uv spells it for pip; it says where indexes are, also where none may be asked."""
-    program = find_program("uv", environment)
-    words = (word for pair in flags for word in pair if word)
-    printed = _run((program, *_ASKING_UV, "--python", sys.executable, *words), environment) if program else ""
-    none = [("--no-index", "")] if _is_true(environment.get("UV_NO_INDEX", "")) else []
-    if not printed:  # it is not there, and the update will say so: what it was told is known all the same
-        named = environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL") or ""
-        return [*none, *flags, ("--index-url", named)]
-    lines = (line.partition(" ") for line in printed.splitlines())
-    return [*none, *((flag, value) for flag, _, value in lines)]
-
-
-def _ask_pip(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Of each option the last word: `install` wins over `global`, variables win over all."""
-    settings: dict[str, str] = {}
-    for line in (_run(_ASKING_PIP, environment) or "").splitlines():
-        name, _, value = line.partition("=")
-        with suppress(ValueError, SyntaxError):
-            settings[name] = str(ast.literal_eval(value))
-    for option in ("index-url", "extra-index-url", "find-links", "no-index"):
-        values = [settings.get(f"{section}.{option}", "") for section in reversed(_PIP_SECTIONS)]
-        value = next((one for one in values if one.strip()), "")
-        if option != "no-index":
-            yield f"--{option}", value
-        elif _is_true(value):
-            yield "--no-index", ""
-
-
-def _is_true(text: str) -> bool:
-    return text.strip().lower() in ("1", "true", "yes", "on", "y", "t")
-
-
-def _run(argv: Sequence[str], environment: Mapping[str, str]) -> str | None:
-    """What it printed; None when it was refused, or took too long."""
-    try:
-        done = subprocess.run(  # noqa: S603 - a package manager with a list of arguments, never a shell
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env=make_child_environment(environment),
-            cwd=_NEUTRAL,
-            timeout=_ASKING_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None

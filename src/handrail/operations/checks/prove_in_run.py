@@ -98,8 +98,8 @@ def _describe(rt: ReadPorts, session: Session, node: Node) -> ProvenRun:
     )
 
 
-def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) -> None:
-    """Record proofs at the run as it stands now, and close the gaps that they answer."""
+def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) -> Session:
+    """Record proofs at the run as it stands now, close the gaps that they answer, and return the session."""
     facts = [
         ProofRecorded(node_id=target.node.node_id, proof=proof, machine=rt.companion) for proof in proofs
     ]
@@ -109,7 +109,8 @@ def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) ->
         plan += _plan_settlements(now.history, target, proofs)
         return lambda _: plan
 
-    decide_and_commit(rt, target.session, decide, by_token=False)
+    session, _ = decide_and_commit(rt, target.session, decide, by_token=False)
+    return session
 
 
 def _plan_settlements(history: History, target: ProvenRun, proofs: Sequence[Proof]) -> list[PlannedEvent]:

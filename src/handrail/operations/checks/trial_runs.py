@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,11 +18,12 @@ from handrail.evidence.proof import Proof
 from handrail.evidence.proving import LABELS, Question, RunNext, Step, decide
 from handrail.evidence.runs import RanCase, RunResult, UnloadedFile
 from handrail.operations.checks.compared_ends import SETTINGS_FILE, Ends, FoundCheck, Untried
+from handrail.operations.declared_checks import digest_check
 from handrail.ports.trees import GitEntry
-from handrail.ports.trials import TrialCheck, TrialResult, TrialRoom
+from handrail.ports.trials import StopReason, TrialCheck, TrialResult, TrialRoom
 from handrail.ports.workspace import DeclaredCheck
 from handrail.ports.worktree import Unseen
-from handrail.runtime.runtime import ReadPorts
+from handrail.runtime.runtime import ReadPorts, WritePorts
 
 _RUNS: Final[tuple[RunName, ...]] = (
     *("tests_after_code_after", "tests_after_code_before"),
@@ -46,9 +47,11 @@ class ProofAsk(msgspec.Struct, frozen=True, kw_only=True):
     is_in_place: bool = False
     is_fresh: bool = False
     """No result of an earlier proof counts."""
+    most_ms: int = 0
+    """How long all its runs may take together; 0: as long as the call."""
 
 
-def prove_check(rt: ReadPorts, project: str, ask: ProofAsk) -> Proof:
+def prove_check(rt: WritePorts, project: str, ask: ProofAsk) -> Proof:
     """Run one check on the files at both ends, as often as its word needs."""
     check, ends = ask.found.check, ask.ends
     facts: dict[str, Any] = {
@@ -75,11 +78,26 @@ def prove_check(rt: ReadPorts, project: str, ask: ProofAsk) -> Proof:
         project,
         make_trial_check(check),
         is_in_place=ask.is_in_place,
-        stop_reason=rt.interruptions.stop_reason,
+        stop_reason=_make_stop(rt, ask.most_ms),
     )
     with opened as room:
-        proof = _Runner(rt, check, question, room, is_fresh=ask.is_fresh).run_all()
+        runner = _Runner(rt, check, question, room, is_fresh=ask.is_fresh)
+        proof = runner.run_all()
+    if check.name and runner.end_ms is not None:
+        rt.known_checks().keep_run(project, digest_check(check), runner.end_ms)
     return _hide_secrets(rt, proof, start=ends.start)
+
+
+def _make_stop(rt: ReadPorts, most_ms: int) -> Callable[[], StopReason]:
+    """What ends a run: the end of the call, or of the time for all runs."""
+    if not most_ms:
+        return rt.interruptions.stop_reason
+    ends_at = rt.clock.monotonic_ms() + most_ms
+
+    def find_reason() -> StopReason:
+        return rt.interruptions.stop_reason() or ("deadline" if rt.clock.monotonic_ms() >= ends_at else "")
+
+    return find_reason
 
 
 def _hide_secrets(rt: ReadPorts, proof: Proof, start: str) -> Proof:
@@ -182,6 +200,8 @@ class _Runner:
         self._results: dict[Step, RunResult] = {}
         self._remembered = 0
         self._is_narrowed = False
+        self.end_ms: int | None = None
+        """How long the check took on the files of the end; None: it did not run to its end."""
 
     def run_all(self) -> Proof:
         while isinstance(following := decide(self._question, self._results), RunNext):
@@ -207,6 +227,8 @@ class _Runner:
         self._announce(step)
         result = self._room.run(self._find_tree(step), replaced=self._list_replaced(step), command=command)
         if result.state in ("passed", "failed"):
+            if step == "tests_after_code_after":
+                self.end_ms = result.duration_ms
             lines = redact_lines(result.tail.split("\n"), self._rt.secrets)
             kept = msgspec.structs.replace(result, tail="\n".join(lines))
             self._rt.trial_results().keep(key, kept)

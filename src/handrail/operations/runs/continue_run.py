@@ -139,10 +139,10 @@ def _gather_report(
 
     prepared = look(session)
     check_change(session.history, prepared.gathered.workflow, node, work)
-    if session.history.runs[node.run_id].checks and not rt.is_served and request.dry_run is not True:
-        from handrail.operations.checks.receipt_runs import run_due_checks
+    if prepared.gathered.proof_facts is not None and request.dry_run is not True:
+        from handrail.operations.checks.own_proofs import prove_for_report
 
-        session, prepared = run_due_checks(rt, session, prepared, node, look)
+        session, prepared = prove_for_report(rt, session, prepared, node, look)
     gathered, history = prepared.gathered, session.history
     if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
         from handrail.operations.runs.own_actions import perform_action

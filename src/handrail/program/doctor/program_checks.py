@@ -16,11 +16,9 @@ from handrail.program.update.find_release import (
     NO_RELEASE,
     UPDATE,
     ReleaseRequest,
-    digest_sources,
+    choose_index,
     find_fresh_check,
     find_release,
-    index_sources_of,
-    is_unpublished,
     make_update_check,
 )
 from handrail.program.update.package_index import version_key
@@ -270,11 +268,10 @@ def check_update(given: CheckInput) -> DoctorCheck:
 
 
 def _check_index(given: CheckInput, updates: Updates, facts: InstallFacts) -> DoctorCheck:
-    sources = index_sources_of(given.rt, facts)
-    if is_unpublished(sources):
+    index = choose_index(given.rt)
+    if not index:
         return report_pass(NO_RELEASE, version=__version__, latest_version=None, checked_at=None)
-    asked = digest_sources(sources)
-    look = find_fresh_check(given.rt, updates, asked)
+    look = find_fresh_check(given.rt, updates, index)
     if look is not None or given.is_offline:
         return _report_check(look or updates.last_check())
     try:

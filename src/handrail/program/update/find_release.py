@@ -1,4 +1,4 @@
-"""Which release to install, found where the package manager itself would look; and the notice about one.
+"""The newest release on the index, found by one request; and the notice about it.
 
 The severity of a notice comes from the changelog of that release, or from its version.
 """
@@ -6,17 +6,17 @@ The severity of a notice comes from the changelog of that release, or from its v
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 
 import msgspec
 
 from handrail import __version__
 from handrail.contract import released
-from handrail.contract.catalogue import E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
+from handrail.contract.catalogue import E_CONFIG, E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
 from handrail.contract.redaction import find_credentials
-from handrail.ports.program import IndexSource, InstallFacts, UpdateCheck, Updates
+from handrail.ports.program import InstallFacts, UpdateCheck, Updates
 from handrail.program.update.package_index import (
     OfferedFile,
     choose_newest,
@@ -57,11 +57,10 @@ def make_update_failure(
 
 # Discovery
 
-LISTING = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
-UNNAMED = "nobody"
-"""Who named the public index."""
-OWN_SETTING = "update.index in config.json"
+PUBLIC_INDEX = "https://pypi.org/simple"
+LISTING = "application/vnd.pypi.simple.v1+json"
 Asked = Callable[[], str]
+CHECK_INDEX = "Name an index that offers Handrail in update.index of config.json."
 
 
 class ReleaseRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +77,9 @@ class FoundRelease(msgspec.Struct, frozen=True, kw_only=True):
     """What discovery settled."""
 
     facts: InstallFacts
-    source: IndexSource
+    index: str
     page: str
-    """Where the listing came from in the end; it may hold credentials, so it is never shown."""
+    """Where the listing came from in the end; addresses in it are relative to this one."""
     offered: OfferedFile
     is_newer: bool
     """Than what is installed."""
@@ -88,132 +87,75 @@ class FoundRelease(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it would change what is installed: a release that was named may be older."""
 
 
-class _Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of wheels."""
-
-    source: IndexSource
-    page: str
-    files: list[OfferedFile]
-
-
 NO_RELEASE = "No release of Handrail is published yet, so no index was asked."
 FROM_A_CLONE = "git pull, then uv tool install --force . in the clone"
 
 
-def is_unpublished(sources: Sequence[IndexSource]) -> bool:
-    """Whether the public index would be asked before there is a release; one that the user named may be."""
-    return not released.IS_RELEASED and any(one.named_by == UNNAMED for one in sources)
+def choose_index(rt: ReadPorts) -> str:
+    """Return the index to ask; empty before the first release, unless the user named one. Raises Fault."""
+    own = rt.settings.of().update_index
+    if find_credentials(own):
+        raise make_update_failure(
+            E_CONFIG,
+            "update.index in config.json holds a password. Nothing was changed.",
+            stage="discover",
+            hint="Put the login into .netrc and leave it out of the address.",
+        )
+    return own.rstrip("/") or (PUBLIC_INDEX if released.IS_RELEASED else "")
 
 
 def find_release(
     rt: ReadPorts, updates: Updates, facts: InstallFacts, wish: ReleaseRequest, asked: Asked
 ) -> FoundRelease:
     """A concrete release. Raises Fault; then nothing was changed and the stage is `discover`."""
-    sources = index_sources_of(rt, facts)
-    pages = _pages(updates, sources, facts, asked, wish.again)
-    files = [one for page in pages for one in page.files]
-    chosen = choose_version(files, wish.version, facts.python) if wish.version else None
-    chosen = chosen or (None if wish.version else choose_newest(files, facts.python, with_pre=wish.with_pre))
+    index = choose_index(rt)
+    try:
+        page = updates.fetch(f"{index}/handrail/", LISTING, asked)
+        files = read_offered_files(page.content)
+    except ValueError as trouble:
+        silent = Fault(E_NETWORK, "The index did not answer with a listing in JSON.")
+        raise _trouble(silent, asked, wish.again) from trouble
+    except Fault as fault:
+        raise _trouble(fault, asked, wish.again) from fault
+    chosen = (
+        choose_version(files, wish.version, facts.python)
+        if wish.version
+        else choose_newest(files, facts.python, with_pre=wish.with_pre)
+    )
     if chosen is None:
-        raise _not_offered(wish, sources)
+        raise _not_offered(wish)
     if not fits_python(chosen.requires_python, facts.python):
         raise _does_not_fit(chosen, facts)
-    home = next(page for page in pages if any(one is chosen for one in page.files))
     step = _step_to(chosen)
     return FoundRelease(
         facts=facts,
-        source=home.source,
-        page=home.page,
+        index=index,
+        page=page.url,
         offered=chosen,
         is_newer=step > 0,
         is_other=step != 0 if wish.version else step > 0,
     )
 
 
-def index_sources_of(rt: ReadPorts, facts: InstallFacts) -> tuple[IndexSource, ...]:
-    """Where to look: our own setting stands in for the default index of the manager.
-
-    Credentials in an address become secrets of this process, so that nothing it writes holds them.
-    """
-    own = rt.settings.of().update_index
-    sources = facts.sources
-    if own:
-        others = tuple(one for one in sources if one.role != "default")
-        mine = IndexSource(url=own, named_by=OWN_SETTING)
-        sources = (*others, mine) if facts.takes_first else (mine, *others)
-    for source in sources:
-        for secret in find_credentials(source.url):
-            rt.secrets.register(secret)
-    return sources
-
-
-def digest_sources(sources: Sequence[IndexSource]) -> str:
-    """A name for the sources of a check that reveals no address."""
-    return sha256("\n".join(one.url for one in sources).encode()).hexdigest()[:16]
-
-
-def _pages(
-    updates: Updates, sources: Sequence[IndexSource], facts: InstallFacts, asked: Asked, again: str
-) -> list[_Listed]:
-    """The listings that the manager would count. Raises Fault when there is none."""
-    found: list[_Listed] = []
-    troubles: list[tuple[Fault, IndexSource]] = []
-    is_settled = False
-    for source in sources:
-        if is_settled and source.role != "links":
-            continue
-        try:
-            found.append(_listed(updates, source, asked))
-            is_settled = is_settled or (facts.takes_first and source.role != "links")
-        except Fault as fault:
-            troubles.append((fault, source))
-            if asked() or (facts.takes_first and source.role != "links" and fault.kind is not E_NOT_FOUND):
-                raise _trouble(fault, source, asked, again) from fault
-    if not found and troubles:
-        worst, where = min(troubles, key=lambda one: one[0].kind is E_NOT_FOUND)
-        raise _trouble(worst, where, asked, again) from worst
-    return found
-
-
-def _listed(updates: Updates, source: IndexSource, asked: Asked) -> _Listed:
-    address = source.url if source.role == "links" else f"{source.url.rstrip('/')}/handrail/"
-    page = updates.fetch(address, LISTING, asked)
-    try:
-        files = read_offered_files(page.content, page.media_type)
-    except ValueError as trouble:
-        raise Fault(E_NETWORK, "The index did not answer with a listing.") from trouble
-    return _Listed(source=source, page=page.url, files=files)
-
-
-def _trouble(fault: Fault, source: IndexSource, asked: Asked, again: str) -> Fault:
+def _trouble(fault: Fault, asked: Asked, again: str) -> Fault:
     if asked() == "signal":
         message = f"Cancelled while looking for a release; nothing was changed, {__version__} is installed."
         return make_update_failure(E_INTERRUPTED, message, stage="discover", more={"committed": False})
-    hint = fault.hint or (
-        f"Run {again} again; it is safe to repeat." if fault.kind.is_retryable else _check(source)
-    )
+    repeat = f"Run {again} again; it is safe to repeat."
+    hint = fault.hint or (repeat if fault.kind.is_retryable else CHECK_INDEX)
     message = f"{fault.message} Nothing was changed."
     trouble = make_update_failure(fault.kind, message, stage="discover", hint=hint, more=fault.details)
     trouble.retry_after_ms = fault.retry_after_ms
     return trouble
 
 
-def _check(source: IndexSource) -> str:
-    """What to look at, by the name of who said it: the address itself may hold a password."""
-    if source.named_by == "nobody":
-        return "Name an index that offers Handrail in update.index of config.json."
-    return f"Check the index that {source.named_by} names, or name another in update.index of config.json."
-
-
-def _not_offered(wish: ReleaseRequest, sources: Sequence[IndexSource]) -> Fault:
+def _not_offered(wish: ReleaseRequest) -> Fault:
     what = "the release asked for" if wish.version else "a release for this Python"
-    looked = ", ".join(dict.fromkeys(one.named_by for one in sources if one.named_by != "nobody"))
-    where = f"what {looked} names" if looked else "the public index"
     return make_update_failure(
         E_NOT_FOUND,
         f"The index does not offer {what}. Nothing was changed.",
         stage="discover",
-        hint=f"Look at {where}, or name another index in update.index of config.json.",
+        hint=CHECK_INDEX,
         more={"resource": "release", "id": wish.version or "handrail"},
     )
 
@@ -329,15 +271,15 @@ def make_update_check(
         checked_unix=rt.clock.unix_seconds(),
         version=__version__,
         latest=found.offered.version,
-        asked=digest_sources(index_sources_of(rt, found.facts)),
+        index=found.index,
         notice=_notice(rt, updates, found, asked, install) if found.is_newer else None,
     )
 
 
-def find_fresh_check(rt: ReadPorts, updates: Updates, asked: str) -> UpdateCheck | None:
-    """The last check, if it was made by this version, of these sources, in the last 24 hours."""
+def find_fresh_check(rt: ReadPorts, updates: Updates, index: str) -> UpdateCheck | None:
+    """The last check, if it was made by this version, of this index, in the last 24 hours."""
     look = updates.last_check()
-    if look is None or (look.version, look.asked) != (__version__, asked):
+    if look is None or (look.version, look.index) != (__version__, index):
         return None
     return look if 0 <= rt.clock.unix_seconds() - look.checked_unix < FRESH_SECONDS else None
 
@@ -349,8 +291,8 @@ def _notice(
     latest = found.offered.version
     metadata = _metadata(updates, found, asked)
     link = re.search(_RELEASE_PAGE, metadata.partition("\n\n")[0])
-    public = found.source.url.removesuffix("/simple") if found.source.named_by == "nobody" else ""
-    page = f"{public}/project/handrail/{latest}/" if public else None
+    is_public = found.index == PUBLIC_INDEX
+    page = f"{found.index.removesuffix('/simple')}/project/handrail/{latest}/" if is_public else None
     _, heading, changelog = metadata.rpartition(_HEADING)
     changes = list_newer_releases(changelog, __version__, latest) if heading else []
     is_listed = any(version_key(one.version) == version_key(latest) for one in changes)

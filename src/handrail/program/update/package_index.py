@@ -1,10 +1,8 @@
-"""Versions, the listings of a package index in JSON or HTML, and which release to install. Pure."""
+"""Versions, the listing of a package index in JSON, and which release to install. Pure."""
 
 from __future__ import annotations
 
 import re
-from html import unescape
-from html.parser import HTMLParser
 from typing import Any, TypeAlias
 
 import msgspec
@@ -80,15 +78,6 @@ class OfferedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where its attestations are (PEP 740); empty when it has none."""
 
 
-def read_offered_files(content: bytes, media_type: str) -> list[OfferedFile]:
-    """The wheels that a listing names. Raises ValueError when it is no listing."""
-    if "json" in media_type:
-        return _from_json(content)
-    if "html" in media_type:
-        return _from_html(content.decode("utf-8", "replace"))
-    raise ValueError("it is neither a JSON nor an HTML listing")
-
-
 def choose_newest(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFile | None:
     """The newest release that is not withdrawn and fits this Python."""
     fitting = [
@@ -148,7 +137,8 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall("[0-9]+", version)[:6])
 
 
-def _from_json(content: bytes) -> list[OfferedFile]:
+def read_offered_files(content: bytes) -> list[OfferedFile]:
+    """The wheels that a listing names. Raises ValueError when it is no listing in JSON."""
     try:
         listing = msgspec.json.decode(content, type=dict[str, Any])
         if str(listing.get("meta", {}).get("api-version", "1.0")).partition(".")[0] != "1":
@@ -174,43 +164,6 @@ def _of_json_file(file: dict[str, Any]) -> OfferedFile | None:
         filename=match[0],
         provenance=str(file.get("provenance") or ""),
     )
-
-
-class _Links(HTMLParser):
-    """Every link of a page with its attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[dict[str, str | None]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "a" and len(self.found) < MOST_FILES:
-            self.found.append(dict(attrs))
-
-
-def _from_html(text: str) -> list[OfferedFile]:
-    links = _Links()
-    links.feed(text)
-    found = []
-    for link in links.found:
-        address, _, fragment = (link.get("href") or "").partition("#")
-        match = _WHEEL.fullmatch(address.partition("?")[0].rpartition("/")[2])
-        if match is not None:
-            stated = link.get("data-core-metadata") or link.get("data-dist-info-metadata") or ""
-            found.append(
-                OfferedFile(
-                    version=match[1],
-                    url=address,
-                    sha256=fragment.removeprefix("sha256=") if fragment.startswith("sha256=") else "",
-                    requires_python=unescape(link.get("data-requires-python") or ""),
-                    is_yanked="data-yanked" in link,
-                    has_metadata=bool(stated) and stated != "false",
-                    metadata_sha256=stated.removeprefix("sha256=") if stated.startswith("sha256=") else "",
-                    filename=match[0],
-                    provenance=unescape(link.get("data-provenance") or ""),
-                )
-            )
-    return found
 
 
 def is_major_step(current: str, latest: str) -> bool:

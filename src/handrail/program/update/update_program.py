@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Annotated, Literal
+from urllib.parse import urljoin
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -31,32 +32,28 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.contract.redaction import find_credentials
 from handrail.contract.released import INSTALL, WHERE
 from handrail.contract.wording import quote
 from handrail.ports.program import (
     Installed,
     InstallFacts,
-    ManagerCall,
     ManagerExit,
     SkillCopy,
     Updates,
-    Verified,
 )
 from handrail.program.update.find_release import (
+    CHECK_INDEX,
     FROM_A_CLONE,
     NO_RELEASE,
     FoundRelease,
     ReleaseRequest,
+    choose_index,
     find_release,
-    index_sources_of,
-    is_unpublished,
     make_update_check,
     make_update_failure,
 )
-from handrail.program.update.package_index import version_key
+from handrail.program.update.package_index import OfferedFile, version_key
 from handrail.program.update.verify_release import (
-    pin_command,
     require_extra,
     require_verified_files,
     verify_release,
@@ -123,8 +120,9 @@ class _Order(msgspec.Struct, frozen=True, kw_only=True):
     """What the manager is to do, and what is known about the release."""
 
     found: FoundRelease
-    call: ManagerCall
-    verified: Verified | None = None
+    argv: tuple[str, ...]
+    is_verified: bool = False
+    wheel: bytes = b""
 
 
 def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
@@ -137,7 +135,7 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
     is_look = request.check is True or request.dry_run is True
     with rt.interruptions.defer():
         facts = updates.facts()
-        if is_unpublished(index_sources_of(rt, facts)):
+        if not choose_index(rt):
             return _report_no_release(facts.method)
         if not is_look:
             _require_replaceable(facts)
@@ -145,23 +143,20 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
         if is_verifying and not is_look:
             with _explaining(""):
                 require_extra(facts)
-        is_exact = request.target_version is not UNSET or request.channel == "pre"
         wish = ReleaseRequest(
             version="" if request.target_version is UNSET else request.target_version,
             with_pre=request.channel == "pre",
             again=spell_same_call(request),
         )
         found = find_release(rt, updates, facts, wish, rt.interruptions.stop_reason)
-        exact = found.offered.version if is_exact else ""
-        order = _Order(found=found, call=_build_manager_call(rt, facts, exact))
-        if is_verifying:
-            order = _pin_order(rt, found)
+        order = _Order(found=found, argv=spell_install(facts, found.offered, found.page))
         if is_look:
             return _report_check(rt, updates, order, request)
         if not found.is_other:
             return _keep_installed(updates, order)
         if is_verifying:
             order = _verify(rt, updates, order)
+        order = _download(rt, updates, order)
         _require_time(rt, "download", found.offered.version, spell_same_call(request))
         return _replace(rt, updates, order)
 
@@ -234,26 +229,46 @@ def _require_replaceable(facts: InstallFacts) -> None:
         raise make_update_failure(kind, f"{message} It was not changed.", stage="discover", hint=fix)
 
 
-def _pin_order(rt: ReadPorts, found: FoundRelease) -> _Order:
-    """The same release, and the manager may install no other."""
-    call = _build_manager_call(rt, found.facts, found.offered.version)
-    argv = pin_command(call.argv, found.offered.version)
-    return _Order(found=found, call=msgspec.structs.replace(call, argv=argv))
-
-
 def _verify(rt: Runtime, updates: Updates, order: _Order) -> _Order:
     """The same release, now known to be ours."""
     found = order.found
     with _explaining(found.offered.version):
         try:
-            verified = verify_release(rt, updates, found.facts, found.offered, found.page)
+            verify_release(rt, updates, found.facts, found.offered, found.page)
         except Fault as fault:
             if fault.kind is not E_TIMEOUT or rt.interruptions.stop_reason() != "signal":
                 raise
             raise Fault(
                 E_INTERRUPTED, "Cancelled while verifying the release.", details={"committed": False}
             ) from fault
-    return msgspec.structs.replace(order, verified=verified)
+    return msgspec.structs.replace(order, is_verified=True)
+
+
+def _download(rt: Runtime, updates: Updates, order: _Order) -> _Order:
+    """The same release with its file, whose checksum is the one of the index: not every manager compares."""
+    offered = order.found.offered
+    try:
+        wheel = updates.fetch(offered.url, "*/*", rt.interruptions.stop_reason, order.found.page).content
+    except Fault as fault:
+        _require_time(rt, "download", offered.version, _RETRY)
+        hint = "Wait, then run handrail update again; a repeat is safe."
+        raise make_update_failure(
+            fault.kind,
+            f"{fault.message} Nothing was changed.",
+            stage="download",
+            target=offered.version,
+            hint=hint if fault.kind.is_retryable else CHECK_INDEX,
+            more=fault.details,
+        ) from fault
+    if sha256(wheel).hexdigest() != offered.sha256.lower():
+        raise make_update_failure(
+            E_INTEGRITY,
+            "The checksum of the release differs from its index. Nothing was changed.",
+            stage="verify_checksum",
+            target=offered.version,
+            hint="Do not try again. Stop and report that this file is not what the index says it is.",
+        )
+    return msgspec.structs.replace(order, wheel=wheel)
 
 
 @contextmanager
@@ -275,41 +290,20 @@ def _explaining(target: str) -> Iterator[None]:
         raise trouble from fault
 
 
-def _build_manager_call(rt: ReadPorts, facts: InstallFacts, exact: str) -> ManagerCall:
-    """How the manager that installed this copy is started: always a list, never a line for a shell.
-
-    If our own setting names an index with credentials, it is passed in the environment: arguments are public.
-    """
-    own = rt.settings.of().update_index
-    if not own:
-        return ManagerCall(argv=_command(facts, exact, ()))
-    if find_credentials(own):
-        name = "UV_DEFAULT_INDEX" if facts.speaks_uv else "PIP_INDEX_URL"
-        return ManagerCall(argv=_command(facts, exact, ()), environment={name: own})
-    is_uv_flag = facts.speaks_uv and facts.method != "pipx"
-    return ManagerCall(argv=_command(facts, exact, ("--default-index" if is_uv_flag else "--index-url", own)))
-
-
-def _command(facts: InstallFacts, exact: str, index: tuple[str, ...]) -> tuple[str, ...]:
-    wanted = f"handrail=={exact}" if exact else "handrail"
+def spell_install(facts: InstallFacts, offered: OfferedFile, page: str) -> tuple[str, ...]:
+    """How the manager installs exactly this file: always a list, never a line for a shell."""
+    extras = f"[{','.join(facts.extras)}]" if facts.extras else ""
+    wanted = f"handrail{extras} @ {urljoin(page, offered.url)}#sha256={offered.sha256}"
     uv, pipx = facts.programs.get("uv", "uv"), facts.programs.get("pipx", "pipx")
-    suffix = ("--suffix", facts.suffix) if facts.suffix else ()
-    in_place = (uv, "pip", "install", "--python", facts.executable, "--upgrade", "--refresh")
     match facts.method:
-        case "uv-tool" if exact:
-            return (uv, "tool", "install", "--refresh", *index, wanted)
-        case "uv-tool" if facts.is_pinned:
-            return (uv, "tool", "install", "--refresh", *index, "handrail@latest")
         case "uv-tool":
-            return (uv, "tool", "upgrade", "--reinstall-package", "handrail", *index, "handrail")
-        case "pipx" if exact:
-            return (pipx, "install", "--force", *suffix, *index, wanted)
+            return (uv, "tool", "install", *facts.options, wanted)
         case "pipx":
-            return (pipx, "upgrade", *index, facts.environment_name)
+            return (pipx, "install", "--force", *facts.options, wanted)
         case _ if facts.has_pip:
-            return (facts.executable, "-P", "-m", "pip", "install", "--upgrade", *index, wanted)
+            return (facts.executable, "-P", "-m", "pip", "install", wanted)
         case _:
-            return (*in_place, *index, wanted)
+            return (uv, "pip", "install", "--python", facts.executable, wanted)
 
 
 def _report_check(rt: ReadPorts, updates: Updates, order: _Order, request: UpdateProgram) -> Updated:
@@ -345,31 +339,24 @@ def _keep_installed(updates: Updates, order: _Order) -> Updated:
 
 
 def _replace(rt: Runtime, updates: Updates, order: _Order) -> Updated:
-    driven = updates.drive(order.call, rt.interruptions.stop_reason, rt.progress.write)
-    if order.verified is not None:
-        _require_verified_files(rt, order, order.verified)
+    driven = updates.drive(order.argv, rt.interruptions.stop_reason, rt.progress.write)
+    if order.is_verified:
+        _require_verified_files(rt, order)
     now = updates.installed()
     was_killed = bool(driven.stopped_by) and driven.status != 0
-    if now is None or was_killed or not _is_reached(now.version, order):
-        raise _explain_not_replaced(rt, updates, order, driven, now)
+    wanted = version_key(order.found.offered.version)
+    if now is None or was_killed or version_key(now.version) != wanted:
+        raise _explain_not_replaced(order, driven, now)
     rt.commits.note(NextCall(operation="self.context"))
     updates.keep_check(None)
     skill = updates.sync_skill(now.package)
     return _finish(order, "updated", now.version, skill)
 
 
-def _is_reached(current: str, order: _Order) -> bool:
-    """Exactly the release that was named; without a name a still newer one is as good."""
-    now, wanted = version_key(current), version_key(order.found.offered.version)
-    if now is None or wanted is None:
-        return False
-    return now == wanted or (now > wanted and "==" not in order.call.argv[-1])
-
-
-def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> None:
+def _require_verified_files(rt: Runtime, order: _Order) -> None:
     """The version that is now installed is not reported: files that were not verified are never started."""
     try:
-        require_verified_files(rt, verified)
+        require_verified_files(rt, order.wheel)
     except Fault as fault:
         raise make_update_failure(
             fault.kind,
@@ -377,7 +364,7 @@ def _require_verified_files(rt: Runtime, order: _Order, verified: Verified) -> N
             stage="verify_signature",
             current=None,
             target=order.found.offered.version,
-            command=order.call.argv,
+            command=order.argv,
             hint=fault.hint,
             more={"binary_replaced": True, **fault.details},
         ) from fault
@@ -394,7 +381,7 @@ def _finish(
         stage="skill_sync",
         current=current,
         target=current,
-        command=order.call.argv if status == "updated" else (),
+        command=order.argv if status == "updated" else (),
         hint=f"Correct {skill.path}, then run handrail update again.",
         more={
             "binary_replaced": status == "updated",
@@ -409,7 +396,6 @@ def _make_answer(
     order: _Order, status: Literal["updated", "up_to_date", "available"], current: str, skill: str
 ) -> Updated:
     """What was done, or found: the command is told where it was run, or would be."""
-    verified = order.verified
     return Updated(
         status=status,
         previous_version=__version__,
@@ -417,10 +403,10 @@ def _make_answer(
         target_version=current,
         update_available=False,
         install_method=order.found.facts.method,
-        command=[] if status == "up_to_date" else list(order.call.argv),
+        command=[] if status == "up_to_date" else list(order.argv),
         binary_replaced=status == "updated",
-        signature_status="verified" if verified else "not_checked",
-        signature_verified=verified is not None,
+        signature_status="verified" if order.is_verified else "not_checked",
+        signature_verified=order.is_verified,
         skill_sync_status="synced"
         if skill == "synced"
         else "unchanged"
@@ -428,15 +414,13 @@ def _make_answer(
         else "skipped",
         skill_sync_command=_RETRY,
         hint=f"handrail changelog --since {__version__}",
-        sha256=verified.sha256 if verified else UNSET,
+        sha256=order.found.offered.sha256 if order.is_verified else UNSET,
     )
 
 
-def _explain_not_replaced(
-    rt: ReadPorts, updates: Updates, order: _Order, driven: ManagerExit, now: Installed | None
-) -> Fault:
+def _explain_not_replaced(order: _Order, driven: ManagerExit, now: Installed | None) -> Fault:
     """Why the target is not what is installed, by the most certain evidence first."""
-    found, command = order.found, order.call.argv
+    found, command = order.found, order.argv
     current = now.version if now is not None else ""
     state = f"handrail {current} is installed" if current else "no working handrail is installed"
     is_replaced = bool(current) and current != __version__
@@ -468,36 +452,12 @@ def _explain_not_replaced(
             hint,
             cause=driven.trouble,
         )
-    trouble = _find_download_trouble(rt, updates, found)
-    if isinstance(trouble, Fault):
-        hint = "Wait, then run handrail update again; a repeat is safe."
-        return failed(trouble.kind, trouble.message, "download", hint, cause=f"exit {driven.status}")
-    if trouble == "tampered":
-        hint = "Do not try again. Stop and report that this file is not what the index says it is."
-        return failed(
-            E_INTEGRITY, "The checksum of the release differs from its index.", "verify_checksum", hint
-        )
     if not found.facts.is_writable:
         hint = f"Ask for write access to {found.facts.prefix}, or install Handrail with uv or pipx."
         return failed(E_FORBIDDEN, "This user may not change the installation.", "replace", hint)
     cause = f"exit {driven.status}" if driven.status else "it changed nothing"
     hint = "Read its output on stderr, or run the command in details by hand."
     return failed(E_IO, f"The package manager did not install it ({cause}).", "replace", hint, cause=cause)
-
-
-def _find_download_trouble(
-    rt: ReadPorts, updates: Updates, found: FoundRelease
-) -> Fault | Literal["", "tampered"]:
-    """Fetch the file and compare: what a manager prints about its trouble is not for programs.
-
-    A fault is one that may pass: the index could not give the file out.
-    """
-    try:
-        fetched = updates.fetch(found.offered.url, "*/*", rt.interruptions.stop_reason, found.page)
-    except Fault as fault:
-        return fault if fault.kind.is_retryable else ""
-    wanted = found.offered.sha256.lower()
-    return "tampered" if wanted and sha256(fetched.content).hexdigest() != wanted else ""
 
 
 OPERATION = Operation(

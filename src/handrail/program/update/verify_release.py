@@ -5,7 +5,6 @@ Every refusal is a Fault with a `reason`; the update adds the stage and what is 
 
 from __future__ import annotations
 
-from hashlib import sha256
 from shlex import join
 from typing import Annotated, Any, assert_never
 
@@ -31,7 +30,6 @@ from handrail.ports.program import (
     NotTrusting,
     ProvenanceOrder,
     Updates,
-    Verified,
     identity_of,
 )
 from handrail.program.update.package_index import OfferedFile
@@ -154,50 +152,27 @@ def require_extra(facts: InstallFacts) -> None:
 
 def verify_release(
     rt: Runtime, updates: Updates, facts: InstallFacts, offered: OfferedFile, page: str
-) -> Verified:
-    """The wheel, after its digest and its provenance were found to hold. Changes nothing."""
-    bundles = _bundles(rt, updates, offered, page)
-    wheel = updates.fetch(offered.url, "*/*", rt.interruptions.stop_reason, page).content
-    digest = sha256(wheel).hexdigest()
-    if offered.sha256 and digest != offered.sha256.lower():
-        raise _refused("digest_mismatch", "Its checksum differs from the index.")
+) -> None:
+    """Raises Fault unless our release workflow signed the file of this name and checksum."""
     order = ProvenanceOrder(
-        bundles=bundles,
+        bundles=_bundles(rt, updates, offered, page),
         identity=identity_of(offered.version),
         trusted_root=rt.settings.of().trusted_root,
     )
     match rt.provenance().check(order, rt.interruptions.stop_reason):
         case Checked(judged=judged):
-            _require_one(judged, offered.filename, digest)
+            _require_one(judged, offered.filename, offered.sha256)
         case NotTrusting(trouble=trouble):
             raise _without_root(trouble)
         case NotChecked(why=why):
             raise _unfinished(why, facts)
         case never:
             assert_never(never)
-    return Verified(sha256=digest, wheel=wheel)
 
 
-def pin_command(command: tuple[str, ...], version: str) -> tuple[str, ...]:
-    """The same command for this version only, as a wheel only, and with the extra that verified it."""
-    *start, _ = command
-    return (*start, *_wheel_only(start), f"{_EXTRA}=={version}")
-
-
-def _wheel_only(command: list[str]) -> tuple[str, ...]:
-    """A release that is built here is not the one that was verified."""
-    match command:
-        case [_, "tool", *_]:
-            return ("--no-build-package", "handrail")
-        case [_, "install", *_]:
-            return ("--pip-args=--only-binary=handrail",)
-        case _:
-            return ("--only-binary", "handrail")
-
-
-def require_verified_files(rt: Runtime, verified: Verified) -> None:
+def require_verified_files(rt: Runtime, wheel: bytes) -> None:
     """What the manager installed is what was verified, before any of it is started."""
-    differing = rt.provenance().difference(verified.wheel)
+    differing = rt.provenance().difference(wheel)
     if differing:
         raise Fault(
             E_INTEGRITY,
@@ -291,10 +266,9 @@ def extra_command(facts: InstallFacts, extra: str = _EXTRA) -> tuple[str, ...]:
     wanted = spell_requirement(extra)
     match facts.method:
         case "uv-tool":
-            return ("uv", "tool", "install", "--force", wanted)
+            return ("uv", "tool", "install", "--force", *facts.options, wanted)
         case "pipx":
-            suffix = ("--suffix", facts.suffix) if facts.suffix else ()
-            return ("pipx", "install", "--force", *suffix, wanted)
+            return ("pipx", "install", "--force", *facts.options, wanted)
         case _ if facts.has_pip:
             return (facts.executable, "-P", "-m", "pip", "install", wanted)
         case _:

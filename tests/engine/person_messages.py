@@ -1,4 +1,4 @@
-"""The page of every message that a person can get, from the tables and the modules that make them."""
+"""Every message that a person can get, from the tables and the modules that make them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import msgspec
 
 from handrail.engine.messages import WHY_TO_PERSON, Parts, ShownBlocker, explain
 from handrail.engine.reasons import Issue, WaitsFor
-from handrail.projections.needs import ASKED
-from handrail_serve.pages.needs import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_DOOR
-from tools.page_parts import page, table
+from tests.house.tree import ROOT
 
-SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
+SOURCES = os.path.join(ROOT, "src")
 PARTS = ("handrail_serve", "handrail_team")
 """Packages whose refusals people read: in the Console, and where they set up a server or sign in."""
 LEFT_OUT = "…"
@@ -50,32 +48,6 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     code: str
     message: str
     hint: str
-
-
-def messages_page() -> str:
-    """Why, what is wrong in detail, and what to do; then questions, and refusals of a server."""
-    rows = [
-        (f"`{one.kind}`, `{one.state}`", " ".join((one.parts.why, *one.parts.faults)), one.parts.fix)
-        for one in list_person_messages()
-    ]
-    asked = [
-        (f"`{kind}`", QUESTIONS[kind].format("Release"), EFFECTS[kind], told) for kind, told in ASKED.items()
-    ]
-    refused = [(f"`{one.code}`", one.message, one.hint) for one in list_refusals()]
-    return page(
-        "# Messages",
-        "What people read where a run waits, or went on without something.\n"
-        "Each is made from what the run waits for; the names in it are samples.",
-        table(("waits for", "what is said", "what to do"), rows),
-        "## Questions",
-        "What the Console asks, and what it says of each answer.",
-        table(("asks to", "question", "what an answer does", "in `session needs`"), asked),
-        "\n".join(f"- {text}" for text in (EARLY, RECORDED, *WITHOUT_DOOR.values())),
-        "## Refusals of a server",
-        f"What the Console, a server of a team and the companion refuse with; {LEFT_OUT} is a name or a "
-        "number.\nThe page of [errors](errors.md) has the codes.",
-        table(("code", "what is said", "what to do"), refused),
-    )
 
 
 def list_person_messages() -> list[PersonMessage]:

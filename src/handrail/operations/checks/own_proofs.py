@@ -1,0 +1,90 @@
+"""Proving a change inside `run.continue`: Handrail runs approved, short checks before it judges the report.
+
+No session is held while a check runs. Only a process that the user's client or shell started does this, and
+only for the very declaration that a person approved on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from handrail.engine.history import Node
+from handrail.engine.judge.proofs import find_base, find_word
+from handrail.engine.navigate import Running, leaf_at
+from handrail.evidence.proof import Proof
+from handrail.operations.checks.compared_ends import FoundCheck, Untried, find_declared_checks, find_ends
+from handrail.operations.checks.prove_in_run import ProvenRun, record_proofs
+from handrail.operations.checks.trial_runs import ProofAsk, prove_check
+from handrail.operations.declared_checks import digest_check
+from handrail.operations.handles import Prepared
+from handrail.runtime.runtime import ReadPorts, WritePorts
+from handrail.runtime.sessions import Session, read_session
+from handrail.workflows.compiled import Step
+
+MOST_MS = 40_000
+"""For all checks of one call."""
+USUAL_RUNS = 3
+"""How often a check runs in the proof of a fix."""
+SPARED_MS = 2_000
+"""Of what is left of the call: to judge and to answer."""
+
+
+def prove_for_report(
+    rt: WritePorts, session: Session, prepared: Prepared, node: Node, look: Callable[[Session], Prepared]
+) -> tuple[Session, Prepared]:
+    """Prove the change of a step that wants it and has no proof yet; `look` gathers again after that."""
+    project, facts = prepared.project, prepared.gathered.proof_facts
+    if project is None or facts is None or not facts.head or rt.is_served:
+        return session, prepared
+    assert isinstance(node.state, Running), "a step that wants a proof is pending"
+    leaf = leaf_at(prepared.gathered.workflow, node.state)
+    demand = leaf.proof if isinstance(leaf, Step) else None
+    # Not as this process saw it last: `handrail prove` may have recorded a proof since.
+    session = read_session(rt.log, session.history.session_id) or session
+    base = find_base(session.history, node.node_id, demand)
+    if find_word(session.history, node, base, facts.head)[0] is not None:
+        return session, prepared
+    proofs = _prove_short_checks(rt, project, base)
+    if not proofs:
+        return session, prepared
+    target = ProvenRun(session=session, node=node, base=base, step_id=leaf.id)
+    session = record_proofs(rt, target, proofs)
+    return session, look(session)
+
+
+def _prove_short_checks(rt: WritePorts, project: str, base: str) -> list[Proof]:
+    """The proofs of the checks that a person approved and that fit into the call; none where none does."""
+    try:
+        ends = find_ends(rt, project, "", "", base)
+        found = find_declared_checks(rt, project, ends, ())
+    except Untried as trouble:
+        return [Proof(word="not_tried", reason=str(trouble))]
+    left_ms = _find_time_left(rt)
+    proofs: list[Proof] = []
+    with rt.interruptions.defer():
+        for one in found:
+            if not _is_short(rt, project, one, left_ms):
+                continue
+            rt.progress.write(f"handrail: proving the change with the approved check {one.check.name}\n")
+            began = rt.clock.monotonic_ms()
+            proof = prove_check(rt, project, ProofAsk(found=one, ends=ends, most_ms=left_ms))
+            spent_ms = rt.clock.monotonic_ms() - began
+            if rt.interruptions.stop_reason():
+                break
+            if spent_ms >= left_ms:  # it was ended: from now on the reply has the command
+                rt.known_checks().keep_run(project, digest_check(one.check), None)
+                break
+            left_ms -= spent_ms
+            proofs.append(proof)
+    return proofs
+
+
+def _find_time_left(rt: ReadPorts) -> int:
+    left = rt.interruptions.ms_left()
+    return MOST_MS if left is None else min(MOST_MS, left - SPARED_MS)
+
+
+def _is_short(rt: ReadPorts, project: str, found: FoundCheck, left_ms: int) -> bool:
+    """Whether a check is approved as it is declared, and is known to fit into what is left of the call."""
+    known = rt.known_checks().find(project, digest_check(found.check))
+    return known.is_approved and known.duration_ms is not None and USUAL_RUNS * known.duration_ms <= left_ms
