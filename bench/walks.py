@@ -14,7 +14,7 @@ from handrail.event_log.files.log import FileLog
 from handrail.ports.log import Draft
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import HotLog
+from handrail.runtime.sessions import memory_of
 from handrail.wiring import build_runtime
 
 NOTES = "Looked at the parser, moved the check for empty input to the front, ran the tests. " * 6
@@ -105,14 +105,13 @@ def write_workflow(project: str) -> None:
 
 def grown(home: str, nodes: int, name: str = "walk") -> Walk:
     """A session of this many nodes in the store of this home, which is made if need be."""
-    write_workflow(home)
+    project = f"{os.path.abspath(home)}-project"
+    write_workflow(project)
     runtime = build_runtime({}, home=home)
-    log = runtime.log
-    assert isinstance(log, HotLog), "the local runtime keeps sessions hot"
-    files = log.log
+    files = memory_of(runtime.log).log
     assert isinstance(files, FileLog), "the local runtime is on files"
     real, files.disk = files.disk, Quiet()
-    walk = Walk(runtime, home, name)
+    walk = Walk(runtime, project, name)
     while walk.nodes < nodes:
         walk.make_ready()
         walk.advance()

@@ -12,13 +12,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
 
-from handrail.surfaces.cli.self_description import command_tables  # noqa: E402 - needs the path above
-from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - as above
+from handrail.surfaces.mcp.tools import tool_definitions  # noqa: E402 - needs the path above
 from handrail.wiring import registry  # noqa: E402 - as above
 from handrail.workflows.editor_schema import workflow_json_schema  # noqa: E402 - as above
 from handrail_code.mcp.tool_set import code_tool_definitions  # noqa: E402 - as above
 from tools import packed_files, reference_pages  # noqa: E402 - as above
 from tools.cli_contract import cli_contract, cli_contract_extension  # noqa: E402 - as above
+from tools.commands import merged  # noqa: E402 - as above
 from tools.home_page import home_page  # noqa: E402 - as above
 from tools.http_page import http_page  # noqa: E402 - as above
 from tools.language_page import language_page  # noqa: E402 - as above
@@ -35,8 +35,14 @@ from tools.workflow_pages import workflow_pages  # noqa: E402 - as above
 ATTRIBUTES = ".gitattributes"
 _WIDTH = 160
 TABLE = "src/handrail/packed/commands.json"
+HELP = "src/handrail/packed/help.json"
+TABLES: dict[str, Callable[[], str]] = {
+    TABLE: lambda: _json(merged.table_content(registry())) + "\n",
+    HELP: lambda: _by_line(merged.help_content(registry())),
+}
+"""What the program itself reads, and so do the pages: they are made first."""
 FILES: dict[str, Callable[[], str]] = {
-    TABLE: lambda: _json(command_tables.table_content(registry())) + "\n",
+    **TABLES,
     "docs/reference/cli.md": reference_pages.cli_page,
     "docs/reference/errors.md": reference_pages.errors_page,
     "docs/reference/events.md": reference_pages.events_page,
@@ -109,11 +115,14 @@ def main(arguments: Sequence[str]) -> int:
     """The exit status: 1 when --check finds something stale."""
     match arguments:
         case []:
+            if write_files({path: make() for path, make in TABLES.items()}):  # this process has the old ones
+                os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])
             written = write_files(generated_files())
         case ["--schemas", directory]:
             written = write_files(schema_files(), directory)
         case ["--check"]:
-            stale = stale_files(generated_files())
+            stale = stale_files({path: make() for path, make in TABLES.items()})
+            stale = stale or stale_files(generated_files())
             for path in stale:
                 print(f"stale: {path}; run python tools/generate.py", file=sys.stderr)
             return 1 if stale else 0
@@ -122,8 +131,6 @@ def main(arguments: Sequence[str]) -> int:
             return 2
     for path in written:
         print(f"written: {path}", flush=True)
-    if TABLE in written:  # a page counts its commands, and this process has loaded the old one
-        os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])
     return 0
 
 
@@ -139,6 +146,17 @@ def _json(value: Any, indent: str = "") -> str:
         parts = [_json(one, inner) for one in value]
     begin, end = "{}" if isinstance(value, dict) else "[]"
     return f"{begin}\n" + ",\n".join(inner + part for part in parts) + f"\n{indent}{end}"
+
+
+def _by_line(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """JSON with one entry on each line, so that changes of different entries merge."""
+    parts = []
+    for name, entries in tables.items():
+        lines = (
+            f"{json.dumps(key)}: {json.dumps(entry, ensure_ascii=False)}" for key, entry in entries.items()
+        )
+        parts.append(f"{json.dumps(name)}: {{\n" + ",\n".join(lines) + "\n}")
+    return "{" + ",\n".join(parts) + "}\n"
 
 
 def _on_disk(root: str, path: str) -> str | None:

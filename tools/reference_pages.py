@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
@@ -12,12 +12,12 @@ import msgspec
 from handrail.contract.catalogue import KINDS, SHARED_ERRORS, Kind
 from handrail.contract.conformance.answers import EXITS
 from handrail.engine.events import Event, Fact
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, CommandHelp
-from handrail.surfaces.cli.self_description import command_tables
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
 from handrail.surfaces.mcp.tools import CLEAR_BY_NAME, input_schema, tool_definitions
 from handrail.wiring import registry
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
+from tools.commands import merged
+from tools.commands.rows import GLOBAL_FLAGS
 from tools.page_parts import page, table, type_text
 
 _EFFECTS = {
@@ -45,7 +45,10 @@ _UNTOLD = {
 
 def cli_page() -> str:
     """docs/reference/cli.md"""
-    entries = command_tables.command_help(registry()).values()
+    entries: list[dict[str, Any]] = [
+        {**command, **merged.help_of(registry(), path)}
+        for path, command in merged.commands(registry()).items()
+    ]
     shared = ", ".join(_code_link(code) for code in SHARED_ERRORS)
     return page(
         "# Command line",
@@ -96,7 +99,7 @@ def cli_page() -> str:
 def _flag_rows() -> list[list[str]]:
     """Every flag of every command once, sorted; flags of the same commands share a row."""
     shared = {one.flag: one.environment for one in GLOBAL_FLAGS}
-    commands = command_tables.commands(registry())
+    commands = merged.commands(registry())
     offered: dict[str, list[str]] = {}
     for path, command in commands.items():
         own = [param["flag"] for param in command["params"] if param["flag"]]
@@ -206,7 +209,7 @@ def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
     return {**definition, "inputSchema": {**definition["inputSchema"], "properties": described}}
 
 
-def _command_section(entry: CommandHelp) -> str:
+def _command_section(entry: Mapping[str, Any]) -> str:
     """In few lines: what all commands share (the effects, the common errors) has its own section."""
     facts = [f"Effect: [{entry['effect']}](#effects)"]
     if entry["operation"]:

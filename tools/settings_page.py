@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from handrail.host import settings
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
+from tools.commands.rows import GLOBAL_FLAGS
 from tools.page_parts import page, table
 
 UNSAID_DEFAULTS = {

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from handrail.event_log.files.store_key import StoreKey
     from handrail.ports.server import Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
-    from handrail.ports.workspace import AuthoredFiles
+    from handrail.ports.workspace import AuthoredFiles, Workspace
     from handrail.ports.worktree import FactStore, Worktree
     from handrail_team.store.open_store import TeamStore
 
@@ -135,12 +135,13 @@ def _confine(local: Runtime, place: str) -> Runtime:
     """The same for a server, which works in its roots."""
     from msgspec.structs import replace
 
-    from handrail.host.roots import LocalRoots, RootedFiles, RootedWorktree
+    from handrail.host.roots import LocalRoots, RootedFiles, RootedWorkspace, RootedWorktree
 
     roots = LocalRoots(place, lambda: local.workspace.project(""), local.settings.of)
     worktree = cast("Worktree", RootedWorktree(local.worktree(), roots))
     files = cast("AuthoredFiles", RootedFiles(local.authored, roots))
-    return replace(local, roots=roots, worktree=lambda: worktree, authored=files)
+    workspace = cast("Workspace", RootedWorkspace(local.workspace, roots))
+    return replace(local, roots=roots, workspace=workspace, worktree=lambda: worktree, authored=files)
 
 
 def _proof(place: str, environment: Mapping[str, str]) -> StoreProof:

@@ -11,7 +11,6 @@ PART = Part(
         "code.edit": "handrail_code.operations.edit_code",
         "code.workflow": "handrail_code.operations.run_file",
     },
-    commands="handrail_code.commands",
     tool_sets={"code": "handrail_code.mcp.instructions"},
     adapters={"actions": "handrail_code.operations.actions:CodeAction"},
 )

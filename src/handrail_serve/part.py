@@ -6,6 +6,5 @@ from handrail.runtime.operation import Part
 
 PART = Part(
     package="handrail_serve",
-    commands="handrail_serve.commands",
     adapters={"serve": "handrail_serve.command:start_server"},
 )

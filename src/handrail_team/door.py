@@ -49,7 +49,7 @@ from handrail.runtime.runtime import (
     no_updates,
     no_worktree,
 )
-from handrail.runtime.sessions import HotLog
+from handrail.runtime.sessions import MOST_TEAM_BYTES, HotLog, KeptHistories, make_histories
 from handrail_team.accounts.as_found import LogOfPerson
 from handrail_team.accounts.credentials import digest_secret
 from handrail_team.accounts.directory import (
@@ -126,6 +126,7 @@ class TeamDoor:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[float, Credential]] = {}
         self._rooms: dict[str, dict[str, Any]] = {}
+        self._histories = make_histories(MOST_TEAM_BYTES)
         self._tries = Tries()
         self._limits = runtime.settings.of().limits
         self._paces = Paces(self._limits.calls_a_minute)
@@ -418,14 +419,17 @@ class TeamDoor:
         with self._lock:
             if workspace not in self._rooms:
                 open_runs = OpenRuns(workspace, self._limits.open_runs)
-                self._rooms[workspace] = _build_room(self._base, self.database.within(workspace), open_runs)
+                database, memory = self.database.within(workspace), self._histories
+                self._rooms[workspace] = _build_room(self._base, database, open_runs, memory, workspace)
             return self._rooms[workspace]
 
 
-def _build_room(base: Runtime, database: Database, open_runs: OpenRuns) -> dict[str, Any]:
+def _build_room(
+    base: Runtime, database: Database, open_runs: OpenRuns, memory: KeptHistories, workspace: str
+) -> dict[str, Any]:
     key = TeamStoreKey(database, base.randomness.bytes)
     log = TeamLog(database, partial(_list_outward, base), open_runs, key)
-    open_runs.memory = HotLog(log)
+    open_runs.memory = HotLog(log, memory, workspace)
     keeper, index = TeamKeeper(log, ""), TeamSessionIndex(log)
     return {
         "log": open_runs.memory,

@@ -26,7 +26,6 @@ PART = Part(
         "team.revoke_token": "handrail_team.operations.revoke_token",
         "team.audit": "handrail_team.operations.list_audit",
     },
-    commands="handrail_team.commands",
     adapters={
         "team_link": "handrail_team.companion.link:CompanionLink",
         "team_store": "handrail_team.store.open_store:TeamStore",

@@ -15,8 +15,7 @@ from handrail.contract.conformance.check import check
 from handrail.contract.disclosure.fields import MARKS, PAGING_KEYS
 from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.rendering.text import width_of
-from handrail.surfaces.cli.self_description import command_tables
-from handrail.wiring import registry
+from handrail.surfaces.cli.self_description.help_table import read_help
 from tests.conformance.calls import NO_WAY, Called, a_call, code_of, way_to
 from tests.conformance.damage import none
 from tests.conformance.leaf_forms import Way, words
@@ -341,7 +340,7 @@ def test_an_acknowledgement_may_be_repeated(called: Called) -> None:
 
 EXAMPLES = [
     (path, example)
-    for path, entry in command_tables.command_help(registry()).items()
+    for path, entry in read_help().items()
     for example in entry["examples"]
     if path not in ("mcp", "serve", "console", "demo", *NEEDS_A_PERSON) or "--withdraw" in example
 ]

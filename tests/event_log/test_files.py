@@ -78,7 +78,7 @@ def test_everything_in_the_store_is_private(tmp_path: Path) -> None:
     entries = list((tmp_path / "data").rglob("*"))
     modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in [tmp_path / "data", *entries]}
     assert modes == {(True, 0o700), (False, 0o600)}
-    assert len(entries) == 8
+    assert len(entries) == 11
 
 
 @pytest.mark.parametrize(

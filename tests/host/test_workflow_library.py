@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def put(directory: str, name: str, content: bytes = b"{}") -> str:
     return path
 
 
-def own(files: list[WorkflowFile]) -> list[tuple[str, str, bytes]]:
+def own(files: Sequence[WorkflowFile]) -> list[tuple[str, str, bytes]]:
     """Everything but the bundled files."""
     return [
         (file.source_kind, file.source_ref, file.content) for file in files if file.source_kind != "bundled"

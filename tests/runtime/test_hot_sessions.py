@@ -22,7 +22,7 @@ from handrail.runtime import sessions
 from handrail.runtime.history_cache import encode_history
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, read_session
+from handrail.runtime.sessions import MOST_WORKFLOWS, HotLog, make_histories, read_session
 from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.engine.written_log import compiled
@@ -169,32 +169,44 @@ def test_a_session_that_was_damaged_is_not_kept(tmp_path: Path) -> None:
     assert len(runtime.log) == 0
 
 
-def history_with(session_id: SessionId, head: int) -> History:
-    return msgspec.structs.replace(fold(session_id, ()), head=head)
+def history_of_size(session_id: SessionId, size: int) -> History:
+    return msgspec.structs.replace(fold(session_id, ()), read_bytes=size)
 
 
 IDS = [SessionId(f"ses_{number:012d}") for number in range(6)]
 
 
 @pytest.mark.parametrize(
-    ("most_sessions", "most_events", "heads", "kept"),
+    ("most_sessions", "most_bytes", "sizes", "kept"),
     [
         (3, 1000, [1, 1, 1, 1, 1], [2, 3, 4]),
-        (10, 100, [40, 40, 40], [1, 2]),
-        (10, 100, [10, 500], [1]),
-        (10, 100, [500, 10, 10], [1, 2]),
+        (10, 200, [40, 40, 40], [1, 2]),
+        (10, 200, [10, 500], [1]),
+        (10, 200, [500, 10, 10], [1, 2]),
     ],
 )
 def test_the_sessions_used_longest_ago_are_forgotten(
-    most_sessions: int, most_events: int, heads: list[int], kept: list[int]
+    most_sessions: int, most_bytes: int, sizes: list[int], kept: list[int]
 ) -> None:
-    hot = HotLog(MemoryLog(), most_sessions=most_sessions, most_events=most_events, always_kept=1)
+    hot = HotLog(MemoryLog(), make_histories(most_bytes, most_sessions, always_kept=1))
 
-    for session_id, head in zip(IDS, heads, strict=False):
-        hot.keep(history_with(session_id, head))
+    for session_id, size in zip(IDS, sizes, strict=False):
+        hot.keep(history_of_size(session_id, size))
 
     assert [place for place, name in enumerate(IDS) if hot.get_folded(name) is not None] == kept
     assert len(hot) == len(kept)
+
+
+def test_two_logs_share_a_memory_and_not_their_sessions() -> None:
+    shared = make_histories(200, always_kept=1)
+    one, two = (HotLog(MemoryLog(), shared, name) for name in ("one", "two"))
+    one.keep(history_of_size(A, 60))
+
+    assert two.get_folded(A) is None
+    two.keep(history_of_size(A, 60))
+
+    assert one.get_folded(A) is None, "the bound is of both together"
+    assert two.get_folded(A) is not None
 
 
 class CountedBlobs(MemoryLog):

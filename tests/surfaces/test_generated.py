@@ -12,16 +12,18 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from handrail.contract.catalogue import KINDS
 from handrail.engine.events import EVENT_KINDS
 from handrail.surfaces.cli.call import OWN_OPERATION_NAMES
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import words_of
-from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.self_description.help_table import read_help
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import registry
 from handrail.workflows.editor_schema import workflow_json_schema
 from handrail_code.mcp.tool_set import tools
 from tests.house.markdown import links
 from tests.house.tree import ROOT, page
+from tools.commands import merged
+from tools.commands.merged import rows
+from tools.commands.rows import GLOBAL_FLAGS
 from tools.generate import generated_files, main, stale_files, write_files
 from tools.operation_schemas import operation_schemas
 from tools.workflow_pages import workflow_pages
@@ -124,9 +126,8 @@ def test_an_unknown_argument_is_refused(capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.thorough
 def test_command_table_reads_back_what_was_merged() -> None:
-    merged = command_tables.commands(registry())
-
-    assert json.dumps(COMMANDS) == json.dumps(merged)
+    assert json.dumps(COMMANDS) == json.dumps(merged.commands(registry()))
+    assert json.dumps(read_help()) == json.dumps(merged.command_help(registry()))
     assert [flag["flag"] for flag in GLOBALS] == [flag.flag for flag in GLOBAL_FLAGS]
 
 
@@ -167,13 +168,9 @@ def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
 
 
 def test_every_command_is_described_with_an_example_and_its_flags() -> None:
-    assert (
-        list(command_tables.command_help(registry()))
-        == list(COMMANDS)
-        == [row.path for row in registry().rows()]
-    )
-    for path, entry in command_tables.command_help(registry()).items():
-        assert entry["summary"].endswith("."), path
+    assert list(read_help()) == list(COMMANDS) == list(rows())
+    for path, entry in read_help().items():
+        assert COMMANDS[path]["summary"].endswith("."), path
         assert entry["examples"], path
         assert all(example.startswith(f"handrail {words_of(path)}") for example in entry["examples"])
         assert all(text.endswith((".", "?")) for text in entry["texts"]), path

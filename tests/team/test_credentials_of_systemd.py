@@ -8,9 +8,10 @@ import socket
 import struct
 import subprocess
 import sys
+import sysconfig
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -115,7 +116,9 @@ def test_another_user_reads_its_credential(tmp_path: Path, mode: int, owner: tup
     assert psycopg.conninfo.conninfo_to_dict(address)["password"] == PASSWORD
 
 
-def start_unit(home: Path, credentials: Path, port: int, **more: Any) -> subprocess.Popen[bytes]:
+def start_unit(
+    home: Path, credentials: Path, port: int, python: Sequence[str] = (sys.executable,)
+) -> subprocess.Popen[bytes]:
     environment = {
         "CREDENTIALS_DIRECTORY": str(credentials),
         "HANDRAIL_HOME": str(home),
@@ -125,13 +128,12 @@ def start_unit(home: Path, credentials: Path, port: int, **more: Any) -> subproc
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "handrail.main", *read_unit(), "--port", "0"],
+        [*python, "-m", "handrail.main", *read_unit(), "--port", "0"],
         env=environment,
         cwd=home,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         stdin=subprocess.DEVNULL,
-        **more,
     )
 
 
@@ -156,20 +158,49 @@ def test_the_unit_hands_its_password_to_the_database(tmp_path: Path) -> None:
     hear_password(start_unit(tmp_path / "home", credentials, database.port), database)
 
 
+def show_to_another_user(folder: Path) -> list[str]:
+    """The command that starts this interpreter with our package as the service's user, wherever both lie.
+
+    They are mounted in a readable folder, in a mount namespace that ends with the process.
+    """
+    shown = {
+        "python": sys.base_prefix,
+        "packages": sysconfig.get_path("purelib"),
+        "src": str(Path(ROOT, "src")),
+    }
+    for name in shown:
+        (folder / name).mkdir()
+    mounts = [f"mount --bind {shlex.quote(place)} {folder / name}" for name, place in shown.items()]
+    who = f"setpriv --reuid={USER} --regid={GROUP} --clear-groups --no-new-privs"
+    paths = f"PYTHONPATH={folder}/src:{folder}/packages LD_LIBRARY_PATH={folder}/python/lib"
+    program = f"{folder}/python/bin/python{sys.version_info[0]}.{sys.version_info[1]}"
+    line = " && ".join([*mounts, f'exec env {paths} {who} -- {program} "$@"'])
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", line, "sh"]
+
+
 @as_root
+@pytest.mark.promise("team.systemd-credential")
 @pytest.mark.parametrize(("mode", "owner"), MODES)
 def test_the_unit_starts_under_another_user(tmp_path: Path, mode: int, owner: tuple[int, int]) -> None:
     open_to_all(tmp_path)
     home = tmp_path / "home"
     home.mkdir()
     os.chown(home, USER, GROUP)
+    command = show_to_another_user(tmp_path)
+    tried = subprocess.run(
+        [*command, "-c", "import os, msgspec, handrail; print(os.getuid())"],
+        capture_output=True,
+        check=False,
+        cwd=home,
+        encoding="utf-8",
+    )
+    if "mount: " in tried.stderr or "unshare: " in tried.stderr:
+        pytest.skip(f"nothing can be mounted here: {tried.stderr.strip()}")
+    assert tried.stdout == f"{USER}\n", tried.stderr
     database = FakeDatabase()
     credentials = write_credential(tmp_path, mode, owner)
-    try:
-        process = start_unit(home, credentials, database.port, preexec_fn=become_service)
-    except (PermissionError, subprocess.SubprocessError):
-        pytest.skip("another user cannot start this interpreter")
-    hear_password(process, database)
+
+    hear_password(start_unit(home, credentials, database.port, command), database)
 
 
 def test_a_password_in_the_address_comes_first(tmp_path: Path) -> None:

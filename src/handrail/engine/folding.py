@@ -134,6 +134,7 @@ class _Folding:
         self._session_id = start.session_id
         self._head = start.head
         self._head_digest = start.head_digest
+        self._read_bytes = start.read_bytes
         self._last_at = start.last_at
         self._imported = start.imported
         self._unsigned = start.unsigned
@@ -182,6 +183,7 @@ class _Folding:
         self._apply(record, body)
         self._head = record.index + 1
         self._head_digest = record.digest
+        self._read_bytes += len(record.body)
         self._last_at = body.at
         if body.scope.node_id is not None:
             self._last_index[body.scope.node_id] = record.index

@@ -340,6 +340,8 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     head: int = 0
     head_digest: str
     """The chain digest after the last event."""
+    read_bytes: int = 0
+    """How many bytes of events were folded: a cache of histories is bounded by it."""
     runs: Mapping[RunId, Run] = {}
     nodes: Mapping[NodeId, Node] = {}
     by_tag: Mapping[str, NodeId] = {}

@@ -117,10 +117,10 @@ class MemoryLog:
         del session_id, digest
         return NOTHING_LISTED
 
-    def list_sessions(self) -> Sequence[SessionStamp]:
+    def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
         with self._guard:
             stamps = [SessionStamp(session_id=name, order=order) for name, order in self._last_commit.items()]
-        return tuple(sorted(stamps, key=lambda stamp: (-stamp.order, stamp.session_id)))
+        return tuple(sorted(stamps, key=lambda stamp: (-stamp.order, stamp.session_id)))[: most or None]
 
     def get_blob(self, ref: BlobRef) -> bytes:
         with self._guard:

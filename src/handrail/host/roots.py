@@ -28,7 +28,7 @@ from handrail.contract.wording import quote
 from handrail.host.private_files import find_homes, is_below, lies_in_home, walk_up
 from handrail.host.workspace import git_root, shared_directory
 from handrail.host.worktree.trees import read_path
-from handrail.ports.workspace import AuthoredFiles, FilePlace, Settings
+from handrail.ports.workspace import AuthoredFiles, FilePlace, Settings, Workspace
 from handrail.ports.worktree import FileWrite, LeftOut, Worktree, Written
 
 _NEIGHBOURS = ("handrail", "handrail_code", "handrail_serve", "handrail_team")
@@ -169,7 +169,23 @@ def _identify_all(folders: Any) -> frozenset[tuple[int, int]]:
     return frozenset(map(_identify, folders)) - {(0, 0)}
 
 
-# The ports that write files of a project, in a server
+# The ports that choose a project and write its files, in a server
+
+
+class RootedWorkspace:
+    """`ports.Workspace` that works in roots alone: also if a path comes from a record of an earlier run."""
+
+    def __init__(self, workspace: Workspace, roots: LocalRoots) -> None:
+        self._workspace = workspace
+        self._roots = roots
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._workspace, name)
+
+    def project(self, asked: str) -> str:
+        if asked:
+            self._roots.require([("project", asked)])
+        return self._workspace.project(asked)
 
 
 class RootedWorktree:

@@ -32,14 +32,19 @@ from handrail.host.workflow_sources.directories import (
     read_user_settings,
     refuse_named_file,
 )
+from handrail.host.workflow_sources.stamps import Stamp, is_settled, stamp_sources
 from handrail.host.worktree.bounds import Bounds
 from handrail.ports.workspace import WorkflowFile
+from handrail.runtime.recent import Recent
 from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, spelling_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _BUNDLED = os.path.join(_HERE, "bundled")
 _DECODED = os.path.join(os.path.dirname(_HERE), "packed", "workflows.json")
 """The documents of the bundled workflows, by the digest of their content: reading Markdown anew is slow."""
+MOST_KEPT = 64
+"""Projects whose files a server keeps in memory."""
+MOST_KEPT_BYTES = 16 * 1024 * 1024
 _BY_DIGEST = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -52,7 +57,37 @@ class DirectoryLibrary:
         self._workflows = workflows or os.path.join(home, "workflows")
         self._environment = os.environ if environment is None else environment
 
-    def files(self, project: str) -> list[WorkflowFile]:
+        self._kept: Recent[str, tuple[Stamp, tuple[WorkflowFile, ...]]] = Recent(MOST_KEPT, MOST_KEPT_BYTES)
+
+    def files(self, project: str) -> tuple[WorkflowFile, ...]:
+        """The same object as long as nothing was changed."""
+        stamp = self._stamp(project)
+        kept = self._kept.get(project)
+        if kept is not None and kept[0] == stamp:
+            return kept[1]
+        found = tuple(self._read_files(project))
+        if stamp is not None and is_settled(stamp):
+            self._kept.put(project, (stamp, found), sum(len(file.content) for file in found))
+        else:
+            self._kept.take(project)
+        return found
+
+    def _stamp(self, project: str) -> Stamp | None:
+        """None where the files are read each time: what a repository or a plugin holds has no stamp here."""
+        own = read_user_settings(self._home)
+        if own.git or own.plugins:
+            return None
+        ours = os.path.join(project, OWN_FOLDER)
+        named = [os.path.join(project, name) for name in read_project_settings(project).directories]
+        if any(os.path.realpath(folder) != os.path.abspath(folder) for folder in named):
+            return None
+        folders = [self._workflows, os.path.join(self._home, "contracts")]
+        folders += [os.path.join(ours, name) for name in ("workflows", "contracts")] + named
+        settings = [os.path.join(place, "config.json") for place in (self._home, ours)]
+        # The bundled files belong to the program: whoever replaces them replaces its code too.
+        return stamp_sources(folders, [_DECODED, ours, *settings])
+
+    def _read_files(self, project: str) -> list[WorkflowFile]:
         own = read_user_settings(self._home)
         bounds = Bounds(project, self._home)
         found = [

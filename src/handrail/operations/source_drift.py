@@ -7,7 +7,7 @@ checkpoint, and its repeat, look at the workflow's own file: that costs one read
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -20,14 +20,13 @@ from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_begun_here, is_project
-from handrail.ports.workspace import WorkflowLibrary, Workspace
+from handrail.ports.workspace import WorkflowFile, WorkflowLibrary, Workspace
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import load_pinned_workflow
 from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 
 if TYPE_CHECKING:
     from handrail.operations.stored_sessions import Sessions
-    from handrail.workflows.catalog import Catalog
 
 # ruff: noqa: PLC0415 - a run of unchanged files does not pay for the compiler
 
@@ -51,9 +50,7 @@ def warn_of_drift(
     is_as_it_was = blob_ref(content) == run.source_digest
     if run.source_kind == "bundled" and is_as_it_was:
         return ()  # what it refers to came with it
-    from handrail.workflows.catalog import build_catalog
-
-    if _is_pinned_by(build_catalog(library.files(place)), run):
+    if _is_pinned_by(library.files(place), run):
         return ()  # also where the same workflow is in another file now, in whatever spelling
     happened = "changed since this run was started" if content else "is no longer there"
     if is_as_it_was:
@@ -82,12 +79,13 @@ def warn_of_changed_file(rt: ReadPorts, project: str | UnsetType, run: Run) -> t
     return warn_of_drift(rt.library, rt.workspace, project, run)
 
 
-def _is_pinned_by(catalog: Catalog, run: Run) -> bool:
+def _is_pinned_by(files: Sequence[WorkflowFile], run: Run) -> bool:
     """Whether the workflow of today, among these neighbours, is the one of the run."""
-    from handrail.operations.workflow_catalog import find_workflow, pin
+    from handrail.operations.workflow_catalog import keep_catalog
 
     try:
-        return pin(catalog, *find_workflow(catalog, run.workflow_id)).workflow_hash == run.workflow_hash
+        _, pinned = keep_catalog(files).pin(run.workflow_id)
+        return pinned.workflow_hash == run.workflow_hash
     except Fault:
         return False
 

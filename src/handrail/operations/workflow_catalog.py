@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET
 from msgspec.structs import fields, replace
@@ -13,7 +13,9 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.operation import Registry
+from handrail.runtime.recent import Recent
 from handrail.runtime.refused_calls import input_problems, offer_call
 from handrail.runtime.runtime import ReadPorts, project_or_root
 from handrail.workflows.catalog import (
@@ -59,9 +61,57 @@ class RegistryOperations:
         ]
 
 
+class KeptCatalog:
+    """The catalogue of some files, and what was compiled among them so far."""
+
+    def __init__(self, files: Sequence[WorkflowFile]) -> None:
+        self.files = files
+        self.catalog = build_catalog(files)
+        self._pins: Recent[tuple[str, bool], tuple[CatalogEntry, Pinned]] = Recent(MOST_PINS, MOST_PIN_BYTES)
+
+    def pin(self, workflow_id: str, operations: Operations | None = None) -> tuple[CatalogEntry, Pinned]:
+        """The workflow with this id as a run keeps it. Actions are checked if there are `operations`.
+
+        Raises Fault WORKFLOW_NOT_FOUND, and WORKFLOW_INVALID with every problem when it does not compile.
+        """
+        key = (workflow_id, operations is not None)
+        kept = self._pins.get(key)
+        if kept is None:
+            catalog = replace(self.catalog, operations=operations)
+            entry, source = find_workflow(catalog, workflow_id)
+            kept = (entry, pin(catalog, entry, source))
+            self._pins.put(key, kept, len(kept[1].content))
+        return kept
+
+
+MOST_CATALOGS: Final = 16
+"""What a server keeps of the projects that were used last."""
+MOST_PINS: Final = 64
+MOST_PIN_BYTES: Final = 4 * 1024 * 1024
+_catalogs: Recent[int, KeptCatalog] = Recent(MOST_CATALOGS)
+"""By the identity of their files, which they hold: a tuple of files that never changes."""
+
+
+def keep_catalog(files: Sequence[WorkflowFile]) -> KeptCatalog:
+    """The catalogue of these files, from memory if it is the same object as before."""
+    if not isinstance(files, tuple):
+        return KeptCatalog(files)
+    kept = _catalogs.get(id(files))
+    if kept is None or kept.files is not files:
+        kept = KeptCatalog(files)
+        _catalogs.put(id(files), kept)
+    return kept
+
+
 def load_catalog(rt: ReadPorts, project: str) -> Catalog:
     """Every workflow file of the project's sources, broken ones included."""
-    return replace(build_catalog(rt.library.files(project)), operations=RegistryOperations(rt.registry))
+    catalog = keep_catalog(rt.library.files(project)).catalog
+    return replace(catalog, operations=RegistryOperations(rt.registry))
+
+
+def pin_workflow(rt: ReadPorts, project: str, workflow_id: str) -> tuple[CatalogEntry, Pinned]:
+    """A workflow of the project as a run keeps it. Raises what `KeptCatalog.pin` raises."""
+    return keep_catalog(rt.library.files(project)).pin(workflow_id, RegistryOperations(rt.registry))
 
 
 def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:

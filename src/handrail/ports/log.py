@@ -155,8 +155,8 @@ class EventReader(Protocol):
     def origin(self, session_id: SessionId, digest: str) -> Origin:
         """What the list of the store key says of a session whose newest event has this chain digest."""
 
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        """Every session with at least one commit, last activity first, then by id."""
+    def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
+        """Every session with at least one commit, or so `most` of them: last activity first, then by id."""
 
     def get_blob(self, ref: BlobRef) -> bytes:
         """The content, checked against its ref. Raises Fault STORE_CORRUPT when it is missing or differs."""

@@ -277,15 +277,13 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """What has to be installed for it, where an extra brings its libraries."""
     operations: dict[str, str] = {}
     """By name, the module that defines `OPERATION`, or `module:name` where it defines several."""
-    commands: str = ""
-    """The module that defines `ROWS` for the command line."""
     tool_sets: dict[str, str] = {}
     """By name, the module that defines `TOOL_SET` for MCP."""
     adapters: dict[str, str] = {}
     """By the name of a port of the runtime, `module:name` of what stands behind it."""
 
 
-CORE = Part(package="handrail", operations=MODULES, commands="handrail.surfaces.cli.commands.all")
+CORE = Part(package="handrail", operations=MODULES)
 NEIGHBOURS = ("handrail_code", "handrail_serve", "handrail_team")
 """The packages of this distribution that may stand beside the core."""
 
@@ -335,12 +333,6 @@ class Registry:
         """What stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
         part = self._find(lambda one: one.adapters, port, f"What {port} needs")
         return _made_in(part.adapters[port], partial(_load, part))
-
-    def rows(self) -> tuple[Any, ...]:
-        """The commands of every part, those that begin with the same word together."""
-        rows = [row for part in self.parts if part.commands for row in _load(part, part.commands).ROWS]
-        order = {word: number for number, word in reversed([*enumerate(row.path.split()[0] for row in rows)])}
-        return tuple(sorted(rows, key=lambda row: order[row.path.split()[0]]))
 
     def _find(self, table: Callable[[Part], Container[str]], name: str, what: str) -> Part:
         for part in self.parts:

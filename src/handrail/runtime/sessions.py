@@ -423,13 +423,28 @@ def _chain(digest: str, drafts: Sequence[Draft]) -> list[str]:
 # Nothing here is truth: whoever takes a history from here asks the log for what follows it, and the answer
 # shows whether the session still begins with that history.
 
-MOST_SESSIONS: Final = 2_048
-MOST_EVENTS: Final = 10_000
-"""Over all kept sessions; an event of a folded session takes about half a kilobyte."""
+MOST_SESSIONS: Final = 16_384
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""Of folded sessions in the memory of a process on the machine of its user."""
+MOST_TEAM_BYTES: Final = 256 * 1024 * 1024
+"""The same of a team server, over all its workspaces."""
+_BYTES_PER_READ: Final = 2
+"""A folded event takes 1.4 times its bytes; twice is the bound that also covers short ones."""
 ALWAYS_KEPT: Final = 4
 """The latest sessions stay, however long they are: folding one anew in every call is expensive."""
 MOST_WORKFLOWS: Final = 64
 LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
+
+
+KeptHistories: TypeAlias = Recent[tuple[str, SessionId], History]
+"""By the log that they are of, and by session."""
+
+
+def make_histories(
+    most_bytes: int = MOST_BYTES, most_sessions: int = MOST_SESSIONS, always_kept: int = ALWAYS_KEPT
+) -> KeptHistories:
+    """A memory for folded sessions; several logs may share it."""
+    return Recent(most_sessions, most_bytes, always_kept)
 
 
 class HotLog:
@@ -438,16 +453,11 @@ class HotLog:
     Safe between threads: histories and workflows never change, and what is kept is guarded.
     """
 
-    def __init__(
-        self,
-        log: EventLog,
-        *,
-        most_sessions: int = MOST_SESSIONS,
-        most_events: int = MOST_EVENTS,
-        always_kept: int = ALWAYS_KEPT,
-    ) -> None:
+    def __init__(self, log: EventLog, histories: KeptHistories | None = None, name: str = "") -> None:
+        """`name` tells the log from others that share the memory."""
         self.log = log
-        self._histories: Recent[SessionId, History] = Recent(most_sessions, most_events, always_kept)
+        self._name = name
+        self._histories = make_histories() if histories is None else histories
         self._workflows: Recent[WorkflowHash, CompiledWorkflow] = Recent(MOST_WORKFLOWS)
 
     def load(self, session_id: SessionId) -> Loaded | None:
@@ -459,8 +469,8 @@ class HotLog:
     def recall(self, session_id: SessionId) -> Remembered | None:
         return self.log.recall(session_id)
 
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        return self.log.list_sessions()
+    def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
+        return self.log.list_sessions(most)
 
     def get_blob(self, ref: BlobRef) -> bytes:
         return self.log.get_blob(ref)
@@ -494,20 +504,21 @@ class HotLog:
 
     def get_folded(self, session_id: SessionId) -> History | None:
         """The history as it was kept last; now the one that will be forgotten last."""
-        return self._histories.get(session_id)
+        return self._histories.get((self._name, session_id))
 
     def keep(self, history: History) -> None:
         """Remember a history for the next call, and forget those that were used longest ago."""
-        self._histories.put(history.session_id, history, weight=history.head)
+        weight = _BYTES_PER_READ * history.read_bytes
+        self._histories.put((self._name, history.session_id), history, weight)
 
     def forget(self, session_id: SessionId) -> None:
-        self._histories.take(session_id)
+        self._histories.take((self._name, session_id))
 
     def get_memory(self) -> HotLog:
         return self
 
     def __len__(self) -> int:
-        """How many sessions are kept."""
+        """How many sessions are kept, of every log that shares the memory."""
         return len(self._histories)
 
 

@@ -6,7 +6,7 @@ Each form is an operation that the command line has too. The Console cannot act 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Any, assert_never
 
 import msgspec
 
@@ -104,35 +104,55 @@ def _answers(question: Question) -> list[Child]:
         return [button("Give it", "main")]
     if question.closed:
         return [_answer("no", "No, I decline it", "danger", "n")]
+    waits: dict[str, Any] = {"disabled": True, "data_after_reading": True} if is_long(question) else {}
     match question.asked:
         case "give":
             yes, no = "Yes, it is done", "No"
         case "choose":
-            taken = [_take(one, number) for number, one in enumerate(question.options, 1)]
+            taken = [_take(one, number, waits) for number, one in enumerate(question.options, 1)]
             return [*taken, _answer("no", "None of them", "", "n")]
         case "allow_write":
             yes, no = "Yes, write it", "No, write nothing"
         case _:
             yes, no = "Yes, I confirm it", "No, I decline it"
-    return [_answer("yes", yes, "main", "y"), _answer("no", no, "danger", "n")]
+    return [_answer("yes", yes, "main", "y", **waits), _answer("no", no, "danger", "n")]
+
+
+def is_long(question: Question) -> bool:
+    """Whether a person has to scroll to the end of the text before they can approve it."""
+    return len(question.shown) > MOST_REPORT and not question.takes_value and not question.closed
+
+
+ALL_OF_IT = "All that your answer is about"
 
 
 def _shown(question: Question) -> Child:
-    """All that the answer is about, as it is kept with it; open where the card has shown a part."""
+    """All that the answer is about, as it is kept with it. A long text is open, and is read to its end."""
     closed = question.closed
-    return join_html(
-        notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
-        if closed
-        else None,
-        details(
-            "All that your answer is about",
-            prose(question.shown, tabindex=0),
-            open=len(question.shown) > MOST_REPORT or None,
+    if closed:
+        warning = notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
+        return join_html(warning, details(ALL_OF_IT, prose(question.shown, tabindex=0)))
+    if not is_long(question):
+        return details(ALL_OF_IT, prose(question.shown, tabindex=0))
+    return element(
+        "div",
+        element("p", f"{ALL_OF_IT}:", class_="small"),
+        element(
+            "div",
+            notes_html(question.shown),
+            class_="prose whole",
+            dir="auto",
+            tabindex=0,
+            role="region",
+            aria_label=ALL_OF_IT,
+            data_whole=question.what_digest,
         ),
+        element("p", "Scroll to the end of this text to approve it.", class_="small", data_unread=True),
+        class_="stack tight",
     )
 
 
-def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "") -> Html:
+def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "", **waits: Any) -> Html:
     """A button that answers; `key` is the letter that presses it, `again` what is asked a second time."""
     more = {name: text for name, text in (("data_key_press", key), ("data_again", again)) if text}
     shown = element("kbd", key, aria_hidden="true") if key else None
@@ -145,13 +165,15 @@ def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "
         name="given.answer",
         value=value,
         **more,
+        **waits,
     )
 
 
-def _take(option: OptionRow, number: int) -> Html:
+def _take(option: OptionRow, number: int, waits: dict[str, Any]) -> Html:
     again = f"“{option.label}” cannot be undone." if option.irreversible else ""
     key = str(number) if number <= MOST_KEYS else ""
-    return _answer(option.id, f"Take {option.label}", "danger" if option.irreversible else "", key, again)
+    look = "danger" if option.irreversible else ""
+    return _answer(option.id, f"Take {option.label}", look, key, again, **waits)
 
 
 def _note(label: str, *, is_required: bool = False) -> Html:

@@ -418,7 +418,7 @@ def text_field(
     return element("label", label, held, class_=class_)
 
 
-def button(word: str, look: str = "", **more: str) -> Html:
+def button(word: str, look: str = "", **more: Any) -> Html:
     """Sends the form that it stands in; `look` is main, danger, plain or nothing."""
     return element("button", word, type="submit", class_=f"button {look}".rstrip(), **more)
 

@@ -13,6 +13,7 @@ from handrail_serve.pages.parts import (
     cluster,
     count,
     details,
+    dots,
     facts,
     format_json,
     head,
@@ -241,7 +242,8 @@ def _settings(settings: Payload) -> Html:
                     element("span", "set to: ", _value(one["desired"], "")) if _waits(one) else None,
                     element("span", f"a change counts {one['takes_effect']}"),
                 ),
-                _change(one) if "user" in one["of"] else None,
+                _list_roots(one) if one["name"] == "roots" else None,
+                _change(one) if "user" in one["of"] and one["name"] != "roots" else None,
             ),
             element(
                 "span",
@@ -275,6 +277,36 @@ def _change(one: Payload) -> Html:
         **acts("settings.set", {"key": one["name"]}, title=f"Set {one['name']}?", word="Set it", done="Set."),
     )
     return reveal("Change it", form)
+
+
+def _list_roots(one: Payload) -> Html:
+    """The folders that servers may work in: each can be removed, and one can be added."""
+    held = one["desired"] or []
+    rows = [
+        element("li", mono(folder), " ", _remove_root(folder, [other for other in held if other != folder]))
+        for folder in held
+    ]
+    form = element(
+        "form",
+        text_field(
+            "Add a folder (absolute, or beginning with ~/)",
+            "value",
+            class_="field grow",
+            data_type="appended",
+            data_held=format_json(held),
+        ),
+        button("Add it"),
+        class_="toolbar",
+        **acts("settings.set", {"key": "roots"}, title="Add the folder?", word="Add it", done="Added."),
+    )
+    return element("div", dots(rows) if rows else None, form, class_="stack tight", id="roots")
+
+
+def _remove_root(folder: str, rest: list[str]) -> Html:
+    given = {"key": "roots", "value": format_json(rest)}
+    call = acts("settings.set", given, title="Remove the folder?", word="Remove it", done="Removed.")
+    label = f"Remove {folder}"
+    return element("button", "Remove", type="button", class_="button plain", aria_label=label, **call)
 
 
 def _value(value: Any, nothing: str) -> Html:

@@ -59,7 +59,7 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
 
   const ask = (element, told) => {
     const preview = told.preview || told;
-    const changes = (preview.changes || []).slice(0, 50).map((one) => {
+    const changes = (preview.changes || []).map((one) => {
       const words = [one.action, one.resource, one.id].filter(Boolean).join(" ");
       return make("li", {}, words, ...describe(one));
     });
@@ -110,8 +110,25 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
     }
   });
 
+  document.addEventListener("scroll", ({ target }) => target.dataset?.whole && openAnswers(target.parentElement), true);
+  document.addEventListener("toggle", ({ target }) => openAnswers(target), true);
   watchFields(call);
   takeDrops();
+}
+
+// A long text is approved after it was scrolled to its end; the page may be fetched again meanwhile
+
+const readToTheEnd = new Set();
+
+export function openAnswers(root) {
+  for (const text of root.querySelectorAll("[data-whole]")) {
+    const isShown = text.clientHeight > 0;
+    if (isShown && text.scrollTop + text.clientHeight >= text.scrollHeight - 2) readToTheEnd.add(text.dataset.whole);
+    if (!readToTheEnd.has(text.dataset.whole)) continue;
+    const form = text.closest("form");
+    for (const button of form.querySelectorAll("[data-after-reading]")) button.disabled = false;
+    for (const hint of form.querySelectorAll("[data-unread]")) hint.hidden = true;
+  }
 }
 
 // What a preview holds: facts as names and values, texts as their lines that change
@@ -209,6 +226,8 @@ function convert(field) {
       return Number(field.value);
     case "json":
       return JSON.parse(field.value);
+    case "appended":
+      return JSON.stringify([...JSON.parse(field.dataset.held), field.value.trim()]);
     case "lines":
       return field.value.split("\n").map((line) => line.trim()).filter(Boolean);
     default:

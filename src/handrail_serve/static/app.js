@@ -1,6 +1,6 @@
 // The Console: keeps the token of this tab, fetches pages, shows them, and follows what changes.
 
-import { listen } from "{{actions.js}}";
+import { listen, openAnswers } from "{{actions.js}}";
 import { make, morph, parse } from "{{html.js}}";
 import { KEYS, listenToKeys } from "{{keyboard.js}}";
 import { follow } from "{{live.js}}";
@@ -458,6 +458,7 @@ function ago(at, now) {
 }
 
 function tidy(root) {
+  openAnswers(root);
   const now = new Date();
   for (const one of root.querySelectorAll("time:not([data-as=written])")) {
     const at = new Date(one.dateTime);

@@ -446,8 +446,12 @@ class TeamLog:
         key = None if self.key is None else self.key.read()
         return key is not None and is_line_of(key, line, _place_of(session_id, first, last))
 
-    def list_sessions(self) -> Sequence[SessionStamp]:
-        rows = self.database.fetch("SELECT session_id, stamp FROM handrail.sessions WHERE head > 0")
+    def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
+        asked = "SELECT session_id, stamp FROM handrail.sessions WHERE head > 0"
+        if most:
+            rows = self.database.fetch(f"{asked} ORDER BY stamp DESC, session_id LIMIT %s", (most,))
+        else:
+            rows = self.database.fetch(asked)
         stamps = [SessionStamp(session_id=SessionId(name), order=order) for name, order in rows]
         return tuple(sorted(stamps, key=lambda stamp: (-stamp.order, stamp.session_id)))
 

@@ -190,7 +190,7 @@ def test_what_cannot_be_read_is_a_failed_check_and_no_failed_call(
     runtime: Runtime,
 ) -> None:
     class Closed(MemoryLog):
-        def list_sessions(self) -> Any:
+        def list_sessions(self, most: int = 0) -> Any:
             raise Fault(STORE_PERMISSION_DENIED, "The store may not be read.")
 
     class Lost(FixedKeys):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from approving import approve, read_again, set_roots  # type: ignore[import-not-found]  # as below
 from playwright.sync_api import Browser, BrowserContext, Error, Page, sync_playwright
 from supervising import supervise  # type: ignore[import-not-found]  # beside this script, which runs alone
 
@@ -125,6 +126,14 @@ class Visitor:
             if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
                 return
             page.keyboard.press("Tab")
+        raise AssertionError(f"{selector} is not within {MOST_TABS} tabs")
+
+    def tab_back_to(self, page: Page, selector: str) -> None:
+        """By Shift and the Tab key alone."""
+        for _ in range(MOST_TABS):
+            if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+                return
+            page.keyboard.press("Shift+Tab")
         raise AssertionError(f"{selector} is not within {MOST_TABS} tabs")
 
     def press(self, page: Page, selector: str) -> None:
@@ -501,6 +510,9 @@ VISITS: dict[str, Callable[[Visitor], dict[str, Any]]] = {
     "restarted": visit_restarted,
     "import": visit_import,
     "team": visit_team,
+    "approve": approve,
+    "read_again": read_again,
+    "set_roots": set_roots,
 }
 
 

@@ -21,10 +21,10 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.process import Interrupted, Process
 from handrail.surfaces.cli.run import run
-from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.self_description.help_table import read_help
 from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
-from handrail.wiring import build_runtime, registry
+from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
 from tests.hostile.spelled import carries
 from tests.operations.asked import answered
@@ -41,7 +41,7 @@ SKIPPED = ("mcp", "hook", "demo", "serve", "console", "update", "setup", "store 
 
 EXAMPLES = [
     (path, example)
-    for path, entry in command_tables.command_help(registry()).items()
+    for path, entry in read_help().items()
     if path not in SKIPPED
     for example in entry["examples"]
 ]

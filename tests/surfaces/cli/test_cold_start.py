@@ -77,7 +77,7 @@ def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str
     assert not any(
         name.startswith(("handrail.runtime", "handrail.host", "handrail.engine")) for name in modules
     )
-    assert "handrail.surfaces.cli.self_description.command_tables" not in modules
+    assert "handrail.surfaces.cli.self_description.help_table" not in modules
 
 
 @pytest.fixture

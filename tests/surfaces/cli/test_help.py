@@ -7,11 +7,11 @@ import re
 import pytest
 
 from handrail.contract.disclosure.estimate import estimate_tokens
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
 from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import parse, views_of, words_of
 from handrail.surfaces.cli.self_description.help import help_text
 from handrail.wiring import registry
+from tools.commands.rows import GLOBAL_FLAGS
 
 
 @pytest.mark.thorough

@@ -14,11 +14,11 @@ from handrail.contract.catalogue import KINDS
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
-from handrail.surfaces.cli.self_description.command_tables import called_of, command_of, derive_errors
 from handrail.surfaces.cli.self_description.reference import RISK_TIER, Reference
 from handrail.wiring import registry
 from tests.house.tree import page
 from tests.surfaces.cli.tool import CORE_CODES, Tool, checked_document
+from tools.commands.merged import called_of, command_of, derive_errors, rows
 
 TOP = {
     *("tool", "version", "risk_tier", "release_readiness", "global_flags", "commands", "schemas"),
@@ -85,7 +85,9 @@ def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
 @pytest.mark.thorough
 def test_no_operation_lists_an_error_that_follows_anyway() -> None:
     called = [
-        (row, operation) for row in registry().rows() if (operation := called_of(registry(), row)) is not None
+        (row, operation)
+        for _, row in rows().values()
+        if (operation := called_of(registry(), row)) is not None
     ]
 
     assert [

@@ -105,9 +105,11 @@ def _mark(disk: Disk, directory: int, name: str) -> Mark:
 
 TIPS_PER_SESSION: Final = 8
 """Callers that work on one session are only a few commits apart."""
-MOST_SESSIONS: Final = 4_096
-MOST_KEYS: Final = 10_000
-"""Dedupe keys over all sessions, about 115 bytes each; a session that is left out is scanned again."""
+MOST_SESSIONS: Final = 16_384
+MOST_KEY_BYTES: Final = 32 * 1024 * 1024
+"""Of the dedupe keys of all sessions in memory; a session that is left out is scanned again."""
+KEY_BYTES: Final = 128
+"""What one of them takes, about."""
 ALWAYS_KEPT: Final = 4
 """The latest sessions stay, however long they are: scanning one anew in every call is expensive."""
 
@@ -129,7 +131,7 @@ class ProvenSessions:
 
     def __init__(self) -> None:
         self._seen: Recent[SessionId, tuple[tuple[Tip, ...], Fingerprint | None]] = Recent(MOST_SESSIONS)
-        self.writers: Recent[SessionId, WriterMemory] = Recent(MOST_SESSIONS, MOST_KEYS, ALWAYS_KEPT)
+        self.writers: Recent[SessionId, WriterMemory] = Recent(MOST_SESSIONS, MOST_KEY_BYTES, ALWAYS_KEPT)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
         """The latest known tip at or before event `index`."""

@@ -34,7 +34,7 @@ import hashlib
 import hmac
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -43,6 +43,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, SessionId, is_session_id
 from handrail.contract.outcome import Fault
 from handrail.event_log.files.cache import (
+    KEY_BYTES,
     Fingerprint,
     ProvenSessions,
     WriterMemory,
@@ -200,7 +201,7 @@ class FileHold:
         memory, self._memory = self._memory, None
         if held is not None:
             if memory is not None:
-                self._log.proven.writers.put(self._session_id, memory, weight=len(memory.keys))
+                self._log.proven.writers.put(self._session_id, memory, weight=KEY_BYTES * len(memory.keys))
             release(self._log.disk, held)
 
     def _current(self) -> LockedSession:
@@ -488,15 +489,21 @@ class FileLog:
         else:
             self.proven.forget(session_id)
 
-    def list_sessions(self) -> Sequence[SessionStamp]:
+    def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
         with translate_os_errors():
-            try:
-                names = self.disk.names(self.sessions)
-            except FileNotFoundError:
-                return ()
-            stamps = [self.stamp(SessionId(name)) for name in names if is_session_id(name)]
-        found = [stamp for stamp in stamps if stamp is not None]
-        return tuple(sorted(found, key=lambda stamp: (-stamp.order, stamp.session_id)))
+            found = self._stamps(self.touched.latest(most)) if most else []
+            if len(found) < most or not most:
+                try:
+                    names = self.disk.names(self.sessions)
+                except FileNotFoundError:
+                    return ()
+                found = self._stamps(SessionId(name) for name in names if is_session_id(name))
+        found.sort(key=lambda stamp: (-stamp.order, stamp.session_id))
+        return tuple(found[: most or None])
+
+    def _stamps(self, session_ids: Iterable[SessionId]) -> list[SessionStamp]:
+        stamps = map(self.stamp, session_ids)
+        return [stamp for stamp in stamps if stamp is not None]
 
     def get_blob(self, ref: BlobRef) -> bytes:
         with translate_os_errors():

@@ -95,7 +95,16 @@ class TouchedSessions:
             return 0
 
     def note_made(self, session_id: str, before_ns: int) -> None:
-        """The directory of a session was made; `before_ns` is `names_ns` from right before that."""
+        """The directory of a session was made; `before_ns` is `names_ns` from right before that.
+
+        It begins the list if there is none: what was touched last is asked for at every start.
+        """
+        if not os.path.exists(self._path):
+            with suppress(OSError):
+                for folder in (os.path.dirname(self._folder), self._folder):
+                    with suppress(FileExistsError):
+                        os.mkdir(folder, 0o700)
+                self._read_or_make()
         self._append(f"m {session_id} {before_ns} {self.names_ns()}\n")
 
     def note_begin(self, session_id: str) -> None:
@@ -105,7 +114,7 @@ class TouchedSessions:
         self._append(f"d {session_id}\n")
 
     def _append(self, line: str) -> None:
-        """Only to a list that exists: the first reader makes it, and looks at everything then."""
+        """Only to a list that exists: whoever makes it looks at everything then."""
         content = line.encode()
         try:
             descriptor = os.open(self._path, _APPEND)

@@ -59,7 +59,7 @@ from handrail.operations.runs.start_warnings import (
     warn_of_changed_base,
     warn_of_missing_look,
 )
-from handrail.operations.workflow_catalog import find_workflow, load_catalog, pin
+from handrail.operations.workflow_catalog import pin_workflow
 from handrail.ports.log import Blob
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
@@ -284,9 +284,8 @@ def _preview(rt: ReadPorts, request: StartRun, project: str) -> Plan[_Found]:
 
 
 def _find(rt: ReadPorts, project: str, workflow_id: str) -> Given:
-    catalog = load_catalog(rt, project)
-    entry, source = find_workflow(catalog, workflow_id)
-    return Given(entry=entry, pinned=pin(catalog, entry, source))
+    entry, pinned = pin_workflow(rt, project, workflow_id)
+    return Given(entry=entry, pinned=pinned)
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):

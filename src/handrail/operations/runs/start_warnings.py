@@ -127,7 +127,7 @@ def _nearby(reader: EventReader, joined: Session) -> Iterator[History]:
     if joined.history.head:
         yield joined.history
         return
-    for stamp in reader.list_sessions()[:SESSIONS_LOOKED_AT]:
+    for stamp in reader.list_sessions(SESSIONS_LOOKED_AT):
         session = read_or_pass_over(reader, stamp.session_id)
         if session is not None and session.is_sound:  # a bad one must not stand in the way of a start
             yield session.history

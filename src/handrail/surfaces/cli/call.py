@@ -36,7 +36,7 @@ from handrail.surfaces.cli.reading.spelling import describe_stop
 
 if TYPE_CHECKING:
     from handrail.ports.checks import CheckPrograms, ProgramEnd
-    from handrail.surfaces.cli.commands.row import Param
+    from handrail.surfaces.cli.reading.command_types import Param
 
 _Port = TypeVar("_Port")
 

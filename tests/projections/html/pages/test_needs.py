@@ -285,3 +285,31 @@ def test_a_run_that_only_waits_for_an_answer_is_not_called_blocked(runtime: Runt
 
     assert words.count("needs your answer") == 2  # beside the title, and where the run is
     assert "blocked" not in words.lower()
+
+
+LONG: dict[str, Any] = {**QUESTION, "shown": "Step: Ship\n\n" + "word " * 1_000 + "the last word"}
+
+
+def test_a_long_text_is_shown_whole_before_a_closed_answer() -> None:
+    """Only the approving buttons wait; the script opens them at the end of the text with this digest."""
+    form = answer_form(LONG)
+
+    assert "the last word" in words_in(form)
+    assert 'data-whole="sha256:1"' in form.markup
+    assert re.findall(r"<button[^>]* value=\"(\w+)\"[^>]* disabled[^>]*>", form.markup) == ["yes"]
+    assert form.markup.index("the last word") < form.markup.index("<button")
+
+
+@every_case(
+    ("told", "waiting"),
+    [
+        ({"asked": "choose", "options": [{"id": "small", "label": "Small"}]}, ["small"]),
+        ({"closed": "A secret was found in the notes."}, []),
+        ({"asked": "give", "takes_value": True, "question": "What is the ticket?"}, []),
+        ({"shown": "Step: Ship"}, []),
+    ],
+)
+def test_what_approves_no_long_text_waits_for_nothing(told: dict[str, Any], waiting: list[str]) -> None:
+    form = answer_form({**LONG, **told})
+
+    assert re.findall(r"<button[^>]* value=\"(\w+)\"[^>]* disabled[^>]*>", form.markup) == waiting

@@ -1,6 +1,6 @@
 """What the parser knows of every command and global flag, read from generated data.
 
-`tools/generate.py` writes `packed/commands.json` from `surfaces/cli/commands/` and the operations, because
+`tools/generate.py` writes `packed/commands.json` from `tools/commands/` and the operations, because
 merging a command imports its operation. The data leaves out the default values.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.commands.row import Command, Param
+    from handrail.surfaces.cli.reading.command_types import Command, Param
 
 _FILE = os.path.join(os.path.dirname(__file__), *[os.pardir] * 3, "packed", "commands.json")
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from handrail.ports.workspace import WorkflowFile
     from handrail.runtime.runtime import Runtime
-    from handrail.surfaces.cli.commands.row import Command, Param
+    from handrail.surfaces.cli.reading.command_types import Command, Param
 
 
 # Files that a command line names

@@ -16,7 +16,7 @@ from handrail.contract.wording import quote
 from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.commands.row import Command, Param
+    from handrail.surfaces.cli.reading.command_types import Command, Param
 
 
 # Values: the text of one flag → its value, or what is wrong with it

@@ -16,7 +16,7 @@ from handrail.surfaces.cli.reading.other_words import MODES, OTHER_WORDS
 from handrail.surfaces.cli.reading.parse import find_near, mark_of, parse, words_of
 
 if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
-    from handrail.surfaces.cli.commands.row import Command, Param
+    from handrail.surfaces.cli.reading.command_types import Command, Param
 
 _TOOLS = {row["tool"]: path for path, row in COMMANDS.items() if row["tool"]}
 _MEANT_FIRST = {"start": "run start", "show": "session show"}

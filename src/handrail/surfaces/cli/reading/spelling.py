@@ -15,7 +15,7 @@ from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import Parsed, Problem, commands_under, words_of
 
 if TYPE_CHECKING:
-    from handrail.surfaces.cli.commands.row import Command, Param
+    from handrail.surfaces.cli.reading.command_types import Command, Param
 
 
 # A call as a command line that can be run as it is

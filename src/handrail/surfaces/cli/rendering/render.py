@@ -32,7 +32,7 @@ from handrail.surfaces.cli.reading.spelling import PROGRAM, command_line, is_fol
 
 if TYPE_CHECKING:
     from handrail.ports.workspace import Settings
-    from handrail.surfaces.cli.commands.row import Command
+    from handrail.surfaces.cli.reading.command_types import Command
     from handrail.surfaces.cli.rendering.text import Page
 
 

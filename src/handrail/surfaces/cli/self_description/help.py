@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from handrail.surfaces.cli.reading.command_table import COMMANDS
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 from handrail.surfaces.cli.reading.parse import MORE_WORD, commands_under, label_of, views_of, words_of
 from handrail.surfaces.cli.rendering.text import USUAL_WIDTH, wrap
 
 if TYPE_CHECKING:
     from handrail.runtime.operation import Registry
-    from handrail.surfaces.cli.commands.row import Command, CommandHelp, GlobalFlag, Param
+    from handrail.surfaces.cli.reading.command_types import Command, CommandHelp, Param
 
 TOOL = "handrail"
 _LOOP = (
@@ -98,26 +98,25 @@ def help_text(registry: Registry, words: str, width: int = 0) -> str:
 
 def _command_text(registry: Registry, words: str, width: int) -> str:
     """One command; where it has several views, what each takes."""
-    from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS
-    from handrail.surfaces.cli.self_description.command_tables import help_of, rows_of
+    from handrail.surfaces.cli.self_description.help_table import installed_paths, read_help
 
     views = views_of(words)
-    if views[0]["path"] not in rows_of(registry):
+    if views[0]["path"] not in installed_paths(registry):
         return _missing_text(registry, views[0], width)
-    entries = [help_of(registry, row["path"]) for row in views]
+    entries = [read_help()[row["path"]] for row in views]
     first = entries[0]
-    taken = [flag for flag in GLOBAL_FLAGS if any(flag.flag in entry["globals"] for entry in entries)]
+    taken = [flag for flag in GLOBALS if any(flag["flag"] in view["globals"] for view in views)]
     lines = [f"Usage: {first['usage']}", *(f"       {entry['usage']}" for entry in entries[1:])]
-    lines += ["", *wrap(first["summary"], width), *wrap(_effect(first), width)]
+    lines += ["", *wrap(views[0]["summary"], width), *wrap(_effect(views[0], first), width)]
     if first["sort"]:
         lines += wrap(f"Sorted by {first['sort']}.", width)
     params = {
         label_of(param): (f"{param['flag']} {param['value']}".strip(), _argument(param, text))
-        for entry in reversed(entries)
-        for param, text in zip(entry["params"], entry["texts"], strict=True)
+        for view, entry in reversed([*zip(views, entries, strict=True)])
+        for param, text in zip(view["params"], entry["texts"], strict=True)
     }
     lines += _section("Arguments", [*params.values()], width)
-    flags = [(f"{flag.flag} {flag.value}".rstrip(), _global_flag(flag)) for flag in taken]
+    flags = [(f"{flag['flag']} {flag['value']}".rstrip(), _global_flag(flag)) for flag in taken]
     lines += _section("Global flags", flags, width)
     examples = [f"  {example}" for entry in entries for example in entry["examples"]]
     lines += ["", "Examples:", *examples]
@@ -160,14 +159,14 @@ _OTHER_EFFECTS = {
 }
 
 
-def _effect(entry: CommandHelp) -> str:
-    if entry["effect"] == "read":
+def _effect(command: Command, entry: CommandHelp) -> str:
+    if command["effect"] == "read":
         return "Changes nothing."
     if entry["authorised_by"]:
         return (
             f"Changes something only with {entry['authorised_by']}; the same call again changes nothing more."
         )
-    return _OTHER_EFFECTS[entry["effect"]]
+    return _OTHER_EFFECTS[command["effect"]]
 
 
 def _section(title: str, described: Sequence[tuple[str, str]], width: int) -> list[str]:
@@ -181,5 +180,8 @@ def _argument(param: Param, text: str) -> str:
     return text + (" Required." if param["required"] else "")
 
 
-def _global_flag(flag: GlobalFlag) -> str:
-    return flag.text + (f" [env:\0{flag.environment}]" if flag.environment else "")
+def _global_flag(flag: Param) -> str:
+    from handrail.surfaces.cli.self_description.help_table import read_flag_help
+
+    helped = read_flag_help()[flag["flag"]]
+    return helped["text"] + (f" [env:\0{helped['environment']}]" if helped["environment"] else "")

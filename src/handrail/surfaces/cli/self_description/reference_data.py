@@ -1,9 +1,9 @@
-"""What `handrail reference` says of commands, flags and output types, computed from rows and registry."""
+"""What `handrail reference` says of commands, flags and output types: the generated tables and the types."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,10 +15,14 @@ from handrail.contract.outcome import Payload
 from handrail.runtime.batch import MOST_TARGETS
 from handrail.runtime.operation import AckVerdict, Operation, Registry
 from handrail.runtime.write_permission import DryRun
-from handrail.surfaces.cli.commands.row import GLOBAL_FLAGS, Command, CommandHelp, GlobalFlag, Param, Row
-from handrail.surfaces.cli.self_description import command_tables
+from handrail.surfaces.cli.call import operation_of
+from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
+from handrail.surfaces.cli.reading.command_types import Command, CommandHelp, Param
+from handrail.surfaces.cli.self_description.help_table import installed_paths, read_flag_help, read_help
 
 DEEPEST_FIELD = 3
+NO_LIMIT = 10**18 - 1
+"""The largest number of a flag whose input type has no limit."""
 DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
 _PLACE = {
     "next_cursor": {"type": ["string", "null"]},
@@ -36,17 +40,6 @@ _AUTHORISED_BY = {
     "record": "the call itself",
     "process": "the call itself, with the rights of its caller",
 }
-_BLAST_RADIUS = {
-    "record": "Appends one fact to one session; nothing is overwritten.",
-    "process": "Starts the named program with your rights, and appends one fact to one session.",
-    "create": "Adds something new; nothing is changed or overwritten.",
-    "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
-    "gated": "Changes exactly what the preview lists.",
-    "dangerous": "Removes what the preview lists; it cannot be undone.",
-    "update": "Replaces the installed program and its skill; sessions, keys and settings stay.",
-    "server": "Whatever its clients ask for, through the same gates.",
-    "scratch": "A scratch directory, which is removed again.",
-}
 
 
 def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
@@ -54,12 +47,15 @@ def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
 
     One command loads its own operation only: the types of all of them take half a second.
     """
-    known = command_tables.rows_of(registry)
-    rows = [known[command]] if command in known else list(known.values())
-    schemas = _Schemas(registry, rows)
-    commands = [_command(registry, row, schemas) for row in rows]
+    known = installed_paths(registry)
+    called = {
+        path: operation_of(registry, name) if (name := COMMANDS[path]["operation"]) else None
+        for path in ([command] if command in known else known)
+    }
+    schemas = _Schemas(called)
+    commands = [_command(path, one, schemas) for path, one in called.items()]
     return {
-        "global_flags": [_global_flag(flag) for flag in GLOBAL_FLAGS],
+        "global_flags": [_global_flag(flag) for flag in GLOBALS],
         "commands": sorted(commands, key=lambda one: one["path"]),
         "schemas": dict(sorted(schemas.described.items())),
         "json_schemas": dict(sorted(schemas.json_schemas.items())),
@@ -75,11 +71,11 @@ _CAMEL = (LedgerDocument,)
 class _Schemas:
     """The output types seen so far, each under one label."""
 
-    def __init__(self, registry: Registry, rows: Sequence[Row]) -> None:
+    def __init__(self, found: Mapping[str, Operation | None]) -> None:
         self.described: dict[str, Any] = {}
         self.json_schemas: dict[str, Any] = {}
         self._sources: dict[str, Any] = {}
-        called = {row: one for row in rows if (one := command_tables.called_of(registry, row)) is not None}
+        called = {path: one for path, one in found.items() if one is not None}
         kinds = [
             AckVerdict,
             DryRun,
@@ -87,8 +83,8 @@ class _Schemas:
         ]
         refs, self.definitions = msgspec.json.schema_components(kinds, ref_template=_NAMES + "{name}")
         self._refs = dict(zip(kinds, refs, strict=True))
-        for row, one in called.items():
-            self._note_levels(row, one)
+        for path, one in called.items():
+            self._note_levels(COMMANDS[path]["shown"], one)
 
     def label_of(self, called: Operation) -> str:
         """The label of what an operation answers with."""
@@ -110,9 +106,9 @@ class _Schemas:
         self._add(label, fields, untrusted, called.output, schema)
         return label
 
-    def _note_levels(self, row: Row, called: Operation) -> None:
+    def _note_levels(self, columns: Sequence[str], called: Operation) -> None:
         """Only what every disclosure level shows is sure to be there, and the row where no level is asked."""
-        shown = [names for names in (*called.shape.levels.values(), row.shown or None) if names is not None]
+        shown = [names for names in (*called.shape.levels.values(), columns or None) if names is not None]
         select = called.shape.select
         kind = called.item if select == "items" else called.output if select == "top" else None
         if shown and kind is not None:
@@ -126,7 +122,7 @@ class _Schemas:
         self._add(label, self._fields_of(kind), [], kind, self._refs[kind])
         return label
 
-    def listed(self, label: str, fields: tuple[str, ...]) -> str:
+    def listed(self, label: str, *fields: str) -> str:
         """The label of what is written by something that is not one of our types."""
         self.described[label] = _described(fields, [], "snake_case")
         self.json_schemas[label] = {"type": "object", "properties": {name: {} for name in fields}}
@@ -148,20 +144,18 @@ def _kinds_of(called: Operation) -> tuple[type[Any], ...]:
     return (called.output, *called.variants, *(() if called.item is None else (called.item,)))
 
 
-def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
-    helped = command_tables.help_of(registry, row.path)
-    command = command_tables.command_of(registry, row.path)
-    called = command_tables.called_of(registry, row)
+def _command(path: str, called: Operation | None, schemas: _Schemas) -> dict[str, Any]:
+    command, helped = COMMANDS[path], read_help()[path]
     effect = command["effect"]
     is_previewed = "--dry-run" in command["globals"]
     return {
-        "path": row.path,
+        "path": path,
         "type": {"read": "read", "server": "server"}.get(effect, "write" if called is not None else "read"),
         "effect": effect,
         "where": None if called is None else called.where,
-        "operation": row.operation or None,
+        "operation": command["operation"] or None,
         "tool": command["tool"] or None,
-        "description": helped["summary"],
+        "description": command["summary"],
         "usage": helped["usage"],
         "params": [
             _param(param, text) for param, text in zip(command["params"], helped["texts"], strict=True)
@@ -174,17 +168,17 @@ def _command(registry: Registry, row: Row, schemas: _Schemas) -> dict[str, Any]:
         "dangerous": effect == "dangerous",
         "requires_confirmation": effect in ("gated", "dangerous"),
         "authorised_by": _authority(command, helped),
-        "blast_radius": row.blast_radius or _BLAST_RADIUS.get(effect),
-        "output": row.output,
-        "raw": bool(row.raw),
+        "blast_radius": helped["blast_radius"] or None,
+        "output": helped["output"],
+        "raw": bool(command["raw"]),
         "stream": "--stream" in command["globals"],
         "verdict": any(param["name"] == "reportOnly" for param in command["params"]),
-        "output_schema": schemas.listed(*row.schema) if called is None else schemas.label_of(called),
+        "output_schema": schemas.listed(*helped["schema"]) if called is None else schemas.label_of(called),
         "dry_run_output_schema": _preview(schemas, called, effect) if is_previewed else None,
         "mvi_budget": _mvi_budget(called),
-        "needs": list(row.needs),
+        "needs": list(helped["needs"]),
         "errors": list(helped["errors"]),
-        "examples": list(row.examples),
+        "examples": list(helped["examples"]),
         "deprecated": None,
     }
 
@@ -230,22 +224,23 @@ def _param(param: Param, text: str) -> dict[str, Any]:
         "multiple": param["is_plural"],
         "values": values or None,
         "minimum": param["least"] if is_bounded else None,
-        "maximum": param["most"] if is_bounded and param["most"] != command_tables.NO_LIMIT else None,
+        "maximum": param["most"] if is_bounded and param["most"] != NO_LIMIT else None,
         "sensitive": param["kind"] == "token",
         "description": text,
     }
 
 
-def _global_flag(flag: GlobalFlag) -> dict[str, Any]:
+def _global_flag(flag: Param) -> dict[str, Any]:
+    helped = read_flag_help()[flag["flag"]]
     return {
-        "name": flag.flag,
-        "type": _TYPES.get(flag.kind, "string"),
-        "values": list(flag.choices) or None,
-        "minimum": flag.least or None,
-        "maximum": flag.most or None,
-        "applies_to": command_tables.APPLIES_TO[flag.on][0],
-        "env": flag.environment or None,
-        "description": flag.text,
+        "name": flag["flag"],
+        "type": _TYPES.get(flag["kind"], "string"),
+        "values": list(flag["choices"]) or None,
+        "minimum": flag["least"] or None,
+        "maximum": flag["most"] or None,
+        "applies_to": helped["applies_to"],
+        "env": helped["environment"] or None,
+        "description": helped["text"],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.surfaces.cli.commands.row import Row, Spelling
+from tools.commands.rows import Row, Spelling
 
 _PREVIEWED = "Files of the preview; none without --fix."
 _RUNNING = "Appends to one session; files of the project only where an action writes them."

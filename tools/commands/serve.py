@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from handrail.contract.catalogue import E_CONFLICT, E_FORBIDDEN, E_IO
-from handrail.surfaces.cli.commands.own import OF_A_REFUSAL, OWN_ERRORS
-from handrail.surfaces.cli.commands.row import Row, Spelling
+from tools.commands.own import OF_A_REFUSAL, OWN_ERRORS
+from tools.commands.rows import Row, Spelling
 
 _SERVER_STACK = ("mcp", "mcp_types", "anyio", "pydantic", "starlette", "uvicorn", "asyncio")
 _SERVER = (

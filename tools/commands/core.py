@@ -1,7 +1,7 @@
-"""The command table by hand: only what a terminal adds to an operation.
+"""The commands of the core, by hand: only what a terminal adds to an operation.
 
-`self_description/command_tables.py` merges it with the operation registry, and `tools/generate.py` writes
-what the parser needs of that into `packed/commands.json`. Only help and reference import it at run time.
+`merged.py` merges them with the operation registry, and `tools/generate.py` writes what the parser, help and
+reference need into `packed/`. Nothing imports them at run time.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from handrail.engine.events import EVENT_KINDS
-from handrail.surfaces.cli.commands.own import (
+from tools.commands.own import (
     CLIENT_ROWS,
     LEDGER_ROWS,
     OWN_ROWS,
@@ -17,7 +17,7 @@ from handrail.surfaces.cli.commands.own import (
     SETTINGS_ROWS,
     STORE_ROWS,
 )
-from handrail.surfaces.cli.commands.row import (
+from tools.commands.rows import (
     ARTIFACTS,
     CURSOR,
     LIMIT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.surfaces.cli.commands.row import Row, Spelling
+from tools.commands.rows import Row, Spelling
 
 _STORE = Spelling(field="store", value="URI", text="The database of the team; HANDRAIL_STORE by default.")
 _NAME = Spelling(field="name", position=1, is_required=True, kind="text", value="NAME")

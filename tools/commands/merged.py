@@ -1,6 +1,6 @@
-"""Rows of `surfaces/cli/commands/` merged with the operation registry, for parser, help and reference.
+"""The rows of every part merged with the operation registry: what the parser, help and reference know.
 
-The parser reads what `tools/generate.py` wrote of it into `packed/commands.json`, because merging a command
+`tools/generate.py` writes it into `packed/commands.json` and `packed/help.json`, because merging a command
 imports its operation.
 """
 
@@ -34,18 +34,13 @@ from handrail.contract.catalogue import (
 )
 from handrail.runtime.operation import Operation, Registry
 from handrail.surfaces.cli.call import operation_of
-from handrail.surfaces.cli.commands.row import (
-    GLOBAL_FLAGS,
-    Command,
-    CommandHelp,
-    GlobalFlag,
-    Kind,
-    Param,
-    Row,
-    Spelling,
-)
 from handrail.surfaces.cli.reading.command_table import COMMAND_DEFAULTS, PARAM_DEFAULTS
+from handrail.surfaces.cli.reading.command_types import Command, CommandHelp, GlobalHelp, Kind, Param
 from handrail.surfaces.cli.reading.parse import mark_of, words_of
+from handrail.surfaces.cli.self_description.help_table import HELP_DEFAULTS
+from handrail.surfaces.cli.self_description.reference_data import NO_LIMIT
+from tools.commands import code, core, serve, team
+from tools.commands.rows import GLOBAL_FLAGS, GlobalFlag, Row, Spelling
 
 FLAG_ERRORS = {BUDGET_EXCEEDED.code: "--budget", EXPAND_UNKNOWN.code: "--expand"}
 """Shared codes that only one flag brings."""
@@ -77,7 +72,6 @@ AUTHORISES = {
 }
 GATE_FIELDS = frozenset({"dryRun", "confirm", "dangerous", "continueOnError"})
 """Input fields that global flags carry."""
-NO_LIMIT = 10**18 - 1
 
 
 APPLIES_TO: dict[str, tuple[str, Callable[[Row, Operation | None, Collection[str]], bool]]] = {
@@ -109,15 +103,40 @@ APPLIES_TO: dict[str, tuple[str, Callable[[Row, Operation | None, Collection[str
 `global_flags` of each command says it exactly."""
 
 
+PARTS = {
+    "handrail": core.ROWS,
+    "handrail_code": code.ROWS,
+    "handrail_serve": serve.ROWS,
+    "handrail_team": team.ROWS,
+}
+"""By package, the rows of its commands."""
+BLAST_RADIUS = {
+    "record": "Appends one fact to one session; nothing is overwritten.",
+    "process": "Starts the named program with your rights, and appends one fact to one session.",
+    "create": "Adds something new; nothing is changed or overwritten.",
+    "ack": "Appends to one session; nothing is overwritten, and an older step can still be continued.",
+    "gated": "Changes exactly what the preview lists.",
+    "dangerous": "Removes what the preview lists; it cannot be undone.",
+    "update": "Replaces the installed program and its skill; sessions, keys and settings stay.",
+    "server": "Whatever its clients ask for, through the same gates.",
+    "scratch": "A scratch directory, which is removed again.",
+}
+"""By effect, what can be lost or changed."""
+
+
 @cache
-def rows_of(registry: Registry) -> dict[str, Row]:
-    """The rows of every part that is installed, by path."""
-    return {row.path: row for row in registry.rows()}
+def rows() -> dict[str, tuple[str, Row]]:
+    """The package and the row of every command by its path, those that begin with the same word together."""
+    found = [(part, row) for part, held in PARTS.items() for row in held]
+    order = {word: at for at, word in reversed([*enumerate(row.path.split()[0] for _, row in found)])}
+    return {
+        row.path: (part, row) for part, row in sorted(found, key=lambda one: order[one[1].path.split()[0]])
+    }
 
 
 def commands(registry: Registry) -> dict[str, Command]:
     """What the parser knows, by path."""
-    return {path: command_of(registry, path) for path in rows_of(registry)}
+    return {path: command_of(registry, path) for path in rows()}
 
 
 def table_content(registry: Registry) -> dict[str, Any]:
@@ -159,7 +178,7 @@ def _global_param(flag: GlobalFlag) -> Param:
 
 def command_help(registry: Registry) -> dict[str, CommandHelp]:
     """What help and the reference page say, by path."""
-    return {path: help_of(registry, path) for path in rows_of(registry)}
+    return {path: help_of(registry, path) for path in rows()}
 
 
 def called_of(registry: Registry, row: Row) -> Operation | None:
@@ -170,7 +189,7 @@ def called_of(registry: Registry, row: Row) -> Operation | None:
 @cache
 def command_of(registry: Registry, path: str) -> Command:
     """What the parser knows of one command."""
-    row = rows_of(registry)[path]
+    _, row = rows()[path]
     called = called_of(registry, row)
     fields = _fields(called)
     return Command(
@@ -193,19 +212,39 @@ def command_of(registry: Registry, path: str) -> Command:
 
 def help_of(registry: Registry, path: str) -> CommandHelp:
     """What help says about one command."""
-    row, command = rows_of(registry)[path], command_of(registry, path)
+    (part, row), command = rows()[path], command_of(registry, path)
     called = called_of(registry, row)
     fields = _fields(called)
     texts = (spelling.text or _description(spelling, fields) for spelling in _spellings(row, called, fields))
     return {
-        **command,
+        "part": part,
         "usage": _usage(command),
         "authorised_by": AUTHORISES.get(command["effect"], ""),
         "sort": "" if called is None else called.default_sort,
         "texts": tuple(texts),
         "examples": row.examples,
         "errors": row.errors if called is None else (*called.errors, *derive_errors(called, command)),
+        "output": row.output,
+        "blast_radius": row.blast_radius or BLAST_RADIUS.get(command["effect"], ""),
+        "needs": row.needs,
+        "schema": () if called is not None else (row.schema[0], *row.schema[1]),
     }
+
+
+def help_content(registry: Registry) -> dict[str, Any]:
+    """Return what the file of help holds: what it says of each global flag and of each command."""
+    flags: dict[str, GlobalHelp] = {
+        flag.flag: {
+            "text": flag.text,
+            "environment": flag.environment,
+            "applies_to": APPLIES_TO[flag.on][0],
+        }
+        for flag in GLOBAL_FLAGS
+    }
+    commands = {
+        path: _without_defaults(entry, HELP_DEFAULTS) for path, entry in command_help(registry).items()
+    }
+    return {"flags": flags, "commands": commands}
 
 
 def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from handrail.contract.catalogue import (
     INTERNAL_ERROR,
 )
 from handrail.program.setup.clients import CLIENTS, HOOKS, TOOL_SETS
-from handrail.surfaces.cli.commands.row import CURSOR, Row, Spelling, show_gated
+from tools.commands.rows import CURSOR, Row, Spelling, show_gated
 
 # Settings: preferences and keys
 

@@ -1,103 +1,13 @@
-"""The types of a command, by hand and as generated, and of a global flag; the spellings that commands share.
-
-The parser imports nothing of this: the generated table has plain literals.
-"""
+"""The types of a row and of a global flag, the flags, and the spellings that commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias, TypedDict, get_args
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from handrail.contract.disclosure.fields import Level
-
-# The shape of the generated table: what the parser knows of a flag and of a command
-
-Kind: TypeAlias = Literal[
-    "switch",  # no value
-    "text",  # free text, newline and tab allowed
-    "id",  # 1 to 128 printable ASCII characters
-    "token",  # opaque; never echoed back
-    "int",
-    "choice",
-    "object",  # a JSON object, or @FILE
-    "array",  # a JSON array, or @FILE
-    "input",  # as object, or - for stdin
-    "file",  # the text of a file, or - for stdin
-    "records",  # a file that holds a JSON array, or - for stdin
-    "document",  # one file with its name, or - for stdin
-    "documents",  # several of them
-    "source",  # a workflow id, a file or -
-    "sources",  # several of them, or directories
-    "choices",  # several of a closed set, with commas or repeated
-    "ids",  # several ids, with commas or repeated
-    "directory",
-    "words",  # everything after `--`, as it is
-]
-
-
-class Param(TypedDict):
-    """One flag or position."""
-
-    name: str
-    """The input field in wire spelling, dotted where nested; of a global flag, its own name."""
-    flag: str
-    """Empty when it is only a position."""
-    kind: Kind
-    value: str
-    """How usage lines call the value."""
-    position: int
-    """Counted from 1; 0 is none."""
-    required: bool
-    choices: Sequence[str]
-    least: int
-    most: int
-    is_plural: bool
-
-
-class Command(TypedDict):
-    """One leaf of the command tree."""
-
-    path: str
-    """Its words without the tool name, joined by one space; then the flag that chooses this view of it, where
-    one command has several."""
-    operation: str
-    """Registry name; empty for a command that is not one operation (a server, the demo)."""
-    tool: str
-    """The MCP tool of the same operation; empty: none."""
-    summary: str
-    effect: str
-    params: tuple[Param, ...]
-    globals: Sequence[str]
-    """The global flags that mean something here."""
-    takes_project: bool
-    raw: str
-    """The payload field that `--format raw` prints; empty: not offered."""
-    raw_when: Sequence[str]
-    """The field and value under which raw is offered; without a value, any; without a field, always."""
-    columns: Sequence[str]
-    """Of a list: what text output shows."""
-    shown: Sequence[str]
-    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
-    seconds: int
-    """When to give up unless a caller says; 0: as every command."""
-    out: str
-    """The payload field that `--out` puts into a new file; empty: not offered."""
-
-
-class CommandHelp(Command):
-    """What help says about one command, beside what the parser knows."""
-
-    usage: str
-    authorised_by: str
-    """The flag without which nothing is changed; empty for a read."""
-    sort: str
-    texts: tuple[str, ...]
-    """What each of its `params` is for."""
-    examples: tuple[str, ...]
-    errors: tuple[str, ...]
-
+from handrail.surfaces.cli.reading.command_types import Kind
 
 # Rows by hand
 
