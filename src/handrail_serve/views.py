@@ -132,7 +132,7 @@ def _show_inbox(call: Call, query: Query, asked: tuple[str, str] | None) -> View
     data = payload(call, "session.needs", {**_asked(query, "cursor"), "limit": ROWS, "whose": "me"})
     listed, inbox = _rows(data, InboxItem), _as(data, Inbox)
     if asked is None and not listed.items and not inbox.session_count:
-        return show_sessions(call, {})  # how to begin
+        return msgspec.structs.replace(show_sessions(call, {}), waiting=0)  # how to begin
     fits = [one for one in listed.items if asked is None or (one.session_id, key_of(one)) == asked]
     card = find_card(call, fits[0]) if fits else None
     html = inbox_page(listed, inbox, card, is_open=asked is not None, is_gone=asked is not None and not fits)

@@ -310,6 +310,6 @@ def test_a_long_text_is_shown_whole_before_a_closed_answer() -> None:
     ],
 )
 def test_what_approves_no_long_text_waits_for_nothing(told: dict[str, Any], waiting: list[str]) -> None:
-    form = answer_form({**LONG, **told})
+    form = answer_form(viewed(Question, {**LONG, **told}))
 
     assert re.findall(r"<button[^>]* value=\"(\w+)\"[^>]* disabled[^>]*>", form.markup) == waiting
