@@ -292,7 +292,7 @@ LONG: dict[str, Any] = {**QUESTION, "shown": "Step: Ship\n\n" + "word " * 1_000 
 
 def test_a_long_text_is_shown_whole_before_a_closed_answer() -> None:
     """Only the approving buttons wait; the script opens them at the end of the text with this digest."""
-    form = answer_form(LONG)
+    form = answer_form(viewed(Question, LONG))
 
     assert "the last word" in words_in(form)
     assert 'data-whole="sha256:1"' in form.markup
