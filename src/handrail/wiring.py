@@ -113,9 +113,6 @@ def build_runtime(
         check_programs=lambda: _load("handrail.host.checks:LocalCheckPrograms")(environment, known, place),
         known_checks=lambda: _load("handrail.host.checks:LocalKnownChecks")(place),
         receipt_keys=lambda: _load("handrail.host.checks:LocalReceiptKeys")(place, randomness, known),
-        committed=lambda: _load("handrail.host.worktree.committed_files:LocalCommittedFiles")(
-            place, environment
-        ),
         mcp_processes=lambda: processes,
         terminal=lambda: _load("handrail.host.terminal:LocalTerminal")(),
         start_notice=lambda argv, body: _load("handrail.host.programs:start_notice")(argv, body, environment),

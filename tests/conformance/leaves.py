@@ -171,11 +171,6 @@ LEAVES: dict[str, Leaf] = {
             ),
         },
     ),
-    "check replay": Leaf(
-        project="repository",
-        line=words("check replay receipt.json"),
-        ways={"RECEIPT_REFUSED": says("check replay bundle.json")},
-    ),
     "receipt export": Leaf(
         project="repository",
         line=words("receipt export --session SESSION_ID"),
@@ -197,10 +192,11 @@ LEAVES: dict[str, Leaf] = {
     "receipt verify": Leaf(
         project="repository",
         line=words("receipt verify receipt.json --commit HEAD"),
-        further=(words("receipt verify receipt.json --commit HEAD --key RECEIPT_KEY"),),
+        further=(words("receipt verify receipt.json --key RECEIPT_KEY --expect not_tried"),),
         ways={
             "KEYRING_INVALID": wrong(damage.receipt_keys),
             "RECEIPT_REFUSED": says(f"receipt verify receipt.json --commit HEAD --key {OTHER_KEY}"),
+            "E_CHECK_FAILED": says("receipt verify receipt.json --expect proved"),
         },
     ),
     "receipt key": Leaf(

@@ -233,7 +233,6 @@ UNGATED = {
     "store.adopt": "a person at a terminal, once for the whole store",
     "store.move": "a person at a terminal, for one folder",
     "check.run": "whoever may start programs here",
-    "check.replay": "whoever may start programs here; it keeps nothing",
     "receipt.key": "a person at the terminal",
     "code.workflow": "an ack, which answers once",
     "program.update": "the user's command; it replaces the program or does nothing",

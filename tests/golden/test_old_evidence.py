@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.upkeep.whole_store import check_store
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.conftest import memory_runtime
+from handrail.wiring import build_runtime
+from tests.conftest import KeptIncidents, memory_runtime
 from tests.golden.test_golden_stores import as_json, content_of
 from tests.golden.write_old_evidence import PLACE, changed
 from tests.golden.write_store import runtime_on
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.conversation import answer, rehydrate
+from tests.journeys.conversation import answer, refusal, rehydrate
 from tests.journeys.rich_session import report
 from tests.journeys.test_moving_sessions import imported
 from tests.journeys.test_travelling_receipts import with_keys
+from tests.surfaces.cli.here import run_here
 
 MADE: dict[str, Any] = json.loads((PLACE / "calls.json").read_text(encoding="utf-8"))
 CALLS: list[dict[str, Any]] = MADE["calls"]
@@ -128,16 +132,23 @@ def test_an_old_bundle_is_imported(runtime: Runtime, name: str) -> None:
 def test_an_old_receipt_is_verified(tmp_path: Path) -> None:
     project = tmp_path / "project"
     run_git(tmp_path, "clone", "-q", "-b", "main", str(PLACE / "project.git-bundle"), str(project))
-    runtime = with_keys(memory_runtime(), tmp_path / "home")
+    trees = build_runtime({"PATH": os.environ["PATH"]}, home=str(tmp_path / "home")).trees
+    runtime = msgspec.structs.replace(with_keys(memory_runtime(), tmp_path / "home"), trees=trees)
     text = (PLACE / "receipt.json").read_text(encoding="utf-8")
 
-    verified = answer(
-        runtime,
-        "receipt.verify",
-        receipt={"source": "receipt.json", "text": text},
-        key=MADE["names"]["public_key"],
-        commit="HEAD",
-        project=str(project),
-    )
+    params = {
+        "receipt": {"source": "receipt.json", "text": text},
+        "key": MADE["names"]["public_key"],
+        "project": str(project),
+    }
+    verified = answer(runtime, "receipt.verify", **params)
+    other = refusal(runtime, "receipt.verify", **params, expect="proved")
 
-    assert verified["result"] == "PASSED"
+    assert (verified["form"], verified["word"], verified["result"]) == ("former", None, "PASSED")
+    assert "form before proofs" in verified["sentence"]
+    assert other.kind.code == "E_CHECK_FAILED"
+    (tmp_path / "receipt.json").write_text(text, encoding="utf-8")
+    flags = ["--key", params["key"], "--project", str(project), "--human"]
+    known = msgspec.structs.replace(runtime, incidents=KeptIncidents())
+    shown = run_here(known, ["receipt", "verify", str(tmp_path / "receipt.json"), *flags])
+    assert len(shown.out.decode().splitlines()) == 8, shown

@@ -17,7 +17,6 @@ from handrail.host.program.updates import LocalUpdates
 from handrail.host.terminal import LocalTerminal
 from handrail.host.trial_results import TrialResultFiles
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.host.worktree.fact_store import FactFiles
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports import checks, log, process, program, server, store, trees, trials, workspace, worktree
@@ -43,7 +42,6 @@ TERMINAL: type[process.Terminal] = LocalTerminal
 CHECKS: type[checks.CheckPrograms] = LocalCheckPrograms
 KNOWN: type[checks.KnownChecks] = LocalKnownChecks
 KEYS: type[checks.ReceiptKeys] = LocalReceiptKeys
-COMMITTED: type[checks.CommittedFiles] = LocalCommittedFiles
 INSTALLATION: type[program.Installation] = LocalInstallation
 CLIENTS: type[program.ClientFiles] = LocalClientFiles
 UPDATES: type[program.Updates] = LocalUpdates
@@ -55,14 +53,13 @@ NO_TRIALS: type[trials.Trials] = trials.NoTrials
 NOTHING_TRIED: type[trials.TrialResults] = trials.NothingTried
 NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
 NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown
-NOTHING_COMMITTED: type[checks.CommittedFiles] = checks.NothingCommitted
 
 
 def test_every_adapter_that_is_loaded_by_its_name_can_be_made(tmp_path: Path) -> None:
     rt = build_runtime({}, home=str(tmp_path))
     makers = (
         *(rt.keeper, rt.updates, rt.provenance, rt.clients, rt.installation, rt.check_programs),
-        *(rt.known_checks, rt.receipt_keys, rt.committed, rt.terminal, rt.http_client),
+        *(rt.known_checks, rt.receipt_keys, rt.terminal, rt.http_client),
     )
 
     assert all(make() is not None for make in makers)

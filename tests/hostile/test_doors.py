@@ -13,7 +13,7 @@ from tests.hostile.doors import COMMANDS, TOOLS, Doors
 pytestmark = pytest.mark.thorough
 
 NEEDS_MORE = [
-    *("run confirm", "check replay", "receipt export", "receipt verify", "session settle"),
+    *("run confirm", "receipt export", "receipt verify", "session settle"),
     *("session rename", "store adopt", "store move", "update", "login"),
     *("team init", "team invite", "team members", "team set", "team reset", "team audit"),
     *("team workspace create", "team workspace list"),

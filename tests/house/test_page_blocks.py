@@ -53,6 +53,8 @@ NOT_RUN = {
     "handrail team": "needs a team server, too",
     "handrail store adopt": "needs a person; tests/journeys/test_proven_history.py has one",
     "handrail store move": "needs a person, too",
+    "handrail receipt export": "needs a proven run; tests/journeys/test_travelling_receipts.py has one",
+    "handrail receipt verify": "needs a proven run, too",
     "handrail store copy --to ./everything": "needs a database; tests/team/ has one",
     "handrail prove --in-place": "needs commits; tests/journeys/test_prove_action.py runs it",
     "handrail changelog --since 0.1.0": "follows an update; there is no release yet",

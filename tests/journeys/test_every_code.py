@@ -212,7 +212,7 @@ NEED_A_REPOSITORY = {
     "PROJECT_NOT_USED",
     "OTHER_PROJECT",
 }
-"""Shown in test_code_of_nodes.py, test_doubted_receipts.py, test_own_project.py and test_one_project.py."""
+"""Shown in test_code_of_nodes.py, test_own_project.py and test_one_project.py."""
 
 
 @pytest.mark.promise("answers.every-code")

@@ -451,7 +451,7 @@ def test_nothing_printed_can_steer_a_terminal(place: Place, capfd: pytest.Captur
 def test_no_server_offers_an_operation_that_starts_programs() -> None:
     starting = {called.name for called in registry().operations() if called.effect == "process"}
 
-    assert starting == {"check.prove", "check.run", "check.replay"}
+    assert starting == {"check.prove", "check.run"}
     assert starting.isdisjoint({*OFFERED, *SWITCHED_ON})
     assert {operation(name).tool for name in starting} == {""}
 

@@ -1,4 +1,4 @@
-"""Receipts that travel: signed about a commit, checked elsewhere, and refused for the least change."""
+"""Receipts: signed about a tree of files, verified elsewhere, and refused for the least change."""
 
 from __future__ import annotations
 
@@ -20,53 +20,74 @@ from in_toto_attestation.v1.statement import Statement
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer._key import SSlibKey
 
-from handrail.contract.dsse import write_envelope
-from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure
 from handrail.contract.redaction import Secrets
+from handrail.evidence.proof import CaseCounts, Cell, Cells, Proof, ProofWord
 from handrail.host.checks import LocalReceiptKeys
 from handrail.host.process import SystemRandomness
-from handrail.host.worktree.committed_files import LocalCommittedFiles
-from handrail.operations.checks.receipts import MOST_SESSIONS
-from handrail.operations.checks.run_check import RunCheck, run_check
-from handrail.projections.receipt_statement import write_markdown
+from handrail.operations.checks.export_receipt import MOST_SESSIONS
+from handrail.operations.checks.prove_in_run import find_proven_run, record_proofs
+from handrail.projections.receipt_statement import hide_places
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.conftest import GivenFiles
-from tests.host.worktree.project import commit, write
+from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer, refusal
-from tests.journeys.doors import tool_call
-from tests.journeys.given_workflows import give, step
-from tests.journeys.test_approved_checks import NEEDED, approve
-from tests.journeys.test_until_the_end import CHANGE, RIGHT, TESTS, VERIFY, changed, verified
-from tests.journeys.test_until_the_end import Site as Workplace
+from tests.journeys.given_workflows import step
+from tests.journeys.proved_projects import FIXED, NEW_TEST
+from tests.journeys.test_moving_sessions import imported
+from tests.journeys.test_proofs_of_runs import ProvedRun
+from tests.surfaces.cli.here import run_here
 
 ROOT = Path(__file__).parents[2]
 WAIT_SECONDS = 300
+PASSES = Cell(state="passed", counts=CaseCounts(passed=2), exit_status=0)
+PROVED = Proof(
+    word="proved",
+    check="tests",
+    command="pytest -q",
+    cells=Cells(
+        tests_before_code_after=PASSES,
+        tests_after_code_before=Cell(state="failed", counts=CaseCounts(passed=1, failed=1), exit_status=1),
+        tests_after_code_after=PASSES,
+    ),
+    names=("test_bills.py::test_halves",),
+    names_total=1,
+    new_tests=1,
+)
+LABELS = ("PROVED", "Files", "Commit", "Key", "Run", "Executed", "Approved", "Stated by the agent")
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
-class Signer(Workplace):
-    """A site whose home has keys, and a run in it that is over and committed."""
+class Signer(ProvedRun):
+    """A project with a run whose fix was proven, and committed."""
 
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        self.runtime = with_keys(self.runtime, self.home)
-
-    def finish(self) -> None:
-        self.declare(tests={"command": TESTS.split()})
-        self.begin()
-        self.write("src/bill.py", RIGHT)
-        self.run_declared("tests")
-        assert self.send(changed("src/bill.py"))["kind"] == "ok"
-        assert self.send(verified())["isComplete"] is True
+    def finish(self, *proofs: Proof) -> None:
+        self.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
         commit(self.root)
+        self.record(*(proofs or (PROVED,)))
+        self.send()
+        assert self.send()["isComplete"]
+
+    def record(self, *proofs: Proof, run: str = "") -> None:
+        """Record proofs of the committed files, without running anything."""
+        target = find_proven_run(self.runtime, str(self.root), run or self.run_id)
+        assert target is not None
+        tree = self.git("rev-parse", "HEAD^{tree}")
+        own = [msgspec.structs.replace(one, base=target.base, head=one.head or tree) for one in proofs]
+        record_proofs(self.runtime, target, own)
+
+    def git(self, *words: str) -> str:
+        return run_git(self.root, *words).decode().strip()
 
     def export(self, **params: Any) -> dict[str, Any]:
         return answer(self.runtime, "receipt.export", **params)
+
+    def state(self) -> Any:
+        """What the receipt says beside what in-toto defines."""
+        return statement_of(self.export()["content"])["predicate"]["handrailRun"]
 
     def verify(self, content: str, ref: str = "HEAD", **params: Any) -> Any:
         return perform(
@@ -75,14 +96,10 @@ class Signer(Workplace):
             {"receipt": {"source": "receipt.json", "text": content}, "commit": ref, **params},
         )
 
-    def replay(self, content: str) -> dict[str, Any]:
-        return answer(self.runtime, "check.replay", receipt={"source": "receipt.json", "text": content})
-
 
 def with_keys(runtime: Runtime, home: Path) -> Runtime:
     keys = LocalReceiptKeys(str(home), SystemRandomness(), Secrets())
-    committed = LocalCommittedFiles(str(home), {"PATH": "/usr/bin:/bin"})
-    return msgspec.structs.replace(runtime, receipt_keys=lambda: keys, committed=lambda: committed)
+    return msgspec.structs.replace(runtime, receipt_keys=lambda: keys)
 
 
 @pytest.fixture
@@ -102,100 +119,235 @@ def statement_of(content: str) -> Any:
     return json.loads(base64.b64decode(json.loads(content)["payload"]))
 
 
+# What it says
+
+
 @pytest.mark.promise("receipt.travels")
-def test_no_file_of_credentials_is_named_in_a_receipt(tmp_path: Path) -> None:
+def test_a_receipt_has_the_word_of_a_real_proof(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
-    signer.begin(step("change", **CHANGE))
-    for path in ("src/bill.py", "tests/server.key", "deploy/.npmrc"):
-        signer.write(path, RIGHT)
-    signer.run(*TESTS.split())
-    report = changed("src/bill.py", leftOut=[{"path": "deploy/.npmrc", "why": "It is a friend's."}])
-    report["files"].append({"path": "tests/server.key", "change": "added", "why": "It had to."})
-    assert signer.send(report)["isComplete"] is True
-    signer.write("tests/server.key", "later\n")
+    signer.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    proven = answer(signer.runtime, "check.prove")
+    signer.send()
+    signer.send()
     commit(signer.root)
 
-    stated = json.dumps(statement_of(signer.export()["content"]))
-
-    assert "than the commit has: files of credentials" in stated
-    assert "never seen to fail" not in stated
-    assert [name for name in ("server.key", ".npmrc") if name in stated] == []
-
-
-@pytest.mark.thorough
-@pytest.mark.promise("receipt.travels")
-def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.finish()
-    other = tmp_path / "elsewhere"
-    other.mkdir()
-    own = signer.reply["session"]["sessionId"]
-    for _ in range(MOST_SESSIONS):
-        signer.begin(project=str(other))
-
-    assert signer.export()["session_id"] == own
-
-
-@pytest.mark.promise("receipt.travels")
-def test_of_several_runs_of_a_check_that_on_the_files_of_the_commit_stands(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.declare(tests={"command": TESTS.split()})
-    signer.begin(step("change", **CHANGE))
-    for text in (RIGHT, RIGHT + "# tried\n"):
-        signer.write("src/bill.py", text)
-        signer.run_declared("tests")
-    signer.write("src/bill.py", RIGHT)
-    assert signer.send(changed("src/bill.py"))["isComplete"] is True
-    commit(signer.root)
-
-    receipt = statement_of(signer.export()["content"])["predicate"]
-
-    assert (receipt["result"], receipt["handrailRun"]["doubts"]) == ("PASSED", [])
-
-
-@pytest.mark.promise("receipt.travels")
-def test_markdown_says_of_each_check_whether_it_ran_on_other_files(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.declare(tests={"command": TESTS.split()}, lint={"command": ["grep", "-q", "def", "src/bill.py"]})
-    signer.begin(step("change", **CHANGE))
-    signer.run_declared("lint")
-    signer.write("src/bill.py", RIGHT)
-    signer.run_declared("tests")
-    ended = signer.send(changed("src/bill.py"))
-    commit(signer.root)
-
-    markdown = signer.export(**{"as": "markdown"})["content"]
-
-    assert "not run since the files changed: `lint`" in ended["closing"]
-    (line,) = (line for line in markdown.splitlines() if line.startswith("- Checks: "))
-    of_lint, of_tests = sorted(line.removeprefix("- Checks: ").split("; "))
-    assert "on other files than those of the commit" in of_lint
-    assert "on other files" not in of_tests
-
-
-@pytest.mark.promise("receipt.travels")
-def test_a_receipt_says_what_ran_on_the_files_of_the_commit(signer: Signer) -> None:
     made = signer.export()
 
     told = statement_of(made["content"])
     run = told["predicate"]["handrailRun"]
-    head = run_git(signer.root, "rev-parse", "HEAD").decode().strip()
-    assert (told["_type"], told["predicateType"]) == (
-        "https://in-toto.io/Statement/v1",
-        "https://in-toto.io/attestation/test-result/v0.1",
-    )
-    assert told["subject"][0]["digest"]["gitCommit"] == head
+    tree = signer.git("rev-parse", "HEAD^{tree}")
+    assert (proven["word"], made["word"], made["tree"]) == ("proved", "proved", tree)
+    assert told["subject"] == [{"name": "project", "digest": {"gitTree": tree}}]
     assert (told["predicate"]["result"], told["predicate"]["passedTests"]) == ("PASSED", ["tests"])
-    (check,) = run["checks"]
-    assert (check["command"], check["outcome"], check["door"]) == (TESTS.split(), "exit 0", "handrail")
-    assert (check["isOnCommit"], run["isClean"]) == (True, True)
-    assert check["programDigest"].startswith("sha256:")
-    assert run["onlyAgentsWord"] == []
+    (proof,) = run["proofs"]
+    assert proof["proof"]["cells"]["testsAfterCodeBefore"]["state"] == "failed"
+    assert [one["step"] for one in run["steps"]] == ["fix", "end"]
+    assert run["workflow"]["id"] == "project.fix"
+
+
+@pytest.mark.promise("receipt.travels")
+@pytest.mark.parametrize(
+    ("word", "result"), [("kept", "PASSED"), ("rewrote", "WARNED"), ("unseen", "WARNED"), ("fails", "FAILED")]
+)
+def test_the_result_follows_from_the_word(tmp_path: Path, word: ProofWord, result: str) -> None:
+    signer = Signer(tmp_path)
+    signer.change({"bills.py": FIXED})
+    commit(signer.root)
+    signer.record(Proof(word=word, check="tests"))
+
+    made = signer.export()
+
+    assert (made["word"], made["result"]) == (word, result)
+
+
+@pytest.mark.promise("receipt.travels")
+def test_proofs_of_other_files_do_not_count(signer: Signer) -> None:
+    signer.change({"bills.py": FIXED + "# later\n"})
+    commit(signer.root)
+
+    made = signer.export()
+
+    assert (made["word"], made["result"]) == ("not_tried", "WARNED")
+    assert made["sentence"] == "The proofs of the run are about other files"
+    assert "proofs" not in signer.state()
+
+
+@pytest.mark.promise("receipt.travels")
+def test_the_newest_proof_of_a_check_counts(signer: Signer) -> None:
+    signer.record(Proof(word="flaky", check="tests", names=("test_halves",)))
+
+    assert signer.export()["word"] == "flaky"
+    assert [one["proof"]["word"] for one in signer.state()["proofs"]] == ["flaky"]
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_receipt_says_who_approved_what(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.send()
+    signer.send()
+    signer.send()
+    (gap,) = signer.events("gap_recorded")
+    seated = seat(signer.runtime, Person("yes"))
+    answer(seated, "session.settle_gap", gap=gap["gapId"], note="We test it by hand.")
+
+    (approval,) = signer.state()["approvals"]
+
+    assert (approval["source"], approval["note"]) == ("terminal", "We test it by hand.")
+    assert approval["what"].startswith("accepted the gap “")
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_receipt_quotes_the_reports_as_stated(signer: Signer) -> None:
+    assert [one["stated"] for one in signer.state()["steps"]] == ["Done.", "Done."]
+
+
+@pytest.mark.promise("receipt.travels")
+def test_no_file_of_credentials_is_named_in_a_receipt(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    signer.finish(Proof(word="new_rules", check="tests", names=("deploy/.npmrc", "tox.ini"), names_total=2))
+
+    (proof,) = signer.state()["proofs"]
+
+    assert proof["proof"]["names"] == ["tox.ini"]
+
+
+@pytest.mark.promise("receipt.travels")
+def test_no_absolute_path_is_in_a_receipt(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    command = f"{sys.executable} -m pytest {signer.root}/tests"
+    signer.finish(msgspec.structs.replace(PROVED, command=command, remarks=(f"Linked {signer.home}/x.",)))
+
+    made = signer.export()
+
+    stated = json.dumps(statement_of(made["content"]))
+    shown = signer.export(**{"as": "markdown"})["content"]
+    assert [one for one in (str(tmp_path), sys.executable) if one in stated + shown] == []
+    assert signer.state()["proofs"][0]["proof"]["command"] == "…/python -m pytest …/tests".replace(
+        "python", Path(sys.executable).name
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see https://example.org/a/b and src/a.py", "see https://example.org/a/b and src/a.py"),
+        ("in /home/anna/bills/a.py:12", "in …/a.py:12"),
+        ("(/home/anna/) or C:\\Users\\anna\\a.py", "(…/) or …/a.py"),
+        ("either/or, and 1/2, and /tmp", "either/or, and 1/2, and /tmp"),
+    ],
+)
+def test_absolute_paths_are_cut_to_their_last_name(text: str, shown: str) -> None:
+    assert hide_places([{"text": text}]) == [{"text": shown}]
+
+
+def hand_out(signer: Signer) -> dict[str, Any]:
+    """Start a run with one child, and prove the change of the child."""
+    parts: dict[str, Any] = {"id": "parts", "title": "Parts"}
+    parts |= {"delegate": {"children": [{"id": "a", "steps": [step("change")]}]}}
+    about = {"id": "project.parts", "name": "Parts", "description": "For a receipt.", "steps": [parts]}
+    signer.change({".handrail/workflows/parts.json": json.dumps(about), "bills.py": FIXED})
+    commit(signer.root)
+    waiting = answer(signer.runtime, "run.start", workflowId="project.parts", requestId="parts")
+    work = answer(signer.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
+    signer.record(PROVED, run=work["session"]["runId"])
+    return waiting
+
+
+@pytest.mark.promise("delegation.seen")
+def test_a_receipt_has_the_proofs_of_children_by_name(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    hand_out(signer)
+
+    made = signer.export()
+
+    (proof,) = statement_of(made["content"])["predicate"]["handrailRun"]["proofs"]
+    assert (made["word"], proof["child"]) == ("proved", "a")
+    assert statement_of(made["content"])["predicate"]["passedTests"] == ["a: tests"]
+
+
+@pytest.mark.promise("delegation.travels")
+def test_proofs_that_came_in_a_bundle_do_not_count(tmp_path: Path) -> None:
+    signer = Signer(tmp_path)
+    session_id = hand_out(signer)["session"]["sessionId"]
+    bundle = answer(signer.runtime, "session.export", sessionId=session_id)["content"]
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = Signer(tmp_path / "elsewhere")
+    taken = imported(elsewhere.runtime, json.dumps(bundle))
+    signer.runtime = elsewhere.runtime
+
+    made = signer.export(session=taken["session_id"], project=str(signer.root))
+
+    assert (made["word"], made["sentence"]) == ("not_tried", "Nothing was proven in the run")
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("receipt.travels")
+def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(signer: Signer, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    for number in range(MOST_SESSIONS):
+        answer(
+            signer.runtime,
+            "run.start",
+            workflowId="wr.small_change",
+            project=str(other),
+            requestId=f"other-{number}",
+        )
+
+    assert signer.export()["session_id"] == signer.session_id
+
+
+@pytest.mark.promise("receipt.travels")
+def test_markdown_has_word_table_approvals_and_key_above_the_fold(signer: Signer) -> None:
+    made = signer.export(**{"as": "markdown"})
+
+    above, below = made["content"].split("<details>")
+    assert above.splitlines() == [
+        "### Receipt: PROVED",
+        "",
+        "1 new test fails without the change and passes with it.",
+        "",
+        "|  | code before | code after |",
+        "|---|---|---|",
+        "| **tests before** | not needed | 2 pass |",
+        "| **tests after** | 1 FAIL, 1 pass | 2 pass |",
+        "",
+        "Approved by: nobody",
+        "",
+        f"Key: `{made['key_id']}`. This Markdown is not signed; the file of `handrail receipt export` is.",
+        "",
+    ]
+    assert f"tree `{made['tree']}`" in below
+    assert below.endswith("</details>\n")
+
+
+@pytest.mark.promise("receipt.travels")
+def test_markdown_links_to_the_signed_receipt(signer: Signer) -> None:
+    shown = signer.export(**{"as": "markdown", "link": "https://example.org/1.json"})["content"]
+
+    assert "the [signed receipt](<https://example.org/1.json>) is." in shown
+
+
+@pytest.mark.promise("receipt.travels")
+@pytest.mark.parametrize("link", ["javascript:alert(1)", "a b", "<x>", "https://", "x" * 501])
+def test_a_link_of_a_receipt_is_an_address_or_a_path(signer: Signer, link: str) -> None:
+    refused = refusal(signer.runtime, "receipt.export", **{"as": "markdown", "link": link})
+
+    assert refused.details["problems"][0]["param"] == "link"
+
+
+@pytest.mark.promise("receipt.travels")
+def test_a_link_without_markdown_is_refused(signer: Signer) -> None:
+    refused = refusal(signer.runtime, "receipt.export", link="receipt.json")
+
+    assert refused.message == "link: only Markdown has a link."
+
+
+# Verifying it
 
 
 @pytest.mark.promise("receipt.travels")
 def test_the_reference_verifiers_agree(signer: Signer) -> None:
-
     content = signer.export()["content"]
     public = answer(signer.runtime, "receipt.key")["public"]
 
@@ -210,12 +362,32 @@ def test_the_reference_verifiers_agree(signer: Signer) -> None:
     assert envelope.payload_type == "application/vnd.in-toto+json"
 
 
+@pytest.mark.promise("receipt.verified")
+def test_a_receipt_holds_for_every_commit_with_the_same_files(signer: Signer) -> None:
+    content = signer.export()["content"]
+    first = signer.git("rev-parse", "HEAD")
+    author = ("-c", "user.name=A", "-c", "user.email=a@b")
+    signer.git(*author, "commit", "-q", "--amend", "-m", "Another message")
+    amended = signer.git("rev-parse", "HEAD")
+    signer.git("checkout", "-q", "-b", "side", "HEAD~1")
+    signer.git(*author, "merge", "-q", "--no-ff", "-m", "M", "main")
+
+    by_amend = signer.verify(content, "main").data
+    by_merge = signer.verify(content).data
+
+    assert first != amended
+    assert (by_amend["commit"], by_amend["made_for"]) == (amended, first)
+    assert by_merge["commit"] == signer.git("rev-parse", "side")
+    assert reasons(signer.verify(content, "HEAD~1")) == ["other_files"]
+    assert reasons(signer.verify(content, "no-such-branch")) == ["unknown_commit"]
+
+
 @pytest.mark.thorough
 @pytest.mark.promise("receipt.verified")
 def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_path: Path) -> None:
     content = signer.export()["content"]
     public = answer(signer.runtime, "receipt.key")["public"]
-    elsewhere = msgspec.structs.replace(with_keys(signer.runtime, tmp_path / "elsewhere"))
+    elsewhere = with_keys(signer.runtime, tmp_path / "elsewhere")
     signer.runtime = elsewhere
 
     assert reasons(signer.verify(content)) == ["unknown_key"]
@@ -228,8 +400,8 @@ def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_pat
     pinned = signer.verify(content)
 
     assert [one.data["key_from"] for one in (given, pinned)] == ["given", "pinned"]
-    assert given.data["result"] == "PASSED"
-    assert any("onlyAgentsWord" in one for one in given.data["does_not_prove"])
+    assert given.data["word"] == "proved"
+    assert any("stated" in one for one in given.data["does_not_prove"])
 
 
 @pytest.mark.thorough
@@ -245,23 +417,31 @@ def test_no_byte_of_it_can_change(signer: Signer) -> None:
         assert reasons(signer.verify(more)) == ["not_a_receipt"]
 
 
-@pytest.mark.thorough
 @pytest.mark.promise("receipt.verified")
-def test_another_commit_another_key_and_other_files_are_named(signer: Signer) -> None:
+def test_another_word_than_expected_is_a_failed_check(signer: Signer) -> None:
     content = signer.export()["content"]
-    write(signer.root, "README", "Other bills.\n")
-    dirty = signer.export()["content"]
-    commit(signer.root)
-    late = signer.export()
 
-    assert reasons(signer.verify(content)) == ["other_commit"]
-    assert reasons(signer.verify(content, "no-such-branch")) == ["unknown_commit"]
-    assert not isinstance(signer.verify(content, "HEAD~1"), Failure)
-    assert not isinstance(signer.verify(dirty, "HEAD~1"), Failure)  # its check ran on the files of the commit
-    assert (late["is_clean"], late["result"]) == (False, "WARNED")
-    assert reasons(signer.verify(late["content"])) == ["dirty_tree"]
-    (check,) = statement_of(late["content"])["predicate"]["handrailRun"]["checks"]
-    assert check["differs"] == ["README"]
+    same, other = (signer.verify(content, expect=word) for word in ("proved", "kept"))
+
+    assert same.data["word"] == "proved"
+    assert isinstance(other, Failure)
+    assert (other.kind.code, other.details["proof"]["word"]) == ("E_CHECK_FAILED", "proved")
+    assert other.message.endswith("Expected was KEPT.")
+
+
+@pytest.mark.promise("receipt.verified")
+def test_the_text_of_a_verified_receipt_has_eight_lines(signer: Signer, tmp_path: Path) -> None:
+    (tmp_path / "receipt.json").write_text(signer.export()["content"], encoding="utf-8")
+    line = ["receipt", "verify", str(tmp_path / "receipt.json"), "--project", str(signer.root)]
+
+    shown = run_here(signer.runtime, [*line, "--human"])
+    other = run_here(signer.runtime, [*line, "--human", "--expect", "kept"])
+
+    assert shown.status == 0, shown.err
+    lines = shown.out.decode().splitlines()
+    assert [one.split(":")[0] for one in lines] == list(LABELS)
+    assert "Executed: tests (pytest -q), PROVED." in lines
+    assert (shown.status, other.status, other.out) == (0, 1, shown.out)
 
 
 @pytest.mark.promise("receipt.verified")
@@ -306,215 +486,14 @@ def test_no_server_signs(signer: Signer) -> None:
 
 
 @pytest.mark.promise("receipt.travels")
-def test_where_there_is_no_repository_nobody_is_told_to_fetch(signer: Signer) -> None:
+def test_without_a_repository_a_receipt_asks_for_a_commit(signer: Signer) -> None:
     shutil.rmtree(signer.root / ".git")
 
     refused = perform(signer.runtime, "receipt.export", {})
 
     assert isinstance(refused, Failure)
-    assert refused.message == 'There is no commit "HEAD" of this project here: there is no git repository.'
-    assert refused.hint == "A receipt is about a commit: git init, and commit."
-
-
-@pytest.mark.promise("receipt.travels")
-def test_a_name_in_a_sentence_stays_as_it_is_spelled(signer: Signer) -> None:
-    statement = statement_of(signer.export()["content"])
-    run = statement["predicate"]["handrailRun"]
-    run |= {"doubts": ["changed: tests/test_bill.py, __init__.py"]}
-    run |= {"testsTouched": ["tests/test_bill.py", "a_b"]}
-
-    shown = write_markdown(statement, "")
-
-    assert "not PASSED: changed: tests/test_bill.py, \\_\\_init\\_\\_.py\n" in shown
-    assert "Tests changed: `tests/test_bill.py`, `a_b`;" in shown
-
-
-@pytest.mark.promise("receipt.travels")
-def test_markdown_is_ten_lines(signer: Signer) -> None:
-    text = signer.export(**{"as": "markdown"})["content"]
-
-    assert len(text.splitlines()) == 10
-    assert "`tests` (`grep -q round src/bill.py`) passed (exit 0, by handrail with `" in text
-
-
-@pytest.mark.promise("receipt.travels")
-def test_what_an_overlay_left_out_is_named(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    base = give(signer.runtime, step("change", **CHANGE), step("verify", **VERIFY), step("end"))
-    over = {"extends": base, "id": "project.over", "steps": {"verify": {"skip": True}}}
-    assert isinstance(signer.runtime.library, GivenFiles)
-    signer.runtime.library.add(json.dumps(over).encode(), "over.json")
-    tool_call(signer.runtime, "start_workflow", workflowId="project.over")
-
-    told = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["leftOut"]
-    shown = signer.export(**{"as": "markdown"})["content"]
-
-    assert told == [{"step": "verify", "why": f"the overlay skips this step of {base}"}]
-    assert "left out: `verify`\n" in shown
-
-
-@pytest.mark.parametrize("is_automatic", [False, True])
-@pytest.mark.promise("receipt.travels")
-def test_what_failed_before_and_passes_now_is_shown_with_what_differs(
-    tmp_path: Path, is_automatic: bool
-) -> None:
-    signer = Signer(tmp_path)
-    signer.declare(tests={"command": TESTS.split()})
-    signer.begin(NEEDED)
-    signer.run_declared("tests")
-    approve(signer)
-    write(signer.root, "src/bill.py", RIGHT)
-    commit(signer.root)
-    if is_automatic:
-        assert signer.send()["isComplete"] is True
-    else:
-        signer.run_declared("tests")
-
-    (row,) = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["redThenGreen"]
-    shown = signer.export(**{"as": "markdown"})["content"]
-
-    assert (row["command"], row["differs"], row["holds"]) == (TESTS, ["src/bill.py"], True)
-    assert "" != row["red"] != row["green"] != ""
-    differing = "what differs in the files that are seen: `src/bill.py`"
-    assert f"- Failed before, passes now: `{TESTS}` ({differing})\n" in shown
-
-
-@pytest.mark.promise("receipt.travels")
-def test_a_test_that_only_tests_made_pass_is_told_as_such(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.declare(tests={"command": [sys.executable, "-B", "-m", "unittest", "discover", "-s", "tests"]})
-    text = (
-        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(0)\n"
-    )
-    write(signer.root, "tests/test_bill.py", text)
-    signer.begin()
-    signer.run_declared("tests")
-    write(signer.root, "tests/test_bill.py", text.replace("0", "1"))
-    signer.run_declared("tests")
-
-    (row,) = statement_of(signer.export()["content"])["predicate"]["handrailRun"]["redThenGreen"]
-
-    assert row["holds"] is False
-    assert row["fact"].endswith("failed before and passes now, and only tests differ: tests/test_bill.py")
-
-
-@pytest.mark.promise("receipt.travels")
-def test_a_run_that_left_other_files_than_the_commit_has_is_warned_about_by_name(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    write(signer.root, "src/bill.py", RIGHT)
-    commit(signer.root)
-    signer.begin(step("change", **CHANGE))
-    signer.run(*TESTS.split())
-    write(signer.root, "src/bill.py", "def total(rows):\n    return 0\n")
-    assert signer.send(changed("src/bill.py"))["kind"] == "blocked"
-    assert signer.send(changed("src/bill.py"))["isComplete"] is True
-
-    made = signer.export()
-    shown = signer.export(**{"as": "markdown"})["content"]
-
-    doubts = statement_of(made["content"])["predicate"]["handrailRun"]["doubts"]
-    assert (made["result"], made["is_clean"]) == ("WARNED", False)
-    assert "the run left other files than the commit has: src/bill.py" in doubts
-    assert any("1 stale" in one for one in doubts)
-    assert any("open gap" in one for one in doubts)
-    assert "- Why it is not PASSED: the run left other files than the commit has: src/bill.py;" in shown
-    assert reasons(signer.verify(made["content"])) == ["dirty_tree"]
-
-
-@pytest.mark.promise("receipt.travels")
-def test_the_folder_of_a_check_is_shown(tmp_path: Path) -> None:
-    signer = Signer(tmp_path)
-    signer.begin(step("change", **CHANGE))
-    write(signer.root, "src/bill.py", RIGHT)
-    asked = RunCheck(argv=["true"], directory="src", state_token=signer.reply["stateToken"])
-    receipt = dict(run_check(signer.runtime, asked).data)["receiptId"]
-    report = changed("src/bill.py", check="true")
-    report["checks"][0]["receiptId"] = receipt
-    assert signer.send(report)["isComplete"] is True
-    commit(signer.root)
-
-    shown = signer.export(**{"as": "markdown"})["content"]
-
-    assert "`true` in `src` passed (exit 0, by handrail with `" in shown
-
-
-# Replaying
-
-
-@pytest.mark.promise("receipt.replayed")
-def test_approved_checks_run_again_on_the_files_of_the_commit(signer: Signer) -> None:
-    content = signer.export()["content"]
-    write(signer.root, "src/bill.py", "broken\n")
-    before = sorted(path.name for path in signer.root.iterdir())
-
-    (unapproved,) = signer.replay(content)["checks"]
-    approve(signer)
-    told = signer.replay(content)
-
-    assert unapproved["verdict"] == "not_approved"
-    assert (told["is_same"], told["checks"][0]["status"]) == (True, "exit 0")
-    assert sorted(path.name for path in signer.root.iterdir()) == before
-
-
-@pytest.mark.promise("receipt.replayed")
-def test_a_declaration_that_differs_at_the_commit_is_not_comparable(signer: Signer) -> None:
-    content = signer.export()["content"]
-    signer.declare(tests={"command": ["true"]})
-    approve(signer)
-
-    (row,) = signer.replay(content)["checks"]
-
-    assert (row["verdict"], row["has_passed"]) == ("not_comparable", None)
-
-
-@pytest.mark.promise("receipt.replayed")
-def test_nothing_of_the_file_is_started(signer: Signer) -> None:
-    approve(signer)
-    forged = statement_of(signer.export()["content"])
-    forged["predicate"]["handrailRun"]["checks"] += [
-        {"name": "evil", "isDeclared": True, "hasPassed": True, "command": ["touch", "evil"]}
-    ]
-    forged["predicate"]["handrailRun"]["checks"][0]["hasPassed"] = False
-
-    told = signer.replay(write_envelope(canonical_bytes(forged), "00", b"none").decode())
-
-    assert [row["verdict"] for row in told["checks"]] == ["different", "not_declared"]
-    assert not (signer.root / "evil").exists()
-
-
-UNITTEST = [sys.executable, "-B", "-m", "unittest"]
-ONE_TEST = "import unittest\n\n\nclass T(unittest.TestCase):\n    def test_it(self) -> None:\n        pass\n"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("ignored", "verdict", "status", "ran"),
-    [
-        ("*.log", "same", "exit 0", 2),
-        ("test_more.py", "different", "exit 0; counts differ: 1 passed here, 2 passed in the receipt", 1),
-        ("test_*.py", "not_run", "", None),
-    ],
-)
-@pytest.mark.promise("receipt.replayed")
-def test_a_replay_counts_the_tests_that_the_commit_has(
-    tmp_path: Path, ignored: str, verdict: str, status: str, ran: int | None
-) -> None:
-    signer = Signer(tmp_path)
-    write(signer.root, ".gitignore", f"{ignored}\n")
-    write(signer.root, "test_bill.py", ONE_TEST)
-    write(signer.root, "test_more.py", ONE_TEST)
-    signer.declare(tests={"command": UNITTEST})
-    signer.begin()
-    signer.run_declared("tests")
-    approve(signer)
-
-    told = signer.replay(signer.export()["content"])
-
-    (row,) = told["checks"]
-    assert (told["is_same"], row["verdict"], row["stated"]) == (verdict == "same", verdict, True)
-    assert (row["counts"] and row["counts"]["passed"]) == ran
-    assert row["has_passed"] == (None if ran is None else True)
-    assert row["status"] == status or verdict == "not_run", row
+    assert "the project is not in a git repository" in refused.message
+    assert "commit the work first" in refused.hint
 
 
 @pytest.mark.thorough
@@ -541,7 +520,7 @@ def test_the_wheel_with_its_extra_the_repository_and_the_public_key_are_enough(
     )
 
     assert known.returncode == 0, known.stdout
-    assert json.loads(known.stdout)["data"]["result"] == "PASSED"
+    assert json.loads(known.stdout)["data"]["word"] == "proved"
     assert json.loads(unknown.stdout)["error"]["details"]["reasons"] == ["unknown_key"]
     assert "handrail receipt key --trust PUB" in str(json.loads(unknown.stdout))
 

@@ -7,18 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from handrail.contract.conformance.check import Exchange
-from handrail.contract.dsse import STATEMENT_TYPE, write_envelope
 from handrail.contract.ids import SessionId
-from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Success
 from handrail.event_log.files.log import FileLog
-from handrail.host.worktree.committed_files import LocalCommittedFiles
 from handrail.operations.kept_trees import record_tree
 from handrail.ports.program import (
     Fetched,
@@ -30,7 +26,6 @@ from handrail.ports.program import (
 )
 from handrail.ports.workspace import DeclaredCheck, Settings
 from handrail.ports.worktree import Tree
-from handrail.projections.receipt_statement import TEST_RESULT
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
@@ -38,8 +33,6 @@ from handrail.wiring import build_runtime, registry
 from handrail_team.companion.team_file import KeptServer, change_team_file
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents, settings_of
 from tests.event_log.log_promises import A, append, plan
-from tests.host.worktree.project import ENVIRONMENT, commit
-from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person
 from tests.journeys.conversation import advance, answer, start
 
@@ -166,26 +159,6 @@ def _declared(world: World) -> dict[str, Any]:
     return {"name": TESTS.name}
 
 
-def _replayed(world: World) -> dict[str, Any]:
-    """A receipt about a commit of the project, with a check that is approved."""
-    committed = LocalCommittedFiles(world.home, ENVIRONMENT)
-    world.runtime = msgspec.structs.replace(world.runtime, committed=lambda: committed)
-    answer(world.runtime, "check.approve", **_declared(world))
-    root = Path(world.project)
-    run_git(root, "init", "-q", ".")
-    named = commit(root)
-    tree = run_git(root, "rev-parse", "HEAD^{tree}").decode().strip()
-    check = {"name": TESTS.name, "isDeclared": True, "hasPassed": True}
-    statement = {
-        "_type": STATEMENT_TYPE,
-        "subject": [{"name": "project", "digest": {"gitCommit": named, "gitTree": tree}}],
-        "predicateType": TEST_RESULT,
-        "predicate": {"result": "PASSED", "handrailRun": {"v": 1, "isClean": True, "checks": [check]}},
-    }
-    text = write_envelope(canonical_bytes(statement), "00", b"none").decode()
-    return {"receipt": {"source": "receipt.json", "text": text}}
-
-
 def _restored(world: World) -> dict[str, Any]:
     runtime = world.runtime
     session = read_session(runtime.log, SessionId(_session(runtime)))
@@ -290,7 +263,6 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "check.prove": lambda _: {"argv": [sys.executable, "-c", "pass"]},
     "check.approve": _declared,
-    "check.replay": _replayed,
     "receipt.key": lambda world: {"rotate": True},
     "code.restore": _restored,
     "code.edit": _edited,
@@ -332,7 +304,7 @@ WRITING: Sequence[str] = [
 ]
 """Every operation that can change something, from the registry: a new one needs its write above."""
 
-KEEPS_NOTHING = frozenset({"check.prove", "check.replay"})
-"""Start programs; a typed command is recorded nowhere, so a lost answer is lost, and never told as good."""
+KEEPS_NOTHING = frozenset({"check.prove"})
+"""Starts programs; a typed command is recorded nowhere, so a lost answer is lost, and never told as good."""
 
 COMMITTING: Sequence[str] = [name for name in WRITING if name not in KEEPS_NOTHING]

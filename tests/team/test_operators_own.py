@@ -29,7 +29,7 @@ from tests.team.team_server import Caller, Server
 pytestmark = pytest.mark.thorough
 
 NOT_OFFERED = [called for called in registry().operations() if called.where == "companion"]
-RECORDED_FOR_A_COMPANION = {"check.run", "check.replay", "check.approve"}
+RECORDED_FOR_A_COMPANION = {"check.run", "check.approve"}
 SHARED = {
     *("registry", "randomness", "clock", "library", "secrets", "facts", "interruptions", "progress"),
     *("incidents", "observer", "client", "can_ask", "commits", "terminal", "is_served", "companion"),

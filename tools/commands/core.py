@@ -174,6 +174,13 @@ RECEIPT = Spelling(
     field="receipt", position=1, kind="document", value="FILE", text="The receipt; `-` is stdin."
 )
 
+EXPECT = Spelling(
+    field="expect",
+    value="WORD",
+    text="Exit with 1 unless this is the word: proved, kept, rewrote, fails, new_rules, unseen, flaky or "
+    "not_tried.",
+)
+
 CHECK_ROWS = (
     Row(
         path="prove",
@@ -192,12 +199,7 @@ CHECK_ROWS = (
             Spelling(field="run", kind="id", value="ID"),
             Spelling(field="base", value="REV"),
             Spelling(field="head", value="REV"),
-            Spelling(
-                field="expect",
-                value="WORD",
-                text="Exit with 1 unless this is the word: proved, kept, rewrote, fails, new_rules, unseen, "
-                "flaky or not_tried.",
-            ),
+            EXPECT,
             Spelling(field="inPlace"),
             Spelling(field="fresh"),
             Spelling(field="as"),
@@ -255,11 +257,6 @@ CHECK_ROWS = (
         takes_rest=False,
         examples=("handrail check approve tests --withdraw --compact",),
     ),
-    Row(
-        path="check replay",
-        spellings=(RECEIPT,),
-        examples=("handrail check replay receipt.json --compact",),
-    ),
 )
 
 RECEIPT_ROWS = (
@@ -282,6 +279,7 @@ RECEIPT_ROWS = (
             RECEIPT,
             Spelling(field="commit", kind="id", value="REF"),
             Spelling(field="key", value="PUB"),
+            EXPECT,
         ),
         examples=("handrail receipt verify receipt.json --commit HEAD --compact",),
     ),

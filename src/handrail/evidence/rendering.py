@@ -211,29 +211,36 @@ def render_markdown(proofs: Sequence[Proof], title: str = "") -> str:
 
 
 def _render_one(proof: Proof) -> str:
-    name = f"`{_code(proof.check)}`: " if proof.check else ""
-    lines = [f"**{name}{LABELS[proof.word]}** – {_escape(describe(proof))}", ""]
-    if _has_run(proof.cells):
-        head, *rows = _list_rows(proof.cells)
-        lines += [_row(head), "|---|---|---|", *(_row((f"**{row[0]}**", *row[1:])) for row in rows), ""]
-    names = [f"- {_OF_NAMES[proof.word]}: `{_code(name)}`" for name in proof.names[:MOST_SHOWN]]
+    name = f"`{spell_code(proof.check)}`: " if proof.check else ""
+    lines = [f"**{name}{LABELS[proof.word]}** – {escape_markdown(describe(proof))}", ""]
+    table = render_table(proof.cells)
+    lines += [*table, ""] if table else []
+    names = [f"- {_OF_NAMES[proof.word]}: `{spell_code(name)}`" for name in proof.names[:MOST_SHOWN]]
     if proof.names_total > MOST_SHOWN:
         names.append(f"- and {proof.names_total - MOST_SHOWN} more")
     lines += [*names, ""] if names else []
     facts = (*_list_facts(proof), *proof.remarks)
-    lines += [f"<sub>{_escape('; '.join(facts))}</sub>", ""] if facts else []
+    lines += [f"<sub>{escape_markdown('; '.join(facts))}</sub>", ""] if facts else []
     return "\n".join(lines)
+
+
+def render_table(cells: Cells) -> list[str]:
+    """The four runs as a table in Markdown; no line if none of them took place."""
+    if not _has_run(cells):
+        return []
+    head, *rows = _list_rows(cells)
+    return [_row(head), "|---|---|---|", *(_row((f"**{row[0]}**", *row[1:])) for row in rows)]
 
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _escape(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Plain text: no markup, and nobody is notified."""
     return _MENTION.sub("@\u200b", _MARKDOWN.sub(r"\\\1", " ".join(text.split())))
 
 
-def _code(text: str) -> str:
+def spell_code(text: str) -> str:
     """Text for a code span: no backtick ends it, and no line break."""
     return " ".join(text.replace("`", "'").split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, Protocol
 
 import msgspec
@@ -223,43 +222,3 @@ class ReceiptKeys(Protocol):
 
     def is_signed_by(self, key: PublicKey, message: bytes, signature: bytes) -> bool:
         """Whether this key made the signature over exactly this message."""
-
-
-class NamedCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit of the repository of a project."""
-
-    commit: str
-    tree: str
-    """Git's id of all its files."""
-
-
-class CommittedFiles(Protocol):
-    """The files of a commit, read from git's objects: no hook, no filter and no program but git."""
-
-    def find(self, project: str, ref: str) -> NamedCommit | None:
-        """The commit that a name means here; None: there is none. Never raises."""
-
-    def read(self, project: str, commit: str, path: str) -> bytes | None:
-        """One file of it below the project; None: it is not there. Never raises."""
-
-    def copy(self, project: str, commit: str) -> AbstractContextManager[str]:
-        """A scratch folder with all its files below the project, which goes when the context ends.
-
-        Empty: the repository does not have all of it, or there is no room.
-        """
-
-
-class NothingCommitted:
-    """`CommittedFiles` where there is no repository."""
-
-    def find(self, project: str, ref: str) -> NamedCommit | None:
-        del project, ref
-        return None
-
-    def read(self, project: str, commit: str, path: str) -> bytes | None:
-        del project, commit, path
-        return None
-
-    def copy(self, project: str, commit: str) -> AbstractContextManager[str]:
-        del project, commit
-        return nullcontext("")

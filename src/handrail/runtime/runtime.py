@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from handrail.ports.actions import OwnAction
     from handrail.ports.checks import (
         CheckPrograms,
-        CommittedFiles,
         KnownChecks,
         KnownChecksReader,
         ReceiptKeys,
@@ -146,7 +145,6 @@ no_trials = _stand_in("trials:NoTrials")
 no_trial_results = _stand_in("trials:NothingTried")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
-no_committed_files = _stand_in("checks:NothingCommitted")
 no_installation = _refuse("This runtime does not know how it was installed.")
 no_clients = _refuse("This runtime does not know any agent client.")
 no_updates = no_installation
@@ -239,7 +237,6 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     """Runs checks on trees in copies of the project."""
     trial_results: Callable[[], TrialResults] = no_trial_results
     """What earlier trials of this machine came to."""
-    committed: Callable[[], CommittedFiles] = no_committed_files
     known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS

@@ -57,7 +57,7 @@ ARGUMENTS = (
 )
 TOKENS = ("ackToken", "stateToken", "checkpointToken")
 ACTING = frozenset({"run.continue", "run.checkpoint"})
-_LOOKED_AT_ELSEWHERE = frozenset({"check.run", "check.replay", "store.selftest"})
+_LOOKED_AT_ELSEWHERE = frozenset({"check.run", "store.selftest"})
 """Starts programs of the user, with the user's rights, or works on a scratch store for minutes."""
 
 IN_ITS_OWN_ORDER = "session.export"

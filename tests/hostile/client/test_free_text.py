@@ -32,7 +32,7 @@ from tests.surfaces.http.filled_calls import Work, begin_work
 from tests.surfaces.http.whole_server import WholeServer, api
 
 LISTED = Path(__file__).with_name("text_fields.txt")
-_ELSEWHERE = ("team.", "program.", "lafs.check", "store.selftest", "check.run", "check.replay")
+_ELSEWHERE = ("team.", "program.", "lafs.check", "store.selftest", "check.run")
 """They need a database, a network or a program, and their parameters go the same way into the audit."""
 CONTENT = frozenset({"goal", "context", "output", "notes", "note", "title", "worker", "given", "changes"})
 """What the user or the agent keeps with a session: an export of the session holds it."""

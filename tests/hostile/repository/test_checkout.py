@@ -41,7 +41,6 @@ CHECKS = ",".join(
     next(param["choices"] for param in COMMANDS["doctor"]["params"] if param["name"] == "checks")
 )
 LINES: dict[str, tuple[str, ...]] = {
-    "check replay": ("check", "replay", "of_this_checkout.json"),
     "demo": ("demo",),
     "doctor": ("doctor", "--offline", "--checks", CHECKS),
     "run confirm": ("run", "confirm", "--session", "SESSION_ID"),

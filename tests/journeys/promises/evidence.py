@@ -7,13 +7,10 @@ from tests.journeys.promises.promise import read_table
 PROMISES = read_table(
     """
     trust, rule 20
-      receipt.travels: A receipt is one in-toto statement in a DSSE envelope about a commit: what ran on
-          exactly its files, what differs, and what rests on the agent's word; no server signs one.
-      receipt.verified: Elsewhere and offline, a receipt holds only whole, byte for byte, signed by a key
-          that was given or pinned, about this commit, and on its files; each reason against it is named.
-      receipt.replayed: A replay takes the commit and the names of checks from a receipt, and runs what this
-          checkout declares and this user approved, on the files of the commit; nothing of the receipt is
-          started.
+      receipt.travels: A receipt is one in-toto statement in a DSSE envelope about a tree of files: the
+          proofs of exactly these files, who approved what, and what is only stated; no server signs one.
+      receipt.verified: Elsewhere and offline, a receipt is accepted only whole, byte for byte, signed by a
+          key that was given or pinned, and for a commit with its files; the reason against it is named.
     trust, rule 13
       check.approved-by-a-person: Only a person's yes at a terminal or in the Console approves a check: this
           declaration, in this project, on this machine. They are told that code of the project then runs

@@ -15,7 +15,7 @@ from handrail_serve.app import App
 from tests.surfaces.http.client import HOST, LAFS, ask
 
 NOT_SERVED = {
-    *("check.prove", "check.replay", "check.run", "clients.setup", "program.update", "store.copy"),
+    *("check.prove", "check.run", "clients.setup", "program.update", "store.copy"),
     *("store.adopt", "store.move", "store.selftest"),
     *("team.init", "team.link", "team.login", "team.logout", "team.new_workspace", "team.unlink"),
 }

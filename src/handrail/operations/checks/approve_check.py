@@ -1,10 +1,9 @@
-"""`check.list` and `check.approve`: the declared checks, and which of them Handrail may run itself."""
+"""`check.approve`: a person lets Handrail run declared checks itself, at a terminal or in the Console."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import E_CONFLICT, E_HUMAN_REQUIRED
@@ -14,107 +13,19 @@ from handrail.contract.outcome import (
     Answer,
     Fault,
     NextCall,
-    Page,
-    Payload,
-    Success,
-    make_from,
     refuse_argument,
 )
 from handrail.contract.parameters import MintedId, NamedId, ProjectPath
-from handrail.contract.printed_text import redact_argv, show_line, strip_escapes
+from handrail.contract.printed_text import show_line, strip_escapes
 from handrail.contract.redaction import REDACTED
 from handrail.contract.wording import quote
+from handrail.operations.checks.list_checks import DECLARED_IN
 from handrail.operations.declared_checks import digest_check, find_declared
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.permission import require_permission
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 from handrail.runtime.who_confirms import require_yes
-
-
-class ListChecks(Input, frozen=True, kw_only=True):
-    """Of which project."""
-
-    project: ProjectPath | UnsetType = UNSET
-
-
-class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """One declared check; secrets in its command are not shown."""
-
-    name: str
-    command: tuple[str, ...]
-    line: str
-    """The same as a shell takes it, with what its declaration sets."""
-    directory: str
-    timeout_seconds: int
-    description: str
-    report: str
-    """The file in which its tests are counted; empty: there is none."""
-    environment: list[str]
-    """What its declaration sets, as NAME=value."""
-    digest: str
-    """Of the declaration."""
-    is_approved: bool
-    """Handrail runs it itself where a report needs it and its last run was short."""
-    last_duration_ms: int | None
-    """On this machine; null: it was never run to its end, or was ended before it last time."""
-
-
-class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """Beside the items: where they are declared."""
-
-    declared_in: str
-
-
-_DECLARED_IN = ".handrail/config.json"
-
-
-def list_checks(rt: ReadPorts, request: ListChecks) -> Success:
-    """Every declared check, in the order of the declarations. Nothing is run."""
-    project = project_of(rt, request.project)
-    rows = tuple(_describe_row(rt, project, check) for check in rt.settings.of(project).checks)
-    page = Page(items=tuple(map(msgspec.to_builtins, rows)), style="none", limit=max(1, len(rows)))
-    return Success(data=msgspec.to_builtins(CheckList(declared_in=_DECLARED_IN)), page=page)
-
-
-def _describe_row(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow:
-    declaration = digest_check(check)
-    known = rt.known_checks().find(project, declaration)
-    return make_from(
-        CheckRow,
-        check,
-        command=redact_argv(check.command, rt.secrets),
-        line=show_line(rt.secrets, check.command, check.environment),
-        description=strip_escapes(check.description),
-        report="" if check.report is None else check.report.path,
-        environment=list(redact_argv([f"{name}={value}" for name, value in check.environment], rt.secrets)),
-        digest=declaration,
-        is_approved=known.is_approved,
-        last_duration_ms=known.duration_ms,
-    )
-
-
-LIST = Operation(
-    name="check.list",
-    effect="read",
-    where="companion",
-    summary="List the checks that the project declares.",
-    input=ListChecks,
-    output=CheckList,
-    item=CheckRow,
-    perform=list_checks,
-    shape=Shape(
-        levels={"minimal": ("name", "command"), "standard": None, "full": None},
-        id_field="name",
-        select="items",
-        untrusted=("command", "line", "environment", "description"),
-    ),
-    default_sort="declared",
-)
-
-
-# A person lets Handrail run them, at a terminal or in the Console
-
 
 MEANING = (
     "Code of this project then runs with your rights and without asking, when an agent's report needs one\n"
@@ -165,7 +76,7 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
     showed another declaration, and VALIDATION_ERROR for a check that is not declared.
     """
     if request.withdraw is True and not rt.is_at_console:  # it asks nobody: what binds programs binds it
-        require_permission(rt.settings.of(), APPROVE.effect)
+        require_permission(rt.settings.of(), OPERATION.effect)
     project = project_of(rt, request.project)
     checks = find_declared(rt.settings.of(project), "" if request.name is UNSET else request.name)
     digests = {check.name: digest_check(check) for check in checks}
@@ -190,7 +101,7 @@ def _refuse_secrets(rt: ReadPorts, checks: tuple[DeclaredCheck, ...]) -> None:
     for check in checks:
         if REDACTED in _show(rt, check):
             raise refuse_argument(
-                f"The check {quote(check.name)} in {_DECLARED_IN} holds a secret in its command or "
+                f"The check {quote(check.name)} in {DECLARED_IN} holds a secret in its command or "
                 "environment, so nobody can approve it. Nothing was approved.",
                 "name",
                 "holds a secret",
@@ -243,7 +154,7 @@ def _describe_all(
     return ApprovedChecks(checks=rows, door=door, who=rt.workspace.account(), is_new=is_new)
 
 
-APPROVE = Operation(
+OPERATION = Operation(
     name="check.approve",
     effect="record",
     where="companion",

@@ -322,6 +322,18 @@ def _proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return proof_lines(payload, page)
 
 
+def _receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    from handrail.surfaces.cli.rendering.receipts import export_lines  # noqa: PLC0415 - few calls do
+
+    return export_lines(payload, page)
+
+
+def _verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    from handrail.surfaces.cli.rendering.receipts import verified_lines  # noqa: PLC0415 - few calls do
+
+    return verified_lines(payload, page)
+
+
 Look: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
 
 _LOOKS: dict[str, Look] = {
@@ -344,7 +356,8 @@ _LOOKS: dict[str, Look] = {
     "session.show": sessions.session_lines,
     "session.export": sessions.export_lines,
     "code.diff": runs.diff_lines,
-    "receipt.export": sessions.receipt_lines,
+    "receipt.export": _receipt_lines,
+    "receipt.verify": _verified_lines,
     "code.workflow": runs.file_lines,
     "self.completion": completion_lines,
     "self.settings": settings_lines,

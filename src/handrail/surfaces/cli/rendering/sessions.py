@@ -449,17 +449,3 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
         f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
         f"Into a file: {repeat_line(page, out='FILE')}",
     ]
-
-
-def receipt_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The Markdown itself, or what the signed statement says and how to get it."""
-    if payload["as"] == "markdown" and isinstance(payload.get("content"), str):
-        return lines_of(str(payload["content"]).rstrip("\n"))
-    is_clean = "on exactly its files" if payload["is_clean"] else "not on its files"
-    verdict = f"{one_line(payload['result'])}: commit {one_line(payload['commit'])}, {is_clean}."
-    if "path" in payload:
-        place = one_line(payload["path"])
-        commit = one_line(payload["commit"])
-        line = typed_line(f"handrail receipt verify {place} --commit {commit} --key PUB", page)
-        return [verdict, f"To check it: {line}"]
-    return [verdict, f"Into a file: {repeat_line(page, out='FILE')}"]
