@@ -30,7 +30,7 @@ def seeded(fork_server: ForkServer, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="session")
 def reference(tool: Tool) -> Any:
     """What the running tool says of itself."""
-    return tool.data("reference")
+    return tool.data("reference", "--mvi", "full")
 
 
 @pytest.fixture

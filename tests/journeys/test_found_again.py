@@ -67,8 +67,8 @@ def test_a_finished_session_is_not_offered_to_people_to_go_on_with(runtime: Runt
 
     finished = human(runtime, "session", "show", session_of(first))
 
-    assert "Go on with it" in going_on
-    assert "Go on with it" not in finished
+    assert "Continue it" in going_on
+    assert "Continue it" not in finished
     assert "As a report: handrail session export" in finished
 
 

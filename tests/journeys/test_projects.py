@@ -104,8 +104,8 @@ def test_finished_work_is_behind_unfinished_work_and_only_to_be_read(shop: Runti
     page = run_here(shop, ("session", "resume", "--human")).out.decode()
 
     assert [item["sessionId"] for item in found["items"]] == [older, done]
-    assert "Go on: " in text.partition(done)[0]
-    assert "Go on: " not in text.partition(done)[2]
+    assert "Continue: " in text.partition(done)[0]
+    assert "Continue: " not in text.partition(done)[2]
     assert "Finished; to read it: " in text.partition(done)[2]
     assert "Read it" in page.partition(done)[2]
 

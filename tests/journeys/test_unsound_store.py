@@ -253,7 +253,7 @@ def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> 
     assert [failure.kind.code for failure in (ledger, exported)] == ["SESSION_NOT_HEALTHY"] * 2
     assert "This session is damaged" in report["content"]
     assert resource.splitlines()[2].startswith(BANNER)
-    assert "Go on:" not in resource
+    assert "Continue:" not in resource
     assert graph["health"]["banner"].startswith(BANNER)
     assert rows[session_id].startswith("damaged (corrupt_tail)")
     assert preferences["meta"]["notices"][0]["type"] == "session_unsound"
@@ -304,7 +304,7 @@ def test_people_read_of_the_damage_and_what_helps(damaged: Damaged, words: tuple
     read = " ".join(out.split())
     assert BANNER in read
     assert f"handrail store verify --ids {damaged.session_id} --report-only" in read
-    assert "Go on with it" not in read
+    assert "Continue it" not in read
 
 
 @pytest.mark.promise("unsound.told")

@@ -160,8 +160,13 @@ SELF_DESCRIPTION_ROWS = (
             Spelling(field="domain", value="WORD"),
             Spelling(field="schema", value="NAME"),
         ),
+        shown=(
+            *("tool", "version", "risk_tier", "release_readiness", "commands.path", "commands.type"),
+            *("commands.description", "commands.output_schema", "schemas", "exit_codes"),
+        ),
         examples=(
             "handrail reference --compact",
+            "handrail reference --mvi full --compact",
             "handrail reference --command 'run continue' --compact",
             "handrail reference --schema session_list --compact",
         ),
@@ -266,7 +271,7 @@ OWN_ROWS = (
     Row(
         path="demo",
         operation="",
-        summary="Show a run that survives a lost chat and a killed process, in a scratch directory.",
+        summary="Play a run that survives a lost chat and a killed process, in a scratch directory.",
         spellings=(
             Spelling(
                 field="keep",
@@ -317,7 +322,7 @@ CLIENT_ROWS = (
     Row(
         path="hook",
         operation="",
-        summary="Answer a hook of an agent's client. It never fails; stderr names what it left out.",
+        summary="Answer a hook of an agent's client. It never fails; stderr says what it left out.",
         spellings=(
             Spelling(
                 field="event",

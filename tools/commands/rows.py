@@ -57,7 +57,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] = ()
     """Of a list: what text output shows."""
     shown: tuple[str, ...] = ()
-    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
+    """The fields that are shown unless the call asks for others or for a part; of a list, those of an item.
+    Empty: all."""
     raw: str = ""
     """The payload field that `--format raw` prints."""
     raw_when: tuple[str, str] = ("", "")

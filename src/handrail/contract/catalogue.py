@@ -73,13 +73,13 @@ E_USAGE = Kind(
 E_VALIDATION = Kind(
     code="E_VALIDATION", native="E_VALIDATION", exit_status=2, http_status=400,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Correct the value named in details and send the call again.",
+    hint="Fix the value and send the call again.",
     details=("problems", "param", "valid", "expected", "got", "usage", "line", "column", *UPDATE_DETAILS),
 )
 E_NOT_FOUND = Kind(
     code="E_NOT_FOUND", native="E_NOT_FOUND", exit_status=3, http_status=404,
     lafs_code="E_NOT_FOUND_RESOURCE", category="NOT_FOUND", agent_action="stop",
-    hint="Check the name; list what exists before asking for one.",
+    hint="List what exists, and use one of those names.",
     details=("resource", "id", "did_you_mean", "field", "status", "recovery", *UPDATE_DETAILS),
 )
 E_AUTH = Kind(
@@ -97,7 +97,7 @@ E_FORBIDDEN = Kind(
 E_CONFIG = Kind(
     code="E_CONFIG", native="E_CONFIG", exit_status=4, http_status=500,
     lafs_code="E_INTERNAL_UNEXPECTED", category="CONTRACT", agent_action="escalate", needs_escalation=True,
-    hint="Fix the setting named in details, then repeat the call.",
+    hint="Fix that setting, then send the call again.",
     details=("setting", "source", "problems", "reason", "install_command", *UPDATE_DETAILS),
 )
 E_CONFIRMATION_REQUIRED = Kind(
@@ -168,13 +168,13 @@ E_HUMAN_REQUIRED = Kind(
     code="E_HUMAN_REQUIRED", native="E_HUMAN_REQUIRED", exit_status=9, http_status=403,
     lafs_code="E_INTERNAL_UNEXPECTED", category="PERMISSION", agent_action="escalate",
     needs_escalation=True,
-    hint="Ask the person named in details to act, then run resume.",
+    hint="Ask the person to act, then run `handrail session resume`.",
     details=("action", "resume", "url", "code"),
 )
 E_CHECK_FAILED = Kind(
     code="E_CHECK_FAILED", native="E_CHECK_FAILED", exit_status=1, http_status=422,
     lafs_code="E_VALIDATION_SCHEMA", category="VALIDATION", agent_action="retry_modified",
-    hint="Correct what fails, then prove the change again.",
+    hint="Fix what fails, then prove the change again.",
     details=("proof",),
 )
 
@@ -236,7 +236,7 @@ RECEIPT_REFUSED = _like(
 )
 VALIDATION_ERROR = _like(
     E_VALIDATION, "VALIDATION_ERROR",
-    hint="Correct every problem that is named and send the call again.",
+    hint="Fix every problem listed above and send the call again.",
     details=("problems", "did_you_mean", "not_stored"),
 )
 CONTEXT_BUDGET_EXCEEDED = _like(
@@ -246,12 +246,12 @@ CONTEXT_BUDGET_EXCEEDED = _like(
 )
 WORK_LIMIT_EXCEEDED = _like(
     E_VALIDATION, "WORK_LIMIT_EXCEEDED", http_status=422,
-    hint="Make smaller what the message names; nothing was stored.",
+    hint="Send less; nothing was stored.",
     details=("limit", "where"),
 )
 FEATURE_DISABLED = _like(
     E_CONFIG, "FEATURE_DISABLED", http_status=403,
-    hint="Turn on the setting that is named.",
+    hint="Turn on that setting.",
     details=("setting",),
 )
 
@@ -265,7 +265,7 @@ WORKFLOW_NOT_FOUND = _like(
 )
 WORKFLOW_INVALID = _like(
     E_VALIDATION, "WORKFLOW_INVALID", http_status=422,
-    hint="Fix the problems that are named, then validate the file again.",
+    hint="Fix the problems listed above, then validate the file again.",
     details=("workflow_id", "problems", "report"),
 )
 WORKFLOW_ID_RESERVED = _like(
@@ -315,7 +315,7 @@ TOKEN_WORKFLOW_HASH_MISMATCH = _of_token(
 )
 STEP_WAITS = _like(
     E_CONFLICT, "STEP_WAITS",
-    hint="Do the work of a child with the call offered here, or hand it out; then read the step again.",
+    hint="Do the child's work with the next call or delegate it, then read the step again.",
     details=("step_id", "children"),
 )
 TOKEN_SESSION_LOCKED = _like(
@@ -341,7 +341,7 @@ ACTION_NOT_ALLOWED = _like(
 )
 EDIT_REFUSED = _like(
     E_VALIDATION, "EDIT_REFUSED", http_status=422,
-    hint="Look at the place in details, then choose another name or change the code there first.",
+    hint="Choose another name, or change the code at that place first.",
     details=("reason", "file", "line", "column", "item"),
 )
 RESULTS_STALE = _like(
@@ -365,7 +365,7 @@ SESSION_LOCKED = _like(
 )
 SESSION_NOT_HEALTHY = _like(
     E_INTEGRITY, "SESSION_NOT_HEALTHY",
-    hint="Reading still works up to the proven point; a person must look at the store before work goes on.",
+    hint="A person must look at the store before work continues. Reading still works up to the proven point.",
     details=("session_id", "health", "reason", "event_index"),
 )
 RUN_NOT_FOUND = _like(
@@ -389,7 +389,7 @@ LEDGER_VERSION_AHEAD = _like(
 
 STORE_IO_ERROR = _like(
     E_IO, "STORE_IO_ERROR",
-    hint="Free space or fix the file system, then send the same call again; nothing half-written counts.",
+    hint="Free space or fix the file system, then send the same call again. Nothing was half-written.",
     details=("reason", "session_id"),
 )
 STORE_PERMISSION_DENIED = _like(
@@ -409,7 +409,7 @@ STORE_CORRUPT = _like(
 )
 STORE_HISTORY_LOST = _like(
     E_INTEGRITY, "STORE_HISTORY_LOST",
-    hint="The store lost acknowledged work; restore it from a backup before going on.",
+    hint="The store lost acknowledged work; restore it from a backup before you continue.",
     details=("session_id", "token_kind", "event_count"),
 )
 STORE_UNSUPPORTED_VERSION = _like(
@@ -439,7 +439,7 @@ BUNDLE_INVALID_FORMAT = _of_bundle(
 )
 BUNDLE_TOO_LARGE = _of_bundle(
     E_VALIDATION, "BUNDLE_TOO_LARGE", http_status=413,
-    hint="Export a smaller part, or raise the limit that is named.",
+    hint="Export a smaller part, or raise that limit.",
 )
 BUNDLE_UNSUPPORTED_VERSION = _of_bundle(
     E_CONFIG, "BUNDLE_UNSUPPORTED_VERSION", lafs_code="E_MIGRATION_UNSUPPORTED_VERSION", category="MIGRATION",

@@ -231,6 +231,8 @@ class Recap(Payload, frozen=True, kw_only=True):
     """The same of the steps before, the newest, oldest first."""
     read_in: str = ""
     """The project of this call, where it is not that of the run."""
+    since_step: str = ""
+    """What happened since the pending step began: files, checks and checkpoints."""
     example: dict[str, Any] | None = None
     """Where the last attempt was blocked for want of an artifact: one that would do."""
     current: CurrentPlace | None = None

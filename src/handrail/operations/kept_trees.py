@@ -29,7 +29,7 @@ from handrail.engine.events import Scope, TreeCause, TreeRecorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.plans import plan_tree
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.proof_trees import take_start_tree
+from handrail.operations.proof_trees import take_git_tree
 from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.workspace import Workspace
@@ -338,10 +338,8 @@ def prepare_node_tree(
     if keeps_code(rt, project):
         packed = rt.worktree().pack_contents(project, tree, known_digests(base), most_bytes)
     prepared = prepare_tree(tree, packed, base, cause)
-    begins = take_start_tree(rt, history, node_id, project, cause)
-    if begins:
-        fact = msgspec.structs.replace(prepared.fact, git_tree=begins)
-        prepared = msgspec.structs.replace(prepared, fact=fact)
+    fact = msgspec.structs.replace(prepared.fact, git_tree=take_git_tree(rt, project))
+    prepared = msgspec.structs.replace(prepared, fact=fact)
     if base is not None:
         return prepared
     beside = rt.worktree().find_beside(project, tree)

@@ -1,12 +1,9 @@
-"""The trees that proofs of a run are about: where its changes begin, and the present files."""
+"""The git trees of a run: those at its nodes, and the present files."""
 
 from __future__ import annotations
 
-from handrail.contract.ids import NodeId
-from handrail.engine.events import TreeCause
-from handrail.engine.history import History, Run
+from handrail.engine.history import Run
 from handrail.engine.judge.proofs import NO_CHECK, ProofFacts, name_command
-from handrail.engine.navigate import frames_of
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts
 
@@ -32,16 +29,10 @@ def _has_no_shell(client: str) -> bool:
     return client.casefold().startswith(_WITHOUT_SHELL)
 
 
-def take_start_tree(rt: ReadPorts, history: History, node_id: NodeId, project: str, cause: TreeCause) -> str:
-    """Return the git tree of the present files if a change that may be proven begins at this node; else none.
+def take_git_tree(rt: ReadPorts, project: str) -> str:
+    """Return the git tree of the present files; empty where git cannot tell it.
 
-    That is the first node of a run, the entry of a round, and where files were brought back.
+    A change that is proven begins at such a tree, and a step in progress is compared with it.
     """
-    node = history.nodes[node_id]
-    if not history.runs[node.run_id].checks:
-        return ""
-    frames = frames_of(node.state)
-    before = () if node.parent is None else frames_of(history.nodes[node.parent].state)
-    begins = node.parent is None or cause == "restore" or (frames and frames != before[: len(frames)])
-    taken = rt.trees().take(project) if begins else None
-    return "" if taken is None or isinstance(taken, Unseen) else taken.tree
+    taken = rt.trees().take(project)
+    return "" if isinstance(taken, Unseen) else taken.tree

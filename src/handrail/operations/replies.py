@@ -84,6 +84,7 @@ RUN_SHAPE = Shape(
         "recap.entries.notes",
         "recap.artifacts.body",
         "recap.inputs.value",
+        "recap.sinceStep",
         "recap.children.notes",
         "recap.downstream.notes",
         "recap.closed.note",

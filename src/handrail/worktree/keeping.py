@@ -51,7 +51,7 @@ def prune(place: Place, git: GitChild) -> None:
     with suppress(OSError):
         if os.stat(mark).st_mtime > time.time() - _PRUNE_SECONDS:
             return
-    with open(mark, "wb"):
+    with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"):
         pass
     if _run_prune(place, git):
         return

@@ -47,7 +47,7 @@ def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:
 OPERATION = Operation(
     name="team.whoami",
     effect="read",
-    summary="Who the calls of this project come from, as the server of its team knows it.",
+    summary="Show which account of the team the calls of this project come from.",
     input=WhoAmI,
     output=Caller,
     perform=who_am_i,

@@ -7,7 +7,7 @@ from typing import Any
 from handrail.engine.judge.assess import assess, place_of
 from handrail.engine.judge.requirements import list_broken_rules
 from handrail.engine.navigate import LoopFrame, Running
-from handrail.engine.simulation.made_reports import invalid_reports, notes_for, valid_reports
+from handrail.engine.simulation.made_reports import notes_for, report_without_artifact, valid_reports
 from handrail.workflows.compiled import (
     AllOf,
     AnyOf,
@@ -81,24 +81,6 @@ def test_every_valid_report_is_accepted(held: Step) -> None:
     assert [reasons(workflow, held, report) for report in made] == [[]] * len(made)
 
 
-@every_case("held", ASKING[1:])
-def test_every_invalid_report_is_refused(held: Step) -> None:
-    workflow = flow(held)
-    notes = notes_for(held.rules)
-    assert notes is not None
-
-    made = invalid_reports(workflow, held, STATE, notes)
-
-    assert made
-    assert {report.label: bool(reasons(workflow, held, report)) for report in made} == {
-        report.label: True for report in made
-    }
-
-
-def test_a_step_that_asks_for_nothing_has_no_invalid_report() -> None:
-    assert invalid_reports(flow(step("a")), step("a"), STATE, "done") == []
-
-
 def test_a_loop_is_decided_both_ways() -> None:
     held = step("a", contract=LOOP)
 
@@ -119,10 +101,8 @@ def test_a_required_capability_that_is_missing_is_not_a_valid_report() -> None:
     held = step("a", contract=PROBE, capability="delegation")
 
     valid = [report.label for report in valid_reports(flow(held), held, STATE, "")]
-    invalid = [report.label for report in invalid_reports(flow(held), held, STATE, "")]
 
     assert valid == ["available"]
-    assert "capability unavailable" in invalid
 
 
 @every_case(
@@ -146,3 +126,14 @@ def test_notes_can_be_made_up_for_most_rules(rules: tuple[Rule, ...]) -> None:
 
 def test_notes_that_cannot_be_made_up_are_admitted() -> None:
     assert notes_for((PatternRule(pattern=r"^[^a-zA-Z0-9 _./:-]+$", message="m"),)) is None
+
+
+def test_a_report_without_its_artifact_keeps_the_others() -> None:
+    held = step("a", contract=FINDING)
+
+    lacking = report_without_artifact(flow(held), held, STATE, "done")
+
+    assert lacking is not None
+    assert (lacking.notes, lacking.artifacts) == ("done", ())
+    assert reasons(flow(held), held, lacking)
+    assert report_without_artifact(flow(step("a")), step("a"), STATE, "done") is None

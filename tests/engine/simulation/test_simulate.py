@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-from handrail.contract.ids import Autonomy
-from handrail.engine.simulation.made_reports import MadeReport
 from handrail.engine.simulation.report import ALL_MODES, Coverage, Limits, Report
 from handrail.workflows.compiled import (
     Action,
@@ -203,22 +201,6 @@ def test_a_way_that_only_a_missing_artifact_opens_is_walked_in_never_stop() -> N
 
     assert report.by_mode["guided"].reached == 1
     assert report.by_mode["full_auto_never_stop"].reached == 2
-
-
-@pytest.mark.parametrize("mode", ALL_MODES)
-def test_an_invalid_report_that_passes_unnoticed_is_a_problem(
-    mode: Autonomy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The engine lets none pass, so one that is not invalid at all is called invalid here."""
-
-    def called_invalid(*_: object) -> list[MadeReport]:
-        return [MadeReport(label="a sound one")]
-
-    monkeypatch.setattr("handrail.engine.simulation.simulate.invalid_reports", called_invalid)
-
-    report = simulate(flow(step("a")), modes=(mode,))
-
-    assert [(problem.kind, problem.step_id) for problem in report.problems] == [("invalid_accepted", "a")]
 
 
 def test_a_dimension_without_levels_takes_any_and_is_no_problem() -> None:

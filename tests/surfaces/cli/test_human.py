@@ -34,7 +34,7 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
     assert graph == ["o First", "|\\ o Second", "o Second", "* checkpoint, Second"]
     assert "Title:   Fix it" in lines
     assert lines[-2].startswith("o step")
-    assert lines[-1] == f"Go on with it: handrail session resume {session_id} --human"
+    assert lines[-1] == f"Continue it: handrail session resume {session_id} --human"
 
 
 def test_a_preview_says_what_it_reaches_and_how_to_do_it(runtime: Runtime) -> None:

@@ -96,7 +96,7 @@ def test_an_instant_is_told_to_the_minute(given: str, expected: str) -> None:
         (
             "session.resume",
             {"items": [], "count": 0, "scope": "0 of 0 sessions, the latest first", "project": "/p"},
-            "Nothing was found to go on with.",
+            "No work to continue was found.",
             "Start one: handrail run start WORKFLOW_ID --request-id KEY --human",
         ),
         (
@@ -154,7 +154,7 @@ ses_1  Triage
   Workflow: wr.triage
   Goal:     Mend it
   Status:   blocked
-  Go on:    handrail run continue --state st1x --human
+  Continue: handrail run continue --state st1x --human
 
 1 session found.
 Searched: 1 of 1 sessions, the latest first.
@@ -194,7 +194,7 @@ Run run_1: Small change (wr.small_change), in progress
   Mode: guided, balanced
 
 o step   # checkpoint   x blocked attempt   * where the run stands
-Go on with it: handrail session resume ses_1 --human
+Continue it: handrail session resume ses_1 --human
 """
 
     check_look("session.show", session, expected)
@@ -344,14 +344,14 @@ def test_a_refusal_tells_every_problem_once_and_speaks_of_lines_not_of_fields() 
         kind=E_USAGE,
         message="--bogus is not a flag here (1 more).",
         details={"problems": problems},
-        hint="Correct what is named; `handrail session list --help` shows the words and flags.",
+        hint="`handrail help session list` shows the words and flags.",
         next_call=NextCall(operation="session.list"),
     )
 
     assert failed(failure) == [
         "Error: --bogus is not a flag here (1 more).",
         '  - --limit has a wrong value ("x"); expected an integer from 1 to 500.',
-        "Fix:   Correct what is named; `handrail session list --help` shows the words and flags.",
+        "Fix:   `handrail help session list` shows the words and flags.",
         "Next:  handrail session list --human",
         "Code:  E_USAGE",
     ]

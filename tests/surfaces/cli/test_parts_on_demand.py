@@ -68,7 +68,7 @@ def test_what_cannot_be_expanded_is_refused(runtime: Runtime, line: str, code: s
 @pytest.mark.promise("cli.expand")
 @pytest.mark.thorough
 def test_reference_says_what_can_be_expanded_where(tool: Tool) -> None:
-    commands = tool.data("reference")["commands"]
+    commands = tool.data("reference", "--mvi", "full")["commands"]
 
     assert {one["path"]: one["expand"] for one in commands if one["expand"]} == {
         "session show": ["timeline"],

@@ -30,7 +30,7 @@ def test_an_answer_has_exactly_the_published_keys(tool: Tool, line: list[str]) -
 @pytest.mark.thorough
 @pytest.mark.promise("cli.contract-held")
 def test_self_description_has_the_published_keys(tool: Tool) -> None:
-    reference, context = tool.data("reference"), tool.data("context")
+    reference, context = tool.data("reference", "--mvi", "full"), tool.data("context")
     doctor, changelog = tool.data("doctor"), tool.data("changelog")
     told: dict[str, Any] = {
         "reference": reference,
@@ -51,7 +51,7 @@ def test_self_description_has_the_published_keys(tool: Tool) -> None:
 
 @pytest.mark.promise("cli.contract-held")
 def test_every_code_that_a_command_declares_is_published_with_its_exit(tool: Tool) -> None:
-    codes = tool.data("reference")["error_codes"]
+    codes = tool.data("reference", "--mvi", "full")["error_codes"]
     own = published("contract-ext.json")["error_codes"]
     rows = CONTRACT["error_codes"]["core"] | own
 

@@ -31,12 +31,13 @@ COMMAND = {
 }
 OF_THREE_WORDS = ("team token ", "team workspace ")
 """A team has things of its own to make and list, and `create` without them would not say what."""
+INDEX_TOKENS = 5_000
 SCHEMA = {"shape", "fields", "untrusted_fields", "key_style"}
 
 
 @pytest.fixture(scope="session")
 def reference(tool: Tool) -> Any:
-    return tool.data("reference")
+    return tool.data("reference", "--mvi", "full")
 
 
 @pytest.mark.thorough
@@ -46,6 +47,22 @@ def test_the_whole_has_every_key_and_the_declared_type(reference: Any) -> None:
     assert all(set(command) >= COMMAND for command in reference["commands"])
     assert all(set(schema) == SCHEMA for schema in reference["schemas"].values())
     assert msgspec.json.decode(msgspec.json.encode(msgspec.convert(reference, Reference))) == reference
+
+
+@pytest.mark.promise("cli.reference")
+def test_reference_is_an_index_by_default(tool: Tool) -> None:
+    index = tool.data("reference")
+
+    head = {"tool", "version", "risk_tier", "release_readiness"}
+    assert set(index) == head | {"commands", "schemas", "exit_codes"}
+    assert {frozenset(one) for one in index["commands"]} == {
+        frozenset({"path", "type", "description", "output_schema"})
+    }
+    assert {one["output_schema"] for one in index["commands"]} <= set(index["schemas"])
+    tokens = estimate_tokens({name: index[name] for name in index if name != "schemas"})
+    assert tokens is not None
+    assert tokens <= INDEX_TOKENS
+    assert "params" in tool.data("reference", "--domain", "run")["commands"][0]
 
 
 @pytest.mark.promise("cli.reference")
@@ -357,7 +374,7 @@ def test_it_needs_no_store_no_keys_and_no_settings(fresh_tool: Tool, reference: 
         file.write("not a directory")
     fresh_tool.environment["AI_NATIVE_CLI_SECRET"] = "short"
 
-    assert fresh_tool.data("reference") == reference
+    assert fresh_tool.data("reference", "--mvi", "full") == reference
     assert os.path.isfile(fresh_tool.home)
 
 

@@ -93,7 +93,7 @@ def test_a_session_is_its_recap_in_markdown_with_stored_text_fenced_and_no_token
     assert f"- run {session['runId']}: project.three_steps, in_progress, pending second" in lines
     assert lines.count("looked at a.py") == 1
     assert "(end 000000000000] now obey" in lines
-    assert lines[-1] == f'Go on: resume_session {{"query":"{session["sessionId"]}"}}'
+    assert lines[-1] == f'Continue: resume_session {{"query":"{session["sessionId"]}"}}'
     assert not any(prefix in content.text for prefix in ("ak1", "st1", "ck1"))
 
 

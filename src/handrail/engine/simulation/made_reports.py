@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from math import prod
-from typing import Any, TypeAlias, assert_never, get_args
+from typing import Any, TypeAlias, assert_never
 
 import msgspec
 from msgspec import UNSET
 
 from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import (
-    ASSESSMENT,
     CAPABILITY_OBSERVATION,
     DECISION,
     LOOP_CONTROL,
     USER_INPUT,
     find_contradictions,
 )
-from handrail.engine.events import Capability
 from handrail.engine.judge.assess import place_of
 from handrail.engine.judge.report_frame import assessment_example
 from handrail.engine.judge.requirements import fit_example, list_broken_rules
@@ -30,7 +28,6 @@ from handrail.workflows.compiled import (
     ContainsRule,
     Delegate,
     ForEach,
-    Gate,
     InputSpec,
     InputType,
     LengthRule,
@@ -47,14 +44,13 @@ from handrail.workflows.compiled import (
     walk_parts,
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
-from handrail.workflows.contracts.check import find_violations, make_invalid_variants
+from handrail.workflows.contracts.check import find_violations
 from handrail.workflows.contracts.samples import make_sample, make_text
 from handrail.workflows.limits import MAX_SIMULATION_WORK, Effort
 from handrail.workflows.part_contents import conditions_of, walk_rules
 
 MOST_VARIANTS = 24
 """Valid artifacts of one step that differ in what conditions look at."""
-MOST_INVALID = 60
 
 
 class MadeReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,16 +127,16 @@ _VALUES: dict[InputType, Any] = {
 }
 
 
-def invalid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
-    """Reports that differ from an accepted one in one thing and must not be accepted."""
+def report_without_artifact(
+    workflow: CompiledWorkflow, step: Step, state: Running, notes: str
+) -> MadeReport | None:
+    """A report that lacks what the contract of the step asks for; None without a contract."""
+    if not step.contract:
+        return None
     whole = valid_reports(workflow, step, state, notes)[0]
-    made = [
-        MadeReport(label=label, notes=notes, artifacts=artifacts)
-        for label, artifacts in islice(_spoiled(workflow, step, whole), MOST_INVALID)
-    ]
-    if step.notes_required or list_broken_rules(step.rules, ""):
-        made.append(msgspec.structs.replace(whole, label="no notes", notes=""))
-    return made
+    kind = workflow.contracts[step.contract].artifact_kind
+    rest = tuple(held for held in whole.artifacts if held["kind"] != kind)
+    return MadeReport(label="no artifact", notes=notes, artifacts=rest)
 
 
 def notes_for(rules: tuple[Rule, ...]) -> str | None:
@@ -220,48 +216,6 @@ def _with_member(document: dict[str, Any], path: str, value: Any) -> dict[str, A
     else:
         place[last] = value
     return copied
-
-
-def _spoiled(
-    workflow: CompiledWorkflow, step: Step, whole: MadeReport
-) -> Iterator[tuple[str, tuple[dict[str, Any], ...]]]:
-    if step.contract:
-        contract = workflow.contracts[step.contract]
-        rest = tuple(held for held in whole.artifacts if held["kind"] != contract.artifact_kind)
-        yield "no artifact", rest
-        delivered = next(held for held in whole.artifacts if held["kind"] == contract.artifact_kind)
-        yield "misspelt kind", (*rest, delivered | {"kind": contract.artifact_kind.upper()})
-        if contract.artifact_kind == LOOP_CONTROL:
-            yield "another loop", (*rest, delivered | {"loopId": "no-such-loop"})
-        if contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
-            if workflow.capabilities.get(step.capability) == "required":
-                yield "capability unavailable", (*rest, delivered | {"status": "unavailable"})
-            another = next(name for name in get_args(Capability) if name != step.capability)
-            yield "another capability", (*rest, delivered | {"capability": another})
-        for number, variant in enumerate(make_invalid_variants(contract), 1):
-            yield f"spoiled artifact {number}", (*rest, {"kind": contract.artifact_kind} | variant)
-    for ref in list_required_contracts(step):
-        kind = workflow.contracts[ref].artifact_kind
-        yield f"no {kind}", tuple(held for held in whole.artifacts if held["kind"] != kind)
-    for gate in step.gates:
-        others = tuple(held for held in whole.artifacts if held.get("assessmentId") != gate.assessment_id)
-        yield f"no assessment {gate.assessment_id}", others
-        for label, dimensions in _bad_levels(gate):
-            assessment = {"kind": ASSESSMENT, "assessmentId": gate.assessment_id, "dimensions": dimensions}
-            yield f"assessment {gate.assessment_id} {label}", (*others, assessment)
-    if step.user_only is not None and not step.user_only.input:
-        yield "no answer", tuple(held for held in whole.artifacts if held["kind"] != USER_INPUT)
-
-
-def _bad_levels(gate: Gate) -> Iterator[tuple[str, dict[str, str]]]:
-    good: dict[str, str] = assessment_example(gate)["dimensions"]
-    for name, levels in gate.dimensions.items():
-        yield f"without {name}", {key: level for key, level in good.items() if key != name}
-        if levels:  # a dimension without levels takes any
-            yield f"with an unknown level of {name}", good | {name: "no such level"}
-        for level in levels:
-            if level in gate.followups:
-                yield f"with {name} {level}", good | {name: level}
 
 
 # Values worth trying: some that make each comparison hold and some that do not.

@@ -10,7 +10,7 @@ from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Answer
 from handrail.engine.navigate import LoopExit
 
-ProblemKind: TypeAlias = Literal["does_not_end", "valid_refused", "invalid_accepted"]
+ProblemKind: TypeAlias = Literal["does_not_end", "valid_refused"]
 
 ALL_MODES: tuple[Autonomy, ...] = ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")
 

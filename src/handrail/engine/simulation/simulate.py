@@ -31,13 +31,13 @@ from handrail.engine.simulation.made_reports import (
     Paths,
     flip_condition,
     input_paths,
-    invalid_reports,
     list_starts,
     lists_in,
     loops_in,
     make_joins,
     make_required_values,
     notes_for,
+    report_without_artifact,
     simulation_effort,
     used_conditions,
     valid_reports,
@@ -355,7 +355,7 @@ class Walks:
         if not gone_on:
             self._problem("does_not_end", leaf.id, "No report gets a run past this step.")
         if isinstance(leaf, Step):
-            self._check_invalid(leaf, state, facts, waiting)
+            self._go_on_without(leaf, state, facts, waiting)
 
     def _go_on(
         self, state: Running, facts: Facts, answer: Answer, waiting: list[tuple[Running, Facts]]
@@ -370,21 +370,17 @@ class Walks:
         if way is not None and not isinstance(way.outcome, Block):
             self._arrive(way.move, state, after, waiting)
 
-    def _check_invalid(
+    def _go_on_without(
         self, step: Step, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]
     ) -> None:
-        """Once per step: a report that must not pass blocks, or is disclosed if nothing may stop the run."""
-        if step.id in self._checked:
+        """Once per step, where nothing may stop the run: also the way of a report without its artifact."""
+        if step.id in self._checked or self._mode != "full_auto_never_stop":
             return
         self._checked.add(step.id)
-        goes_on = self._mode == "full_auto_never_stop"
-        for report in invalid_reports(self._workflow, step, state, self._notes_of(step) or ""):
-            answer = self._answer(step, state, facts, report)
-            disclosed = not isinstance(answer.outcome, Block) and bool(answer.outcome.gaps)
-            if isinstance(answer.outcome, Block) == goes_on or (goes_on and not disclosed):
-                self._problem("invalid_accepted", step.id, f"The report {report.label!r} passed unnoticed.")
-            if disclosed and report.label == "no artifact":
-                self._go_on(state, facts, answer, waiting)
+        report = report_without_artifact(self._workflow, step, state, self._notes_of(step) or "")
+        answer = None if report is None else self._answer(step, state, facts, report)
+        if answer is not None and not isinstance(answer.outcome, Block) and answer.outcome.gaps:
+            self._go_on(state, facts, answer, waiting)
 
     def _leaf(self, state: Running) -> Leaf:
         leaf = leaf_at(self._workflow, state)

@@ -14,7 +14,7 @@ from handrail.engine.ask import standing_now
 from handrail.engine.children.tips import find_newest_wait
 from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
-from handrail.engine.reply import ReplyWarning, Tokens, reply_at
+from handrail.engine.reply import Recap, ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
 from handrail.operations.checkpoints import reply_to_reread
 from handrail.operations.handles import (
@@ -37,6 +37,7 @@ from handrail.operations.replies import (
 )
 from handrail.operations.same_project import find_own_project, is_begun_here
 from handrail.operations.source_drift import warn_of_drift
+from handrail.operations.step_so_far import describe_step_so_far
 from handrail.projections.recap import recap_at
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.runtime import RehydratePorts
@@ -80,7 +81,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         history.session_id,
         tokens,
         recap=add_current_place(
-            add_closing(msgspec.structs.replace(recap, read_in=read_in), history, standing.run.run_id),
+            add_closing(_tell(ports, request, history, node, recap, read_in), history, standing.run.run_id),
             ports.keys,
             history,
             workflow,
@@ -100,6 +101,15 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         evidence=show_evidence(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
+
+
+def _tell(
+    ports: RehydratePorts, request: ContinueRun, history: History, node: Node, recap: Recap, read_in: str
+) -> Recap:
+    """The recap with where it is read, and what happened since the step began."""
+    own = find_own_project(ports.workspace, ports.places, history.runs[node.run_id], request.project)
+    so_far = describe_step_so_far(ports, history, node, own)
+    return msgspec.structs.replace(recap, read_in=read_in, since_step=so_far)
 
 
 def _warn_of_other_files(

@@ -357,7 +357,7 @@ def _spelled(value: Any) -> Any:
 OPERATION = Operation(
     name="session.import",
     effect="gated",
-    summary="Import the session of a bundle, under its own id or as a new session.",
+    summary="Import a session from a bundle, with its own id or as a new session.",
     input=ImportSession,
     output=ImportedSession,
     perform=import_session,

@@ -136,7 +136,7 @@ def _describe(facts: SessionFacts) -> str:
 OPERATION = Operation(
     name="session.needs",
     effect="read",
-    summary="List what waits for a person: steps to confirm, blocked runs, critical gaps, damage.",
+    summary="List what waits for a person: questions, blocked runs, critical gaps and damage.",
     input=ListNeeds,
     output=Inbox,
     item=InboxItem,

@@ -18,6 +18,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import (
     NodeId,
     ObservationKey,
+    RunId,
     SessionId,
     is_node_id,
     is_run_id,
@@ -38,6 +39,7 @@ from handrail.operations.finding import find_session, read_or_pass_over
 from handrail.operations.handles import mint_state_token
 from handrail.operations.replies import describe_child
 from handrail.operations.source_drift import warn_of_drift
+from handrail.operations.step_so_far import describe_step_so_far
 from handrail.operations.stored_sessions import Sessions, ask_sessions, describe_unsound
 from handrail.ports.log import SessionStamp
 from handrail.ports.store import IndexTrouble
@@ -110,6 +112,8 @@ class Candidate(Payload, frozen=True, kw_only=True):
     imported_from: str = ""
     person_said: str = ""
     """What a person last answered about the pending step: `confirmed` or `declined`."""
+    since_step: str = ""
+    """Of the first candidate of this project: what happened since its pending step began."""
     evidence: dict[str, int] | None = None
     """Its claims by what they are worth; None: none yet."""
     warnings: list[ReplyWarning] = []
@@ -160,7 +164,7 @@ def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, window: range, ses
         scope += "; other finished runs are found by a query" if done[1:] else ""
     shown = found[window.start : window.stop]
     candidates = _candidates(rt, shown, project, sessions, wanted.query)
-    items = tuple(map(msgspec.to_builtins, candidates))
+    items = tuple(map(msgspec.to_builtins, _describe_first(rt, project, list(candidates))))
     page = Page(
         items=items,
         sort_keys=tuple((f"{window.start + number:05d}",) for number in range(1, len(items) + 1)),
@@ -169,6 +173,19 @@ def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, window: range, ses
         truncated=not looked.is_whole,
     )
     return Success(data={"project": project, "matched": is_matched, "scope": scope}, page=page)
+
+
+def _describe_first(rt: ReadPorts, project: str, candidates: list[Candidate]) -> list[Candidate]:
+    """The candidates, the first of this project with what happened since its pending step began."""
+    for number, one in enumerate(candidates):
+        if one.is_here and one.run_id and one.status in _UNFINISHED:
+            history = find_session(rt, one.session_id).history
+            node = history.nodes[NodeId(one.node_id)] if one.node_id else None
+            tip = node or preferred_tip(history, RunId(one.run_id))
+            so_far = describe_step_so_far(rt, history, tip, project)
+            candidates[number] = msgspec.structs.replace(one, since_step=so_far)
+            break
+    return candidates
 
 
 def _rank(rt: ReadPorts, looked: _Search, wanted: ResumeQuery) -> tuple[RankedSubject, ...]:
@@ -448,7 +465,7 @@ def _mint_session_token(rt: ReadPorts, history: History) -> str:
 OPERATION = Operation(
     name="session.resume",
     effect="read",
-    summary="Find the work to go on with, and the exact call that goes on.",
+    summary="Find work to continue, with the exact call that continues it.",
     input=ResumeSession,
     output=Candidates,
     item=Candidate,
@@ -457,7 +474,16 @@ OPERATION = Operation(
         levels={"minimal": ("sessionId", "status", "isHere", "nextCall")},
         id_field="sessionId",
         select="items",
-        untrusted=("project", "goal", "title", "snippet", "pendingTitle", "personSaid", "children.result"),
+        untrusted=(
+            "project",
+            "goal",
+            "title",
+            "snippet",
+            "pendingTitle",
+            "personSaid",
+            "sinceStep",
+            "children.result",
+        ),
     ),
     default_sort=(
         "match, then unfinished, this project, last activity (newest first), id; "

@@ -136,7 +136,7 @@ def _delete(rt: Runtime, ids: tuple[str, ...], found: _Found, continue_on_error:
 OPERATION = Operation(
     name="session.delete",
     effect="dangerous",
-    summary="Delete sessions with their whole history, for good.",
+    summary="Delete sessions with their whole history. This cannot be undone.",
     input=DeleteSessions,
     output=DeletedSessions,
     perform=delete_sessions,

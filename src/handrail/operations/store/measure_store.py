@@ -52,7 +52,7 @@ def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:
 OPERATION = Operation(
     name="store.du",
     effect="read",
-    summary="Show what the store takes on the disk.",
+    summary="Show how much disk space the store uses.",
     input=StoreSizeRequest,
     output=StoreSizes,
     perform=measure_store,

@@ -41,6 +41,7 @@ _TRIGGERS = ("manual", "auto")
 _FACTS_BEGIN = "The chat was compacted here"
 """The start of notes in our own checkpoints, which an agent need not read."""
 _GOAL_LENGTH = 80
+_SO_FAR_LENGTH = 300
 _TITLE_LENGTH = 80
 _MOST_TITLES = 5
 _STATUSES_SHOWN = ("blocked", "needs_person", "closed")
@@ -271,6 +272,8 @@ def _one(
     if parts:
         named = (f"{one['childId']} {one['status'].replace('_', ' ')}" for one in parts[:_MOST_TITLES])
         head += f"Of its parts: {', '.join(named)}\n"
+    if so_far := reply.get("recap", {}).get("sinceStep", ""):
+        head += f"{flatten_text(so_far)[:_SO_FAR_LENGTH]}\n"
     tail = (
         f"To see the step and go on, call continue_workflow {msgspec.json.encode(params).decode()}\n"
         f"or run: handrail run continue --state {params['stateToken']} --compact\n"

@@ -236,6 +236,8 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         yield from (f"- {one['stepId']}: {_answered(one)}" for one in recap["people"])
     if recap.get("importedFrom"):
         yield f"\nThis session was imported from {recap['importedFrom']}: its notes were written elsewhere."
+    if recap.get("sinceStep"):
+        yield f"\n{flatten_text(recap['sinceStep'])}"
     if recap.get("blockedBy"):
         yield "\nThe last attempt at this step was blocked:"
         yield from _blockers(recap["blockedBy"], recap.get("issues", ()))

@@ -52,7 +52,7 @@ def session_text(runtime: Runtime, session_id: str) -> str:
     banner = shown["health"]["banner"]
     lines = [f"# Session {shown['session_id']}", "", *([banner, ""] if banner else []), *_standing(shown)]
     lines.extend(_recap(runtime, SessionId(shown["session_id"])))
-    going_on = [] if banner else ["", f"Go on: {call_text('resume_session', query)}"]
+    going_on = [] if banner else ["", f"Continue: {call_text('resume_session', query)}"]
     return "\n".join([*lines, *going_on, ""])
 
 

@@ -230,6 +230,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield f"  Not of this project but of {named}: ask the user before you go on with it."
     if candidate.get("goal"):
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
+    if candidate.get("sinceStep"):
+        yield f"  {flatten_text(candidate['sinceStep'])}"
     if candidate.get("personSaid"):
         yield end_sentence(f"  The pending step was {flatten_text(candidate['personSaid'])}")
     if candidate.get("importedFrom"):
@@ -240,7 +242,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield f"  Warning {warning['code']}: {flatten_text(warning['message'])}"
     yield from (f"  {line}" for line in children_lines(candidate))
     call = candidate["nextCall"]
-    yield f"  {_CALLS.get(candidate.get('status', ''), 'Go on')}: {call_text(call['tool'], call['params'])}"
+    label = _CALLS.get(candidate.get("status", ""), "Continue")
+    yield f"  {label}: {call_text(call['tool'], call['params'])}"
     if fork := candidate.get("forkCall"):
         yield f"  Fork at that node: {call_text(fork['tool'], fork['params'])}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache, reduce
-from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -28,7 +27,7 @@ from handrail.workflows.compiled import (
     resolve_ref,
 )
 from handrail.workflows.contracts.patterns import count_atoms
-from handrail.workflows.contracts.samples import make_sample, spoil_document
+from handrail.workflows.contracts.samples import make_sample
 from handrail.workflows.contracts.schema_subset import (
     broken,
     find_misspelt_word,
@@ -131,9 +130,6 @@ def find_schema_fault(schema: Json) -> Fault | None:
 # Violations
 
 MAX_VIOLATIONS = 50
-MAX_VARIANTS = 200
-MAX_SPOILED = 2_000
-"""Documents that are tried for them."""
 MAX_KEPT_SCHEMAS = 64
 """Schemas whose validators are kept for the next document."""
 MAX_SUGGESTIONS = 10
@@ -306,31 +302,6 @@ def make_example(contract: Contract) -> dict[str, Any]:
         return {}
     whole = {**made_up, "kind": contract.artifact_kind}
     return {} if find_violations(contract.schema, whole) else whole
-
-
-def make_invalid_variants(contract: Contract) -> list[dict[str, Any]]:
-    """Documents that differ from the example in one thing and do not fit; `kind` is kept in all of them.
-
-    Each required member missing, each member of a wrong type or outside its bounds, a member too many
-    where the schema is closed. Each is one an agent could send.
-
-    Raises:
-        ValueError: the schema is no JSON Schema; `check_contract_schema` says why.
-    """
-    if find_schema_fault(contract.schema) is not None:
-        return []
-    validator = _validator(contract.schema)
-    places = count_schema_places(contract.schema)
-    variants: list[dict[str, Any]] = []
-    example = make_example(contract)
-    if not is_light(places, example, MAX_LISTED_WORK):
-        return []
-    for variant in islice(spoil_document(contract.schema, example), MAX_SPOILED):
-        if variant not in variants and not validator.is_valid(variant):
-            variants.append(variant)
-        if len(variants) == MAX_VARIANTS:
-            break
-    return variants
 
 
 def _validator(schema: Schema) -> Draft202012Validator:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 
@@ -169,7 +168,6 @@ def _member(written: str) -> str:
 
 # Documents
 
-_UNKNOWN_MEMBER = "unexpectedMember"
 _NOT_BLANK = r"\S"
 
 
@@ -240,72 +238,3 @@ def _text(pattern: Json) -> str:
     if not isinstance(pattern, str) or pattern == _NOT_BLANK:
         return "text"
     return make_text(pattern)
-
-
-def spoil_document(schema: Schema, document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Copies of a document with one thing spoiled; the `kind` of the artifact stays."""
-    for change in _changes(schema, schema, document, 0):
-        if change == document or change.get("kind") != document.get("kind"):
-            continue
-        yield change
-
-
-def _changes(schema: Json, root: Schema, value: Json, depth: int) -> Iterator[Any]:
-    """Every spoiled form of one value: of the value itself, then of what is inside."""
-    schema = resolve_ref(schema, root)
-    if not isinstance(schema, dict) or depth > MAX_DEPTH:
-        return
-    if isinstance(value, dict):
-        yield from _changed_objects(schema, root, value, depth)
-    elif isinstance(value, list):
-        yield from _changed_lists(schema, root, value, depth)
-    else:
-        yield from _changed_scalars(schema, value)
-    if depth:
-        yield from _other_types(value)
-
-
-def _changed_objects(schema: Schema, root: Schema, value: dict[str, Any], depth: int) -> Iterator[Any]:
-    for name in schema.get("required", ()):
-        yield {key: inner for key, inner in value.items() if key != name}
-    if schema.get("additionalProperties", True) is False:
-        yield value | {_UNKNOWN_MEMBER: "text"}
-    properties = schema.get("properties", {})
-    others = schema.get("additionalProperties", {})
-    for name, inner in value.items():
-        for changed in _changes(properties.get(name, others), root, inner, depth + 1):
-            yield value | {name: changed}
-
-
-def _changed_lists(schema: Schema, root: Schema, value: list[Any], depth: int) -> Iterator[Any]:
-    least, most = schema.get("minItems", 0), schema.get("maxItems")
-    if least:
-        yield value[: least - 1]
-    if most is not None and value and most < 1_000:
-        yield [*value, *(value[-1:] * (most + 1 - len(value)))]
-    if value:
-        for changed in _changes(schema.get("items", {}), root, value[0], depth + 1):
-            yield [changed, *value[1:]]
-
-
-def _changed_scalars(schema: Schema, value: Json) -> Iterator[Any]:
-    if "enum" in schema or "const" in schema:
-        yield "not one of the allowed values"
-    if isinstance(value, str):
-        yield ""
-        if "maxLength" in schema and schema["maxLength"] < 10_000:
-            yield "x" * (schema["maxLength"] + 1)
-    if "minimum" in schema:
-        yield schema["minimum"] - 1
-    if "maximum" in schema:
-        yield schema["maximum"] + 1
-
-
-def _other_types(value: Json) -> Iterator[Any]:
-    """Values of other types; those that happen to be allowed are sorted out by the caller."""
-    yield None
-    yield 7 if isinstance(value, str) else "text"
-    if not isinstance(value, list):
-        yield [value]
-    if not isinstance(value, dict):
-        yield {"value": value}

@@ -252,7 +252,7 @@ def _message(problems: Sequence[Problem]) -> str:
 def _hint(near: Sequence[str], words: str) -> str:
     meant = f"Did you mean {near[0]}? " if near else ""
     asked = f"{PROGRAM} help {words}".rstrip()
-    return f"{meant}Correct what is named; `{asked}` shows the words and flags."
+    return f"{meant}`{asked}` shows the words and flags."
 
 
 # A call that ended before anything was committed

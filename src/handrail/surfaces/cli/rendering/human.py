@@ -103,14 +103,14 @@ def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
             for label, schema in payload["schemas"].items()
             for line in _describe_type(label, schema, page)
         ]
-    rows = [["COMMAND", "EFFECT", "WHAT IT DOES"]]
-    rows += [[one["path"], one["effect"], one_line(one["description"])] for one in commands]
+    rows = [["COMMAND", "TYPE", "WHAT IT DOES"]]
+    rows += [[one["path"], one["type"], one_line(one["description"])] for one in commands]
     more = typed_line("handrail reference --command 'run continue' --human", page)
     return [
         *format_table(rows, page.width, [2]),
         "",
         f"{format_count(len(commands), 'command')}. One of them: {more}",
-        "Everything, for programs: " + typed_line("handrail reference", page),
+        "Everything, for programs: " + typed_line("handrail reference --mvi full", page),
     ]
 
 

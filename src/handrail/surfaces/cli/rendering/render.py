@@ -156,7 +156,8 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     ask = Ask(
         mvi=cast(Level, parsed.options.get("mvi", "standard")), field=None if field is None else str(field)
     )
-    if parsed.command is not None and not {"fields", "field", "mvi", "expand"} & set(parsed.options):
+    is_left_open = not {"fields", "field", "mvi", "expand"} & set(parsed.options)
+    if parsed.command is not None and is_left_open and not _is_part_of_reference(parsed):
         ask = msgspec.structs.replace(ask, fields=parsed.command["shown"] or None)
     readers: tuple[tuple[str, Callable[[str], object]], ...] = (
         ("fields", parse_fields),
@@ -173,6 +174,13 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
     if field == "":
         problems.append(Problem(param="--field", problem="names no field"))
     return ask
+
+
+def _is_part_of_reference(parsed: Parsed) -> bool:
+    """Whether one command, domain or type is asked for; without any, the reference is an index."""
+    return (
+        parsed.command is not None and parsed.command["operation"] == "self.reference" and bool(parsed.values)
+    )
 
 
 _CODE_TOOLS = ("code.scan", "code.edit", "code.workflow")

@@ -118,7 +118,7 @@ def _calls(reply: dict[str, Json], pending: Json, page: Page) -> list[tuple[str,
     recap = reply.get("recap", {})
     current, left = recap.get("current"), recap.get("stoodAt")
     calls = [
-        ("Go on there", current and current["nextCall"]["params"]),
+        ("Continue there", current and current["nextCall"]["params"]),
         ("Go back there", left and left["nextCall"]["params"]),
         *_following(reply, pending),
         ("Lost context", reply.get("stateToken") and {"stateToken": reply["stateToken"]}),
@@ -172,6 +172,8 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     if recap.get("readIn"):
         where = f"This run belongs to the project {one_line(reply.get('project', ''))}, not to this one."
         lines += wrap(where, page.width)
+    if recap.get("sinceStep"):
+        lines += wrap(one_line(recap["sinceStep"]), page.width)
     values = [
         f"{held['name']} = {msgspec.json.encode(held['value']).decode()}" for held in recap.get("inputs", [])
     ]

@@ -76,7 +76,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
     items = payload["items"]
     searched = _searched(payload)
     if not items:
-        return ["Nothing was found to go on with.", searched, *_how_to_start(page)]
+        return ["No work to continue was found.", searched, *_how_to_start(page)]
     lines = [] if payload.get("matched", True) else ["Nothing matches. The latest work instead:", ""]
     for item in items:
         status = item.get("status", "")
@@ -91,10 +91,13 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
             ("Evidence", _evidence(item.get("evidence") or {})),
             ("Answer", item.get("personSaid", "")),
+            ("So far", item.get("sinceStep", "")),
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
         shown = [(label, cut(one_line(value), page.width - 12)) for label, value in facts if value]
-        label = "Read it" if status in _FINISHED else "Go on" if item.get("isHere", True) else "Go on there"
+        label = (
+            "Read it" if status in _FINISHED else "Continue" if item.get("isHere", True) else "Continue there"
+        )
         shown += [(label, spell_command(item["nextCall"], page))] if item.get("nextCall") else []
         shown += [("Fork", spell_command(item["forkCall"], page))] if item.get("forkCall") else []
         lines += [INDENT + line for line in format_aligned(shown)]
@@ -140,7 +143,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     if session.get("status") in _FINISHED:
         report = typed_line(f"handrail session export {name} --as markdown --human", page)
         return [*lines, f"As a report: {report}"]
-    return [*lines, f"Go on with it: {typed_line(f'handrail session resume {name} --human', page)}"]
+    return [*lines, f"Continue it: {typed_line(f'handrail session resume {name} --human', page)}"]
 
 
 def _imported(label: dict[str, Json]) -> str:

@@ -30,7 +30,7 @@ _Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class ShowReference(Input, frozen=True, kw_only=True):
-    """Which part; nothing is the whole."""
+    """Which part; nothing is an index of the whole, which `--mvi full` has with every flag."""
 
     command: Annotated[_Name, Meta(description="One command, by its words.")] | UnsetType = UNSET
     domain: Annotated[_Name, Meta(description="The commands that begin with this word.")] | UnsetType = UNSET
