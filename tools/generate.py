@@ -22,7 +22,6 @@ from tools.commands import merged  # noqa: E402 - as above
 from tools.home_page import home_page  # noqa: E402 - as above
 from tools.http_page import http_page  # noqa: E402 - as above
 from tools.language_page import language_page  # noqa: E402 - as above
-from tools.lies_page import lies_page  # noqa: E402 - as above
 from tools.limits_page import limits_page  # noqa: E402 - as above
 from tools.mcp_page import mcp_page  # noqa: E402 - as above
 from tools.operation_schemas import operation_schemas  # noqa: E402 - as above
@@ -48,7 +47,6 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/reference/events.md": reference_pages.events_page,
     "docs/reference/home.md": home_page,
     "docs/reference/http.md": http_page,
-    "docs/reference/lies.md": lies_page,
     "docs/reference/limits.md": limits_page,
     "docs/reference/mcp.md": mcp_page,
     "docs/reference/mcp-tools.md": reference_pages.mcp_tools_page,

@@ -55,8 +55,6 @@ REPORTS: Rows = (
     ("host.checks", "MOST_TRUSTED", "Keys of receipts that are trusted."),
     ("host.checks", "MOST_OLD_KEYS", "Public halves of own keys that are kept."),
     ("host.checks", "MOST_APPROVED", "Approvals of checks that are kept."),
-    ("operations.checks.note_command", "LONGEST_LINE_SHOWN", "Characters of a line of a client's hook."),
-    ("operations.checks.note_command", "TREE_SECONDS", "Seconds for a look at the files in such a hook."),
     ("host.checks", "GRACE_SECONDS", "Seconds that a check has to end by itself when it is ended."),
     ("host.checks", "MOST_REPORT_BYTES", "The report of a test runner."),
     ("operations.checks.reports", "MOST_CASES", "Test cases in it."),

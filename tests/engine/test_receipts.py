@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from handrail.contract.ids import receipt_id_for
-from handrail.engine.command_lines import split_command
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.folding import fold
 from handrail.engine.history import Node, list_receipts
@@ -96,29 +95,6 @@ def test_a_history_with_receipts_survives_the_cache_and_every_cut() -> None:
 
     assert decode_history(encode_history(log.history)) == log.history
     assert fold(SESSION_ID, log.records) == log.history
-
-
-@every_case(
-    ("line", "words"),
-    [
-        ("pytest -q", ("pytest", "-q")),
-        ("  uv run pytest  -k 'a or b' ", ("uv", "run", "pytest", "-k", "a or b")),
-        ('go test "./..."', ("go", "test", "./...")),
-        ("pytest 'tests/x.py::test[a]'", ("pytest", "tests/x.py::test[a]")),
-        ("pytest ''", ("pytest", "")),
-        ("pytest -q | tail -5", ("pytest -q | tail -5",)),
-        ("cd a && pytest", ("cd a && pytest",)),
-        ("pytest > log", ("pytest > log",)),
-        ('pytest "$ARGS"', ('pytest "$ARGS"',)),
-        ("pytest tests/*", ("pytest tests/*",)),
-        ("pytest 'open", ("pytest 'open",)),
-        ("A=1 pytest", ("A=1 pytest",)),
-        ("pytest\ntrue", ("pytest\ntrue",)),
-        ("", ("",)),
-    ],
-)
-def test_a_line_is_split_only_if_it_starts_exactly_one_program(line: str, words: tuple[str, ...]) -> None:
-    assert split_command(line) == words
 
 
 def test_the_words_of_a_command_say_which_it_is() -> None:

@@ -105,6 +105,12 @@ def test_an_old_run_of_a_bundled_workflow_keeps_its_steps(home: Path) -> None:
     assert rehydrate(runtime, first)["pending"]["prompt"] == first["pending"]["prompt"]
 
 
+def test_an_old_run_says_that_its_evidence_is_no_longer_weighed(home: Path) -> None:
+    read = rehydrate(runtime_on(str(home)), find_reply("hand"))
+
+    assert "EVIDENCE_NOT_WEIGHED" in [one["code"] for one in read["warnings"]]
+
+
 def test_an_old_parent_still_waits_for_its_child(home: Path) -> None:
     runtime = runtime_on(str(home))
 

@@ -22,7 +22,7 @@ from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_console_forms import send, show, tag_of
-from tests.journeys.test_until_the_end import CHANGE, TESTS, Site
+from tests.journeys.workplace import TESTS, Site
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -174,29 +174,6 @@ def test_what_a_declaration_sets_is_shown_and_reaches_the_check(site: Site) -> N
     (ran,) = receipts(site)
     assert "--test-only fast" in json.dumps(ran)
     assert ran["steering"] == {"NODE_OPTIONS": "--test-only"}
-
-
-@pytest.mark.parametrize("variables", ["", "MODE='fast one' "])
-def test_a_step_names_a_check_that_sets_variables_once_and_by_its_name(site: Site, variables: str) -> None:
-    site.declare(tests={"command": ["true", "it"], "environment": {"MODE": "fast one"}})
-
-    site.begin(step("change", prompt=f"Run `handrail check run -- {variables}true it`. Look.", **CHANGE))
-
-    prompt = site.reply["pending"]["prompt"]
-    session = site.reply["session"]["sessionId"]
-    assert f"Run `handrail check run tests --session {session}`. Look." in prompt
-    assert prompt.count("check run") == 1
-
-
-def test_a_step_that_is_given_the_name_of_a_check_starts_that_check(site: Site) -> None:
-    site.declare(tests={"command": ["true", "it"]})
-
-    prompt = "Run `handrail check run -- tests`, then `handrail check run -- tests of it`."
-    site.begin(step("change", prompt=prompt, **CHANGE))
-
-    session = site.reply["session"]["sessionId"]
-    line = f"`handrail check run tests --session {session}`"
-    assert f"Run {line}, then `handrail check run -- tests of it`." in site.reply["pending"]["prompt"]
 
 
 @pytest.mark.promise("check.approved-by-a-person")

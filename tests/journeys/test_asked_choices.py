@@ -222,7 +222,7 @@ def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Ru
 
     done = advance(runtime, going, "Went.")
 
-    assert "only the agent's word: a person chose small (a person's answer would show it)" in done["closing"]
+    assert "For review: 1 approval stated by the agent alone." in done["closing"]
 
 
 @pytest.mark.promise("people.chosen")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -19,7 +18,7 @@ from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, rou
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import insist
 from tests.journeys.test_one_ask import SAID, at_choose, at_confirm, at_done, at_give, say_so
-from tests.journeys.test_until_the_end import RIGHT, TESTS, Site, site
+from tests.journeys.workplace import site
 
 __all__ = ["site"]
 Reply: TypeAlias = dict[str, Any]
@@ -172,25 +171,3 @@ def test_the_fix_and_the_call_of_a_blocked_reply_lead_on(
 
 
 CHECK_LINE = re.compile(r"Run (handrail check run .+?)(?: and |, )")
-
-
-@pytest.mark.promise("errors.next-call-leads-on")
-@pytest.mark.thorough
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-@pytest.mark.parametrize("state", ["missing", "invalid"])
-def test_the_check_that_a_fix_names_is_the_one_that_lets_the_run_go_on(site: Site, state: str) -> None:
-    site.declare(tests={"command": TESTS.split()})
-    site.begin(step("check", evidence={"check": "tests"}), step("go"))
-    if state == "invalid":
-        site.run_declared("tests")
-    blocked = site.send()
-    (blocker,) = blocked["blockers"]
-    (line,) = CHECK_LINE.findall(blocker["suggestedFix"])
-
-    site.write("src/bill.py", RIGHT)
-    status, document = command(site.runtime, *shlex.split(line)[1:])
-    following = go_on(site.runtime, blocked)
-
-    assert (blocker["waitsFor"]["kind"], blocker["waitsFor"].get("state", "missing")) == ("check", state)
-    assert status == 0, document
-    assert following["pending"]["stepId"] == "go", following["blockers"]

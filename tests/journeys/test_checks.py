@@ -347,25 +347,6 @@ def test_what_is_in_no_form_of_a_runner_counts_nothing(form: ReportFormat) -> No
 
 
 @pytest.mark.promise("evidence.nothing-ran")
-def test_a_printed_report_counts_and_a_run_of_nothing_is_named(place: Place) -> None:
-    start(place.runtime)
-    (place.project / "said").write_text("1..3\nok 1\nok 2\nok 3\n", encoding="utf-8")
-    code = "print(open('said').read())"
-    report = {"path": "-", "format": "tap"}
-    place.declare({"tests": {"command": [sys.executable, "-c", code], "report": report}})
-
-    full = place.run("tests")
-    (place.project / "said").write_text("1..1\nok 1\n", encoding="utf-8")
-    few = place.run("tests")
-    (place.project / "said").write_text("1..0\n", encoding="utf-8")
-    none = place.run("tests")
-
-    assert (full["counts"]["passed"], full["hasPassed"], full["fewer"]) == (3, True, "")
-    assert (few["hasPassed"], few["fewer"]) == (True, "1 test ran, 3 at the start of the run")
-    assert (none["hasPassed"], none["notRun"]) == (False, "its report counts no test")
-
-
-@pytest.mark.promise("evidence.nothing-ran")
 def test_what_steers_a_runner_is_recorded_and_kept_from_declared_checks(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -463,18 +444,6 @@ def test_the_bytecode_of_a_few_projects_is_kept(place: Place, tmp_path: Path) ->
 
     left = {one.name for one in kept.iterdir()}
     assert (len(left), "old0" in left, "old1" in left, outside.is_dir()) == (MOST_BYTECODE, False, True, True)
-
-
-@pytest.mark.promise("evidence.ran")
-def test_a_runner_that_printed_no_sum_says_so(place: Place) -> None:
-    start(place.runtime)
-    module = place.project / "unittest.py"
-
-    for printed, is_hinted in {"..": True, "Ran 2 tests in 0.1s\n\nOK": False}.items():
-        module.write_text(f"print({printed!r})\n", encoding="utf-8")
-        told = place.run("--", sys.executable, "-m", "unittest")
-        assert ("check_uncounted" in told["notices"], told["counts"] is None) == (is_hinted, is_hinted)
-    assert "check_uncounted" not in place.run("--", sys.executable, "-c", "")["notices"]
 
 
 @pytest.mark.promise("receipt.inside-the-project")

@@ -93,37 +93,6 @@ def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
-def test_a_command_that_a_hook_tells_of_leaves_the_files_that_it_left(work: Work) -> None:
-    started = work.start()
-    planned = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
-    write(work.root, "a.py", "a = 2\n")
-    told = {
-        "tool_name": "Bash",
-        "cwd": str(work.root),
-        "tool_input": {"command": "make test"},
-        "tool_response": {"exit_code": 0},
-    }
-
-    for number in (1, 2):  # nothing changed in between: the second one keeps nothing
-        message = json.dumps({**told, "tool_use_id": f"call{number}"}).encode()
-        assert work.tool.run("hook", "PostToolUse", stdin=message).status == 0
-    kept = [one["data"] for one in work.events(started, "tree_recorded")]
-    write(work.root, "a.py", "a = 3\n")
-    checks = [{"command": "make test", "exitCode": 0, "summary": "It passed."}]
-    files = [{"path": "a.py", "change": "modified", "why": "It counts from three now."}]
-    artifacts = json.dumps([{"kind": "wr.changed_files", "files": files, "checks": checks}])
-    stale = work.tool.data(
-        "run", "continue", "--ack", planned["ackToken"], "--notes", "n", "--artifacts", artifacts
-    )
-
-    assert [one.get("cause", "advance") for one in kept] == ["start", "advance", "receipt"]
-    assert (
-        "make test ran (the client says it passed) before files changed: a.py"
-        in stale["blockers"][0]["message"]
-    )
-
-
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.doors import command, tool_call, worth
+from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import step
 
 CANARY = "the canary sings 4711 times"
@@ -91,59 +91,8 @@ def begin(rt: Runtime) -> dict[str, Any]:
     return started.structured
 
 
-@pytest.mark.promise("evidence.no-oracle")
-def test_a_private_file_is_quoted_rightly_and_wrongly_with_one_answer(rt: Runtime, owner: Path) -> None:
-    token = begin(rt)["ackToken"]
-    paths = [
-        path
-        for path in plant(owner)
-        if CANARY in (owner / path).read_text(encoding="utf-8", errors="replace")
-    ]
-
-    assert len(paths) > 5
-    for path in [*paths, ".env"]:
-        assert ask(rt, token, path, CANARY) == ask(rt, token, path, "the canary sings 4712 times"), path
-    wrong = ask(rt, token, "src/a.py", "a wrong line of code")
-    assert "does not stand in src/a.py at line 1" in wrong
-
-
-@pytest.mark.promise("evidence.no-oracle")
-@pytest.mark.parametrize("private", ["notes/mine.txt", "vendor/lib/kept.py"], ids=["ignored", "another's"])
-def test_what_no_tree_holds_is_quoted_with_one_answer(rt: Runtime, owner: Path, private: str) -> None:
-    write(owner, ".gitignore", "notes/\n")
-    write(owner, private, CANARY + "\n")
-    if "vendor" in private:
-        run_git(owner / "vendor/lib", "init", "-q", ".")
-    token = begin(rt)["ackToken"]
-
-    answers = {ask(rt, token, f"{private}{line}", CANARY) for line in ("", ":1", ":9")}
-    wrong = ask(rt, token, private, "the canary sings 4712 times")
-
-    assert ask(rt, token, private, CANARY) == wrong
-    assert not any("has no line" in one or "does not stand" in one for one in answers)
-    done = tool_call(rt, "continue_workflow", ackToken=token, output=sent(private))
-    why = (
-        "it belongs to another repository" if "vendor" in private else "it is ignored, so it is not compared"
-    )
-    assert f"({why})" in done.structured["closing"], "no look at the files would show it"
-
-
 def sent(private: str) -> dict[str, Any]:
     return {"notesMarkdown": "n", "artifacts": [report(private, CANARY)]}
-
-
-@pytest.mark.promise("evidence.no-oracle")
-def test_a_quotation_of_a_private_file_through_mcp_proves_nothing(rt: Runtime, owner: Path) -> None:
-    first = begin(rt)
-    plant(owner)
-
-    output = sent(".handrail/server/token")
-    done = tool_call(rt, "continue_workflow", ackToken=first["ackToken"], output=output)
-
-    assert not done.is_error, done.text
-    assert set(worth(done.structured)) <= {"claimed"}
-    shown = json.dumps(command(rt, "session", "show", first["session"]["sessionId"], "--mvi", "full")[1])
-    assert "nobody looks there" in shown
 
 
 @pytest.mark.promise("evidence.no-oracle")

@@ -45,7 +45,7 @@ def test_loops_that_had_no_round_are_told_after_the_end_too(runtime: Runtime) ->
     human = run_here(runtime, ("session", "show", end["session"]["sessionId"], "--human")).out.decode()
     closed = refusal(runtime, "run.close", run=end["session"]["sessionId"], reason="abandoned")
 
-    assert end["closing"].endswith(" is finished: 2 steps done; 1 skipped.")
+    assert end["closing"].startswith("Done: 2 steps, 1 skipped.")
     assert [(row["step_id"], row["reason"], row["not_needed"]) for row in run["skipped"]] == [
         ("again", "condition_false", False),
         ("each", "items_exhausted", True),
@@ -96,8 +96,8 @@ def test_a_run_of_which_everything_ran_or_nothing_says_so(runtime: Runtime) -> N
     done = advance(runtime, begin(runtime, step("one"), fields=INPUTS))
     nothing = begin(runtime, step("one", when=equals("severity", "high")), fields=INPUTS)
 
-    assert done["closing"].endswith(" is finished: 1 step done.")
-    assert nothing["closing"].endswith(" is finished: 0 steps done; 1 skipped.")
+    assert done["closing"].startswith("Done: 1 step.")
+    assert nothing["closing"].startswith("Done: 0 steps, 1 skipped.")
     assert all(ALL_DONE in text for text in views(runtime, done).values())
     assert all("1 part did not run." in text for text in views(runtime, nothing).values())
 
@@ -113,7 +113,7 @@ def test_a_step_counts_once_for_every_round_that_passed_it_by(runtime: Runtime) 
 
     at_once = advance(runtime, only, context={"files": ["a", "c", "d"]})
 
-    assert reply["closing"].endswith(" is finished: 4 steps done; 3 skipped.")
+    assert reply["closing"].startswith("Done: 4 steps, 3 skipped.")
     assert told(at_once, "STEPS_SKIPPED")["message"].startswith("Did not run: maybe (3 times); ")
     assert told(at_once, "STEPS_SKIPPED")["details"] == {"stepIds": ["maybe"], "count": 3}
     assert [part["stepId"] for part in at_once["skipped"]] == ["maybe"]
@@ -136,7 +136,7 @@ def test_more_skipped_parts_than_the_log_names_are_counted_everywhere(runtime: R
     assert warning["details"]["count"] == 40
     assert (again.text, again.structured) == (second.text, second.structured)
     assert read.structured["recap"]["skippedOmitted"] == 40 - len(read.structured["recap"]["skipped"])
-    assert end["closing"].endswith("; 40 skipped.")
+    assert end["closing"].startswith("Done: 2 steps, 40 skipped.")
     assert (len(run["skipped"]), run["omitted"]) == (24, {"skipped": 16})
     for name, text in views(runtime, end).items():
         assert "40 parts did not run." in text, name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any, get_args
@@ -29,10 +28,9 @@ from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_told_where_it_is import words_of
-from tests.journeys.test_until_the_end import Site, changed
-from tests.journeys.test_until_the_end import verified as confirmed
 from tests.journeys.test_what_counts import begun, sent
-from tests.surfaces.cli.here import run_here
+from tests.journeys.workplace import Site, changed
+from tests.journeys.workplace import verified as confirmed
 
 pytestmark = pytest.mark.promise("gaps.settled")
 
@@ -92,18 +90,6 @@ def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
     assert isinstance(refused, Failure)
     assert refused.kind.code == "E_HUMAN_REQUIRED"
     assert status_of(runtime, first) == "complete_with_gaps"
-
-
-def test_who_names_the_run_is_led_to_its_open_gap(runtime: Runtime) -> None:
-    first, gap_id = ended_with_gap(runtime)
-    session = first["session"]["sessionId"]
-
-    _, refused = command(runtime, "session", "settle", first["session"]["runId"], "--note", "Fine.")
-    page = run_here(runtime, ["session", "show", session, "--human"]).out.decode()
-
-    assert gap_id in refused["error"]["message"]
-    assert f"session settle {gap_id} --note TEXT --session {session}" in json.dumps(refused)
-    assert f"  handrail session settle {gap_id} --note TEXT\n" in page
 
 
 def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:

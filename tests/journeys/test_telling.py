@@ -578,8 +578,8 @@ def test_the_end_of_a_run_has_a_line_for_the_user(runtime: Runtime) -> None:
 
     line = end.structured["closing"]
     assert line == (
-        "Given is finished: 2 steps done; 1 skipped; 1 open gap, the first: The agent has not delivered what "
-        "the step “Decide” asks for: decision."
+        "Done: 2 steps, 1 skipped. For review: The agent has not delivered what the step “Decide” asks for: "
+        "decision."
     )
     assert f"Tell the user: {line}" in end.text
     assert end.structured["progress"] == {"done": 2, "atLeast": 2}

@@ -20,7 +20,7 @@ from tests.journeys.conversation import answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, rounds, step
 from tests.journeys.test_confirmations import at_console
-from tests.journeys.test_until_the_end import Site as Workplace
+from tests.journeys.workplace import Site as Workplace
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

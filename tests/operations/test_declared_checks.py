@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from handrail.contract.ids import NodeId, ReceiptId
 from handrail.contract.redaction import Secrets
-from handrail.engine.events import (
-    ReceiptRecorded,
-)
-from handrail.engine.judge.run_claims import find_check_receipts
-from handrail.engine.judge.witnessed import Witnessed
 from handrail.engine.receipts import (
-    Exited,
     PinnedCheck,
     digest_argv,
 )
@@ -37,24 +30,3 @@ def test_a_check_that_is_gone_runs_with_the_usual_limits() -> None:
 
     assert found.check == DeclaredCheck(name="tests", command=("make", "test"))
     assert found.change.endswith("The project no longer declares it.")
-
-
-def test_the_same_words_in_another_folder_are_another_check() -> None:
-    words = OLD_PIN.argv_digest
-    pinned = PinnedCheck(name="tests", argv=("make", "test"), argv_digest=words, directory="inner")
-    typed = [
-        ReceiptRecorded(
-            receipt_id=ReceiptId(f"rcp_{folder}"),
-            node_id=NodeId("n"),
-            by="handrail",
-            argv=(),
-            argv_digest=words,
-            directory=folder,
-            outcome=Exited(status=0),
-        )
-        for folder in (".", "inner")
-    ]
-
-    found = find_check_receipts(Witnessed(receipts=tuple(typed)), pinned)
-
-    assert [one.directory for one in found] == ["inner"]

@@ -346,7 +346,6 @@ CLIENT_ROWS = (
         examples=(
             "handrail hook PreCompact",
             "handrail hook SessionStart gemini",
-            "handrail hook PostToolUse",
         ),
     ),
 )

@@ -31,7 +31,6 @@ from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
     ContextSet,
-    EvidenceRecorded,
     GapRecorded,
     NodeCreated,
     ObservationRecorded,
@@ -113,8 +112,9 @@ from handrail.workflows.conditions import Facts
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Joined
+    from handrail.engine.judge.evidence import Witnessed
+    from handrail.engine.judge.places import Look, Sighting
     from handrail.engine.judge.proofs import ProofFacts, ProofVerdict
-    from handrail.engine.judge.witnessed import Look, Sighting, StandingClaims, Witnessed
 
 NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
@@ -258,7 +258,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     sent = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    known = _witness(history, workflow, node, word, gathered.sighting)
+    known = _witness(word, gathered.sighting)
     proven = _judge_proof(history, node, leaf, _mode_at(autonomy, gathered), gathered.proof_facts)
     answer = answer_report(
         workflow,
@@ -289,10 +289,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     if isinstance(way.outcome, Block):
         return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
     settled += _settle(history, node, (), judged.artifacts)
-    verdict, ending = _judge_end(way.move, judged, facts, known)
-    disclosed, again = _look_back(history, workflow, node, known, [*verdict.disclosed, *ending])
     accepted = Accepted(
-        verdict=verdict,
+        verdict=judged,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
         move=_name_carried(history, workflow, node, judged.artifacts, way.move),
         disclosed=(
@@ -301,9 +299,8 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
             *list_dropped_items(workflow, node.state, held, facts),
             *settled,
             *(() if proven is None else proven.gaps),
-            *disclosed,
+            *_judge_end(way.move, judged, facts),
         ),
-        again=again,
         option_id="" if answer.option is None else answer.option.id,
     )
     if workflow.v >= WITH_CHILDREN:
@@ -369,77 +366,32 @@ def _name_owners(
     }
 
 
-def _judge_end(
-    move: Move, verdict: Verdict, facts: Facts, known: Witnessed | None
-) -> tuple[Verdict, list[GapRecorded]]:
-    """The gaps of a run that ends here: its last verification, and what its last files do not bear out."""
+def _judge_end(move: Move, verdict: Verdict, facts: Facts) -> list[GapRecorded]:
+    """The gap of a run that ends here although its last verification did not pass."""
     if not isinstance(move.state, Complete):
-        return verdict, []
+        return []
     from handrail.engine.judge.settling import unverified_gaps  # noqa: PLC0415 - only the end of a run needs it
 
-    ending = unverified_gaps(facts, verdict.artifacts)
-    if known is None:
-        return verdict, ending
-    from handrail.engine.judge.earlier_reports import weigh_end  # noqa: PLC0415 - only the end of a run needs it
-
-    claims, gaps = weigh_end(known, verdict.claims)
-    return replace(verdict, claims=(*verdict.claims, *claims)), [*ending, *gaps]
-
-
-def _look_back(
-    history: History,
-    workflow: CompiledWorkflow,
-    node: Node,
-    known: Witnessed | None,
-    opened: list[GapRecorded],
-) -> tuple[list[GapRecorded], tuple[EvidenceRecorded, ...]]:
-    """The gaps that commands settle which ran since, those that evidence opens and no earlier one tells, and
-    what reports before are worth by such commands."""
-    has_receipts = known is not None and bool(known.receipts)
-    if not opened and not has_receipts:
-        return [], ()
-    from handrail.engine.judge.settling import name_evidence_gaps  # noqa: PLC0415 - few reports open a gap
-
-    if known is None or not has_receipts:
-        return name_evidence_gaps(opened), ()
-    # Only where a program ran.
-    from handrail.engine.judge.later_runs import drop_disclosed, settle_by_runs, weigh_again  # noqa: PLC0415
-
-    recorded = gaps_at(history, node.node_id)
-    settled = settle_by_runs(recorded, known)
-    new = drop_disclosed(opened, [*recorded, *settled], known)
-    return [*settled, *name_evidence_gaps(new)], tuple(weigh_again(history, workflow, node, known))
+    return unverified_gaps(facts, verdict.artifacts)
 
 
 def plan_attempt_look(
-    history: History,
-    workflow: CompiledWorkflow,
-    node: Node,
-    artifacts: Sequence[dict[str, Any]],
-    context: dict[str, Any],
+    history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[dict[str, Any]]
 ) -> Look | None:
     """What must be looked at before a report at this node is judged, with what was brought for it before.
 
-    None: it brings nothing that could be weighed.
+    None: it brings nothing that names a place.
     """
     place = Place(workflow=workflow)
     bodies = tuple(artifacts)
-    standing: StandingClaims | None = None
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
         bodies += collect_brought(history, node, place).artifacts
-        if history.evidence or history.receipts:
-            from handrail.engine.judge.earlier_reports import find_due_look  # noqa: PLC0415 - few reports need it
-
-            standing = find_due_look(history, workflow, node, place, bodies, context)
-    if not bodies and standing is None and (place.step is None or not place.step.check):
+    if not bodies:
         return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
 
-    wanted = plan_look(place, bodies)
-    if standing is None:
-        return wanted
-    return replace(wanted, files=(*wanted.files, *standing.named), wants_tree=True)
+    return plan_look(place, bodies)
 
 
 def decide_checkpoint(
@@ -475,19 +427,17 @@ def decide_checkpoint(
         *plan_work(scope, work, verdict.artifacts),
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(history, node, scope, verdict, verdict.reasons, settled),
-        *plan_evidence(history, node, to_node_id, attempt_id, verdict, gathered.sighting),
+        *plan_evidence(node, to_node_id, attempt_id, verdict, gathered.sighting),
         *([] if gathered.helper is None else _plan_helper(history, node, gathered.helper)),
     ]
 
 
-def _witness(
-    history: History, workflow: CompiledWorkflow, node: Node, word: PersonsWord, sighting: Sighting | None
-) -> Witnessed | None:
+def _witness(word: PersonsWord, sighting: Sighting | None) -> Witnessed | None:
     if sighting is None:
         return None
-    from handrail.engine.judge.earlier_reports import witness  # noqa: PLC0415 - a simulation weighs nothing
+    from handrail.engine.judge.evidence import Witnessed  # noqa: PLC0415 - notes alone need none of it
 
-    return witness(history, workflow, node, word, sighting)
+    return Witnessed(sighting=sighting, is_confirmed=word.is_given, is_declined=word.is_declined)
 
 
 def _judge_proof(
@@ -560,7 +510,7 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(history, workflow, node, PersonsWord(), gathered.sighting)
+    known = _witness(PersonsWord(), gathered.sighting)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)

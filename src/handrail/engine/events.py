@@ -111,7 +111,11 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     child_id: str
 
 
-RULES = 2  # of new runs: a name leads to one value, and a value that is not the agent's has an owner
+OWNED_VALUES = (
+    2  # from these rules on a name leads to one value, and one that is not the agent's has an owner
+)
+STATED_REPORTS = 3  # from these rules on a report is stated, and nobody weighs commands and lists in it
+RULES = STATED_REPORTS  # of new runs
 
 
 class RunStarted(Fact, frozen=True, kw_only=True):

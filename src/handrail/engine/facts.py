@@ -13,7 +13,7 @@ from handrail.contract.ids import Autonomy, BlobRef, NodeId, ObservationKey, Pre
 from handrail.contract.outcome import make_from
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION, LOOP_CONTROL, LoopDecision, read_as
 from handrail.engine.events import (
-    RULES,
+    OWNED_VALUES,
     Artifact,
     Blocked,
     ObservationRecorded,
@@ -130,7 +130,7 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
 def _named_values(history: History, node_id: NodeId) -> dict[str, Any]:
     """The context by its names. A key with a dot is a name only in runs that began under older rules."""
     held = history.inherited[node_id].context
-    is_plain = history.runs[history.nodes[node_id].run_id].rules >= RULES
+    is_plain = history.runs[history.nodes[node_id].run_id].rules >= OWNED_VALUES
     return {name: value for name, value in held.items() if not (is_plain and "." in name)}
 
 

@@ -16,7 +16,6 @@ import msgspec
 from msgspec.structs import replace
 
 from handrail.contract.ids import RunId
-from handrail.engine.command_lines import read_suggested
 from handrail.engine.events import GapRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.reasons import (
@@ -371,7 +370,7 @@ def _explain_to_person(
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
     command = values.get("command", "")
-    values |= {"command": read_suggested(command).name or command} if command else {}
+    values |= {"command": command.removeprefix("handrail check run ").removeprefix("-- ")} if command else {}
     form = WHY_TO_PERSON.get((waits.kind, waits.state)) or WHY_TO_PERSON.get((waits.kind, "missing"), "")
     try:
         why = form.format_map(values)

@@ -24,7 +24,7 @@ from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import shorten
-from handrail.engine.events import RULES, ValueOwner
+from handrail.engine.events import OWNED_VALUES, ValueOwner
 from handrail.engine.history import History, Node, answer_about, path_to
 from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
 from handrail.engine.reasons import InputProblem, shorten_message
@@ -105,7 +105,7 @@ def _describe_owner(
     history: History, node: Node, leaf: Leaf | None, option: Option | None, key: str, value: Any
 ) -> Held:
     """Who set a key at a node, where this leaf was reported and this option taken."""
-    if history.runs[node.run_id].rules >= RULES:
+    if history.runs[node.run_id].rules >= OWNED_VALUES:
         owner = history.owners.get(node.node_id, {}).get(key, "agent")
         step_id = "" if leaf is None else leaf.id
         return Held(owner=owner, value=value, step_id=step_id, option_id="" if option is None else option.id)

@@ -75,7 +75,7 @@ from handrail.engine.reasons import (
 )
 
 if TYPE_CHECKING:
-    from handrail.engine.judge.witnessed import Sighting
+    from handrail.engine.judge.places import Sighting
 
 MOST_CLAIMS = 200
 """Claims of one attempt that the log keeps; the rest is counted."""
@@ -220,8 +220,6 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     disclosed: tuple[GapRecorded, ...] = ()
     """Gaps that stop no mode, including those of a run that ends here."""
     option_id: str = ""
-    again: tuple[EvidenceRecorded, ...] = ()
-    """What reports before it are worth now: a command that they name ran on their files since."""
 
 
 def plan_advance(
@@ -252,11 +250,7 @@ def plan_advance(
         *plan_work(scope, work, accepted.verdict.artifacts),
         *plan_disclosures(history, node, scope, accepted.verdict, accepted.outcome.gaps, accepted.disclosed),
         *plan_trace(scope, (*noticed, *accepted.move.trace)),
-        *plan_evidence(history, node, to_node_id, attempt_id, accepted.verdict, sighting),
-        *(
-            plan_event(f"evidence_recorded:{one.node_id}:{to_node_id}", Scope(run_id=node.run_id), one)
-            for one in accepted.again
-        ),
+        *plan_evidence(node, to_node_id, attempt_id, accepted.verdict, sighting),
     ]
 
 
@@ -295,7 +289,7 @@ def plan_blocked(
         *plan_carried_preferences(history, node, scope),
         *plan_work(scope, work, [_strip_acceptance(artifact) for artifact in verdict.brought]),
         *plan_disclosures(history, node, scope, verdict, (), settled),
-        *plan_evidence(history, node, to_node_id, attempt_id, verdict, sighting),
+        *plan_evidence(node, to_node_id, attempt_id, verdict, sighting),
     ]
 
 
@@ -326,21 +320,14 @@ def plan_validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Ve
 
 
 def plan_evidence(
-    history: History,
     node: Node,
     to_node_id: NodeId,
     attempt_id: AttemptId,
     verdict: Verdict,
     sighting: Sighting | None,
 ) -> list[PlannedEvent]:
-    """What the report was worth, for the run as a whole: the event moves no tip.
-
-    Without a claim there is one only about the look: that it failed, or that it saw what one before did not.
-    """
-    is_due = sighting is not None and sighting.is_tree_due
-    unseen = sighting.trouble if sighting is not None and is_due else ""
-    is_settling = is_due and any(held.unseen for held in history.evidence.values())
-    if not verdict.claims and not unseen and not is_settling:
+    """What was seen of a report, for the run as a whole: the event moves no tip."""
+    if not verdict.claims:
         return []
     recorded = EvidenceRecorded(
         attempt_id=attempt_id,
@@ -349,8 +336,6 @@ def plan_evidence(
         omitted=max(0, len(verdict.claims) - MOST_CLAIMS),
         tree="" if sighting is None else sighting.tree,
         machine="" if sighting is None else sighting.machine,
-        unseen=shorten_message(unseen),
-        approved=() if sighting is None else sighting.approved,
     )
     return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
 

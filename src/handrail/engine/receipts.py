@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from handrail.contract.ids import ReportFormat
 from handrail.contract.json.canonical import digest
-from handrail.contract.wording import format_count
+from handrail.contract.wording import format_count, spell_argv
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -101,6 +101,11 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Those that failed as their marks expect; left out where there are none."""
     by_words: bool | UnsetType = UNSET
     """Read from what a program printed that is no known runner; left out where one says it."""
+
+
+def write_line(argv: Sequence[str], by: ReceiptSource) -> str:
+    """Return a command as a line for a shell; a client's hook told the line itself."""
+    return argv[0] if by == "client_hook" else spell_argv(argv)
 
 
 def digest_argv(argv: Sequence[str]) -> str:

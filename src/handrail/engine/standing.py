@@ -84,7 +84,6 @@ from handrail.workflows.compiled import (
     list_required_values,
 )
 from handrail.workflows.conditions import Facts, fill_placeholders, holds
-from handrail.workflows.evidence import ChangedInRun, RedThenGreen
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES, Effort
 from handrail.workflows.prompt_sections import (
     RULES_OF_REPORTS,
@@ -186,7 +185,7 @@ def prompt_at(
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
     own = view.waits or render_step(workflow, leaf, facts, view.autonomy, view.answered)
-    text = _name_checks(history, node, phrase_for_mode(own, leaf, view.autonomy, view.answered))
+    text = phrase_for_mode(own, leaf, view.autonomy, view.answered)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
     shown = text if view.occasion == "rehydrate" else _leave_out_known(history, workflow, node, text)
@@ -195,7 +194,6 @@ def prompt_at(
         shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
-        _render_checks(history, workflow, leaf, node, text),
         _render_proof(history, leaf, node),
         _render_asks(view.asks),
     ]
@@ -217,42 +215,12 @@ def prompt_at(
     return "\n\n".join(part for part in parts if part)
 
 
-def _render_checks(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node, text: str) -> str:
-    """The line that shows a check to have run: of a declared one, else where the author does not give it."""
-    contract = workflow.contracts.get(leaf.contract) if isinstance(leaf, Step) and not leaf.check else None
-    kinds = {type(rule) for rule in (() if contract is None else contract.evidence)}
-    names = [check.name for check in history.runs[node.run_id].checks[:MOST_CHECKS_SHOWN]]
-    if ChangedInRun not in kinds or (not names and _OWN_LINE in text):
-        return ""
-    from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
-
-    if names:
-        others = f" (or {', '.join(names[1:])})" if names[1:] else ""
-        line = f"{_OWN_LINE} {names[0]} {name_run(history, node)}"
-        return "" if line in text and not others else f"Before you report, run: {line}{others}"
-    when = "the guard before the change and after it" if RedThenGreen in kinds else "your checks"
-    return f"Run {when} as: {_OWN_LINE} {name_run(history, node)} -- COMMAND"
-
-
 def _render_proof(history: History, leaf: Leaf, node: Node) -> str:
     if not isinstance(leaf, Step) or leaf.proof is None:
         return ""
     from handrail.engine.judge.proofs import write_wish  # noqa: PLC0415 - few steps want a proof
 
     return write_wish(history, node, leaf.proof)
-
-
-def _name_checks(history: History, node: Node, text: str) -> str:
-    """The text with a check by its name, where it is given as a program, or by its words and variables."""
-    checks = history.runs[node.run_id].checks
-    if not checks or f"{_OWN_LINE} -- " not in text:
-        return text
-    from handrail.engine.judge.run_claims import name_by_check  # noqa: PLC0415 - few texts start a program
-    from handrail.engine.messages import name_run  # noqa: PLC0415 - few steps ask for a check
-
-    first, *parts = text.split(f"{_OWN_LINE} ")
-    named = (f"{_OWN_LINE} {name_by_check(checks, one, name_run(history, node))}" for one in parts)
-    return "".join((first, *named))
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:

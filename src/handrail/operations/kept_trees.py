@@ -16,7 +16,7 @@ import msgspec
 
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault, make_from
-from handrail.contract.wording import format_count, make_readable
+from handrail.contract.wording import format_count
 from handrail.engine.code_trees import (
     LONGEST_CHAIN,
     LONGEST_LARGE_CHAIN,
@@ -339,16 +339,6 @@ def prepare_node_tree(
         packed = rt.worktree().pack_contents(project, tree, known_digests(base), most_bytes)
     prepared = prepare_tree(tree, packed, base, cause)
     fact = msgspec.structs.replace(prepared.fact, git_tree=take_git_tree(rt, project))
-    prepared = msgspec.structs.replace(prepared, fact=fact)
-    if base is not None:
-        return prepared
-    beside = rt.worktree().find_beside(project, tree)
-    fact = msgspec.structs.replace(
-        prepared.fact,
-        ignore_rules=beside.ignore_rules or None,
-        loaded=beside.loaded or None,
-        uncommitted=tuple(make_readable(path) for path in beside.uncommitted),
-    )
     return msgspec.structs.replace(prepared, fact=fact)
 
 

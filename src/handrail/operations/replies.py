@@ -342,12 +342,10 @@ def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -
     """At the end of a run, what the agent should tell the user; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
-    from handrail.projections.closing import closing_line
-    from handrail.projections.summary import summarize_proven_run
+    from handrail.projections.summary import summarize_run
 
-    summary = summarize_proven_run(history, workflow, node.node_id) if history.proofs else ""
     handed = history.runs[node.run_id].parent is not None
-    line = summary or closing_line(history, workflow.name, node.node_id)
+    line = summarize_run(history, workflow, node.node_id, at_end=True).text
     return line + (f" {_PART_IS_DONE}" if handed else "")
 
 

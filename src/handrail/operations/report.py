@@ -36,7 +36,7 @@ from handrail.operations.same_project import find_own_project, settle_project
 from handrail.ports.log import Blob, EventReader
 from handrail.runtime.operation import Input
 from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
-from handrail.runtime.sessions import Session, load_pinned_workflow, read_session
+from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.workflows.compiled import CompiledWorkflow, Step
 
 NOTES_LIMIT_BYTES = 65_536
@@ -338,17 +338,13 @@ def gather(
 
         gathered = msgspec.structs.replace(gathered, proof_facts=gather_proof_facts(rt, run, own))
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
-    wanted = plan_attempt_look(history, workflow, node, work.artifacts, work.context)
+    wanted = plan_attempt_look(history, workflow, node, work.artifacts)
     if wanted is None:
         return prepared
-    from handrail.operations.declared_checks import list_approved  # noqa: PLC0415 - notes alone name no file
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    # Not as this process saw it last: another one may have run the check of this step since.
-    current = read_session(rt.log, history.session_id) or session
-    seen = look(rt, current.history, current.history.nodes[node.node_id], wanted, own)
-    approved = list_approved(rt, run, own)
-    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion, approved=approved)
+    seen = look(rt, history, node, wanted, own)
+    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
 

@@ -17,7 +17,7 @@ import msgspec
 MOST_PLACES = 200
 """Places that one call looks at."""
 MOST_PLACE_BYTES = 5_000_000
-"""Bytes of one file that a line or a quote is looked for in."""
+"""Bytes of one file that a line is looked for in."""
 MOST_FILES = 100_000
 """Files of a tree."""
 MOST_CONTENT_BYTES = 5_000_000
@@ -31,7 +31,7 @@ NO_ENDING = "/"
 """As the last of the endings that files are listed by: also those whose name has no dot."""
 
 FileMode: TypeAlias = Literal["file", "executable", "link", "absent"]
-PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing", "quote_missing"]
+PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing"]
 
 
 class PlaceAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +41,6 @@ class PlaceAsked(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     end: int = 0
     """The last line, where several are named."""
-    quote: str = ""
     written: str = ""
     """The text that path and line were read from: a file of that name comes first."""
 
@@ -105,21 +104,6 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
     """What a commit of this project does not hold, or a checkout leaves out, with a mark of its state: such a
     folder (`linked …` as the commit names it, `submodule …` where it is not, `repository …` where git does
     not track it; `@` and its commit where it has no changes), and files of the commit that are `sparse`."""
-
-
-class Beside(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in no tree and still decides what a check does; by name, a mark that every change changes."""
-
-    ignore_rules: dict[str, str] = {}
-    """Those that are no files of the project; an empty mark: there is none."""
-    rule_files: dict[str, str] = {}
-    """Where each of them is, seen from the project, as far as it is a repository's own file."""
-    loaded: dict[str, str] = {}
-    """Files that no tree lists and a program loads by itself."""
-    uncommitted: tuple[str, ...] = ()
-    """Some tests, their configuration and declared checks that are not as the commit has them."""
-    programs: dict[str, str] = {}
-    """When each program that was asked about last changed, of those that no tree lists."""
 
 
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,16 +203,12 @@ class TreeLook(Protocol):
 
         Confined to the project: a path or link that leads out of it is `outside`, and is not opened. What
         belongs to git or to Handrail is `unreadable`, there or not; so are lines of credentials and of files
-        of others. A directory is `here` for line 0. A quotation is compared at the named lines alone, code
-        as code and prose by its words, and a wrong one is answered without a note. A text that is no plain
-        path but holds the path of something that is there is `unreadable`.
+        of others. A directory is `here` for line 0. A text that is no plain path but holds the path of
+        something that is there is `unreadable`.
         """
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         """What these texts mean, however they are spelt; one answer each, in the same order."""
-
-    def find_beside(self, project: str, tree: Tree, programs: Sequence[str] = ()) -> Beside:
-        """What this tree does not tell about; empty where it cannot be known."""
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         """Which of these paths no tree tells about, and why: ignored, of another repository, too large."""
@@ -303,10 +283,6 @@ class UnseenWorktree:
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         del project
         return tuple(LocatedFile() for _ in named)
-
-    def find_beside(self, project: str, tree: Tree, programs: Sequence[str] = ()) -> Beside:
-        del project, tree, programs
-        return Beside()
 
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         del project

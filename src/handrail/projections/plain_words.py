@@ -47,8 +47,6 @@ MOMENT_WORDS = {
 """What happened; the name of the step follows where there is one."""
 MOMENTS_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
 """What is said of these moments follows: how a check ended, why a report was not accepted."""
-SHOWN_OTHERWISE = ("blocked", "unfinished", "contradicted", "gaps", "imported", "settled")
-"""Doubts and facts of a run that its status, its evidence and its gaps tell."""
 _DEEPEST = 6
 HEADLINES = ("title", "claim", "finding", "name", "path", "question", "command", "summary")
 """Members that say what an entry of a list is about."""

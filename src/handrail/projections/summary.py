@@ -1,74 +1,213 @@
-"""The last reply of a run with a proof: what was done, what it shows, what a person must see. Pure."""
+"""What a finished run did, what was proven, and what a person must look at. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import msgspec
 
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import NodeId
-from handrail.contract.wording import format_count
+from handrail.contract.wording import format_count, list_names, name_person
 from handrail.engine.children.tips import open_gaps
-from handrail.engine.events import GapRecorded
-from handrail.engine.history import History, RecordedProof, not_run_at, way_to
-from handrail.engine.judge.proofs import GAP_NAME, choose_for_step
+from handrail.engine.events import GapRecorded, ReceiptRecorded
+from handrail.engine.history import (
+    History,
+    RecordedProof,
+    attached_to,
+    list_confirmations,
+    list_receipts,
+    not_run_at,
+    way_to,
+)
+from handrail.engine.judge.proofs import GAP_NAME, NO_CHECK, choose_for_step
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.owners import is_imported
+from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.evidence.proof import LABELS
 from handrail.evidence.rendering import describe
-from handrail.workflows.compiled import CompiledWorkflow, Leaf, Step
+from handrail.projections.evidence import list_claims, sum_evidence
+from handrail.workflows.compiled import CompiledWorkflow, Leaf, Step, list_leaves
 
 MOST_CHARACTERS = 300
+CHANGED_FILES = "wr.changed_files"
+_SEVERITIES = ("critical", "warning", "info")
+_MOST_PEOPLE = 3
 
 
-def summarize_proven_run(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> str:
-    """Return the summary of a finished run in at most 300 characters; empty if nothing was proven on its way.
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last reply, `session show`, the report and the Console say of a finished run."""
 
-    A proof stands without its step only where the step wanted it: there it was compared with the files that
-    the report left behind.
+    steps: int
+    skipped: int = 0
+    files: int | None = None
+    """Files that changed; None: Handrail did not count them."""
+    added: int = 0
+    removed: int = 0
+    label: str = ""
+    """The word of the proof, as in PROVED; empty: the workflow wants none and nobody made one."""
+    proof: str = ""
+    """Its sentence."""
+    sources: int = 0
+    """Places of the project that reports name and that exist."""
+    approvals: int = 0
+    approved_by: tuple[str, ...] = ()
+    statements: int = 0
+    """What the agent said, and nobody looked at."""
+    origin: str = ""
+    """Which other store recorded the run; empty: this one."""
+    review: tuple[str, ...] = ()
+    """What a person must look at, the worst first."""
+
+    @property
+    def text(self) -> str:
+        """The summary in at most 300 characters."""
+        review = "; ".join(self.review) or "nothing"
+        if len(self.review) > 1:
+            review = f"{len(self.review)} points, the first: {self.review[0]}"
+        return _fit(f"{self._describe_work()}{self._describe_proof()} ", review)
+
+    def _describe_work(self) -> str:
+        parts = [format_count(self.steps, "step"), f"{self.skipped} skipped" if self.skipped else ""]
+        if self.files is not None:
+            lines = f" (+{self.added} −{self.removed})" if self.added or self.removed else ""
+            parts.append(format_count(self.files, "file") + lines)
+        return f"Done: {', '.join(filter(None, parts))}{self.origin}."
+
+    def _describe_proof(self) -> str:
+        if self.label:
+            return f" {self.label}: {self.proof}."
+        by = f" by {list_names(self.approved_by[:_MOST_PEOPLE])}" if self.approved_by else ""
+        parts = [
+            f"{format_count(self.sources, 'named place')} found" if self.sources else "",
+            f"{format_count(self.approvals, 'approval')}{by}" if self.approvals else "",
+            format_count(self.statements, "statement") + " by the agent" if self.statements else "",
+        ]
+        text = ", ".join(filter(None, parts))
+        return f" {text[:1].upper()}{text[1:]}." if text else ""
+
+
+def summarize_run(
+    history: History, workflow: CompiledWorkflow, node_id: NodeId, *, at_end: bool = False
+) -> RunSummary:
+    """Return what the run that ends at a node did and left; `at_end`: without proofs that came later.
+
+    A recorded reply says the same whenever it is sent again.
     """
-    proofs = _list_last_proofs(history, node_id)
-    if not proofs:
-        return ""
+    until = history.nodes[node_id].index if at_end else history.head
+    gaps = sorted(open_gaps(history, node_id), key=lambda gap: _SEVERITIES.index(gap.severity))
+    files, added, removed = _count_files(history, node_id)
+    label, proof = _find_proof(history, workflow, node_id, gaps, until)
+    total = sum_evidence(history, node_id)
+    way = {node.node_id for node in way_to(history, node_id)}
+    people = [
+        held
+        for held in list_confirmations(history, history.nodes[node_id].run_id)
+        if held.fact.answer == "confirmed" and held.fact.node_id in way
+    ]
+    return RunSummary(
+        steps=history.nodes[node_id].steps_done,
+        skipped=not_run_at(history, node_id).total,
+        files=files,
+        added=added,
+        removed=removed,
+        label=label,
+        proof=proof,
+        sources=0 if total is None else total.exists,
+        approvals=len(people),
+        approved_by=tuple(dict.fromkeys(name_person(one.fact.who) for one in people)),
+        statements=0 if total is None else total.claimed,
+        origin=", recorded by another store" if is_imported(history, history.nodes[node_id].index) else "",
+        review=(
+            *(explain_gap(gap).removesuffix(".") for gap in gaps),
+            *_list_failing(history, node_id),
+            *_list_unseen_approvals(history, node_id),
+        ),
+    )
+
+
+def _count_files(history: History, node_id: NodeId) -> tuple[int | None, int, int]:
+    """The changed files and lines that Handrail counted for the last such report."""
+    for node in reversed(way_to(history, node_id)):
+        for held in attached_to(history, node.node_id).artifacts:
+            body = held.artifact.body
+            if held.artifact.kind == CHANGED_FILES and body.get("source") == "observed":
+                rows = body.get("files")
+                listed = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+                total = body.get("filesTotal")
+                count = total if isinstance(total, int) else len(listed)
+                return count, _add_up(listed, "added"), _add_up(listed, "removed")
+    return None, 0, 0
+
+
+def _add_up(rows: Sequence[dict[str, Any]], name: str) -> int:
+    return sum(value for row in rows if isinstance(value := row.get(name), int))
+
+
+def _find_proof(
+    history: History, workflow: CompiledWorkflow, node_id: NodeId, gaps: Sequence[GapRecorded], until: int
+) -> tuple[str, str]:
+    """The word and the sentence of the newest proofs; NOT TRIED if one was wanted and is missing."""
+    proofs = _list_last_proofs(history, node_id, until)
     word = choose_for_step([held.fact.proof for held in proofs])
-    assert word is not None, "there is a proof"
+    if word is None:
+        wants = any(isinstance(leaf, Step) and leaf.proof is not None for leaf in list_leaves(workflow.steps))
+        checks = history.runs[history.nodes[node_id].run_id].checks
+        why = "the change was not proven" if checks else NO_CHECK
+        return (LABELS["not_tried"], why) if wants else ("", "")
     shown = next(held for held in proofs if held.fact.proof.word == word)
-    not_run, gaps = not_run_at(history, node_id), open_gaps(history, node_id)
-    done = format_count(history.nodes[node_id].steps_done, "step")
-    skipped = f", {not_run.total} skipped" if not_run.total else ""
     state = history.nodes[shown.fact.node_id].state
     step = leaf_at(workflow, state) if isinstance(state, Running) else None
     during = "" if step is None or _is_compared(step, gaps) else f" during {flatten_text(step.title)}"
-    text = f"{flatten_text(workflow.name)} is finished: {done}{skipped}. "
-    text += f"{LABELS[word]}{during}: {describe(shown.fact.proof)}. For review: "
-    return _fit(text, _describe_review(gaps))
+    label = LABELS[word] + during
+    return label, describe(shown.fact.proof).removesuffix(".")
 
 
-def _list_last_proofs(history: History, node_id: NodeId) -> list[RecordedProof]:
-    """The newest proof of each check at the last step that has any before the end of the run."""
-    end = history.nodes[node_id].index
+def _list_last_proofs(history: History, node_id: NodeId, until: int) -> list[RecordedProof]:
+    """The newest proof of each check at the last step that has any, before an index of the log."""
     for node in reversed(way_to(history, node_id)):
-        if held := [one for one in history.proofs.get(node.node_id, ()) if one.index < end]:
+        if held := [one for one in history.proofs.get(node.node_id, ()) if one.index < until]:
             return list({one.fact.proof.check: one for one in held}.values())
     return []
 
 
-def _is_compared(step: Leaf | None, gaps: Sequence[GapRecorded]) -> bool:
+def _is_compared(step: Leaf, gaps: Sequence[GapRecorded]) -> bool:
     """Whether the step compared the proof with its files, and they were the same."""
     is_missing = any(gap.waits_for is not None and gap.waits_for.kind == GAP_NAME for gap in gaps)
     return isinstance(step, Step) and step.proof is not None and not is_missing
 
 
-def _describe_review(gaps: Sequence[GapRecorded]) -> str:
-    if not gaps:
-        return "nothing"
-    return f"{format_count(len(gaps), 'open gap')}, the first: {explain_gap(gaps[0])}".removesuffix(".")
+def _list_failing(history: History, node_id: NodeId) -> list[str]:
+    """The declared checks that Handrail ran in the run and that did not pass the last time."""
+    last: dict[str, ReceiptRecorded] = {
+        held.fact.check: held.fact
+        for held in list_receipts(history, history.nodes[node_id].run_id)
+        if held.fact.check
+    }
+    return [
+        f"the check `{name}` did not pass the last time it ran ({describe_outcome(one.outcome)})"
+        for name, one in last.items()
+        if not has_passed(one.outcome, one.counts, one.uncounted)
+    ]
+
+
+def _list_unseen_approvals(history: History, node_id: NodeId) -> list[str]:
+    """Approvals that the agent states and no person gave."""
+    stated = [
+        one
+        for one in list_claims(history, node_id)
+        if one.claim.check == "person" and one.claim.verdict == "missing"
+    ]
+    return [f"{format_count(len(stated), 'approval')} stated by the agent alone"] if stated else []
 
 
 def _fit(text: str, review: str) -> str:
     """Both in one line; what a person must look at is never cut before what was done."""
-    left = MOST_CHARACTERS - len(review) - 1
+    review = f"For review: {review}."
+    left = MOST_CHARACTERS - len(review)
     if len(text) > left:
-        ending = "… For review: "
-        text = text[: max(0, left - len(ending))].rstrip() + ending
-    whole = f"{text}{review}."
+        text = text[: max(0, left - 2)].rstrip() + "… "
+    whole = text + review
     return whole if len(whole) <= MOST_CHARACTERS else whole[: MOST_CHARACTERS - 1] + "…"

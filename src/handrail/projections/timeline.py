@@ -11,9 +11,8 @@ from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload, make_from
 from handrail.engine.folding import StoredRecord
 from handrail.engine.history import History
-from handrail.engine.judge.run_claims import write_line
 from handrail.engine.navigate import step_key
-from handrail.engine.receipts import describe_outcome
+from handrail.engine.receipts import describe_outcome, write_line
 from handrail.projections.evidence import spell_answer
 from handrail.projections.run_graph import completed_step
 
@@ -136,7 +135,7 @@ def _receipts(history: History) -> list[TimelineEntry]:
             receipt,
             lane=history.nodes[node_id].run_id,
             what="receipt",
-            words=f"{fact.check or write_line(fact)}: {describe_outcome(fact.outcome)}",
+            words=f"{fact.check or write_line(fact.argv, fact.by)}: {describe_outcome(fact.outcome)}",
             node_id=node_id,
             step_id=step_key(history.nodes[node_id].state),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import UNSET, UnsetType
-
 from handrail.contract.outcome import Answer
 
 
@@ -144,16 +142,12 @@ class RunRow(Answer, frozen=True, kw_only=True):
     capabilities: dict[str, str]
     gaps: list[GapRow]
     artifacts: list[ArtifactRow]
+    summary: str = ""
+    """Of a finished run: what was done, what was proven, and what a person must look at."""
     evidence: dict[str, int]
     """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
-    doubts: dict[str, str] = {}
-    """Why the run is not clean, by the code of each doubt: what its closing line and its receipt tell."""
-    doubts_id: str | UnsetType = UNSET
-    """By which a person agrees to them (handrail session settle), where the run is finished."""
-    told: dict[str, str] | UnsetType = UNSET
-    """What is no doubt, and a reader should know, by the code of each fact: told like the doubts."""
     claims: list[ClaimRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []

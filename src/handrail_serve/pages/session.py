@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import UNSET
-
 from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
-from handrail.projections.plain_words import CLOSE_WORDS, SHOWN_OTHERWISE, spell_kind
+from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
 from handrail.views.runs import RunView
 from handrail.views.summaries import GapRow, RunRow, SessionSummary
 from handrail_serve.pages.needs import Card, close_form, own_card, rename_form, settle_form, whose_agent
@@ -179,7 +177,7 @@ def _with_run(
         element(
             "aside",
             _proof(run, titles),
-            _doubts(run, settled_in),
+            _summary(run),
             _gaps(run, settled_in),
             _outputs(run, titles),
             _in_force(shown.session_id, run),
@@ -280,18 +278,9 @@ def _sentence(run: RunRow, graph: RunView) -> str:
     return passed or "Every step was done."
 
 
-def _doubts(run: RunRow, settled_in: str) -> Child:
-    """Why a run is not clean, with the door of who agrees to it, and what is to be known beside it."""
-    doubts, notes = (
-        [element("li", text, dir="auto") for code, text in found.items() if code not in SHOWN_OTHERWISE]
-        for found in (run.doubts, {} if run.told is UNSET else run.told)
-    )
-    named = "" if run.doubts_id is UNSET else run.doubts_id
-    form = reveal("Agree to it", settle_form(settled_in, named)) if named and settled_in else None
-    return join_html(
-        panel("In doubt", element("ul", *doubts, class_="facts"), form) if doubts else None,
-        panel("Also to know", element("ul", *notes, class_="facts")) if notes else None,
-    )
+def _summary(run: RunRow) -> Child:
+    """What the last reply of a finished run said: what was done, what was proven, what is for review."""
+    return panel("Summary", element("p", run.summary, dir="auto")) if run.summary else None
 
 
 def _gaps(run: RunRow, settled_in: str) -> Child:

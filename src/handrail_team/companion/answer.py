@@ -19,7 +19,6 @@ from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Outcome, failure_of
 from handrail.contract.tokens import sealed
 from handrail.contract.wording import make_readable_json
-from handrail.operations.checks.note_command import NOTE_COMMAND
 from handrail.operations.kept_trees import take_due_tree
 from handrail.operations.sessions.resume_session import WORK_HERE
 from handrail.ports.server import LookDue
@@ -43,7 +42,7 @@ DOMAIN: Final = "handrail.companion"
 LIFETIME_SECONDS: Final = 900
 """How long a look may take: as long as the programs that it starts."""
 _MAC_BYTES: Final = 16
-_OF_HOOKS: Final = {one.name: one for one in (NOTE_COMMAND, NOTE_TREE, WORK_HERE)}
+_OF_HOOKS: Final = {one.name: one for one in (NOTE_TREE, WORK_HERE)}
 """What no caller asks for, only the hook of a client or a companion itself."""
 _RECORDED: Final[tuple[Effect, ...]] = ("process", "record")
 

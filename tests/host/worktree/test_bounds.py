@@ -52,8 +52,7 @@ def open_here(owner: Path) -> LocalWorktree:
 
 @pytest.mark.parametrize("path", [*PRIVATE, ".HANDRAIL/keys/keyring.json", ".Git/config", *CLOSED])
 def test_a_right_guess_is_answered_as_a_wrong_one(owner: Path, path: str) -> None:
-    quotes = (SECRET, "another text", "")
-    asked = [PlaceAsked(path=path, line=line, quote=quote) for quote in quotes for line in (1, 9)]
+    asked = [PlaceAsked(path=path, line=line) for line in (1, 9)]
 
     seen = open_here(owner).see_places(str(owner), asked)
 
@@ -75,11 +74,10 @@ def test_nobody_is_told_whether_a_private_file_is_there(owner: Path, path: str) 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/comm"), reason="needs /proc, where Linux shows processes")
 @pytest.mark.parametrize(("project", "path"), [("/proc/self", "comm"), ("/", "proc/self/comm")])
-def test_what_the_system_tells_about_a_process_is_quoted_with_one_answer(
+def test_lines_of_what_the_system_tells_about_a_process_have_one_answer(
     owner: Path, project: str, path: str
 ) -> None:
-    name = Path("/proc/self/comm").read_text(encoding="utf-8")
-    asked = [PlaceAsked(path=path, line=1, quote=quote) for quote in (name, "another")]
+    asked = [PlaceAsked(path=path, line=line) for line in (1, 9)]
 
     right, wrong = open_here(owner).see_places(project, asked)
 
@@ -169,7 +167,7 @@ def test_a_file_of_another_user_is_listed_by_its_size_and_never_read(tmp_path: P
     worktree = open_worktree(tmp_path / "home")
 
     tree = take(worktree, root)
-    (seen,) = worktree.see_places(str(root), [PlaceAsked(path="notes.txt", line=1, quote=SECRET)])
+    (seen,) = worktree.see_places(str(root), [PlaceAsked(path="notes.txt", line=1)])
 
     assert [one.digest for one in tree.entries] == [f"size:{len(SECRET)}"]
     assert (seen.state, seen.note) == ("unreadable", "it belongs to another user")

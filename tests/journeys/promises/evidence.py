@@ -19,10 +19,6 @@ PROMISES = read_table(
           the approved checks that fit into 40 seconds, once per tree and without a lock; otherwise the
           reply has the command.
     evidence, section 3
-      receipt.where-it-ran: A receipt says in which folder of the project its command ran. In another folder
-          it is not the project's command: the refusal names the folder and the receipt, and one corrected
-          call that names it passes with a fact that says the folder. A shell that was elsewhere proves
-          nothing.
       receipt.recorded-as-it-was: A receipt tells the command, how it ended, a digest of its output and the
           step it was for.
       receipt.failing-is-a-fact: A program that fails, is out of time or cannot start is recorded, and the
@@ -41,25 +37,15 @@ PROMISES = read_table(
       receipt.nothing-ran: A runner that ran nothing has not passed, whatever its exit status is.
       receipt.report-of-this-run: Counts come from a report that this very run of the program wrote, read
           without entities.
-      receipt.client-hook: A client's hook after a shell command records it once, at the one run in progress
-          here.
-      receipt.hook-status-unknown: A status that a client does not tell in so many words is recorded as
-          unknown.
-      receipt.hook-never-fails: A hook after a shell command exits 0 and prints nothing to stdout, whatever
-          its message is.
       check.declared: A project declares checks in its settings; what is wrong with them is named.
       check.suggested: Setup suggests a first set of checks in a preview; nothing is run, nor changed where
           declared.
       check.pinned: A start pins the declared checks: what runs and counts under a name is what it was then,
           and a change of the declaration since is told.
-      check.declared-counts: Where a project declares checks, a list of changes and a verification that
-          passes need one of them on the present files; another command is shown, and does not stand for it.
       receipt.files-changed-meanwhile: A check proves nothing if files changed while it ran, but for the
           report that it declares.
       receipt.imported: A receipt or a person's yes that came with a bundle proves nothing in a report made
           since.
-      receipt.rewritten-files: Checks that rewrite each other's files are refused once; then the cause is
-          told, and what cannot be proven passes as unknown with a gap.
       check.first-use: The first run of a project's check on a machine warns with the command.
     evidence, section 7
       evidence.imported: The evidence of an imported session is told as what another store recorded.
@@ -71,17 +57,9 @@ PROMISES = read_table(
     evidence, section 6
       receipt.never-remote: No server offers an operation that starts programs.
     evidence, section 1
-      evidence.last-look: A look at the end that fails makes what was seen before unknown, with the reason
-          and a gap; a later one that sees the files settles it.
     evidence, section 2
-      evidence.left-by-branch: A changed file that another branch of the run left is shown by name where a
-          list lacks it, and counts as unverified; what changed before the branches parted is demanded of
-          both.
       evidence.own-project: A run is held to the files of the project that it was begun in, wherever a call
           comes from and whichever directory it names; where they are gone, everything is unknown and says
           so.
-    evidence, section 4
-      evidence.other-repository: A run that holds names the folders of other repositories in which nobody
-          looked.
     """
 )

@@ -245,7 +245,7 @@ def test_gemini_s_entry_and_hooks_are_one_change_of_one_file_even_where_it_is_in
 
     assert done["summary"]["failed"] == 0
     assert {"handrail"} == set(read["mcpServers"])
-    assert {"PreCompress", "SessionStart", "AfterTool"} == set(read["hooks"])
+    assert {"PreCompress", "SessionStart"} == set(read["hooks"])
     assert machine.read(".gemini/settings.json") == FILES[".gemini/settings.json"]
 
 

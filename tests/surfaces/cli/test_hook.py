@@ -13,6 +13,7 @@ import pytest
 
 from handrail.contract.catalogue import STORE_IO_ERROR
 from handrail.contract.outcome import Fault
+from handrail.main import main
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.hook import HookAnswer, answer_hook
 from tests.operations.asked import answered
@@ -335,3 +336,17 @@ def test_a_closed_stdin_is_a_message_that_says_nothing(fresh_tool: Tool) -> None
 
     assert (ran.status, ran.out, ran.err) == (0, b"", b"")
     assert checkpoints(fresh_tool, started) == ["The chat was compacted here (unknown)."]
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure", "AfterTool", "afterShellExecution"])
+def test_a_retired_event_ends_at_once_without_a_word(
+    event: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> tuple[str, str]:
+        raise AssertionError("nothing is to be built for it")
+
+    monkeypatch.setattr("handrail.main._hook_answer", refuse)
+    monkeypatch.setattr("sys.argv", ["handrail", "hook", event])
+
+    assert main() == 0
+    assert capfd.readouterr() == ("", "")

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from handrail.contract.ids import attempt_for_new
-from handrail.engine.events import RULES
+from handrail.engine.events import OWNED_VALUES
 from handrail.engine.facts import add_loop_values, facts_at
 from handrail.engine.history import History, Node, Recorded, attached_to, path_to
 from handrail.engine.navigate import Running, is_own, leaf_at, offered_names, own_action_at, step_key
@@ -59,7 +59,7 @@ def describe_ran(
         if action is None or not isinstance(state, Running):
             continue
         result = attached_to(history, made.node_id).action_line.partition("\n")[0]
-        if history.runs[made.run_id].rules < RULES and made.node_id in history.notes:
+        if history.runs[made.run_id].rules < OWNED_VALUES and made.node_id in history.notes:
             result = history.notes[made.node_id].text.partition("\n")[0]
         yield step_key(state), action.operation, result
 

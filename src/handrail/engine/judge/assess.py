@@ -115,7 +115,7 @@ from handrail.workflows.conditions import Facts
 from handrail.workflows.limits import Effort
 
 if TYPE_CHECKING:
-    from handrail.engine.judge.witnessed import Weighed, Witnessed
+    from handrail.engine.judge.evidence import Weighed, Witnessed
 
 _R = TypeVar("_R", bound=ReportedShape)
 
@@ -146,9 +146,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     is_undecided: bool = False
     """The step had to decide about its loop and did not."""
     claims: tuple[Claim, ...] = ()
-    """What the evidence says to each place of the report."""
-    disclosed: tuple[GapRecorded, ...] = ()
-    """What the evidence discloses and nobody is stopped for."""
+    """Each place of the report: whether it is there, or only stated."""
 
 
 def assess(
@@ -165,7 +163,7 @@ def assess(
     without it nothing is weighed (a simulation).
     """
     judged = judge_report(place, brought, kept)
-    weighed = _weigh(place, judged, known)
+    weighed = _weigh(judged, known)
     judged = judged if weighed is None else weighed.judged
     found = find_reasons(place, facts, judged)
     verdict = _read_facts(place, judged)
@@ -177,18 +175,16 @@ def assess(
         issues=(*note_issues, *verdict.issues),
         is_undecided=found.is_undecided,
         claims=weighed.claims if weighed else (),
-        disclosed=weighed.gaps if weighed else (),
     )
 
 
-def _weigh(place: Place, judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed | None:
-    """What the evidence says; None if nobody looked, or nothing that was brought could be weighed."""
-    is_asked = bool(judged) or (place.step is not None and bool(place.step.check))
-    if known is None or not is_asked:
+def _weigh(judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed | None:
+    """What follows from what was seen; None if nobody looked, or nothing was brought."""
+    if known is None or not judged:
         return None
     from handrail.engine.judge.evidence import weigh  # noqa: PLC0415 - notes alone need none of it
 
-    return weigh(place, judged, known)
+    return weigh(judged, known)
 
 
 def assess_progress(
@@ -202,7 +198,7 @@ def assess_progress(
         (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
     unasked = msgspec.structs.replace(place, step=None)
     counted = judge_report(place, facts)
-    weighed = _weigh(unasked, counted, known)
+    weighed = _weigh(counted, known)
     counted = counted if weighed is None else weighed.judged
     judged = sorted([*counted, *keep_unchecked(others)], key=lambda found: found.artifact.digest)
     verdict = _read_facts(place, judged)

@@ -10,8 +10,6 @@ from _thread import allocate_lock
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-import msgspec
-
 from handrail.contract.wording import make_readable, quote
 from handrail.engine.code_trees import LINKED, state_of
 from handrail.host.private_files import walk_up
@@ -27,7 +25,7 @@ from handrail.host.worktree.list_files import (
 )
 from handrail.host.worktree.repository import Files, Repository, RepositoryFacts
 from handrail.host.worktree.restore import Journals, absent, find_obstacles
-from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache, find_folders
+from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
 from handrail.host.worktree.trees import (
     BARE,
     REFUSED,
@@ -37,7 +35,6 @@ from handrail.host.worktree.trees import (
     OutOfTimeError,
     effective_entries,
     mark_state,
-    read_path,
     set_apart,
     show_path,
     take_with_git,
@@ -45,7 +42,6 @@ from handrail.host.worktree.trees import (
 )
 from handrail.ports.worktree import (
     MOST_PACK_BYTES,
-    Beside,
     Changes,
     Difference,
     FileList,
@@ -92,7 +88,7 @@ class LocalWorktree:
         """What git does not list may be private; without an answer of git everything is of the project."""
         if not _is_in_repository(bounds.root):
             return {}
-        from handrail.host.worktree.beside import UNKNOWN
+        from handrail.host.worktree.unlisted import UNKNOWN
 
         found = self.explain_unlisted(bounds.root, paths)
         return {path: why for path, why in found.items() if why != UNKNOWN}
@@ -101,42 +97,11 @@ class LocalWorktree:
         bounds = Bounds(project, self._home)
         return tuple(_locate(bounds, text) for text in named)
 
-    def find_beside(self, project: str, tree: Tree, programs: Sequence[str] = ()) -> Beside:
-        bounds = Bounds(project, self._home)
-        if bounds.trouble or not os.path.isdir(bounds.root):
-            return Beside()
-        from handrail.host.worktree.beside import find_beside, find_uncommitted
-
-        repository = self._find_repository(bounds)
-        rules = {} if repository is None else self._find_ignore_rules(bounds, repository, tree)
-        cache = self._remembered.get(bounds.root)
-        table = None if cache is None else cache.tracked
-        listed = [read_path(entry.path) for entry in tree.entries if entry.mode != "absent"]
-        tracked = () if table is None else table.paths
-        folders = {*find_folders(listed), *(() if table is None else table.folders)}
-        search = self._environment.get("PATH", "")
-        found = find_beside(bounds, folders, {*listed, *tracked}, rules, programs, search)
-        if repository is None or not tree.head:
-            return found
-        uncommitted = find_uncommitted(bounds.root, tree, repository, {*tracked})
-        return msgspec.structs.replace(found, uncommitted=uncommitted)
-
-    def _find_ignore_rules(self, bounds: Bounds, repository: Repository, tree: Tree) -> dict[str, str]:
-        """Of the project, and of the repositories inside it where they have their own."""
-        found = repository.find_ignore_rules()
-        for name in tree.repositories[:_MOST_INSIDE]:
-            inner = Bounds(os.path.join(bounds.root, name), self._home)
-            if not inner.trouble and os.path.lexists(os.path.join(inner.root, ".git")):
-                rules = Repository(inner, self._environment, _READING_SECONDS).find_ignore_rules()
-                own = {rule: place for rule, place in rules.items() if place not in found.values()}
-                found |= {f"{name}/{rule}": place for rule, place in own.items()}
-        return found
-
     def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
         bounds = Bounds(project, self._home)
         if bounds.trouble:
             return dict.fromkeys(paths, bounds.trouble)
-        from handrail.host.worktree.beside import explain_unlisted
+        from handrail.host.worktree.unlisted import explain_unlisted
 
         return explain_unlisted(bounds, paths, self._find_repository(bounds))
 

@@ -1,4 +1,4 @@
-"""Looking at named places: is the file there, inside the project, with that line and that text."""
+"""Looking at named places: is the file there, inside the project, with that line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, takewhile
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
@@ -18,7 +17,6 @@ from handrail.ports.worktree import MOST_PLACE_BYTES, MOST_PLACES, PlaceAsked, P
 
 _TOO_MANY = f"only {MOST_PLACES} places are looked at in one call"
 _TOO_LARGE = f"the file is larger than {MOST_PLACE_BYTES:,} bytes".replace(",", " ")
-_NO_LINE = "a quotation is compared at the line that it names, and none is named"
 _BETWEEN_PATHS = re.compile(r"[\s,;:()@#]+")
 _A_PATH = re.compile(r"[/\\][^/\\]*\.\w+$")
 
@@ -31,7 +29,8 @@ def see_places(
     """One answer per place; each file is read once, and none that is in no tree: a guess tells nothing."""
     if bounds.trouble:
         return tuple(_answer(place, "unreadable", bounds.trouble) for place in asked)
-    texts = {one for place in asked[:MOST_PLACES] for one in (place.path, place.written) if _is_read(place)}
+    read_now = [place for place in asked[:MOST_PLACES] if place.line > 0]
+    texts = {one for place in read_now for one in (place.path, place.written)}
     named = {one.real for one in (find_named(bounds, text) for text in texts if text) if one.state == "there"}
     paths = sorted(os.path.relpath(real, bounds.root) for real in named)
     read: dict[str, _Text | PlaceSeen] = {
@@ -43,15 +42,11 @@ def see_places(
     return tuple(seen)
 
 
-def _is_read(place: PlaceAsked) -> bool:
-    return place.line > 0 or bool(place.quote)
-
-
 class _Text:
     """A file as lines."""
 
     def __init__(self, content: bytes) -> None:
-        self.is_whole, text = _decode(content)
+        text = _decode(content)
         text = text.replace("\r\n", "\n")
         text = text if "\n" in text else text.replace("\r", "\n")
         self.lines = text.removesuffix("\n").split("\n")
@@ -91,7 +86,7 @@ def _see_file(bounds: Bounds, real: str, place: PlaceAsked, read: dict[str, _Tex
         return _see_directory(place)
     if not stat.S_ISREG(found.st_mode):
         return _answer(place, "unreadable", "it is not a regular file")
-    if not _is_read(place):
+    if place.line <= 0:
         return _answer(place, "here")
     closed = bounds.explain_closed(os.path.relpath(real, bounds.root), found)
     if closed:
@@ -109,8 +104,6 @@ def _see_file(bounds: Bounds, real: str, place: PlaceAsked, read: dict[str, _Tex
 def _see_directory(place: PlaceAsked) -> PlaceSeen:
     if place.line > 0:
         return _answer(place, "line_missing", "it is a directory")
-    if place.quote:
-        return _answer(place, "quote_missing", "it is a directory")
     return _answer(place, "here")
 
 
@@ -119,15 +112,7 @@ def _see_text(place: PlaceAsked, text: _Text) -> PlaceSeen:
     if last > len(text.lines):
         seen = msgspec.structs.replace(place, line=last)
         return _answer(seen, "line_missing", _count_lines(len(text.lines)))
-    if not place.quote.strip():
-        return _answer(place, "here")
-    if place.line <= 0:
-        return _answer(place, "unreadable", _NO_LINE)
-    if is_quoted(text.lines, place.path, place.quote, place.line, last):
-        return _answer(place, "here")
-    if not text.is_whole:
-        return _answer(place, "unreadable", "its text is not UTF-8")
-    return _answer(place, "quote_missing")
+    return _answer(place, "here")
 
 
 def _see_loose_text(bounds: Bounds, place: PlaceAsked) -> PlaceSeen:
@@ -155,13 +140,12 @@ def _read(path: str, place: PlaceAsked) -> _Text | PlaceSeen:
     return _Text(content)
 
 
-def _decode(content: bytes) -> tuple[bool, str]:
-    """Whether every byte could be read, and the text."""
+def _decode(content: bytes) -> str:
     encoding = "utf-16" if content.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     try:
-        return True, content.decode(encoding)
+        return content.decode(encoding)
     except UnicodeDecodeError:
-        return False, content.decode("latin-1")
+        return content.decode("latin-1")
 
 
 def _answer(place: PlaceAsked, state: PlaceState, note: str = "") -> PlaceSeen:
@@ -170,86 +154,6 @@ def _answer(place: PlaceAsked, state: PlaceState, note: str = "") -> PlaceSeen:
 
 def _count_lines(count: int) -> str:
     return "the file has 1 line" if count == 1 else f"the file has {count} lines"
-
-
-# Whether a quotation stands at the lines that it names, word by word.
-#
-# Code is compared as code, in whole lines: white space may differ, and the mark that ends a line, nothing
-# else. Prose and comments lose marks on the way (bold, quotation marks, the sign of a comment), so there
-# only words count, and a part of a line will do. An ellipsis stands for what was left out, at the ends of a
-# line of code too. Words are compared as wholes: a part of one is no quotation, so that nobody finds a text
-# out letter by letter. The answer is yes or no; where else a text stands is not looked for.
-
-_WORD = re.compile(r"[^\W_]+")
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_ELLIPSIS = re.compile(r"\.{3,}|…")
-_LINE_NUMBER = re.compile(r"[ \t]*\d+(?:[ \t]*[:|│→]|\t)")
-_PROSE = (".md", ".markdown", ".mdx", ".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".tex")
-_PROSE_NAMES = re.compile(r"(?:.*/)?[A-Z][A-Z_-]*")
-"""As in README and LICENSE."""
-_COMMENT = re.compile(r"\s*(?:#[#!\s]|//|/\*|<!--|\"{3}|'{3})|\s*#?$")
-_STAR = re.compile(r"^\s*\*")
-"""Begins a line of a long comment, or goes on with a product: a quotation may lack it."""
-_ENDING = frozenset(";,:{")
-_RUN_ON = 10
-_TYPED = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "\u00a0": " "})
-
-
-def is_quoted(lines: Sequence[str], path: str, quote: str, first: int, last: int) -> bool:
-    """Whether the quotation begins on one of these lines; without an ellipsis it may run on below."""
-    quoted = [line for line in quote.splitlines() if line.strip()]
-    if all(_LINE_NUMBER.match(line) for line in quoted):
-        quoted = [_LINE_NUMBER.sub("", line, count=1) for line in quoted]
-    parts = _ELLIPSIS.split("\n".join(quoted))
-    end = max(last, first + len(quote.strip().splitlines()) - 1)
-    named, below = lines[first - 1 : end], lines[end : end + _RUN_ON] if len(parts) == 1 else []
-    if _holds(named, below, parts, _read_code):
-        return True
-    if _holds(_strip_stars(named), _strip_stars(below), parts, _read_code):
-        return True
-    is_prose = path.lower().endswith(_PROSE) or _PROSE_NAMES.fullmatch(path) is not None
-    if not is_prose:
-        below = list(takewhile(_COMMENT.match, below))
-    return (is_prose or all(map(_COMMENT.match, named))) and _holds(named, below, parts, _read_prose)
-
-
-def _holds(
-    named: Sequence[str], below: Sequence[str], parts: Sequence[str], read: Callable[[str], list[str]]
-) -> bool:
-    """Whether the parts stand there one after another, the first of them on a named line.
-
-    Of code, a part that no ellipsis goes before begins a line, and one that none follows ends one.
-    """
-    read_lines = [read(line) for line in (*named, *below)]
-    words = list(chain.from_iterable(read_lines))
-    ends = list(accumulate(map(len, read_lines)))
-    starts = [0, *ends][: len(named)]
-    asked = [found for part in parts if (found := read(part))]
-    if not asked:
-        return True
-    is_code = read is _read_code
-    first = starts if is_code and parts[0].strip() else range(ends[len(named) - 1] if named else 0)
-    marked = (end - 1 for end in ends if end and words[end - 1] in _ENDING)
-    last = {*ends, *marked} if is_code and parts[-1].strip() else range(len(words) + 1)
-    reached = {at + len(asked[0]) for at in first if words[at : at + len(asked[0])] == asked[0]}
-    for part in asked[1:]:
-        begun = range(min(reached, default=len(words)), len(words))
-        reached = {at + len(part) for at in begun if words[at : at + len(part)] == part}
-    return not reached.isdisjoint(last)
-
-
-def _strip_stars(lines: Sequence[str]) -> list[str]:
-    return [_STAR.sub("", line) for line in lines]
-
-
-def _read_code(text: str) -> list[str]:
-    """Words and signs; one of three dots is none, because it may stand for what is left out."""
-    plain = unicodedata.normalize("NFC", text).translate(_TYPED)
-    return _TOKEN.findall(_ELLIPSIS.sub(" ", plain))
-
-
-def _read_prose(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 # Which file a text means, however it is written: quoted, absolute, with other separators, through a link.

@@ -19,7 +19,6 @@ from typing import TypeAlias
 import msgspec
 
 from handrail.engine.code_trees import LINKED, state_of
-from handrail.engine.judge.named_places import is_of_checks
 from handrail.host.private_files import open_regular_file
 from handrail.host.programs import RunningGit
 from handrail.host.worktree.bounds import Bounds, is_plain
@@ -308,10 +307,7 @@ def take_with_git(
         files=len(table.paths) - len(gone) + len(others),
         skipped=len(table.submodules) + look.skipped,
         repositories=seen.repositories,
-        apart={
-            show_path(path): "sparse"
-            for path in sorted(seen.left_out, key=lambda one: not is_of_checks(show_path(one)))[:_MOST_SPARSE]
-        },
+        apart={show_path(path): "sparse" for path in sorted(seen.left_out)[:_MOST_SPARSE]},
     )
 
 

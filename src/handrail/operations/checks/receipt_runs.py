@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 
 import msgspec
@@ -11,18 +10,8 @@ import msgspec
 from handrail.contract.ids import receipt_id_for
 from handrail.contract.outcome import Notice, make_from
 from handrail.contract.printed_text import PrintedText, redact_argv, show_line, strip_escapes
-from handrail.contract.wording import format_count, make_readable
-from handrail.engine.command_lines import (
-    find_counting,
-    is_status_own,
-    names_runner,
-    prints_sum,
-    read_words,
-)
+from handrail.contract.wording import list_names, make_readable
 from handrail.engine.events import ReceiptRecorded
-from handrail.engine.history import list_receipts
-from handrail.engine.judge.command_identity import is_command_of
-from handrail.engine.judge.run_claims import list_paths, list_reports
 from handrail.engine.plans import plan_receipt
 from handrail.engine.receipts import (
     Counts,
@@ -30,17 +19,12 @@ from handrail.engine.receipts import (
     NotStarted,
     RunOutcome,
     Signalled,
-    StatusUnknown,
     TimedOut,
     digest_argv,
 )
 from handrail.operations.checks.reports import (
-    TELLING_RUNNERS,
     UnreadableReport,
-    add_up,
     count_tests,
-    count_wrapped,
-    find_one,
 )
 from handrail.operations.declared_checks import digest_check, digest_environment
 from handrail.operations.pending_step import PendingStep
@@ -136,12 +120,13 @@ def run_command(
         rt.known_checks().keep_run(project, command.digest, duration)
     after = _take_tree(rt, project)
     report_path = _find_report_file(command)
-    reports = list_reports(target.run.checks) | ({os.path.normpath(report_path)} if report_path else set())
+    declared = (os.path.normpath(os.path.join(one.directory, one.report_path)) for one in target.run.checks)
+    reports = {*declared, *([os.path.normpath(report_path)] if report_path else [])}
     meanwhile = _name_changes(rt, project, before, after, reports)
     notices = []
     if meanwhile:
         message = (
-            f"{list_paths(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
+            f"{list_names(list(meanwhile))} changed while it ran, so it is no proof; run it again. "
             "What the check writes itself belongs into .gitignore."
         )
         notices = [Notice(type="files_changed_meanwhile", message=message, severity="warning")]
@@ -156,7 +141,7 @@ def run_command(
         argv=shown,
         argv_digest=digest_argv(command.argv),
         directory=_inside(project, command.directory),
-        outcome=_hide_status(command, target, shown, counted.outcome),
+        outcome=counted.outcome,
         duration_ms=ended.duration_ms,
         output_digest=printed.digest,
         output_bytes=printed.size,
@@ -172,42 +157,14 @@ def run_command(
         program_digest=ended.program_digest,
         environment_digest=digest_environment(command.environment),
     )
-    receipt = _note_silence(receipt, target)
-    notices = [*_after(command, receipt, ended.status), *notices]
+    notices = [*_after(command, receipt), *notices]
     return RanCommand(receipt=receipt, notices=notices, is_interrupted=ended.is_interrupted, tree=after)
-
-
-def _note_silence(receipt: ReceiptRecorded, target: PendingStep) -> ReceiptRecorded:
-    """Of a command that counted tests earlier in the run, and ended well without counting any: that is no
-    pass, whatever ended it."""
-    if receipt.counts is not None or receipt.uncounted or receipt.outcome != Exited(status=0):
-        return receipt
-    before = [held.fact for held in list_receipts(target.session.history, target.run.run_id)]
-    counts = [one.counts for one in before if one.counts and is_command_of(one, receipt)]
-    if not counts:
-        return receipt
-    number = format_count(counts[-1].passed + counts[-1].failed, "test")
-    why = f"it counted {number} before in this run, and none now (its sum or a declared `report` counts them)"
-    return msgspec.structs.replace(receipt, uncounted=why)
-
-
-def _hide_status(
-    command: Command, target: PendingStep, shown: tuple[str, ...], outcome: RunOutcome
-) -> RunOutcome:
-    """The outcome, unless only the whole words tell that it is not that of one program.
-
-    Readers get one line, cut where it is long: a second line of a script is not in it.
-    """
-    is_declared = any(one.argv_digest == digest_argv(command.argv) for one in target.run.checks)
-    if command.check or is_declared or is_status_own(command.argv) or not is_status_own(shown):
-        return outcome
-    return StatusUnknown()
 
 
 def run_and_count(
     rt: ReadPorts, programs: CheckPrograms, command: Command, project: str, see: Callable[[bytes], None]
 ) -> Counted:
-    """Start it and count what it tested: the one way, for a receipt and for its replay."""
+    """Start it and read the report that it declares."""
     path = _find_report_file(command)
     before = programs.look_at_report(project, path) if path else ""
     kept = bytearray()
@@ -235,20 +192,6 @@ def run_and_count(
 def _find_report_file(command: Command) -> str:
     """Where it writes its report; empty: nowhere, or it prints it."""
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
-
-
-def _count_printed(command: Command, ended: ProgramEnd, text: str) -> Counts | None:
-    """What a runner counted, which tells it without being asked."""
-    words = read_words(command.argv).words
-    names = map(os.path.basename, words)
-    count = next((TELLING_RUNNERS[name] for name in names if name in TELLING_RUNNERS), None)
-    if count is not None:
-        return count(text)
-    is_runner = names_runner(words)
-    counts = count_wrapped(text, find_one if is_runner else add_up, has_passed=ended.status == 0)
-    if counts is None or is_runner:
-        return counts
-    return msgspec.structs.replace(counts, by_words=True)
 
 
 def _show_value(rt: ReadPorts, value: str) -> str:
@@ -302,7 +245,7 @@ def _count_report(
 ) -> tuple[Counts | None, str]:
     """What the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
-        return _count_printed(command, ended, printed.decode(errors="replace")), ""
+        return None, ""
     found = ReportFile(content=printed)
     if command.report.path != PRINTED:
         found = programs.read_report(project, command.report.path, before)
@@ -315,29 +258,12 @@ def _count_report(
     return None, trouble
 
 
-def _after(command: Command, receipt: ReceiptRecorded, status: int | None) -> list[Notice]:
-    if not is_status_own(command.argv, command.check):
-        line = command.argv[0] if len(command.argv) == 1 else shlex.join(command.argv)
-        counting = shlex.join(find_counting(line))
-        message = "Its line starts several programs, so its status is not that of one; "
-        message += f"run {counting} alone." if counting else "run the one that counts alone."
-        return [Notice(type="status_not_own", message=message[:500], severity="warning")]
-    if receipt.uncounted:
-        place = "" if command.report is None else f" ({command.report.path})"
-        message = f"Nothing was counted, so it has not passed: {receipt.uncounted}{place}."
-        return [Notice(type="report_not_read", message=message[:500], severity="warning")]
-    is_silent = command.report is None and receipt.counts is None and status in (0, 1)
-    if is_silent and prints_sum(command.argv):
-        return [Notice(type="check_uncounted", message=_UNCOUNTED, severity="info")]
-    return []
-
-
-_UNCOUNTED = (
-    "No test was counted: the runner printed no sum (-q in its line and again in its configuration leaves it "
-    "out), or several that differ. A `report` in the declaration of the check counts them, such as "
-    '"report": {"path": "report.xml", "format": "junit"} with --junitxml=report.xml for pytest. '
-    "Else a person has to approve the check."
-)
+def _after(command: Command, receipt: ReceiptRecorded) -> list[Notice]:
+    if not receipt.uncounted:
+        return []
+    place = "" if command.report is None else f" ({command.report.path})"
+    message = f"Nothing was counted, so it has not passed: {receipt.uncounted}{place}."
+    return [Notice(type="report_not_read", message=message[:500], severity="warning")]
 
 
 def record_receipt(

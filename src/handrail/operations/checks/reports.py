@@ -6,7 +6,6 @@ Test cases are counted one by one; what a report says about its own sums is read
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, assert_never
 from xml.parsers import expat
@@ -152,12 +151,6 @@ def _count_jest(content: bytes) -> Counts:
 
 _TAP_SUM = re.compile(r"(?m)^[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})$")
 """As `node --test` ends its TAP, and what it prints for people."""
-_TAP_END = re.compile(r"(?m)^[#ℹ] tests \d{1,9}$(?:\n[#ℹ] [a-z]+ \d{1,9}$)*")
-_JEST = re.compile(
-    r"(?m)^ *Tests:? +\d{1,9} [a-z]+.*$|^ +\d{1,9} passing\b.*(?:\n +\d{1,9} (?:pending|failing)\b.*)*"
-)
-"""The sum of Jest, Vitest and Mocha."""
-_JEST_SUM = re.compile(r"(\d{1,9}) (pass|fail|skip|pend|todo)")
 _TAP_LINE = re.compile(r"(?m)^(not )?ok\b[^#\n]*(?:#\s*(skip|todo)\b)?", re.IGNORECASE)
 _TAP_PLAN = re.compile(r"(?m)^1\.\.(\d{1,9})\b")
 _CARGO = re.compile(
@@ -166,11 +159,6 @@ _CARGO = re.compile(
 _UNITTEST = re.compile(r"(?m)^Ran (\d{1,9}) tests? in [\d.]+s$")
 _UNITTEST_END = re.compile(r"(?m)^(?:OK|FAILED|NO TESTS RAN)(?: \(([a-z0-9=, ]*)\))?$")
 
-_PYTEST = re.compile(
-    r"(?m)^(?:=+ )?(no tests ran|\d{1,9} (?!tests? )[a-z ]+(?:, \d{1,9} [a-z ]+)*)"
-    r" in [\d.]+s(?: \([\d:]+\))?(?: =+)?$"
-)
-_PYTEST_BROKEN = re.compile(r"(?m)^!+ Interrupted: \d+ errors? during collection !+$")
 _NOT_A_TEST = re.compile(
     r"(?m)^ERROR: (?:.* \(unittest\.loader\._FailedTest\b|(?:setUp|tearDown)(?:Class|Module) \()"
 )
@@ -260,29 +248,6 @@ def _read_unittest(text: str) -> Counts | None:
     )
 
 
-def count_pytest(text: str) -> Counts | None:
-    """`pytest`, by the sum that it ends with."""
-    return find_one(list(_list_sums(text, _PYTEST, _read_pytest)))
-
-
-def _read_pytest(text: str) -> Counts | None:
-    """Of one run: its last line. A test whose fixture raises has failed; an unreadable file is none."""
-    ended = _PYTEST.findall(text)
-    if not ended:
-        return None
-    pairs = (pair.partition(" ") for pair in ended[-1].split(", "))
-    sums = {name: int(number) for number, _, name in pairs if number.isdigit()}
-    raised = sums.get("error", 0) + sums.get("errors", 0)
-    is_broken = _PYTEST_BROKEN.search(text) is not None
-    return Counts(
-        passed=sums.get("passed", 0) + sums.get("xpassed", 0),
-        failed=sums.get("failed", 0) + (0 if is_broken else raised),
-        skipped=sums.get("skipped", 0),
-        errors=raised if is_broken else 0,
-        xfailed=sums.get("xfailed", UNSET),
-    )
-
-
 def _list_sums(text: str, end: re.Pattern[str], read: Callable[[str], Counts | None]) -> Iterator[Counts]:
     """What each run in an output counted, whose sum has this end."""
     start = 0
@@ -298,44 +263,6 @@ def find_one(sums: Sequence[Counts]) -> Counts | None:
     return sums[0] if sums and all(one == sums[0] for one in sums) else None
 
 
-def add_up(sums: Sequence[Counts]) -> Counts | None:
-    """Of a program that may start several runners."""
-    numbers = Counter[str]()
-    for one in sums:
-        numbers.update({name: number for name, number in msgspec.structs.asdict(one).items() if number})
-    return msgspec.convert(dict(numbers), Counts) if sums else None
-
-
-def _read_jest(text: str) -> Counts | None:
-    sums = {name: int(number) for number, name in _JEST_SUM.findall(_JEST.findall(text)[-1])}
-    skipped = sum(sums.get(name, 0) for name in ("skip", "pend", "todo"))
-    return Counts(passed=sums.get("pass", 0), failed=sums.get("fail", 0), skipped=skipped) if sums else None
-
-
-def count_wrapped(
-    text: str, join: Callable[[Sequence[Counts]], Counts | None], *, has_passed: bool
-) -> Counts | None:
-    """Of a program that is or may start a runner, such as `make test`: what the known ones counted.
-
-    Only where it agrees with how the program ended: else that is about something else.
-    """
-    cargo = count_cargo(text)
-    found = join(
-        [
-            *_list_sums(text, _PYTEST, _read_pytest),
-            *_list_sums(text, _UNITTEST_END, _read_unittest),
-            *_list_sums(text, _TAP_END, count_tap),
-            *_list_sums(text, _JEST, _read_jest),
-            *([] if cargo is None else [cargo]),
-        ]
-    )
-    failed = 0 if found is None else found.failed + found.errors
-    is_of_it = found is not None and found.passed + failed > 0 and has_passed == (not failed)
-    return found if is_of_it else None
-
-
-TELLING_RUNNERS = {"unittest": count_unittest, "pytest": count_pytest, "py.test": count_pytest}
-"""Runners that print their counts without being asked, by their names in a command."""
 PRINTED_FORMATS: dict[Literal["tap", "go", "cargo", "unittest"], Callable[[str], Counts | None]] = {
     "tap": count_tap,
     "go": count_go,

@@ -7,6 +7,7 @@ pending when it began. A program that fails is a fact like any other: the call h
 from __future__ import annotations
 
 import os
+import re
 from functools import partial
 from signal import Signals
 from typing import Annotated, assert_never
@@ -20,20 +21,10 @@ from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success, make_from
 from handrail.contract.parameters import MintedId, NamedId, PathText, ProjectPath, TokenText
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.contract.wording import list_names
 from handrail.engine.children.shared_files import plan_helper
-from handrail.engine.code_trees import find_baseline
-from handrail.engine.command_lines import explain_not_run, is_status_own, name_env
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import Helper, encode_project
-from handrail.engine.history import History, Run, list_receipts
-from handrail.engine.judge.arrival import PersonsWord
-from handrail.engine.judge.command_identity import is_command_of
-from handrail.engine.judge.earlier_reports import witness
-from handrail.engine.judge.named_places import is_test_file, is_test_of
-from handrail.engine.judge.red_then_green import ASIDE, match_red_then_green, may_guard, sort_tests
-from handrail.engine.judge.run_claims import describe_fewer, has_failed, match_run, own_program, write_line
-from handrail.engine.judge.witnessed import Look
+from handrail.engine.history import Run
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.receipts import (
     ELSEWHERE,
@@ -56,25 +47,15 @@ from handrail.operations.checks.receipt_runs import (
     record_receipt,
     run_command,
 )
-from handrail.operations.declared_checks import find_check, list_approved
+from handrail.operations.declared_checks import find_check
 from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
-from handrail.operations.looking import find_turns, look
 from handrail.operations.pending_step import find_pending_step
 from handrail.operations.same_project import find_own_project, settle_project
 from handrail.ports.checks import CheckPrograms
-from handrail.ports.worktree import Tree
-from handrail.projections.doubts import (
-    Doubt,
-    describe_doubt,
-    describe_unanswered,
-    gather_end,
-    is_declared_here,
-)
-from handrail.runtime.hub import try_afterwards
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree, project_of
-from handrail.runtime.sessions import Session, commit, healthy_session, load_pinned_workflow, require_healthy
+from handrail.runtime.sessions import Session, commit, healthy_session, require_healthy
 
 DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
@@ -82,6 +63,9 @@ MOST_ARGUMENTS = 1_000
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
 """What a shell says of a program that was out of time, could not be started, or got a signal."""
+
+
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 
 
 class RunCheck(Input, frozen=True, kw_only=True):
@@ -143,10 +127,6 @@ class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
     """The files of the project before and after it; empty: unknown."""
     counts: Counts | None
     """What its report counted; null: there is no report."""
-    not_run: str
-    """Why nothing ran, so that it has neither passed nor failed; empty: something did."""
-    fewer: str
-    """Where fewer tests ran than at the start of the run, or more were skipped: the numbers."""
     next_call: ToolCall
 
 
@@ -193,9 +173,6 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
-    if is_here and ran.tree is not None:  # the receipt stands, whatever comes of this
-        warn = partial(_warn_of_curable, rt, recorded.history, receipt, project, ran.tree, notices)
-        try_afterwards(rt, warn)
     answer = _describe(rt, recorded, receipt)
     return Success(data=msgspec.to_builtins(answer), notices=(*notices, *ran.notices))
 
@@ -262,7 +239,7 @@ def _command(
     asked = "" if request.directory is UNSET else request.directory
     if request.argv is not UNSET:
         return Command(
-            argv=name_env(tuple(request.argv)),
+            argv=_name_env(tuple(request.argv)),
             directory=programs.directory_in(project, asked),
             seconds=DEFAULT_SECONDS if request.time_limit is UNSET else request.time_limit,
         )
@@ -276,59 +253,13 @@ def _command(
     return msgspec.structs.replace(command, change=found.change, **own)
 
 
-# Recording and telling
+def _name_env(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words with `env` before variables, which only a shell takes in front of a program."""
+    is_set = bool(_ASSIGNED.match(words[0])) and not all(map(_ASSIGNED.match, words))
+    return ("env", *words) if is_set else words
 
 
-_UNTIL_AGREED = "The end of the run doubts that until a person agrees; new tests beside them are no doubt."
-_WRITTEN = (
-    "Its program was written in this run: {}. The end of the run doubts that until a person agrees; use one "
-    "from before, or make the environment first and start the run then."
-)
-_UNSEEN = "nobody saw these fail as they are now"
-_TRY = "try it with handrail prove"
-
-
-def _warn_of_curable(
-    rt: WritePorts,
-    history: History,
-    receipt: ReceiptRecorded,
-    project: str,
-    tree: Tree,
-    notices: list[Notice],
-) -> str:
-    """What the end of the run would doubt of this command, while something can be done about it."""
-    node = history.nodes[receipt.node_id]
-    run, messages = history.runs[node.run_id], []
-    own = [held.fact for held in list_receipts(history, run.run_id) if is_command_of(held.fact, receipt)]
-    approved = list_approved(rt, run, project) if receipt.check and len(own) == 1 else None
-    if approved is not None and is_declared_here(gather_end(history, node.node_id, approved), receipt.check):
-        name = Doubt(code="declared_here", names=(receipt.check,))
-        messages.append(f"At its end the run will say: {describe_doubt(name)}")
-    turns = find_turns(rt, history, node, project, tree) if has_failed(receipt) and receipt.counts else {}
-    if receipt.receipt_id in turns and turns[receipt.receipt_id].is_first:
-        messages.append("It failed on the tests of the start: see it pass with these before you add tests.")
-    first = find_baseline(history, node.node_id)
-    began = [] if first is None else [one for one in first.fact.uncommitted if is_test_file(one)]
-    if receipt is own[-1] and has_passed(receipt.outcome, receipt.counts):
-        seen = look(rt, history, node, Look(wants_tree=True), project).sighting
-        known = witness(history, load_pinned_workflow(rt.log, run.workflow_hash), node, PersonsWord(), seen)
-        line = receipt.check or write_line(receipt)
-        tests = sort_tests(known, match_run(known, line, 0, receipt.receipt_id))
-        guard = match_red_then_green(known, line)
-        changed = [one for one in tests["paths"] if is_test_of(receipt.argv, one, receipt.directory)]
-        grown = [one for one in dict.fromkeys((*began, *changed)) if one in seen.grown]
-        if unanswered := tests.get("unanswered"):
-            messages.append(f"Not shown yet: {describe_unanswered(line, unanswered)}; {ASIDE}.")
-        elif guard.verdict == "unknown" and guard.fix and may_guard(receipt):
-            messages.append(f"Not shown yet: {guard.fix}.")
-        elif unseen := [one for one in grown if one not in tests.get("grown", ())]:
-            messages.append(f"Not shown yet: {_UNSEEN}: {list_names(unseen)}; {_TRY}.")
-        if {own_program(receipt), receipt.program} & {*seen.beside.loaded}:
-            messages.append(_WRITTEN.format(receipt.program))
-        if lost := [one for one in changed if one not in grown]:
-            messages.append(f"Tests that the run found changed: {list_names(lost)}. {_UNTIL_AGREED}")
-    notices += [Notice(type="check_doubted", message=one[:1000], severity="warning") for one in messages]
-    return ""
+# The reply
 
 
 def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
@@ -346,7 +277,6 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
     node = history.nodes[receipt.node_id]
     assert isinstance(node.state, Running), "a receipt belongs to a pending step"
     token = mint_state_token(rt.keys, history.session_id, node)
-    not_run = explain_not_run(receipt.argv, receipt.outcome, receipt.counts)
     return make_from(
         CheckRun,
         receipt,
@@ -354,13 +284,9 @@ def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> Chec
         run_id=node.run_id,
         step_id=step_key(node.state),
         status=describe_outcome(receipt.outcome),
-        has_passed=is_status_own(receipt.argv, receipt.check)
-        and has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
-        and not not_run,
+        has_passed=has_passed(receipt.outcome, receipt.counts, receipt.uncounted),
         exit_status=_exit_status(receipt.outcome),
         tail=receipt.tail or receipt.head,
-        not_run=not_run,
-        fewer=describe_fewer([held.fact for held in list_receipts(history, node.run_id)], receipt),
         next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
     )
 
@@ -396,7 +322,7 @@ OPERATION = Operation(
     perform=run_check,
     shape=Shape(
         levels={
-            "minimal": ("receiptId", "status", "hasPassed", "exitStatus", "notRun", "tail", "nextCall"),
+            "minimal": ("receiptId", "status", "hasPassed", "exitStatus", "tail", "nextCall"),
             "standard": None,
             "full": None,
         },

@@ -12,6 +12,7 @@ from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
 from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims, StateClaims, WorkClaims
 from handrail.engine.ask import standing_now
 from handrail.engine.children.tips import find_newest_wait
+from handrail.engine.events import STATED_REPORTS
 from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
 from handrail.engine.reply import Recap, ReplyWarning, Tokens, reply_at
@@ -91,6 +92,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
             *session.warnings,
             *handle.warnings,
             *(warn_of_nobody(history, standing.run) if standing.leaf is not None else ()),
+            *(_warn_of_old_rules(standing.run) if standing.leaf is not None else ()),
             *warn_of_drift(ports.library, ports.workspace, request.project, standing.run),
             *_warn_of_other_files(ports, request, history, node),
         ),
@@ -101,6 +103,17 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
         evidence=show_evidence(history, node),
     )
     return success_of(reply, current_ledger(history, node.run_id))
+
+
+def _warn_of_old_rules(run: Run) -> tuple[ReplyWarning, ...]:
+    """Of a run that began when commands and lists of files in reports were still compared."""
+    if run.rules >= STATED_REPORTS:
+        return ()
+    message = (
+        "This run began under an older version. Its evidence is no longer weighed: reports are accepted as "
+        "stated. `handrail prove` shows what the change proves."
+    )
+    return (ReplyWarning(code="EVIDENCE_NOT_WEIGHED", message=message),)
 
 
 def _tell(

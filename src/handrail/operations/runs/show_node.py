@@ -19,7 +19,6 @@ from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import kept_report
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.command_lines import explain_not_run, is_status_own
 from handrail.engine.events import Artifact, Claim, ValidationPerformed
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
@@ -281,9 +280,7 @@ def _receipt(held: Receipt) -> NodeReceipt:
         id=fact.receipt_id,
         command=list(fact.argv),
         outcome=describe_outcome(fact.outcome),
-        has_passed=is_status_own(fact.argv, fact.check)
-        and has_passed(fact.outcome, fact.counts, fact.uncounted)
-        and not explain_not_run(fact.argv, fact.outcome, fact.counts),
+        has_passed=has_passed(fact.outcome, fact.counts, fact.uncounted),
         tail=fact.tail or fact.head,
     )
 

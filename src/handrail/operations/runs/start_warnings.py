@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from handrail.contract.ids import BlobRef, SourceKind, WorkflowHash
 from handrail.contract.wording import quote
-from handrail.engine.command_lines import reaches
 from handrail.engine.facts import Place, is_same_place, run_place, session_place
 from handrail.engine.history import History, Run, closing_of
-from handrail.engine.judge.named_places import list_sparse_tests
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.handles import mint_state_token
@@ -37,7 +35,7 @@ def list_recorded_warnings(
 ) -> tuple[ReplyWarning, ...]:
     """What follows from the recorded start alone, so that every replay says it too."""
     every = (workflow, *handed)
-    unproven = (*_undeclared_checks(run, every), *_nothing_to_prove(run, every))
+    unproven = _undeclared_checks(run, every) or _nothing_to_prove(run, every)
     elsewhere = _joined_from_elsewhere(history, run)
     return (*elsewhere, *_legacy_id(run), *_first_run(run), *_left_out(workflow), *unproven)
 
@@ -66,11 +64,9 @@ def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[Rep
 def warn_of_missing_look(
     rt: WritePorts, history: History, run: Run, project: str, workflow: CompiledWorkflow
 ) -> tuple[ReplyWarning, ...]:
-    """Where the files of the start are not recorded, and reports are held against them; or not all tests."""
+    """Where the files of the start are not recorded."""
     trees = history.trees.get(run.first_node, ())
     first = next((one.fact for one in trees if one.fact.cause == "start"), None)
-    if first is not None and first.apart:
-        return _warn_of_absent_tests(run, first.apart)
     if rt.trees_due is None or first is not None:
         return ()
     rules = (rule for contract in workflow.contracts.values() for rule in contract.evidence)
@@ -89,19 +85,6 @@ def warn_of_missing_look(
     else:
         return ()
     return (ReplyWarning(code="FIRST_LOOK_MISSING", message=message),)
-
-
-def _warn_of_absent_tests(run: Run, apart: Mapping[str, str]) -> tuple[ReplyWarning, ...]:
-    """Of a checkout that leaves out tests, as far as a declared check may come to them."""
-    checks = [(one.argv, one.directory) for one in run.checks] or [((), "")]
-    absent = [path for path in list_sparse_tests(apart) if any(reaches(*check, path) for check in checks)]
-    if not absent:
-        return ()
-    message = (
-        f"The sparse checkout leaves out tests: {', '.join(absent[:MOST_UNDECLARED_SHOWN])}. No check of "
-        "this run shows them, and its receipt says so: git sparse-checkout add FOLDER, then start again."
-    )
-    return (ReplyWarning(code="TESTS_LEFT_OUT", message=message[:500]),)
 
 
 def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:

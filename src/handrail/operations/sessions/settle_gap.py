@@ -1,4 +1,4 @@
-"""`session.settle_gap`: a person settles a gap, or the doubts of a finished run, and no agent's tool does.
+"""`session.settle_gap`: a person settles a gap, and no agent's tool does.
 
 At a terminal the person says yes to what is shown there; in the Console to what the page shows.
 """
@@ -12,20 +12,16 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import E_HUMAN_REQUIRED, E_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
-from handrail.contract.ids import RunId, SessionId, is_run_id
+from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.parameters import MintedId
-from handrail.contract.wording import list_names, quote
-from handrail.engine.children.tips import find_tip, open_gaps
+from handrail.contract.wording import quote
 from handrail.engine.events import ConfirmationDoor, GapRecorded
-from handrail.engine.history import History, Node, Run
+from handrail.engine.history import History, Node
 from handrail.engine.messages import explain_gap
-from handrail.engine.navigate import Complete
 from handrail.engine.plans import plan_settlement
-from handrail.operations.declared_checks import list_approved_since
-from handrail.operations.finding import find_run, find_session, name_answerer
+from handrail.operations.finding import find_session, name_answerer
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
-from handrail.projections.doubts import AGREEABLE, describe_doubt, gather_end, list_all_doubts, name_doubts
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts
@@ -33,7 +29,6 @@ from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, read
 from handrail.runtime.who_confirms import require_yes
 
 LONGEST_NOTE = 500
-_RECORDED_MORE = "More was recorded since you were shown what is in doubt."
 
 
 class SettleGap(Input, frozen=True, kw_only=True):
@@ -42,7 +37,7 @@ class SettleGap(Input, frozen=True, kw_only=True):
     gap: Annotated[
         MintedId,
         Meta(
-            description="The id of the gap, or of a finished run, to settle what is in doubt.",
+            description="The id of the gap.",
             min_length=1,
             max_length=200,
         ),
@@ -74,7 +69,10 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     be settled, and E_NOT_FOUND for a gap that is not there.
     """
     session = _find(rt, request)
-    node, gap = _find_gap(rt, session.history, request.gap)
+    found = _gap_in(session.history, request.gap)
+    if found is None:
+        raise _unknown(request.gap)
+    node, gap = found
     settled = _settlement_of(session.history, gap.gap_id)
     if settled is not None:
         return _describe(session.history, node, gap, settled, is_new=False)
@@ -87,15 +85,12 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
         reason="settled_by_person",
         summary=note,
         resolves_gap_id=gap.gap_id,
-        evidence_refs=gap.evidence_refs if _names_run(gap.gap_id) else (),
         door=door,
         who=name_answerer(rt, door),
         node_id=node.node_id,
     )
 
     def decide(now: Session) -> PlanWith:
-        if _names_run(gap.gap_id) and name_doubts(now.history, node.run_id) != gap.gap_id:
-            raise _refuse_doubts(now.history, _RECORDED_MORE)
         plan = plan_settlement(now.history, settlement)
         return lambda _: plan
 
@@ -106,13 +101,11 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
 
 
 def _find(rt: ReadPorts, request: SettleGap) -> Session:
-    """The session that has the gap or the run."""
+    """The session that has the gap."""
     if request.session is not UNSET:
         named = find_session(rt, request.session)
         require_healthy(named)
         return named
-    if _names_run(request.gap):
-        return find_run(rt, request.gap.partition(":")[0]).session
     for session_id in ask_sessions(rt, _list_with_gaps):
         session = read_session(rt.log, session_id)
         if session is not None and session.is_sound and _gap_in(session.history, request.gap):
@@ -131,64 +124,6 @@ def _gap_in(history: History, gap_id: str) -> tuple[Node, GapRecorded] | None:
             if gap.gap_id == gap_id and not gap.resolves_gap_id:
                 return history.nodes[node_id], gap
     return None
-
-
-def _names_run(gap_id: str) -> bool:
-    return is_run_id(gap_id.partition(":")[0])
-
-
-def _find_gap(rt: ReadPorts, history: History, gap_id: str) -> tuple[Node, GapRecorded]:
-    """The gap; what is in doubt at the end of a run is settled like one.
-
-    Raises Fault VALIDATION_ERROR.
-    """
-    run = history.runs.get(RunId(gap_id.partition(":")[0]))
-    found = _gap_in(history, gap_id) if run is None else _sum_doubts(rt, history, run, gap_id)
-    if found is None:
-        raise _unknown(gap_id)
-    return found
-
-
-def _sum_doubts(rt: ReadPorts, history: History, run: Run, asked: str) -> tuple[Node, GapRecorded]:
-    """What is in doubt of a finished run and a person can agree to, as one gap."""
-    node, now = find_tip(history, run.run_id), name_doubts(history, run.run_id)
-    doubts = list_all_doubts(gather_end(history, node.node_id, list_approved_since(rt, run)))
-    agreeable = [one for one in doubts if one.code in AGREEABLE]
-    if asked not in (run.run_id, now):
-        raise _refuse_doubts(history, _RECORDED_MORE)
-    if not isinstance(node.state, Complete):
-        raise _refuse_doubts(history, "The run is not finished. What is in doubt is settled at its end.")
-    if not agreeable:
-        raise _refuse_undoubted(history, node)
-    return node, GapRecorded(
-        gap_id=now,
-        severity="warning",
-        reason="reported",
-        summary="; ".join(map(describe_doubt, agreeable)),
-        evidence_refs=tuple(one.code for one in agreeable),
-    )
-
-
-def _refuse_doubts(history: History, message: str) -> Fault:
-    call = NextCall(operation="session.show", params={"session_id": history.session_id})
-    return refuse_argument(message, "gap", "cannot be settled", "a finished run in doubt", next_call=call)
-
-
-def _refuse_undoubted(history: History, node: Node) -> Fault:
-    """Nothing of a finished run can be agreed to as a whole; its open gaps are settled one by one."""
-    message = "Nothing is in doubt at the end of this run that a person can agree to."
-    gaps = open_gaps(history, node.node_id)
-    if not gaps:
-        return _refuse_doubts(history, message)
-    names = list_names([gap.gap_id for gap in gaps])
-    first = {"gap": gaps[0].gap_id, "session": history.session_id, "note": "TEXT"}
-    return refuse_argument(
-        f"{message} Its open gaps are settled by their own ids: {names}.",
-        "gap",
-        "cannot be settled",
-        "the id of a gap",
-        next_call=NextCall(operation="session.settle_gap", params=first),
-    )
 
 
 def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.catalogue import RUN_NOT_FOUND
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_newest, take_newest_rows
-from handrail.contract.ids import NodeId, RunId
+from handrail.contract.ids import RunId
 from handrail.contract.outcome import Fault, make_from
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import name_person, quote
@@ -36,17 +36,7 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
-from handrail.operations.declared_checks import list_approved_since
 from handrail.operations.finding import find_session
-from handrail.projections.doubts import (
-    AGREEABLE,
-    describe_doubt,
-    describe_fact,
-    gather_end,
-    list_doubts,
-    list_facts,
-    name_doubts,
-)
 from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
@@ -80,6 +70,7 @@ from handrail.projections.run_graph import (
     loop_exits_at,
     run_graphs,
 )
+from handrail.projections.summary import summarize_run
 from handrail.projections.timeline import timeline
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
@@ -203,6 +194,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     noted = [node for node in way_to(history, tip) if notes_at(history, node.node_id) is not None]
     still_open = frozenset(gap.gap_id for gap in open_gaps(history, tip))
     not_run = not_run_at(history, tip)
+    is_over = isinstance(history.nodes[tip].state, Complete)
     lists: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
         "gaps": (gaps_at(history, tip), partial(_gap_row, still_open)),
         "artifacts": (current_artifacts(history, tip), partial(make_from, ArtifactRow)),
@@ -237,9 +229,9 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         tips=list(graph.tips[-MOST_TIPS:]),
         preferences=msgspec.structs.asdict(preferences_at(history, tip)),
         capabilities={name: seen.status for name, seen in capabilities_at(history, tip).items()},
+        summary=summarize_run(history, workflow, tip).text if is_over else "",
         evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
-        **_list_beside(rt, history, tip),
         claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
         not_run_told=describe_not_run(not_run),
@@ -249,20 +241,6 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         nodes_omitted=nodes[1],
         omitted={name: count for name, count in omitted.items() if count},
     )
-
-
-def _list_beside(rt: ReadPorts, history: History, tip: NodeId) -> dict[str, Any]:
-    """What stands beside the claims of a run; an approval counts as for its receipt, also afterwards."""
-    node = history.nodes[tip]
-    approved = list_approved_since(rt, history.runs[node.run_id])
-    end = gather_end(history, tip, approved)
-    doubts, facts = list_doubts(end), list_facts(end)
-    is_settled_here = isinstance(node.state, Complete) and any(one.code in AGREEABLE for one in doubts)
-    return {
-        "doubts_id": name_doubts(history, node.run_id) if is_settled_here else UNSET,
-        "doubts": {one.code: describe_doubt(one) for one in doubts if one.code != "imported"},
-        "told": {code: describe_fact(code, names) for code, names in facts.items()} or UNSET,
-    }
 
 
 def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
@@ -348,7 +326,7 @@ OPERATION = Operation(
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),
-            *("runs.confirmations.note", "runs.doubts", "runs.told"),
+            *("runs.confirmations.note", "runs.summary"),
         ),
     ),
     errors=("SESSION_NOT_FOUND", "RUN_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

@@ -86,7 +86,7 @@ class HookPlace(msgspec.Struct, frozen=True, kw_only=True):
     user_file: str
     project_file: str
     events: dict[str, str]
-    """Before a compaction, at a session's start and after a shell command, each with the matcher it gets."""
+    """Before a compaction and at a session's start, each with the matcher it gets."""
     timeout: int = HOOK_SECONDS
     """In the unit of the client."""
     is_flat: bool = False
@@ -100,25 +100,23 @@ HOOKS: dict[ClientName, HookPlace] = {
         events={
             "PreCompact": "",
             "SessionStart": "compact|resume|startup|clear",
-            "PostToolUse": "Bash",
-            "PostToolUseFailure": "Bash",
         },
     ),
     "cursor": HookPlace(
         user_file="~/.cursor/hooks.json",
         project_file=".cursor/hooks.json",
-        events={"preCompact": "", "sessionStart": "", "afterShellExecution": ""},
+        events={"preCompact": "", "sessionStart": ""},
         is_flat=True,
     ),
     "codex": HookPlace(
         user_file="$codex/hooks.json",
         project_file=".codex/hooks.json",
-        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear", "PostToolUse": "Bash"},
+        events={"PreCompact": "", "SessionStart": "compact|resume|startup|clear"},
     ),
     "gemini": HookPlace(
         user_file="~/.gemini/settings.json",
         project_file=".gemini/settings.json",
-        events={"PreCompress": "", "SessionStart": "", "AfterTool": "run_shell_command"},
+        events={"PreCompress": "", "SessionStart": ""},
         timeout=1000 * HOOK_SECONDS,
     ),
 }

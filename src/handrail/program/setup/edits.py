@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from handrail.contract.hook_events import RETIRED_HOOKS
 from handrail.contract.outcome import Json
 from handrail.ports.program import ClientPlaces
 from handrail.program.setup.clients import (
@@ -157,8 +158,11 @@ def remove_entry(name: ClientName, text: str, tool_set: ToolSet) -> str:
 
 
 def write_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
-    """The text with one element for each event; one of ours with another path is put right."""
-    changed = text if text.strip() else "{}"
+    """The text with one element for each event; one of ours with another path is put right.
+
+    Those of retired events are taken out.
+    """
+    changed = _without_retired(text) if text.strip() else "{}"
     for event in reversed(HOOKS[name].events):
         wanted = hook_of(name, event, command)
         if wanted in _elements(changed, event):
@@ -171,6 +175,17 @@ def write_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
 
 def remove_hooks(name: ClientName, text: str) -> str:
     for event in HOOKS[name].events:
+        text = _without_hook(text, event)
+    return _without_retired(text)
+
+
+def has_retired_hooks(text: str) -> bool:
+    """Whether a client still calls Handrail for an event that nothing listens to."""
+    return any(is_own_hook(event, element) for event in RETIRED_HOOKS for element in _elements(text, event))
+
+
+def _without_retired(text: str) -> str:
+    for event in RETIRED_HOOKS:
         text = _without_hook(text, event)
     return text
 

@@ -6,6 +6,7 @@ It is a suggestion: a person sees it in a preview before anything is written, an
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import msgspec
 
 from handrail.contract.ids import ReportFormat
-from handrail.engine.command_lines import split_command
 from handrail.ports.checks import PRINTED
 
 LOOKED_AT = (
@@ -118,8 +118,16 @@ def _of_node(text: str, files: Mapping[str, bytes]) -> Found:
         return
     for script, name in {"test": "tests", "lint": "lint", "typecheck": "types"}.items():
         line = scripts.get(script)
-        words = split_command(line) if isinstance(line, str) else ()
+        words = _split(line) if isinstance(line, str) else ()
         if words[:2] == ("node", "--test"):
             yield name, ("node", "--test", "--test-reporter=tap", *words[2:]), "package.json"
         elif isinstance(line, str) and line.strip() and _NO_TESTS not in line:
             yield name, (manager, "run", script), "package.json"
+
+
+def _split(line: str) -> tuple[str, ...]:
+    """The words of a plain command line; none if a shell would read more into it."""
+    try:
+        return () if set(line) & set("|&;<>()$`\\=") else tuple(shlex.split(line))
+    except ValueError:
+        return ()

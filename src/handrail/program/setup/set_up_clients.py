@@ -97,7 +97,7 @@ class SetUpClients(GatedInput, frozen=True, kw_only=True):
         ]
     ] = UNSET
     hooks: Maybe[
-        Annotated[bool, Meta(description="Also add hooks, around a compaction and after shell commands.")]
+        Annotated[bool, Meta(description="Also add hooks, around a compaction and at a session start.")]
     ] = UNSET
     checks: Maybe[
         Annotated[

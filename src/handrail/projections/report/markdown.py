@@ -19,7 +19,6 @@ from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import Artifact, Preferences, is_newer
 from handrail.engine.facts import preferences_at
 from handrail.engine.history import Receipt, confirmation_of, list_receipts, not_run_at
-from handrail.engine.judge.run_claims import write_line
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import (
     NO_ROUND_WORDS,
@@ -34,7 +33,14 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import describe_not_run
-from handrail.engine.receipts import ELSEWHERE, UNPLACED, WHO_SAW, describe_outcome, name_owner
+from handrail.engine.receipts import (
+    ELSEWHERE,
+    UNPLACED,
+    WHO_SAW,
+    describe_outcome,
+    name_owner,
+    write_line,
+)
 from handrail.projections.evidence import describe_answer, describe_gap, describe_level, describe_sum_at
 from handrail.projections.html.elements import (
     Html,
@@ -299,7 +305,7 @@ def _answered(run: RunStory) -> str:
 def _describe_receipt(receipt: Receipt) -> str:
     """One program that ran: its command, how it ended, and who saw it."""
     fact = receipt.fact
-    command = write_line(fact)
+    command = write_line(fact.argv, fact.by)
     name = f"{fact.check}: " if fact.check else ""
     counts = fact.counts
     counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"

@@ -1,4 +1,4 @@
-"""`handrail hook EVENT`: what an agent's client calls around a compaction, and after a shell command.
+"""`handrail hook EVENT`: what an agent's client calls around a compaction and when a session starts.
 
 It never fails its host: any trouble is one line on stderr, and the exit status is 0.
 """
@@ -6,7 +6,6 @@ It never fails its host: any trouble is one line on stderr, and the exit status 
 from __future__ import annotations
 
 import os
-import re
 import select
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +17,6 @@ from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Fault, Json, failure_of, success_of
-from handrail.operations.checks.note_command import NOTE_COMMAND
 from handrail.operations.sessions.resume_session import WORK_HERE, Candidate, WorkHere, find_work_in_progress
 from handrail.runtime.damaged_sessions import list_repair_commands
 from handrail.runtime.hub import perform, perform_operation
@@ -32,8 +30,7 @@ _STDIN_SECONDS = 2.0
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
 AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
-AFTER_SHELL = frozenset({"PostToolUse", "PostToolUseFailure", "AfterTool", "afterShellExecution"})
-EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START | AFTER_SHELL))
+EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START))
 """As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
 
 _CALLER = Caller(tool="handrail hook", command="hook")
@@ -106,8 +103,6 @@ def answer_hook(
         named = f"the event {flatten_text(event)[:40]} means nothing here" if event else "no event is named"
         return HookAnswer(note=f"{named}; known: {', '.join(EVENTS)}")
     try:
-        if event in AFTER_SHELL:
-            return _after_shell(build_runtime, content)
         rt = build_runtime()
         project = rt.workspace.project("")
         if event in BEFORE_COMPACTION:
@@ -116,15 +111,6 @@ def answer_hook(
     except Fault as fault:
         return _trouble(failure_of(fault))
     return msgspec.structs.replace(answer, out=_wrap(answer.out, client)) if answer.out else answer
-
-
-def _after_shell(build_runtime: Callable[[], Runtime], content: bytes) -> HookAnswer:
-    """A receipt of the command at the one run in progress; most messages of other tools cost nothing."""
-    params = params_after_shell(content)
-    if params is None:
-        return HookAnswer()
-    outcome = perform_operation(build_runtime(), NOTE_COMMAND, params, caller=_CALLER)
-    return _trouble(outcome) if isinstance(outcome, Failure) else HookAnswer()
 
 
 def _wrap(text: str, client: str) -> str:
@@ -317,107 +303,11 @@ def _trouble(failure: Failure) -> HookAnswer:
     return HookAnswer(note=f"{failure.kind.code}: {flatten_text(failure.message)[:200]}")
 
 
-# What a client's hook tells after its shell ran a command: the line, and its status where it is given.
-#
-# Clients differ. Claude Code and Codex send `tool_input.command`; Claude Code has an event for a success,
-# which
-# names no status, and one with an error text for a failure. Gemini CLI uses another tool name, and Cursor
-# sends
-# `command` alone.
-
-
 MOST_INPUT_BYTES = 4_194_304
 """The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
-SHELL_TOOLS = ("Bash", "Shell", "shell", "local_shell", "exec_command", "run_shell_command")
-_STATUS_NAMES = ("exit_code", "exitCode", "return_code", "returnCode")
-_FAILED = r"(?:Error: )?(?:Exit code|Command exited with non-zero status code) ([1-9][0-9]{0,2})\b"
-"""How a failure begins; what the program printed comes after it."""
-_RAN_NOTHING = r"(?m)^Ran 0 tests in "
-"""With which unittest ends where it found none; its status is that of a success."""
-_DIRECTORY_NAMES = ("workdir", "cwd", "directory", "dir_path")
-"""Where a shell tool is told to start: Codex, Cursor, Gemini CLI before and after its renaming."""
-_LONGEST_DIRECTORY = 4_096
-_OWN = "handrail"
-_MOST_MS = 10**12
 
 
-def params_after_shell(content: bytes) -> dict[str, Json] | None:
-    """The input of `check.note`; None when the message tells of no shell command, or of one of ours."""
-    message = read_object(content)
-    if message.get("tool_name", "Bash") not in SHELL_TOOLS:
-        return None
-    argv = _argv(_object(message.get("tool_input")).get("command", message.get("command")))
-    if not argv or _is_own(argv):
-        return None
-    params: dict[str, Json] = {"argv": argv}
-    status = _status(message)
-    if status is not None:
-        params["status"] = status
-    duration: Any = message.get("duration")
-    if _is_number(duration) and 0 <= duration <= _MOST_MS:
-        params["durationMs"] = int(duration)
-    directory = _directory(message)
-    if directory:
-        params["directory"] = directory
-    call_id = message.get("tool_use_id")
-    if isinstance(call_id, str) and call_id:
-        params["callId"] = call_id[:200]
-    return params
-
-
-def _argv(command: Any) -> list[str]:
-    if isinstance(command, str) and command.strip():
-        return [command]
-    if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-        return list(command)
-    return []
-
-
-def _directory(message: dict[str, Any]) -> str:
-    """Where the shell was: the directory of the call, as seen from that of the client; empty: not told."""
-    base = message.get("cwd")
-    base = base if isinstance(base, str) else ""
-    asked = _object(message.get("tool_input"))
-    named = next((asked[name] for name in _DIRECTORY_NAMES if isinstance(asked.get(name), str)), "")
-    found = os.path.join(base, named) if named else base
-    return found if os.path.isabs(found) and len(found) <= _LONGEST_DIRECTORY else ""
-
-
-def _is_own(argv: list[str]) -> bool:
-    """Our own calls record themselves."""
-    words = argv[0].split() if len(argv) == 1 else argv
-    return os.path.basename(words[0]) == _OWN
-
-
-def _status(message: dict[str, Any]) -> int | None:
-    """The exit status, if the client says it in so many words."""
-    answered = _object(message.get("tool_response"))
-    if any(re.search(_RAN_NOTHING, str(answered.get(stream, ""))) for stream in ("stdout", "stderr")):
-        return None
-    for place in (message, answered, _object(answered.get("metadata"))):
-        for name in _STATUS_NAMES:
-            if _is_integer(place.get(name)):
-                return int(place[name])
-    error = message.get("error", message.get("error_message"))
-    found = re.match(_FAILED, error) if isinstance(error, str) else None
-    if found is not None:
-        return int(found[1])
-    return 0 if error is None and _means_success(message, answered) else None
-
-
-def _means_success(message: dict[str, Any], answered: dict[str, Any]) -> bool:
-    """Claude Code sends this event only after a success; what runs on in the background has not ended."""
-    is_its_own = message.get("hook_event_name") == "PostToolUse" and isinstance(answered.get("stdout"), str)
-    is_running = _object(message.get("tool_input")).get("run_in_background") or "backgroundTaskId" in answered
-    return is_its_own and answered.get("interrupted") is False and not is_running
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """An object, also where it is sent as a text."""
-    return read_object(value) if isinstance(value, str) else value if isinstance(value, dict) else {}
-
-
-def read_object(content: bytes | str) -> dict[str, Any]:
+def read_object(content: bytes) -> dict[str, Any]:
     """The object that a client sends. What two readers could take differently, such as a key that is there
     twice, tells nothing."""
     try:
@@ -425,11 +315,3 @@ def read_object(content: bytes | str) -> dict[str, Any]:
     except Fault:
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**31) <= value < 2**31
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

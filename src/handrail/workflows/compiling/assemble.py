@@ -168,7 +168,6 @@ def _probe(spec: CapabilitySpec, taken: set[str]) -> PlacedLeaf:
 ASSESSMENT = "wr.contracts.assessment"
 NOTES = "notes"
 _NOTES_NEEDED = "This step needs notes."
-_CHECK_NEEDED = "Before you report, run the check and see it pass: handrail check run {}"
 _NAMES_OF_NOTES = frozenset({"notes", "notesmarkdown", "notes_markdown"})
 
 
@@ -235,7 +234,6 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
         *step.hints,
         *([_NOTES_NEEDED] if step.notes_required or NOTES in step.requires else []),
         *_describe_values(assembly.source, step, required),
-        *([_CHECK_NEEDED.format(step.check)] if step.check else []),
     ]
     asked = [
         make_user_section(step.user_only) if step.user_only else "",

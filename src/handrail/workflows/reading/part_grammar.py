@@ -429,7 +429,7 @@ _INNER_SHAPES: dict[str, Shape] = {
     "step_evidence": Record(
         description="What must be proven before the step is done.",
         keys={
-            "check": required_key(NAME, "A check that the project declares; it must have passed."),
+            "check": required_key(NAME, "A check that the project declares. Means `proof: passes`."),
         },
     ),
     "step_proof": Record(

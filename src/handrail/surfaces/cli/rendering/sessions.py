@@ -13,7 +13,6 @@ from handrail.projections.plain_words import (
     MOMENT_WORDS,
     MOMENTS_WITH_MORE,
     NEED_WORDS,
-    SHOWN_OTHERWISE,
     spell_kind,
 )
 from handrail.surfaces.cli.rendering.runs import children_lines
@@ -188,13 +187,12 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
         ("Forks", str(forks) if forks else ""),
         ("Skipped", one_line(run.get("not_run_told") or "")),
+        ("Summary", one_line(run.get("summary") or "")),
         ("Evidence", ", ".join(filter(None, (_evidence(run.get("evidence", {})), caveat)))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
     lines += _gaps(run, page)
     lines += [part for fact in _describe_facts(run) for part in wrap(fact, page.width, INDENT)]
-    if run.get("doubts_id"):
-        lines.append(INDENT + typed_line(f"handrail session settle {one_line(run['id'])} --note TEXT", page))
     return lines + [INDENT + line for line in _notes(run, "Notes:")]
 
 
@@ -229,12 +227,6 @@ def _describe_facts(run: dict[str, Json]) -> Iterator[str]:
         door = PERSON_DOORS.get(answer["door"], one_line(answer["door"]))
         where = spell_step(one_line(answer["step_id"]))
         yield f"A person {what} at {where}: {one_line(answer['who'])} ({door}){note}"
-    for code, doubt in run.get("doubts", {}).items():
-        if code not in SHOWN_OTHERWISE:
-            yield f"In doubt: {one_line(doubt)}"
-    for code, fact in run.get("told", {}).items():
-        if code not in SHOWN_OTHERWISE:
-            yield f"{fact[:1].upper()}{one_line(fact[1:])}"
     claims = run.get("claims", [])
     words = [one["text"] for one in claims if _is_agents_word(one)]
     for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
@@ -250,11 +242,7 @@ def _describe_facts(run: dict[str, Json]) -> Iterator[str]:
 
 
 def _is_agents_word(claim: dict[str, Json]) -> bool:
-    """As the receipt has it: what came by a commit is nobody's claim, and a guard that ran is a doubt."""
-    is_arrival = claim["check"] == "changed_in_run" and str(claim["pointer"]).endswith("/-")
-    is_unshown = claim["check"] == "red_then_green" and bool(claim["refs"])
-    is_word = claim["level"] == "claimed" and claim["verdict"] != "contradicted"
-    return is_word and not is_arrival and not is_unshown
+    return bool(claim["level"] == "claimed" and claim["verdict"] != "contradicted")
 
 
 def _evidence(counts: dict[str, Json]) -> str:

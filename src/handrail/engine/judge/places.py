@@ -1,0 +1,101 @@
+"""The places of the project that a report names, and what was found there. Pure.
+
+A text that is not clearly a place is asked for as it is. Quotations are not compared: who reads the report
+sees the actual lines beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, assert_never
+
+import msgspec
+
+from handrail.contract.wording import make_readable
+from handrail.workflows.evidence import PathExists, PlaceExists
+
+PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing"]
+
+_PLACE = re.compile(
+    r"(?P<path>.+?)(?:(?::L?|#L|,?\s+lines?\s+|\()(?P<line>[1-9]\d{0,8})"
+    r"(?:\s*[-–]\s*L?(?P<end>\d{1,9}))?(?:[:,]\d{1,9}(?:-\d{1,9})?)?\)?)?"
+)
+_WRAPPED = re.compile(r"([\"'`])(?P<text>[^\"'`]+)\1")
+
+
+class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """A place of the project that a report names; line 0: the file as a whole."""
+
+    path: str
+    line: int = 0
+    end: int = 0
+    """The last line, where several are named."""
+    written: str = ""
+    """The text that path and line were read from, where it differs."""
+
+
+class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """What is there; `note` says why it could not be looked at."""
+
+    path: str
+    line: int = 0
+    state: PlaceState
+    note: str = ""
+    own: str = ""
+    """The file as the project names it, whichever spelling or link led there; empty: not found."""
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """What must be looked at before a report can be judged."""
+
+    places: tuple[AskedPlace, ...] = ()
+    wants_tree: bool = False
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen in the working tree for one attempt."""
+
+    places: Mapping[AskedPlace, SeenPlace] = {}
+    deleted: frozenset[str] = frozenset()
+    """Paths of missing places that were there when the run began."""
+    tree: str = ""
+    """The id of the whole tree; empty: not looked at, or not seen."""
+    trouble: str = ""
+    """Why the files could not be seen."""
+    machine: str = ""
+    """Whose companion looked; empty: this one."""
+
+
+def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]) -> AskedPlace:
+    """Return the place that a text means, with the line that stands beside it."""
+    if isinstance(rule, PathExists):
+        return AskedPlace(path=text.strip().removeprefix("./"))
+    bare = text.strip()
+    wrapped = _WRAPPED.fullmatch(bare)
+    path, line, end = (wrapped["text"] if wrapped else bare).removeprefix("./"), 0, 0
+    found = _PLACE.fullmatch(path)
+    if found is not None and found["line"]:
+        path, line = found["path"], int(found["line"])
+        end = int(found["end"] or 0) if int(found["end"] or 0) > line else 0
+    written = bare if path != bare.removeprefix("./") else ""
+    beside = around.get(rule.line) if rule.line else None
+    if isinstance(beside, int) and not isinstance(beside, bool):
+        line, end = beside, 0
+    return AskedPlace(path=path, line=line, end=end, written=written)
+
+
+def describe_place(seen: SeenPlace) -> str:
+    """Return what is wrong with a place; empty if nothing is, or nobody can say."""
+    path = make_readable(seen.path)
+    match seen.state:
+        case "missing":
+            return f"{path} is not in the project"
+        case "outside":
+            return f"{path} is not inside the project"
+        case "line_missing":
+            return f"{path} has no line {seen.line}"
+        case "here" | "unreadable":
+            return ""
+        case never:
+            assert_never(never)
