@@ -117,7 +117,7 @@ def _receipt(session: Payload) -> Html:
         "Receipt",
         element(
             "p",
-            "What the run proved about the files of a commit: a summary for a pull request, or signed, so that "
+            "What the run proved about the files of a commit: Markdown for a pull request, or signed so that "
             f"others can verify it. It uses your own key, so run the command in {place or 'the project'}.",
         ),
         command_line(f"{line} --as markdown --human"),
