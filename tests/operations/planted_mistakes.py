@@ -45,6 +45,7 @@ KEYS = (
         "/steps/8/runCondition",
         '"runCondition"',
         changes=(("/steps/8/when", GONE), ("/steps/8/runCondition", {"var": "size", "equals": "large"})),
+        is_certain=False,
     ),
     Mistake(
         "outputContract",
@@ -62,6 +63,7 @@ KEYS = (
         "/steps/0/contract",
         '"contract"',
         changes=(("/steps/0/output", GONE), ("/steps/0/contract", "wr.contracts.plan")),
+        is_certain=False,
     ),
     Mistake(
         "conditions by name",
@@ -106,6 +108,7 @@ KEYS = (
                 {"recommendedAutonomy": "guided", "recommendedRiskPolicy": "balanced"},
             ),
         ),
+        is_certain=False,
     ),
     Mistake(
         "runCondition by name",
@@ -124,6 +127,7 @@ KEYS = (
             ("/steps/2/forEach", {"input": "files", "indexAs": "at"}),
             ("/steps/2/as", "file"),
         ),
+        is_certain=False,
     ),
     Mistake(
         "forEach by name",
@@ -139,6 +143,7 @@ KEYS = (
             ("/steps/2/forEach", {"input": "files", "as": "file"}),
             ("/steps/2/body/0/prompt", "Read {{file}}."),
         ),
+        is_certain=False,
     ),
     instead("unknown_key", "/steps/0/titel", "Plan the work", '"titel"'),
     unsure(instead("unknown_key", "/steps/0/titel", "Other", '"titel"')),
@@ -520,6 +525,11 @@ MISTAKES: tuple[Mistake, ...] = (
 )
 
 UNCERTAIN: dict[str, str] = {
+    "runCondition": "It is a key of another language; the advice names ours.",
+    "contract": "It is a key of another language; the advice names ours.",
+    "recommendedPreferences": "It is a key of another language.",
+    "the item beside its list": "The advice shows where the name of the item goes.",
+    "forEach by name": "The advice shows where the name of the item goes.",
     'workflow /steps/3/options/0/goto "report"': "The value that a later step compares is not in the file.",
     'workflow /steps/0/titel "Other"': "Two titles: only the author knows which one counts.",
     "workflow /steps/0/retryPolicy 3": "No key here says it; taking it away would hide a wish.",

@@ -6,7 +6,7 @@ prompt says is lost. A single key of the other dialect inside a native file is t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
@@ -364,30 +364,7 @@ def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
         native["inputs"] = dict(sorted(inputs.items()))
 
 
-_STEP: Object = {"id": "step", "title": "Step", "prompt": "Do it."}
-_WORKFLOW: Object = {"id": "a.b", "name": "Name", "description": "Text.", "steps": [_STEP]}
-
-
-# One key of the other dialect inside a native file
-
-
-def native_members(name: str, value: Json, known: Collection[str]) -> Object:
-    """The native keys that say the same as this one; none where it is no such key, or not quite the same.
-
-    The file is native, so its comparisons are, too.
-    """
-    if name in READ_AS and "prompt" in known:
-        translated = to_native(_WORKFLOW | {"steps": [_STEP | {name: value}]})
-        steps = translated.document["steps"]
-        found = _new(steps[0], _STEP) if len(steps) == 1 else {}
-    elif name in (*_LISTS, "functionDefinitions", "recommendedPreferences") and "steps" in known:
-        translated = to_native(_WORKFLOW | {name: value})
-        found = _new(translated.document, _WORKFLOW)
-    else:
-        return {}
-    found.pop("inputs", None)
-    is_same = all(problem.code == "foreign_spelling" for problem in translated.problems)
-    return make_exact(found) if is_same and found.keys() <= set(known) else {}
+# A condition of the other dialect inside a native file
 
 
 def native_condition(value: Json) -> Object:
@@ -406,7 +383,3 @@ def make_exact(value: Json) -> Json:
     if not isinstance(value, dict):
         return value
     return {name: make_exact(one) for name, one in value.items() if name != "lenient"}
-
-
-def _new(native: Object, base: Object) -> Object:
-    return {name: value for name, value in native.items() if name not in base}

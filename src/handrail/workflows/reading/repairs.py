@@ -24,19 +24,16 @@ from handrail.workflows.compiled import (
     is_number,
     json_type,
 )
-from handrail.workflows.dialect.translation import native_members
 from handrail.workflows.problem import (
     NO_EDIT,
     Edit,
-    add_value,
     guess_name,
     guess_surely,
     remove_value,
     rename_key,
-    replace_value,
 )
 from handrail.workflows.reading.grammar import BLOCK_KEYS, SHAPES
-from handrail.workflows.reading.part_grammar import OPERATORS, WHEN
+from handrail.workflows.reading.part_grammar import WHEN
 from handrail.workflows.reading.shapes import (
     DESCRIPTION,
     PROMPT,
@@ -166,7 +163,7 @@ _KEYS_ELSEWHERE = {
     "prompt text": "text content",
     "prompt": "instructions instruction",
     "description": "summary help",
-    "when": "if condition runIf",
+    "when": "if condition runIf runCondition",
     "body": "steps children",
     "maxIterations maximum": "max",
     "maxIterations": "limit maxRounds max_iterations",
@@ -191,6 +188,7 @@ _KEYS_ELSEWHERE = {
     "of": "conditions",
     "agentRole": "role",
     "requireConfirmation": "confirm",
+    "output": "outputContract",
     "guidance": "metaGuidance",
     "questions": "clarificationPrompts",
     "functionRefs": "functionReferences",
@@ -261,17 +259,6 @@ def advise_on_key(
     near = guess_key(name, value, known)
     if near:
         return near, f"Did you mean {near}?", rename_key(place, near)
-    native = _write_natively(name, value, known)
-    if native:
-        became = " and ".join(sorted(native))
-        edit = (
-            *remove_value(place),
-            *(one for key in native for one in add_value(join_pointer(pointer, key), native[key])),
-        )
-        return next(iter(native)), f"Write it as {became}.", edit
-    moved = into_for_each(name, value, known, pointer)
-    if moved:
-        return "", "An item is named inside forEach: {input, as, indexAs}.", moved
     if name == "id" and "slot" in known:
         edit = remove_value(place) if value["id"] == value.get("slot") else NO_EDIT
         return "", "Remove it: a slot is known by its name under slot.", edit
@@ -292,21 +279,6 @@ def advise_on_key(
     return "", f"Remove it{kept}; known keys: {', '.join(known)}.", NO_EDIT
 
 
-def into_for_each(name: str, value: dict[str, Json], known: tuple[str, ...], pointer: str) -> Edit:
-    """The edit for a name of the item that stands beside the list, as it does where work is handed out."""
-    each, place = value.get("forEach"), f"{pointer}/forEach"
-    if name not in ("as", "indexAs") or "forEach" not in known:
-        return NO_EDIT
-    if isinstance(each, str) and name == "as":
-        return (
-            *remove_value(join_pointer(pointer, name)),
-            *replace_value(place, {"input": each, "as": value[name]}),
-        )
-    if isinstance(each, dict) and name not in each:
-        return (*remove_value(join_pointer(pointer, name)), *add_value(f"{place}/{name}", value[name]))
-    return NO_EDIT
-
-
 _OF_OVERLAYS = {"extends", "append", "after", "demand"}
 _NOT = ' with {"kind": "not", "of": …}: the part is skipped where the condition does not hold.'
 _WRITTEN_OTHERWISE = {
@@ -317,6 +289,10 @@ _WRITTEN_OTHERWISE = {
         ("set", "Write set with a value of your own, and compare it under when of the steps that follow."),
     ),
     "conditions": ("extends", "Write each where it is used, such as `when: {kind: …}`."),
+    **dict.fromkeys(
+        ("contract", "contractRef"), ("output", "Write output: {contractRef: …} with the id of the contract.")
+    ),
+    **dict.fromkeys(("as", "indexAs"), ("forEach", "An item is named inside forEach: {input, as, indexAs}.")),
     "unset": ("set", "Write set with null as the value: null takes a value back."),
     "minIterations": (
         "maxIterations",
@@ -324,29 +300,6 @@ _WRITTEN_OTHERWISE = {
     ),
 }
 """Keys that no single key here says: the key that must be known for the advice to help, and the advice."""
-
-
-def _write_natively(name: str, value: dict[str, Json], known: tuple[str, ...]) -> dict[str, Json]:
-    """Native members that say what one key of another language says, as far as there is room for them."""
-    operator = guess_word(name, OPERATORS) if "op" in known else ""
-    if operator:
-        found: dict[str, Json] = {"op": operator, "value": value[name]}
-    elif name == "runCondition" and "when" in known and isinstance(value[name], str):
-        found = {"when": value[name]}
-    elif name in ("contract", "contractRef") and "output" in known and isinstance(value[name], str):
-        found = {"output": {"contractRef": value[name]}}
-    elif name in ("prompt", "instructions") and {"steps", "workflow"} <= set(known):  # of work to hand out
-        own = str(value.get("id", "work"))
-        found = {"steps": [{"id": own, "title": value.get("title", own), "prompt": value[name]}]}
-    elif name == "skip" and {"extends", "steps"} <= set(known) and _are_texts(value[name]):
-        found = {"steps": {one: {"skip": True} for one in value[name]}}
-    else:
-        found = native_members(name, value[name], known)
-    return {} if any(key in value for key in found) else found
-
-
-def _are_texts(value: Json) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
 
 
 _LINES = (PROMPT, PROSE, DESCRIPTION, REMARK)

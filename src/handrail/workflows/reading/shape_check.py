@@ -22,7 +22,6 @@ from handrail.workflows.dialect.crossing import as_json
 from handrail.workflows.dialect.translation import native_condition
 from handrail.workflows.problem import (
     NO_EDIT,
-    Edit,
     Findings,
     ProblemCode,
     add_value,
@@ -43,7 +42,6 @@ from handrail.workflows.reading.repairs import (
     guess_key,
     guess_value,
     guess_word,
-    into_for_each,
     join_pair,
     make_id,
     make_workflow_id,
@@ -301,10 +299,7 @@ def _record(
     for name in strange:
         if found.is_full:
             break
-        if name == "as" and (edit := into_for_each(name, value, tuple(record.keys), pointer)):
-            _report_item(found, value, pointer, edit)
-        else:
-            dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer, kinds))
+        dealt_with.add(_unknown_key(found, name, value, tuple(record.keys), pointer, kinds))
     for name, key in record.keys.items():
         if name in value and name != assumed:
             check_shape(found, key.shape, value[name], join_pointer(pointer, name))
@@ -338,18 +333,6 @@ def _report_beside(
     fix = f"Write {as_json({inner: held})[1:-1]}."
     place = join_pointer(pointer, strange[0])
     found.report("unknown_key", place, message, fix, (*gone, *add_value(join_pointer(pointer, inner), held)))
-
-
-def _report_item(found: Findings, value: dict[str, Json], pointer: str, edit: Edit) -> None:
-    """Report the name of an item that is beside its list, once: at the list."""
-    place, each = f"{pointer}/forEach", value["forEach"]
-    whole = {**(each if isinstance(each, dict) else {"input": each}), "as": value["as"]}
-    fix = f'Write "forEach": {as_json(whole)}, and no as beside it.'
-    if isinstance(each, str):
-        found.report("wrong_type", place, "forEach is a text, not an object.", fix, edit)
-    else:
-        found.report("missing_key", place, "as is missing: it is beside forEach.", fix, edit)
-    found.closed.add(place)
 
 
 def _example(name: str, shape: Shape) -> Json:
