@@ -169,6 +169,15 @@ def _not_offered(wish: ReleaseRequest) -> Fault:
     )
 
 
+def _is_exact(chosen: OfferedFile, page: str) -> bool:
+    """Whether the address and the checksum can be passed on as they are."""
+    try:
+        address = urljoin(page, chosen.url)
+    except ValueError:
+        return False
+    return bool(_PLAIN.fullmatch(address) and _DIGEST.fullmatch(chosen.sha256))
+
+
 def _not_exact(chosen: OfferedFile) -> Fault:
     return make_update_failure(
         E_INTEGRITY,
