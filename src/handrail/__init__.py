@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from handrail.operations.checks.prove_change import ProvenChange
     from handrail.operations.sessions.resume_session import Candidate
-    from handrail.views.sessions import SessionView as SessionRow
+    from handrail.views.sessions import SessionView
 
 __version__ = "0.1.0"
 __all__ = [
@@ -39,7 +39,7 @@ __all__ = [
     "Reply",
     "ReplyNotBuilt",
     "SessionPage",
-    "SessionRow",
+    "SessionView",
     "Unavailable",
     "__version__",
 ]

@@ -28,7 +28,7 @@ from handrail.operations.sessions.resume_session import Candidate
 from handrail.runtime.hub import DEFAULT_ASK, perform, try_afterwards
 from handrail.runtime.outward import notify_people
 from handrail.runtime.runtime import Due, NoticeDue, Runtime
-from handrail.views.sessions import SessionView as SessionRow
+from handrail.views.sessions import SessionView
 from handrail.wiring import build_runtime
 
 # What can go wrong: one exception per group of the error catalogue
@@ -116,7 +116,7 @@ def _make_error(failure: Failure) -> OperationFailed:
 class SessionPage(msgspec.Struct, frozen=True, kw_only=True):
     """One page of sessions, the last active first."""
 
-    items: tuple[SessionRow, ...]
+    items: tuple[SessionView, ...]
     count: int
     has_more: bool
     next_cursor: str | None = None

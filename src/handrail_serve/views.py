@@ -6,7 +6,7 @@ No page reads the store by itself, so each of its numbers equals the JSON of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -24,18 +24,31 @@ from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.overview import UNDER_WAY
+from handrail.views.comparisons import Comparison
+from handrail.views.diffs import CodeDiff
+from handrail.views.gaps import GapItem, GapList
+from handrail.views.hits import HitRow
+from handrail.views.inbox import Inbox, InboxItem, key_of
+from handrail.views.nodes import NodeView
+from handrail.views.questions import Question
+from handrail.views.runs import RunView
+from handrail.views.sessions import SessionList, SessionView
+from handrail.views.summaries import SessionSummary
+from handrail.views.timelines import MomentRow, Timeline
 from handrail_serve.exchange import Matcher
 from handrail_serve.limits import MOST_BUNDLE_BYTES, MOST_VIEW_BYTES
 from handrail_serve.pages.catalog import workflow as parts
 from handrail_serve.pages.catalog.editor import editor, problems
 from handrail_serve.pages.catalog.workflows import builtins_page, workflows_page
 from handrail_serve.pages.compare import compare_page
+from handrail_serve.pages.gaps import gaps_page
+from handrail_serve.pages.inbox import inbox_page
 from handrail_serve.pages.moving import export_page, import_page
-from handrail_serve.pages.needs import SHOWN_NEEDS, Card, door_panel
+from handrail_serve.pages.needs import Card, door_panel
 from handrail_serve.pages.node import node_page
-from handrail_serve.pages.parts import SILENCES, acts, button, cluster, empty, head, page
+from handrail_serve.pages.parts import SILENCES, Rows, acts, button, cluster, empty, head, page
 from handrail_serve.pages.session import session_page
-from handrail_serve.pages.sessions import gaps_page, sessions_page
+from handrail_serve.pages.sessions import sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
 from handrail_serve.pages.team import no_team_page, team_page
 from handrail_serve.pages.timeline import ZOOMS, timeline_page
@@ -44,6 +57,7 @@ from handrail_serve.pages.timeline import ZOOMS, timeline_page
 Call: TypeAlias = Callable[[str, dict[str, Json]], Outcome]
 """Runs an operation of the registry as `/api/{operation}` does."""
 Query: TypeAlias = Mapping[str, str]
+_V = TypeVar("_V")
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +95,17 @@ def payload_or_none(call: Call, operation: str, params: dict[str, Json]) -> dict
     return data_of(outcome) if isinstance(outcome, Success) else None
 
 
+def read(call: Call, operation: str, params: dict[str, Json], kind: type[_V]) -> _V:
+    """The payload of an operation as a typed view. Raises the Fault that it answered with."""
+    return msgspec.convert(payload(call, operation, params), kind)
+
+
+def read_or_none(call: Call, operation: str, params: dict[str, Json], kind: type[_V]) -> _V | None:
+    """The same where a page can do without it: None when the operation refuses."""
+    found = payload_or_none(call, operation, params)
+    return None if found is None else msgspec.convert(found, kind)
+
+
 # The pages about sessions: which operations each of them asks
 
 
@@ -89,52 +114,86 @@ ROWS = 100
 MOMENTS = 200
 """Of one view of the timeline."""
 _LONGEST_NUMBER = 12
+_SWITCHES = ("needs", "stated", "damaged")
+"""States of a filter that are parameters of their own."""
+
+
+def show_inbox(call: Call, query: Query) -> View:
+    """What waits for a person, with the first item open."""
+    return _show_inbox(call, query, None)
+
+
+def show_inbox_item(call: Call, query: Query, session_id: str, key: str) -> View:
+    """The same with this item open."""
+    return _show_inbox(call, query, (session_id, key))
+
+
+def _show_inbox(call: Call, query: Query, asked: tuple[str, str] | None) -> View:
+    data = payload(call, "session.needs", {**_asked(query, "cursor"), "limit": ROWS, "whose": "me"})
+    listed, inbox = _rows(data, InboxItem), _as(data, Inbox)
+    if asked is None and not listed.items and not inbox.session_count:
+        return msgspec.structs.replace(show_sessions(call, {}), waiting=0)  # how to begin
+    fits = [one for one in listed.items if asked is None or (one.session_id, key_of(one)) == asked]
+    card = find_card(call, fits[0]) if fits else None
+    html = inbox_page(listed, inbox, card, is_open=asked is not None, is_gone=asked is not None and not fits)
+    return View(title="Inbox", html=html, waiting=inbox.total - inbox.answered)
 
 
 def show_sessions(call: Call, query: Query) -> View:
-    """What needs a person, then the sessions; words are also looked for in notes and artifacts."""
-    names = ("status", "workflow", "project", "branch", "account", "agent", "cursor")
-    given = {name: query[name] for name in names if query.get(name)}
+    """The sessions that fit; words are also looked for in notes and artifacts."""
+    given = _asked(query, "status", "workflow", "project", "branch", "account", "agent", "cursor")
+    given |= _asked(query, "sort", "group")
     if "project" in given:
         given["projectName"] = given.pop("project")
-    if given.get("status") in SILENCES:
+    status = given.get("status")
+    if status in SILENCES:
         given["silence"] = given.pop("status")
+    elif status in _SWITCHES:
+        given[str(given.pop("status"))] = True
+    given |= {name: f"{query[name]}T{time}Z" for name, time in _DAYS if query.get(name)}
     words = query.get("q", "").strip()
-    asked: dict[str, Json] = {**given, "limit": ROWS, **({"query": words} if words else {})}
-    listed = payload(call, "session.list", asked)
-    needs = payload(call, "session.needs", {"limit": ROWS, "whose": "me"})
-    hits = payload(call, "session.search", {"query": words}) if words else None
-    cards = [Card(row=row) for row in needs["items"]]
-    if not any(name in query for name in (*names, "q")):
-        cards[:SHOWN_NEEDS] = [find_card(call, row) for row in needs["items"][:SHOWN_NEEDS]]
-    me = None if listed["items"] else payload_or_none(call, "team.whoami", {})
-    html = sessions_page(listed, needs, hits, query, cards, "" if me is None else me["server"])
-    title = f"{words} in sessions" if words else "Sessions"
-    return View(title=title, html=html, waiting=needs["total"] - needs["answered"])
+    given |= {"query": words} if words else {}
+    data = payload(call, "session.list", {**given, "limit": ROWS, "values": True})
+    hits = _rows(payload(call, "session.search", {"query": words}), HitRow) if words else None
+    listed = _rows(data, SessionView)
+    me = None if listed.items else payload_or_none(call, "team.whoami", {})
+    html = sessions_page(listed, _as(data, SessionList), hits, query, "" if me is None else me["server"])
+    return View(title=f"{words} in sessions" if words else "Sessions", html=html)
 
 
-def find_card(call: Call, row: dict[str, Json]) -> Card:
-    """A need with its report and its question; those that cannot be read are left out."""
-    if not row["node_id"]:
+_DAYS = (("since", "00:00:00"), ("until", "23:59:59.999"))
+
+
+def _rows(data: dict[str, Json], kind: type[_V]) -> Rows[_V]:
+    """The items of a list as typed views."""
+    return msgspec.convert(data, Rows[kind])  # type: ignore[valid-type]
+
+
+def _as(data: dict[str, Json], kind: type[_V]) -> _V:
+    return msgspec.convert(data, kind)
+
+
+def find_card(call: Call, row: InboxItem) -> Card:
+    """An item with its report and its question, as far as they can be read."""
+    if not row.node_id:
         return Card(row=row)
-    node = payload_or_none(call, "run.node", {"sessionId": row["session_id"], "node": row["node_id"]})
-    question = find_question(call, row) if row["kind"] in ("person", "blocked") else None
-    if row["kind"] == "blocked" and question and question.get("asked", "confirm") == "confirm":
+    node = read_or_none(call, "run.node", {"sessionId": row.session_id, "node": row.node_id}, NodeView)
+    question = find_question(call, row) if row.kind in ("person", "blocked") else None
+    if row.kind == "blocked" and question and question.asked == "confirm":
         question = None  # the agent corrects its report; nobody is asked
     run = None
-    if question and question["asked"] == "confirm":
-        of_run = {"sessionId": row["session_id"], "run": row["run_id"]}
-        shown = payload_or_none(call, "session.show", of_run) or {"runs": []}
-        run = next((one for one in shown["runs"] if one["id"] == row["run_id"]), None)
+    if question and question.asked == "confirm":
+        of_run = {"sessionId": row.session_id, "run": row.run_id}
+        shown = read_or_none(call, "session.show", of_run, SessionSummary)
+        run = next((one for one in shown.runs if one.id == row.run_id), None) if shown else None
     return Card(row=row, node=node, question=question, run=run)
 
 
-def find_question(call: Call, row: dict[str, Json]) -> dict[str, Json] | None:
+def find_question(call: Call, row: InboxItem) -> Question | None:
     """What a person is asked where the run waits; None where nobody can be asked."""
-    asked = {"session": row["session_id"], "run": row["run_id"], "show": True}
-    question = payload_or_none(call, "run.confirm", asked)
-    is_asked = question is not None and question["is_asked"] and question["node_id"] == row["node_id"]
-    return question if is_asked else None
+    asked = {"session": row.session_id, "run": row.run_id, "show": True}
+    question = read_or_none(call, "run.confirm", asked, Question)
+    return question if question and question.is_asked and question.node_id == row.node_id else None
 
 
 def show_session(call: Call, query: Query, session_id: str) -> View:
@@ -151,67 +210,51 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
     session_id = asked["sessionId"]
     outcome = call("run.graph", asked)
     if isinstance(outcome, Failure) and outcome.kind is RUN_NOT_FOUND and "run" not in asked:
-        shown = payload(call, "session.show", asked)
-        return View(title=shown["goal"] or session_id, html=session_page(shown, None))
-    graph = data_of(outcome)
-    shown = payload(call, "session.show", {"sessionId": session_id, "run": graph["run_id"]})
-    cards = [find_card(call, {**_whose(shown, graph), **need}) for need in graph["waiting"]]
+        shown = read(call, "session.show", asked, SessionSummary)
+        return View(title=shown.goal or session_id, html=session_page(shown, None))
+    graph = _as(data_of(outcome), RunView)
+    shown = read(call, "session.show", {"sessionId": session_id, "run": graph.run_id}, SessionSummary)
+    cards = [find_card(call, item) for item in graph.waiting]
     html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards)
-    return View(title=shown["goal"] or graph["workflow_name"], html=html)
-
-
-def _whose(shown: dict[str, Json], graph: dict[str, Json]) -> dict[str, Json]:
-    """What the card of a need says beside the need itself, on the page of its own session."""
-    own = {name: shown[name] for name in ("session_id", "goal", "project", "branch")}
-    of_run = {
-        name: graph[name]
-        for name in ("run_id", "workflow_id", "workflow_name", "agent", "account", "machine")
-    }
-    return {**own, **of_run, "silence": "", "command": ""}
+    return View(title=shown.goal or graph.workflow_name, html=html)
 
 
 def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) -> View:
     """One node, with the files that differ from its parent's where both are recorded."""
-    asked = {"sessionId": session_id, "node": node_id}
-    node = payload(call, "run.node", asked)
+    node = read(call, "run.node", {"sessionId": session_id, "node": node_id}, NodeView)
     files = None
-    if node["tree"] is not None and node["parent"] is not None:
-        pair = {"before": node["parent"]["id"], "after": node_id, "session": session_id}
-        files = payload_or_none(call, "code.diff", pair)
+    if node.tree is not None and node.parent is not None:
+        pair = {"before": node.parent.id, "after": node_id, "session": session_id}
+        files = read_or_none(call, "code.diff", pair, CodeDiff)
     html = node_page(node, person=_person(call, node), files=files)
-    return View(title=f"{node['title']} in {node['goal'] or session_id}", html=html)
+    return View(title=f"{node.title} in {node.goal or session_id}", html=html)
 
 
-def _person(call: Call, node: dict[str, Json]) -> Child:
-    """The door for the step that waits for a person at the end of an open run."""
-    pending = node["pending"]
-    if pending is None or not pending["needs_person"] or not _is_open_end(node):
+def _person(call: Call, node: NodeView) -> Child:
+    """The answers of the step that waits for a person at the end of an open run."""
+    pending = node.pending
+    if pending is None or not pending.needs_person or not _is_open_end(node):
         return None
-    row = {
-        **{name: node[name] for name in ("session_id", "run_id", "node_id", "goal")},
-        "kind": "person",
-        "title": pending["title"],
-        "reply": node["resume_prompt"],
-    }
-    question = find_question(call, row)
-    if question is None:
+    graph = read(call, "run.graph", {"sessionId": node.session_id, "run": node.run_id}, RunView)
+    item = next((one for one in graph.waiting if one.kind == "person"), None)
+    question = None if item is None else find_question(call, item)
+    if item is None or question is None:
         return None
-    row["is_answered"] = question["answer"] is not None
-    return door_panel(Card(row=row, node=node, question=question))
+    return door_panel(Card(row=item, node=node, question=question))
 
 
-def _is_open_end(node: dict[str, Json]) -> bool:
-    return bool(node["is_preferred_tip"]) and node["run_status"] in UNDER_WAY
+def _is_open_end(node: NodeView) -> bool:
+    return node.is_preferred_tip and node.run_status in UNDER_WAY
 
 
 def show_comparison(call: Call, _: Query, session_id: str, one: str, other: str) -> View:
     """Two nodes of a session."""
-    found = payload(call, "run.compare", {"sessionId": session_id, "one": one, "other": other})
+    found = read(call, "run.compare", {"sessionId": session_id, "one": one, "other": other}, Comparison)
     files = None
-    if found["one"]["tree_id"] and found["other"]["tree_id"]:
+    if found.one.tree_id and found.other.tree_id:
         pair = {"before": one, "after": other, "session": session_id}
-        files = payload_or_none(call, "code.diff", pair)
-    return View(title=f"Two ways compared in {found['goal'] or session_id}", html=compare_page(found, files))
+        files = read_or_none(call, "code.diff", pair, CodeDiff)
+    return View(title=f"Two ways compared in {found.goal or session_id}", html=compare_page(found, files))
 
 
 def show_timeline(call: Call, query: Query, session_id: str) -> View:
@@ -219,11 +262,11 @@ def show_timeline(call: Call, query: Query, session_id: str) -> View:
     before = _read_number(query, "before")
     asked: dict[str, Json] = {"sessionId": session_id, "limit": MOMENTS}
     found = payload(call, "session.timeline", asked | ({} if before is None else {"before": before}))
-    shown = payload(call, "session.show", {"sessionId": session_id})
+    shown = read(call, "session.show", {"sessionId": session_id}, SessionSummary)
     zoom = query.get("zoom", "step")
     known = zoom if zoom in dict(ZOOMS) else "step"
-    html = timeline_page(shown, found, known)
-    return View(title=f"Timeline of {shown['goal'] or session_id}", html=html)
+    html = timeline_page(shown, _as(found, Timeline), _rows(found, MomentRow).items, known)
+    return View(title=f"Timeline of {shown.goal or session_id}", html=html)
 
 
 def _read_number(query: Query, name: str) -> int | None:
@@ -249,7 +292,7 @@ def show_gaps(call: Call, query: Query) -> View:
     """What is missing, over all sessions."""
     asked = _asked(query, "only", "severity", "workflow", "cursor")
     listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
-    return View(title="Gaps", html=gaps_page(listed, query))
+    return View(title="Gaps", html=gaps_page(_rows(listed, GapItem), _as(listed, GapList), query))
 
 
 def show_builtins(call: Call, query: Query) -> View:
@@ -430,6 +473,8 @@ def _draw_machines(machine: str, code: str) -> Html:
 
 
 PAGES = (
+    Page(pattern="/inbox", show=show_inbox),
+    Page(pattern="/inbox/*/*", show=show_inbox_item),
     Page(pattern="/sessions", show=show_sessions),
     Page(pattern="/sessions/*", show=show_session),
     Page(pattern="/sessions/*/timeline", show=show_timeline),
@@ -448,6 +493,7 @@ PAGES = (
     Page(pattern="/machines/*", show=show_machine),
 )
 MAIN_PAGES = {
+    "/inbox": "session.needs",
     "/sessions": "session.list",
     "/workflows": "workflow.list",
     "/gaps": "session.gaps",

@@ -304,6 +304,7 @@ LEAVES: dict[str, Leaf] = {
             ("session", "list", "--limit", "1", "--cursor", "CURSOR"),
             words("session list --needs --account acc_0123456789abcdef --agent claude"),
             words("session list --branch main --project-name project --silence idle"),
+            words("session list --damaged --stated --sort title --group state --values"),
             words("session list --since 2020-01-01T00:00:00Z --until 2999-01-01T00:00:00Z --query change"),
         ),
         ways=paged("session list"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -21,6 +21,7 @@ from handrail.engine.events import (
     SessionCreated,
     decode_event,
     encode_event,
+    must_be_proven,
 )
 from tests.cases import every_case
 
@@ -112,3 +113,52 @@ def test_a_field_that_a_later_release_added_is_ignored() -> None:
     body = b'{"v":1,"at":"","scope":{},"data":{"kind":"session_created","mood":"fine"},"extra":1}'
 
     assert decode_event(body).data == SessionCreated()
+
+
+VOUCHED = frozenset(
+    {
+        "session_adopted",
+        "receipt_recorded",
+        "tree_recorded",
+        "confirmation_recorded",
+        "proof_recorded",
+        "evidence_recorded: a level above claimed",
+        "gap_recorded: settled by a person",
+        "context_set: a value that a person gave",
+    }
+)
+"""Kinds of events that a person sees as observed, executed or approved; all others are the agent's words."""
+
+
+def test_a_kind_that_is_shown_as_vouched_must_be_proven() -> None:
+    """A new kind is put into one of the two lists here, by hand."""
+    quoted = {
+        *("session_created", "observation_recorded", "run_started", "node_created", "edge_created"),
+        *("advance_recorded", "validation_performed", "node_output_appended", "preferences_changed"),
+        *("capability_observed", "divergence_recorded", "decision_trace_appended", "session_imported"),
+        *("run_closed", "gap_recorded", "context_set", "evidence_recorded"),
+    }
+    facts = [json.loads(line) for line in FACTS]
+    given = {"context": {"n": 1}, "source": "agent_delta", "owners": {"n": "person"}}
+    facts.append({"kind": "context_set", **given})
+
+    proven = {name_case(fact) for fact in facts if must_be_proven(msgspec.convert(fact, Event))}
+    others = {name_case(fact) for fact in facts if not must_be_proven(msgspec.convert(fact, Event))}
+
+    assert proven <= VOUCHED
+    assert others <= quoted
+    assert {one.partition(":")[0] for one in VOUCHED} | quoted == set(EVENT_KINDS)
+
+
+def name_case(fact: dict[str, Any]) -> str:
+    """The kind, and of some what makes the difference."""
+    kind = str(fact["kind"])
+    match kind:
+        case "evidence_recorded" if any(one.get("level", "claimed") != "claimed" for one in fact["claims"]):
+            return f"{kind}: a level above claimed"
+        case "gap_recorded" if fact.get("door"):
+            return f"{kind}: settled by a person"
+        case "context_set" if "person" in fact.get("owners", {}).values():
+            return f"{kind}: a value that a person gave"
+        case _:
+            return kind

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Failure, Success
@@ -50,3 +52,11 @@ def commits_of(runtime: Runtime) -> int:
     log: Any = runtime.log
     count: int = log.commits
     return count
+
+
+_V = TypeVar("_V")
+
+
+def viewed(kind: type[_V], reply: dict[str, Any]) -> _V:
+    """A reply as the typed view that the Console draws."""
+    return msgspec.convert(reply, kind)

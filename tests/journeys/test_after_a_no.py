@@ -197,7 +197,7 @@ def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_o
     sent = needed(runtime)["node_id"]
     kept = answer(runtime, "run.continue", ackToken=blocked["retryAckToken"])
 
-    card = words_of(runtime, "/sessions")
+    card = words_of(runtime, "/inbox")
     page = words_of(runtime, f"/sessions/{session}/runs/{run}/nodes/{sent}")
     person = Person("y")
     answer(seat(runtime, person), "run.confirm", session=session)
@@ -249,16 +249,17 @@ class Numbered:
 
 
 @pytest.mark.promise("gaps.settled")
-def test_each_open_gap_is_a_card_of_its_own_and_a_settled_one_names_who_settled_it(runtime: Runtime) -> None:
+def test_gaps_of_a_run_are_one_item_and_each_is_resolved_by_name(runtime: Runtime) -> None:
     two = (step("one", requireConfirmation=True), step("two", requireConfirmation=True))
     first = begin(runtime, *two, fields={}, preferences=NEVER_STOP)
     advance(runtime, advance(runtime, first))
-    gaps = [need["gap_id"] for need in answer(runtime, "session.needs")["items"]]
+    (item,) = answer(runtime, "session.needs")["items"]
+    gaps = item["gap_ids"]
 
     answer(seat(runtime, Person("y")), "session.settle_gap", gap=gaps[0], note="I looked at it.")
 
     settler = f"{runtime.workspace.account()} at a terminal"
-    assert len(set(gaps)) == 2
+    assert (len(set(gaps)), item["count"]) == (2, 2)
     assert f"I looked at it. (by {settler})" in words_of(runtime, "/gaps")
     assert f"Gap settled by {settler}: I looked at it." in story_of(runtime, first)
     assert needed(runtime)["command"].startswith(f"handrail session settle {gaps[1]} --session ses_")

@@ -312,6 +312,23 @@ def test_a_yes_in_the_console_is_to_what_was_shown_and_confirms_the_report(runti
 
 
 @pytest.mark.promise("people.console")
+def test_an_answer_in_a_call_of_a_program_is_refused(runtime: Runtime) -> None:
+    """The same call that a page makes, with the digest that anybody may read, from another caller."""
+    insist(runtime)
+    third = at_third(runtime)
+    session = third["session"]["sessionId"]
+    report(runtime, third["ackToken"], notes="Shipped to staging.")
+    question = answer(runtime, "run.confirm", session=session, show=True)
+    given = {"answer": "yes", "whatDigest": question["what_digest"]}
+
+    refused = perform(runtime, "run.confirm", {"session": session, "given": given})
+
+    assert isinstance(refused, Failure)
+    assert refused.kind.code == "E_HUMAN_REQUIRED"
+    assert answer(runtime, "session.show", sessionId=session)["runs"][0]["confirmations"] == []
+
+
+@pytest.mark.promise("people.console")
 def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
+from handrail.views.runs import RunView
+from handrail.views.summaries import SessionSummary
 from handrail_serve.pages.session import session_page
-from tests.journeys.conversation import advance, answer, refusal
+from tests.journeys.conversation import advance, answer, refusal, viewed
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, equals, give, rounds, step
 from tests.journeys.test_blocked import report
@@ -30,7 +32,7 @@ def views(runtime: Runtime, reply: dict[str, Any]) -> dict[str, str]:
         form: answer(runtime, "session.export", **{"sessionId": session_id, "as": form})["content"]
         for form in ("markdown", "html")
     }
-    page = session_page(shown, graph).markup
+    page = session_page(viewed(SessionSummary, shown), viewed(RunView, graph)).markup
     return {name: unescape(re.sub(r"<[^>]*>", " ", text)) for name, text in {**reports, "page": page}.items()}
 
 

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from handrail.contract.outcome import Failure
+from handrail.operations.kept_trees import take_due_tree
 from handrail.projections.summary import MOST_CHARACTERS
 from handrail.runtime.hub import perform
-from handrail.runtime.runtime import Runtime
+from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.journeys.conversation import answer
@@ -150,3 +151,37 @@ def test_a_summary_names_what_is_left_to_review(project: ProvedRun) -> None:
 
     assert "For review: " in summary
     assert len(summary) <= MOST_CHARACTERS
+
+
+def list_kept(project: ProvedRun) -> list[str]:
+    return [path.parent.name for path in project.home.rglob("refs/kept/*/*")]
+
+
+def take_due(project: ProvedRun) -> None:
+    for due in project.runtime.trees_due or ():
+        if isinstance(due, TreeDue):
+            take_due_tree(project.runtime, due, 10.0)
+
+
+def test_the_start_of_a_run_is_kept_until_it_ends(project: ProvedRun) -> None:
+    begun = list_kept(project)
+    project.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})
+    answer(project.runtime, "check.prove")
+    project.send()
+    take_due(project)
+    during = list_kept(project)
+
+    assert project.send()["isComplete"]
+    take_due(project)
+
+    assert begun == during == [project.run_id]
+    assert list_kept(project) == []
+
+
+def test_an_open_gap_keeps_the_start_of_its_run(project: ProvedRun) -> None:
+    project.send()
+    project.send()
+    assert project.send()["isComplete"]
+    take_due(project)
+
+    assert list_kept(project) == [project.run_id]

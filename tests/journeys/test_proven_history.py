@@ -11,9 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.contract.ids import NodeId, RunId, SessionId
+from handrail.engine.events import ContextSet, PlannedEvent, Scope, TreeRecorded, encode_event
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.upkeep.keeper import FileKeeper
+from handrail.ports.log import Draft
 from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
@@ -22,6 +25,8 @@ from tests.golden.write_approved_store import PLACE
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.rich_session import report
+
+AT = "2027-01-15T08:00:00.000Z"
 
 
 def key_of(folder: str) -> StoreKey:
@@ -260,3 +265,32 @@ def test_a_commit_added_to_our_session_by_hand_says_so(tmp_path: Path) -> None:
     (run,) = found["runs"]
     assert run["evidence_caveat"] == "as another store recorded it"
     assert run["confirmations"][0]["said"] == "confirmed it in another store"
+
+
+FORGED: dict[str, Any] = {
+    "a value of a person": ContextSet(context={"n": 1}, source="agent_delta", owners={"n": "person"}),
+    "a tree of files": TreeRecorded(node_id=NodeId("nod_1"), tree_id="t1:2", cause="advance"),
+}
+
+
+@pytest.mark.promise("store.proven")
+@pytest.mark.parametrize("data", FORGED.values(), ids=FORGED)
+def test_what_is_shown_as_vouched_says_so_when_added_by_hand(tmp_path: Path, data: Any) -> None:
+    """Whoever can write in the folder adds an event whose sums fit, without our key."""
+    ours = runtime_on(tmp_path / "ours")
+    session_id, _ = wait_for_person(ours)
+    folder = str(tmp_path / "ours/data")
+    log = FileLog(folder, key=key_of(str(tmp_path / "theirs/data")))
+    found = log.load(SessionId(session_id))
+    assert found is not None
+    run = answer(ours, "session.show", sessionId=session_id)["runs"][0]
+    scope = Scope(run_id=RunId(run["id"]), node_id=NodeId(run["tips"][0]))
+    data = msgspec.structs.replace(data, **({"node_id": scope.node_id} if hasattr(data, "node_id") else {}))
+    planned = PlannedEvent(dedupe_key="by:hand", scope=scope, data=data)
+    with log.hold(SessionId(session_id), 0) as hold:
+        hold.append(len(found.records), [Draft(dedupe_key="by:hand", body=encode_event(planned, AT))], [])
+
+    shown = answer(runtime_on(tmp_path / "ours"), "session.show", sessionId=session_id)
+
+    assert run["evidence_caveat"] == ""
+    assert shown["runs"][0]["evidence_caveat"] == "as another store recorded it"

@@ -54,14 +54,14 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     first, gap_id = ended_with_gap(runtime)
     before = answer(runtime, "session.needs")["items"]
     page = f"/sessions/{first['session']['sessionId']}"
-    assert "Settle it" in words_of(runtime, page), "the page of the run has the door too"
+    assert "Resolve it" in words_of(runtime, page), "the page of the run has the door too"
     person = Person("y")
     at_door = at_console(runtime) if door == "console" else seat(runtime, person)
 
     told = answer(at_door, "session.settle_gap", gap=gap_id, note="I looked at it.")
     again = answer(at_door, "session.settle_gap", gap=gap_id, note="Twice.")
 
-    assert [need["gap_id"] for need in before] == [gap_id]
+    assert [need["gap_ids"] for need in before] == [[gap_id]]
     assert (told["door"], told["who"], told["status"]) == (door, runtime.workspace.account(), "complete")
     assert again == told | {"is_new": False}
     settled = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][-1]
@@ -73,7 +73,7 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     )
     assert answer(runtime, "session.needs")["items"] == []
     assert status_of(runtime, first) == "complete"
-    assert "Settle it" not in words_of(runtime, page)
+    assert "Resolve it" not in words_of(runtime, page)
     assert "settled by a person I looked at it." in words_of(runtime, page)
     assert door == "console" or gap_id not in person.shown[0]
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])

@@ -76,7 +76,7 @@ def test_after_a_no_the_answer_stays_shown_and_can_be_given_anew(runtime: Runtim
     assert need["command"] == f"handrail run confirm --session {pending['session']['sessionId']}"
     assert 'I have said no to the step "Deploy"' in need["reply"]
     assert f"Recorded: {runtime.workspace.account()} declined it at a terminal" in page
-    assert "Answer anew" in page
+    assert "Change the answer" in page
     assert "Needs your answer" not in page
     assert "declined by a person" in page
 

@@ -7,14 +7,15 @@ import pytest
 
 from handrail.contract.accounts import Principal
 from handrail.runtime.runtime import Runtime
+from handrail.views.runs import RunView
 from handrail_serve.accounts.forms import join_names
 from handrail_serve.pages.run_rail import rail_list
-from handrail_serve.pages.sessions import sessions_page
 from tests.conftest import workspace_of
-from tests.journeys.conversation import advance, answer, refusal, rehydrate, save
+from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, viewed
 from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
+from tests.projections.html.pages.test_pages import show
 from tests.surfaces.cli.here import run_here
 
 
@@ -73,7 +74,7 @@ def test_lanes_the_session_and_the_report_show_who_works(runtime: Runtime) -> No
     assert [one.get("worker", "") for one in found["children"]] == ["builder-3", ""]
     assert "- a (open at sum, builder-3)" in text
     assert [one["worker"] for one in graph["children"]] == ["builder-3", ""]
-    assert "builder-3" in str(rail_list(graph))
+    assert "builder-3" in str(rail_list(viewed(RunView, graph)))
     assert [(run["child_id"], run["worker"]) for run in shown["runs"]] == [
         ("", ""),
         ("a", "builder-3"),
@@ -145,7 +146,7 @@ def test_in_a_team_a_lane_names_the_account_that_reported(runtime: Runtime) -> N
     one, two = "acc_0000000000000001", "acc_0000000000000002"
     assert [lane["account"] for lane in graph["children"]] == [f"{two}, {one}", two, ""]
     names = {one: "Ada", two: "Ben"}
-    page = join_names(str(rail_list(graph)), lambda: names)
+    page = join_names(str(rail_list(viewed(RunView, graph))), lambda: names)
     assert "builder-3 of Ben, Ada" in page
     assert ">Ben<" in page
 
@@ -172,7 +173,7 @@ def test_lists_count_the_parts_that_are_done_while_a_step_waits_for_them(runtime
         (item,) = answer(runtime, "session.list")["items"]
         parts.append((item["parts_done"], item["parts"]))
     people = run_here(runtime, ["session", "list", "--human"]).out.decode()
-    page = str(sessions_page(answer(runtime, "session.list"), answer(runtime, "session.needs"), None, {}))
+    page = show(runtime, "/sessions").markup
     finish(runtime, waiting["children"][2])
     advance(runtime, rehydrate(runtime, waiting))
     (after,) = answer(runtime, "session.list")["items"]
@@ -268,7 +269,7 @@ def test_the_graph_has_the_children_beside_their_step_and_the_console_draws_a_la
 
     graph = answer(runtime, "run.graph", sessionId=session_id)
     below = answer(runtime, "run.graph", sessionId=session_id, run=open_run)
-    page = str(rail_list(graph))
+    page = str(rail_list(viewed(RunView, graph)))
 
     assert [(one["child_id"], one["status"], one["pending_title"]) for one in graph["children"]] == [
         ("a", "complete", ""),

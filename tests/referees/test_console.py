@@ -58,7 +58,13 @@ def paths_of(place: Place) -> list[str]:
     ]
     kinds = {node["kind"]: f"{run}/nodes/{node['id']}" for node in place.graph("waiting")["nodes"]}
     return [
-        *("/sessions", "/sessions?q=bank", "/sessions?q=nothinghasthis", "/sessions/ses_000000000000"),
+        *(
+            "/inbox",
+            "/sessions",
+            "/sessions?q=bank",
+            "/sessions?q=nothinghasthis",
+            "/sessions/ses_000000000000",
+        ),
         *(f"/sessions/{ids[name]}" for name in ids if name not in LARGE),
         *kinds.values(),
         *nodes_of(place, "waiting")[3:4],
@@ -208,13 +214,14 @@ def test_the_counts_of_a_page_are_those_of_its_operation(chromium: Chromium, pla
     gaps = place.json("session.gaps", {"limit": 100})
     needs = place.json("session.needs", {})
     graph = place.graph("waiting")
-    paths = ["/gaps", "/sessions", place.run("waiting")]
+    paths = ["/gaps", "/inbox", place.run("waiting"), "/sessions"]
 
     texts = chromium.visit(place.server, "texts", paths=paths)["texts"]
 
     open_gaps = sum(gap["state"] == "open" for gap in gaps["items"])
     assert f"{open_gaps} open gaps" in texts["/gaps"]
-    assert f"{needs['session_count']} sessions. {needs['total']} things need you." in texts["/sessions"]
+    assert f"{needs['total'] - needs['answered']} items wait for you" in texts["/inbox"]
+    assert f"{needs['session_count']} sessions" in texts["/sessions"]
     assert f"{graph['node_count']} nodes, {graph['branch_count']} branches" in texts[paths[2]]
     assert {node["title"] for node in graph["nodes"]} <= set(texts[paths[2]])
 

@@ -66,7 +66,7 @@ def test_two_people_join_one_confirms_for_the_other_and_everything_is_accessible
     assert "Nobody can sign in" in found["wrong"]
     assert found["back"] in ("main", "Sessions")
     (ana_title, ana_needs), (ben_title, ben_needs) = found["ana_needs"], found["ben_needs"]
-    assert "Nothing needs you" in ana_needs
+    assert "Nothing waits for you" in ana_needs
     assert "Yes, I confirm it" not in ana_needs
     assert not ana_title.startswith("(")
     assert ben_title.startswith("(1) ")

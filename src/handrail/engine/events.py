@@ -562,9 +562,13 @@ EVENT_KINDS: tuple[str, ...] = tuple(_kind_of(kind.__name__) for kind in get_arg
 def must_be_proven(data: Event) -> bool:
     """Whether the fact counts only if this store can prove that it recorded it.
 
-    Such facts are answers of people, check results and proofs.
+    Such facts are answers of people, values that they gave, check results, proofs and trees of files.
     """
     match data:
+        case TreeRecorded():
+            return True
+        case ContextSet(owners=owners):
+            return "person" in owners.values()
         case ConfirmationRecorded() | ReceiptRecorded() | ProofRecorded() | SessionAdopted():
             return True
         case GapRecorded(door=door):

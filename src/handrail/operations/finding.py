@@ -39,7 +39,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_run(rt: ReadPorts, text: str) -> FoundRun:
-    """The run that the text names. A run id does not say its session, so sessions are read, newest first.
+    """The run that the text names. A run id does not say its session, so the newest are read first.
 
     A session imported as new has the runs of its source. If both are here, the source is meant, and the copy
     is found by its own session id. Raises Fault SESSION_NOT_FOUND,
@@ -67,11 +67,7 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
 
 def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
     """The sessions that may hold it; one that cannot be read does not hide the others."""
-    if is_session_id(text):
-        candidates = [SessionId(text)]
-    else:
-        candidates = [stamp.session_id for stamp in rt.log.list_sessions()] if is_run_id(text) else []
-    for session_id in candidates:
+    for session_id in _list_candidates(rt, text):
         rt.interruptions.end_here()
         try:
             session = read_session(rt.log, session_id)
@@ -83,6 +79,21 @@ def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
         if session is not None:
             yield session
 
+
+def _list_candidates(rt: ReadPorts, text: str) -> Iterator[SessionId]:
+    """The session that is named; for a run those touched last, then those that the index says."""
+    if is_session_id(text):
+        yield SessionId(text)
+    elif is_run_id(text):
+        latest = [stamp.session_id for stamp in rt.log.list_sessions(_MOST_TRIED)]
+        yield from latest
+        from handrail.operations.stored_sessions import list_with_word  # noqa: PLC0415 - few runs are older
+
+        yield from (one for one in list_with_word(rt, text) if one not in latest)
+
+
+_MOST_TRIED = 5
+"""Sessions that are read before the index is asked which ones have a run."""
 
 # Sessions
 

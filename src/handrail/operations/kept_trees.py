@@ -29,7 +29,7 @@ from handrail.engine.events import Scope, TreeCause, TreeRecorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.engine.plans import plan_tree
 from handrail.engine.reply import ReplyWarning
-from handrail.operations.proof_trees import take_git_tree
+from handrail.operations.proof_trees import drop_kept_trees, may_begin_change, take_git_tree
 from handrail.operations.same_project import is_project
 from handrail.ports.log import Blob, EventReader
 from handrail.ports.workspace import Workspace
@@ -243,6 +243,7 @@ def take_due_tree(rt: WritePorts, due: TreeDue, seconds: float, most_bytes: int 
         return "the session is gone"
     if not is_project_of(rt.workspace, session.history, due.node_id, due.project):
         return "the run belongs to another project"
+    drop_kept_trees(rt, session.history, due.node_id, due.project)
     tree = rt.worktree().take_tree(due.project, seconds) if due.tree is None else due.tree
     if isinstance(tree, Unseen):
         return tree.reason
@@ -338,7 +339,10 @@ def prepare_node_tree(
     if keeps_code(rt, project):
         packed = rt.worktree().pack_contents(project, tree, known_digests(base), most_bytes)
     prepared = prepare_tree(tree, packed, base, cause)
-    fact = msgspec.structs.replace(prepared.fact, git_tree=take_git_tree(rt, project))
+    git_tree = take_git_tree(rt, project)
+    if git_tree and may_begin_change(history, node_id, cause):
+        rt.trees().keep(project, f"{history.nodes[node_id].run_id}/{node_id}", git_tree)
+    fact = msgspec.structs.replace(prepared.fact, git_tree=git_tree)
     return msgspec.structs.replace(prepared, fact=fact)
 
 

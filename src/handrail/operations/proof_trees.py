@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from handrail.engine.history import Run
+from handrail.contract.ids import NodeId
+from handrail.engine.children.tips import open_gaps
+from handrail.engine.events import TreeCause
+from handrail.engine.history import History, Run
 from handrail.engine.judge.proofs import NO_CHECK, ProofFacts, name_command
+from handrail.engine.navigate import Complete, frames_of
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts
 
@@ -36,3 +40,23 @@ def take_git_tree(rt: ReadPorts, project: str) -> str:
     """
     taken = rt.trees().take(project)
     return "" if isinstance(taken, Unseen) else taken.tree
+
+
+def may_begin_change(history: History, node_id: NodeId, cause: TreeCause) -> bool:
+    """Whether a change that may be proven begins at a node: the start, the entry of a round, or a restore.
+
+    Its tree is kept until the run ends, however long that takes; other trees may be gone after two weeks.
+    """
+    node = history.nodes[node_id]
+    if not history.runs[node.run_id].checks:
+        return False
+    frames = frames_of(node.state)
+    before = () if node.parent is None else frames_of(history.nodes[node.parent].state)
+    return node.parent is None or cause == "restore" or bool(frames and frames != before[: len(frames)])
+
+
+def drop_kept_trees(rt: ReadPorts, history: History, node_id: NodeId, project: str) -> None:
+    """Stop keeping the trees of a run that ended here; an open gap may still want its proof."""
+    node = history.nodes[node_id]
+    if isinstance(node.state, Complete) and not open_gaps(history, node_id):
+        rt.trees().drop(project, f"{node.run_id}/")

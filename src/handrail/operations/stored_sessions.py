@@ -35,7 +35,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 _T = TypeVar("_T")
 READ_TO_PROVEN = "read only as far as proven"
 """How a search treats a damaged session that it does not leave out."""
-SUMMARY_VERSION = 6
+SUMMARY_VERSION = 7
 """Raise it when a history is summarised differently while the fields stay the same."""
 FACETS = ("status", "workflow_id", "project", "account", "agent")
 """Facts of a session by which lists are filtered."""
@@ -242,6 +242,16 @@ def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
     return answer(Sessions(rt, None))
 
 
+def list_with_word(rt: ReadPorts, word: str) -> list[SessionId]:
+    """The sessions that have this id or word, and those that the index does not know, newest first."""
+
+    def find(sessions: Sessions) -> list[SessionId]:
+        found = (stamp.session_id for stamp in sessions.find([(word,)]))
+        return [session_id for session_id in found if not sessions.lacks_words(session_id)]
+
+    return ask_sessions(rt, find)
+
+
 Silence: TypeAlias = Literal["", "idle", "stalled"]
 """`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came."""
 
@@ -300,7 +310,7 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
 
 def _list_words(summary: Summary) -> frozenset[str]:
     """Every word by which a session can be found."""
-    return list_words(summary.subjects or ()) | frozenset(summary.node_ids)
+    return list_words(summary.subjects or ()) | frozenset((*summary.node_ids, *summary.facts.run_ids))
 
 
 def sort_latest(order: int) -> str:

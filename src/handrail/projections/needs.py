@@ -7,13 +7,13 @@ from typing import assert_never
 
 import msgspec
 
-from handrail.contract.ids import RunId
-from handrail.contract.wording import end_sentence
+from handrail.contract.ids import NodeId, RunId
+from handrail.contract.wording import MOST_NAMED, end_sentence, list_names
 from handrail.engine.ask import Ask, ask_about, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import blocked_at
-from handrail.engine.history import History
+from handrail.engine.history import History, instance_of, kept_in_instance
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.messages import AGENT_READS_IT, explain_gap, explain_to_person
 from handrail.engine.navigate import Running
@@ -38,18 +38,24 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
         waiting = _find_waiting(history, workflow, graph)
         waiting = _add_closed(history, workflow, graph, waiting)
         found += [] if waiting is None else [_name_child(history, waiting)]
-        found += [
-            Need(
-                kind="gap",
-                run_id=graph.run_id,
-                node_id=graph.preferred_tip,
-                why=explain_gap(gap),
-                gap_id=gap.gap_id,
-            )
-            for gap in open_gaps(history, graph.preferred_tip)
-            if gap.severity == "critical"
-        ]
+        found += _list_critical(history, graph)
     return tuple(found[:MOST_NEEDS])
+
+
+def _list_critical(history: History, graph: RunGraph) -> list[Need]:
+    """The critical gaps of a run as one need; none where it has none."""
+    gaps = [gap for gap in open_gaps(history, graph.preferred_tip) if gap.severity == "critical"]
+    if not gaps:
+        return []
+    need = Need(
+        kind="gap",
+        run_id=graph.run_id,
+        node_id=graph.preferred_tip,
+        why=" ".join(end_sentence(explain_gap(gap)) for gap in gaps[:MOST_NAMED]),
+        gap_ids=tuple(gap.gap_id for gap in gaps),
+        count=len(gaps),
+    )
+    return [need]
 
 
 def _name_child(history: History, need: Need) -> Need:
@@ -76,6 +82,7 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         why=_put_question(ask),
         asked=ask.kind,
         confirmed_by=named_confirmer(ask.leaf) if ask.kind == "confirm" else "",
+        attempts=count_attempts(history, tip.node_id),
     )
     if word.is_declined and word.answered is not None:
         why = end_sentence(f"It was {summarize_answer(history, word.answered, with_note=True)}")
@@ -96,6 +103,12 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
         fix=first.fix,
         count=len(blocked.every_blocker),
     )
+
+
+def count_attempts(history: History, node_id: NodeId) -> int:
+    """Count the reports of the pending step that were not accepted."""
+    kept = kept_in_instance(history, instance_of(history, node_id))
+    return sum(node.kind == "blocked_attempt" for node in kept)
 
 
 def _add_closed(
@@ -164,8 +177,10 @@ def reply_to_need(session_id: str, need: Need) -> str:
         case "person":
             return f'{opening} The step "{need.title}" waits for my answer: show me what it is about.'
         case "gap":
-            settle = "Settle it, and record what settles it."
-            return f"{opening} A critical gap is open ({need.gap_id}): {need.why} {settle}"
+            many = need.count > 1
+            head = f"{need.count} critical gaps are open" if many else "A critical gap is open"
+            settle = f"Resolve {'them' if many else 'it'}, and record how."
+            return f"{opening} {head} ({list_names(need.gap_ids)}): {need.why} {settle}"
         case "damaged" | "newer":
             return ""
         case never:

@@ -9,10 +9,12 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.engine.children.joins import find_join
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
-from handrail.engine.history import History, Node, gaps_at, path_to, way_to
+from handrail.engine.history import History, Node, answer_about, gaps_at, path_to, way_to
 from handrail.engine.navigate import step_key
 from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import progress_at
+from handrail.engine.reasons import AskKind
+from handrail.projections.evidence import EvidenceSum, sum_evidence
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs, title_at
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 
@@ -23,6 +25,7 @@ SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
 
 
 UNDER_WAY: Final[tuple[RunStatus, ...]] = ("in_progress", "blocked")
+FINISHED: Final[tuple[RunStatus, ...]] = ("complete", "complete_with_gaps")
 
 
 def latest_run(history: History) -> RunId | None:
@@ -112,10 +115,13 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the step."""
     why: str
     fix: str = ""
-    gap_id: str = ""
+    gap_ids: tuple[str, ...] = ()
+    """The open critical gaps of the run; they are one item, and one note resolves them all."""
     count: int = 1
     """Reasons, or gaps; the first one is told."""
-    asked: str = ""
+    attempts: int = 0
+    """Reports of the pending step that were not accepted."""
+    asked: AskKind | Literal[""] = ""
     """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`."""
     is_answered: bool = False
     """A person answered, and the agent has not taken it up yet."""
@@ -123,6 +129,23 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """They answered no: they may answer anew."""
     confirmed_by: str = ""
     """Who has to confirm it, as the step says; empty: any person."""
+
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is known of a run, by who recorded it."""
+
+    executed: int = 0
+    """Handrail ran it: checks and proofs."""
+    observed: int = 0
+    """Handrail computed it from the files."""
+    approved: int = 0
+    """A person answered it."""
+    stated: int = 0
+    """The agent said it, and nobody else."""
+
+    @property
+    def is_only_stated(self) -> bool:
+        return not (self.executed or self.observed or self.approved)
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -145,8 +168,10 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     parts: int = 0
     """Pieces of work that the pending step handed out, and how many of them are done."""
     parts_done: int = 0
+    started_at: str = ""
     since: str = ""
     """When it came to where it stands."""
+    sources: Sources = Sources()
     agent: str = ""
     account: str = ""
     """Whose agent began it, where there are accounts; and on which machine."""
@@ -223,7 +248,9 @@ def add_standing(
         at_least=progress.at_least,
         parts=0 if join is None else len(join.children),
         parts_done=0 if join is None else join.done,
+        started_at=run.started_at,
         since=tip.at,
+        sources=count_sources(history, tip.node_id),
         agent=run.agent,
         account="" if run.actor is None else run.actor.id,
         machine="" if run.actor is None else run.actor.machine,
@@ -231,6 +258,25 @@ def add_standing(
             msgspec.structs.replace(need, since=history.nodes[NodeId(need.node_id)].at) for need in needs
         ),
     )
+
+
+def count_sources(history: History, node_id: NodeId) -> Sources:
+    """Count what is known at a node by who recorded it; each thing once, however many reports name it."""
+    known = sum_evidence(history, node_id) or EvidenceSum()
+    way = way_to(history, node_id)
+    proofs = {one.fact.proof.check for node in way for one in history.proofs.get(node.node_id, ())}
+    answers = [one for node in way if (one := answer_about(history, node)) and one.fact.answer == "confirmed"]
+    reports = sum(node.kind == "step" and node.parent is not None for node in way)
+    stated = known.claimed + known.contradicted + known.stale
+    sources = Sources(
+        executed=known.ran + len(proofs),
+        observed=known.seen + known.exists,
+        approved=max(known.confirmed, len(answers)),
+        stated=stated,
+    )
+    if stated or not sources.is_only_stated:
+        return sources
+    return msgspec.structs.replace(sources, stated=reports)
 
 
 def session_project(history: History, graphs: Graphs | None = None) -> str:

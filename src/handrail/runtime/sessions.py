@@ -49,6 +49,7 @@ from handrail.engine.events import (
     NodeCreated,
     PlannedEvent,
     SessionCreated,
+    TreeRecorded,
     encode_event,
     must_be_proven,
 )
@@ -404,7 +405,7 @@ def _write_drafts(history: History, plan_with: PlanWith, at: str, actor: Actor |
 
 
 def _find_vouched(data: Event) -> Vouched:
-    if isinstance(data, SessionCreated | EvidenceRecorded):
+    if isinstance(data, SessionCreated | EvidenceRecorded | TreeRecorded):
         return "wanted"
     return "needed" if must_be_proven(data) else ""
 

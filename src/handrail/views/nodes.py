@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.contract.outcome import Answer
+from handrail.engine.events import ConfirmationDoor
+from handrail.engine.receipts import ReceiptSource
 from handrail.views.summaries import DivergenceRow
 
 
@@ -24,7 +26,7 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
     said: str
     """What they did, and whether another store recorded it."""
     option_id: str
-    door: str
+    door: ConfirmationDoor
     who: str
     note: str
     at: str
@@ -109,7 +111,7 @@ class NodeReceipt(Answer, frozen=True, kw_only=True):
     directory: str
     outcome: str
     has_passed: bool
-    by: str
+    by: ReceiptSource
     at: str
     duration_ms: int
     tail: str

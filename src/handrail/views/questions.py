@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Answer
+from handrail.engine.reasons import AskKind
 
 
 class OptionRow(Answer, frozen=True, kw_only=True):
@@ -30,7 +31,7 @@ class Question(Answer, frozen=True, kw_only=True):
     """What a person answered to exactly this before; null where nobody did, or it does not count."""
     answer_id: str = ""
     """The newest answer to this question. Yours is based on it, and is refused if another came since."""
-    asked: str = "confirm"
+    asked: AskKind = "confirm"
     """`confirm`, `choose`, `give` or `allow_write`."""
     is_asked: bool = True
     """False: the step asks nobody, and an answer is refused."""

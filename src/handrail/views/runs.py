@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Answer
+from handrail.views.inbox import InboxItem
 
 
 class PassedRow(Answer, frozen=True, kw_only=True):
@@ -13,26 +14,6 @@ class PassedRow(Answer, frozen=True, kw_only=True):
     condition_id: str
     """Of the part itself; empty for a loop that had no round."""
     why: str
-
-
-class WaitingRow(Answer, frozen=True, kw_only=True):
-    """What the run waits for."""
-
-    kind: str
-    """`person`, `blocked` or `gap`."""
-    node_id: str
-    title: str
-    """Of the step."""
-    since: str
-    """When the run came there."""
-    why: str
-    fix: str
-    gap_id: str
-    count: int
-    is_answered: bool
-    """A person answered, and the agent has not taken it up yet."""
-    reply: str
-    """What to paste into the chat of the agent."""
 
 
 class RailNode(Answer, frozen=True, kw_only=True):
@@ -147,7 +128,7 @@ class RunView(Answer, frozen=True, kw_only=True):
     open_gap_count: int
     silence: str
     """`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came; else empty."""
-    waiting: list[WaitingRow]
+    waiting: list[InboxItem]
     """Empty where the session is damaged: no answer would lead on."""
     resume_prompt: str
     """What to paste into the chat of an agent; the session is named by its id, without a token.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from handrail.contract.outcome import Answer
+from handrail.projections.overview import Sources
 
 
 class SessionView(Answer, frozen=True, kw_only=True):
@@ -38,6 +41,14 @@ class SessionView(Answer, frozen=True, kw_only=True):
     """`idle` or `stalled` after the setting idleMinutes without a change."""
     needs_person: bool = False
     """Whether something waits for a person."""
+    asked: str = ""
+    """`waiting` where only the answer of a person is missing, `answered` until the agent has read it."""
+    started_at: str = ""
+    """When the run began."""
+    seconds: int = 0
+    """From there to where it stands."""
+    sources: Sources = Sources()
+    """What is known of the run, by who recorded it."""
     branch: str = ""
     """The git branch that it was last seen on."""
     last_activity: str = ""
@@ -47,7 +58,22 @@ class SessionView(Answer, frozen=True, kw_only=True):
     critical_gaps: int = 0
 
 
+class StoredValues(Answer, frozen=True, kw_only=True):
+    """What the sessions of the store have, for filters: each value once, in order."""
+
+    projects: list[str]
+    branches: list[str]
+    workflows: dict[str, str]
+    """By id: the name, else the id."""
+    accounts: list[str]
+    agents: list[str]
+
+
 class SessionList(Answer, frozen=True, kw_only=True):
     """Beside the items: where was looked."""
 
     scope: str
+    session_count: int
+    """Of the store."""
+    values: StoredValues | UnsetType = UNSET
+    """Only if it is asked for."""

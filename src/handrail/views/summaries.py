@@ -222,5 +222,5 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     notes_omitted: int = 0
     runs: list[RunRow]
     runs_omitted: int = 0
-    timeline: list[TimelineRow]
+    timeline: list[TimelineRow] = []
     """The newest nodes of all runs and notes of the session in the order of the log; shown at level full."""

@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import spell_kind
+from handrail.views.comparisons import ComparedEnd, ComparedRow, ComparedStep, Comparison
+from handrail.views.diffs import CodeDiff
 from handrail_serve.pages.parts import (
-    Payload,
     artifact_body,
     badge,
     count,
@@ -37,122 +38,119 @@ MOST_WORDS = 1_500
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 
 
-def compare_page(found: Payload, files: Payload | None = None) -> Html:
+def compare_page(found: Comparison, files: CodeDiff | None = None) -> Html:
     """`found` is of run.compare, `files` of code.diff between the two nodes."""
-    session_id = found["session_id"]
+    session_id = found.session_id
     return page(
         head(
             "Two ways compared",
             meta(_parting(found)),
-            crumbs=session_crumbs(session_id, found["goal"]),
+            crumbs=session_crumbs(session_id, found.goal),
         ),
-        damage_notice(found["banner"]),
+        damage_notice(found.banner),
         _ends(found),
         notice("", element("p", "Both are the same node."))
-        if found["one"]["node_id"] == found["other"]["node_id"]
+        if found.one.node_id == found.other.node_id
         else None,
-        *(_row(row) for row in found["rows"]),
-        soft(f"{count(found['rows_omitted'], 'step is', 'steps are')} left out.")
-        if found["rows_omitted"]
+        *(_row(row) for row in found.rows),
+        soft(f"{count(found.rows_omitted, 'step is', 'steps are')} left out.")
+        if found.rows_omitted
         else None,
         _files(files),
         live=session_id,
     )
 
 
-def _parting(found: Payload) -> str:
-    if not found["ancestor"]:
+def _parting(found: Comparison) -> str:
+    if not found.ancestor:
         return "They have no step in common."
-    return f"The same for {count(found['shared_steps'], 'node')}; they part after: {found['ancestor_title']}"
+    return f"The same for {count(found.shared_steps, 'node')}; they part after: {found.ancestor_title}"
 
 
-def _ends(found: Payload) -> Html:
-    return element("div", _end(found, "one", "First"), _end(found, "other", "Second"), class_="sides")
+def _ends(found: Comparison) -> Html:
+    return element("div", _end(found, found.one, "First"), _end(found, found.other, "Second"), class_="sides")
 
 
-def _end(found: Payload, side: str, word: str) -> Html:
-    end = found[side]
-    gaps: Child = points(end["open_gaps"]) if end["open_gaps"] else "none"
-    path = node_path(found["session_id"], end["run_id"], end["node_id"])
+def _end(found: Comparison, end: ComparedEnd, word: str) -> Html:
+    gaps: Child = points(end.open_gaps) if end.open_gaps else "none"
+    path = node_path(found.session_id, end.run_id, end.node_id)
     return panel(
-        join_html(f"{word}: ", element("a", end["title"], href=path)),
+        join_html(f"{word}: ", element("a", end.title, href=path)),
         facts(
             [
-                ("When", moment(end["at"])),
-                ("Since the fork", count(end["step_count"], "node")),
-                ("Pending", end["pending_title"] or "nothing"),
-                ("Evidence", evidence_badges(end["evidence"], end["evidence_caveat"])),
+                ("When", moment(end.at)),
+                ("Since the fork", count(end.step_count, "node")),
+                ("Pending", end.pending_title or "nothing"),
+                ("Evidence", evidence_badges(end.evidence, end.evidence_caveat)),
                 ("Gaps open at this node", gaps),
-                ("Preferences", f"{end['preferences']['autonomy']}, {end['preferences']['risk_policy']}"),
+                ("Preferences", f"{end.preferences['autonomy']}, {end.preferences['risk_policy']}"),
             ]
         ),
-        beside=status_badge(end["status"], end["evidence"], end["evidence_caveat"]),
+        beside=status_badge(end.status, end.evidence, end.evidence_caveat),
     )
 
 
-def _row(row: Payload) -> Html:
-    one, other = row["one"], row["other"]
+def _row(row: ComparedRow) -> Html:
+    one, other = row.one, row.other
     step = one or other
-    loop = loop_words(row["step_id"])
+    assert step is not None, "a row has one of the two"
+    loop = loop_words(row.step_id)
     return element(
         "section",
         element(
-            "h2", step["title"], element("span", f" {loop}", class_="aside") if loop else None, class_="whole"
+            "h2", step.title, element("span", f" {loop}", class_="aside") if loop else None, class_="whole"
         ),
         *_sides(one, other),
         class_="sides",
-        data_key=f"{one and one['node_id']} {other and other['node_id']}",
+        data_key=f"{one and one.node_id} {other and other.node_id}",
     )
 
 
-def _sides(one: Payload | None, other: Payload | None) -> tuple[Html, Html]:
-    texts = ("" if one is None else one["notes"], "" if other is None else other["notes"])
+def _sides(one: ComparedStep | None, other: ComparedStep | None) -> tuple[Html, Html]:
+    texts = ("" if one is None else one.notes, "" if other is None else other.notes)
     has_pair = one is not None and other is not None
     marked = mark_words(*texts) if has_pair else (join_html(texts[0]), join_html(texts[1]))
-    same = {artifact["digest"] for artifact in (one or {}).get("artifacts", ())} & {
-        artifact["digest"] for artifact in (other or {}).get("artifacts", ())
-    }
+    same = _digests(one) & _digests(other)
     return (
         _side(one, marked[0], same, has_pair=has_pair),
         _side(other, marked[1], same, has_pair=has_pair),
     )
 
 
-def _side(step: Payload | None, notes: Html, same: set[str], *, has_pair: bool) -> Html:
+def _digests(step: ComparedStep | None) -> set[str]:
+    return set() if step is None else {artifact.digest for artifact in step.artifacts}
+
+
+def _side(step: ComparedStep | None, notes: Html, same: set[str], *, has_pair: bool) -> Html:
     if step is None:
         return element("div", soft("Not on this way."), class_="panel")
-    kinds: Sequence[Payload] = step["artifacts"]
     return element(
         "div",
-        element("p", badge("blocked attempt", "bad", "blocked"))
-        if step["kind"] == "blocked_attempt"
-        else None,
-        soft(moment(step["at"])),
+        element("p", badge("blocked attempt", "bad", "blocked")) if step.kind == "blocked_attempt" else None,
+        soft(moment(step.at)),
         element("div", notes, class_="prose diff-words", dir="auto") if notes.markup else soft("No notes."),
-        soft("The notes go on.") if step["is_cut"] else None,
+        soft("The notes go on.") if step.is_cut else None,
         *(
             details(
-                spell_kind(artifact["kind"])
-                + (", the same in both" if artifact["digest"] in same else ", differs" if has_pair else ""),
-                artifact_body(artifact["body"]),
-                open=artifact["digest"] not in same or None,
+                spell_kind(artifact.kind)
+                + (", the same in both" if artifact.digest in same else ", differs" if has_pair else ""),
+                artifact_body(artifact.body),
+                open=artifact.digest not in same or None,
             )
-            for artifact in kinds
+            for artifact in step.artifacts
         ),
-        points(join_html(badge("gap", "warn", "gap"), f" {gap}") for gap in step["gaps"])
-        if step["gaps"]
-        else None,
+        points(join_html(badge("gap", "warn", "gap"), f" {gap}") for gap in step.gaps) if step.gaps else None,
         class_="panel stack tight",
     )
 
 
-def _files(files: Payload | None) -> Child:
-    if files is None or not files.get("files"):
+def _files(files: CodeDiff | None) -> Child:
+    if files is None or not files.files:
         return None
     return panel(
         "Files",
-        soft(count(len(files["files"]), "file differs", "files differ"), " between the two."),
-        diff_lines(files["diff"]) if files.get("diff") else None,
+        soft(count(len(files.files), "file differs", "files differ"), " between the two."),
+        diff_lines(files.diff) if files.diff else None,
     )
 
 

@@ -6,18 +6,25 @@ Each form is an operation that the command line has too. The Console cannot act 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
 from handrail.engine.facts import LONGEST_GOAL
+from handrail.engine.reasons import AskKind
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import NEED_WORDS, spell_kind
+from handrail.views.hits import HitRow
+from handrail.views.inbox import InboxItem, key_of
+from handrail.views.nodes import NodeAnswer, NodeView
+from handrail.views.questions import OptionRow, Question
+from handrail.views.runs import RunView
+from handrail.views.sessions import SessionView
+from handrail.views.summaries import ClaimRow, RunRow
 from handrail.workflows.prompt_sections import authored_part
 from handrail_serve.pages.parts import (
     MOST_CLAIMS,
-    Payload,
     acts,
     ago,
     artifact_body,
@@ -33,6 +40,7 @@ from handrail_serve.pages.parts import (
     dots,
     evidence_badges,
     is_seen,
+    json_text,
     meta,
     node_path,
     notice,
@@ -45,18 +53,19 @@ from handrail_serve.pages.parts import (
     silence_badge,
     soft,
     text_field,
-    under,
 )
 
 _REASONS = (
-    ("abandoned", "Nobody goes on with it"),
+    ("abandoned", "No longer needed"),
     ("superseded", "Another run took its place"),
     ("done_elsewhere", "The work was done elsewhere"),
 )
 LONGEST_NOTE = 500
 LONGEST_VALUE = 2_000
+MOST_KEYS = 9
+"""Options that a digit takes."""
 RECORDED = "Recorded. The agent sees it at its next call."
-EFFECTS = {
+EFFECTS: dict[AskKind, str] = {
     "confirm": "Yes: the agent goes on once it sends this report again. No: the step stays open, and the "
     "agent reads your note.",
     "choose": "The run goes the way that you take. None of them: the step stays open, and the agent reads "
@@ -67,20 +76,20 @@ EFFECTS = {
 }
 
 
-def answer_form(question: Payload) -> Html:
+def answer_form(question: Question) -> Html:
     """The door of an Ask, with what each answer will do. `question` is of run.confirm with `show`."""
     asked = {
-        "session": question["session_id"],
-        "run": question["run_id"],
-        "given": {"whatDigest": question["what_digest"], "basedOn": question["answer_id"]},
+        "session": question.session_id,
+        "run": question.run_id,
+        "given": {"whatDigest": question.what_digest, "basedOn": question.answer_id},
     }
     value = None
-    if question["takes_value"]:
-        label = f"{question['question']} Never a secret."
+    if question.takes_value:
+        label = f"{question.question} Never a secret."
         value = text_field(label, "given.answer", longest=LONGEST_VALUE)
     return element(
         "form",
-        element("p", EFFECTS[question["asked"]], class_="small"),
+        element("p", EFFECTS[question.asked], class_="small"),
         _shown(question),
         value,
         _note("A note for the agent, if you like"),
@@ -90,79 +99,100 @@ def answer_form(question: Payload) -> Html:
     )
 
 
-def _answers(question: Payload) -> list[Child]:
-    if question["takes_value"]:
+def _answers(question: Question) -> list[Child]:
+    if question.takes_value:
         return [button("Give it", "main")]
-    if question["closed"]:
-        return [_answer("no", "No, I decline it", "danger")]
+    if question.closed:
+        return [_answer("no", "No, I decline it", "danger", "n")]
     waits: dict[str, Any] = {"disabled": True, "data_after_reading": True} if is_long(question) else {}
-    match question["asked"]:
+    match question.asked:
         case "give":
             yes, no = "Yes, it is done", "No"
         case "choose":
-            taken = [
-                _answer(one["id"], f"Take {one['label']}", "main", **waits) for one in question["options"]
-            ]
-            return [*taken, _answer("no", "None of them", "danger")]
+            taken = [_take(one, number, waits) for number, one in enumerate(question.options, 1)]
+            return [*taken, _answer("no", "None of them", "", "n")]
         case "allow_write":
             yes, no = "Yes, write it", "No, write nothing"
         case _:
             yes, no = "Yes, I confirm it", "No, I decline it"
-    return [_answer("yes", yes, "main", **waits), _answer("no", no, "danger")]
+    return [_answer("yes", yes, "main", "y", **waits), _answer("no", no, "danger", "n")]
 
 
-def is_long(question: Payload) -> bool:
+def is_long(question: Question) -> bool:
     """Whether a person has to scroll to the end of the text before they can approve it."""
-    return len(question["shown"]) > MOST_REPORT and not question["takes_value"] and not question["closed"]
+    return len(question.shown) > MOST_REPORT and not question.takes_value and not question.closed
 
 
 ALL_OF_IT = "All that your answer is about"
 
 
-def _shown(question: Payload) -> Child:
+def _shown(question: Question) -> Child:
     """All that the answer is about, as it is kept with it. A long text is open, and is read to its end."""
-    closed = question["closed"]
+    closed = question.closed
     if closed:
         warning = notice("bad", element("p", f"{closed} Decline it; the agent then sends it again."))
-        return join_html(warning, details(ALL_OF_IT, prose(question["shown"], tabindex=0)))
+        return join_html(warning, details(ALL_OF_IT, prose(question.shown, tabindex=0)))
     if not is_long(question):
-        return details(ALL_OF_IT, prose(question["shown"], tabindex=0))
+        return details(ALL_OF_IT, prose(question.shown, tabindex=0))
     return element(
         "div",
         element("p", f"{ALL_OF_IT}:", class_="small"),
         element(
             "div",
-            notes_html(question["shown"]),
+            notes_html(question.shown),
             class_="prose whole",
             dir="auto",
             tabindex=0,
             role="region",
             aria_label=ALL_OF_IT,
-            data_whole=question["what_digest"],
+            data_whole=question.what_digest,
         ),
         element("p", "Scroll to the end of this text to approve it.", class_="small", data_unread=True),
         class_="stack tight",
     )
 
 
-def _answer(value: str, word: str, look: str, **more: Any) -> Html:
-    return button(word, look, name="given.answer", value=value, **more)
+def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "", **waits: Any) -> Html:
+    """A button that answers; `key` is the letter that presses it, `again` what is asked a second time."""
+    more = {name: text for name, text in (("data_key_press", key), ("data_again", again)) if text}
+    shown = element("kbd", key, aria_hidden="true") if key else None
+    return element(
+        "button",
+        word,
+        shown,
+        type="submit",
+        class_=f"button {look}".rstrip(),
+        name="given.answer",
+        value=value,
+        **more,
+        **waits,
+    )
+
+
+def _take(option: OptionRow, number: int, waits: dict[str, Any]) -> Html:
+    again = f"“{option.label}” cannot be undone." if option.irreversible else ""
+    key = str(number) if number <= MOST_KEYS else ""
+    look = "danger" if option.irreversible else ""
+    return _answer(option.id, f"Take {option.label}", look, key, again, **waits)
 
 
 def _note(label: str, *, is_required: bool = False) -> Html:
     return text_field(label, "note", is_required=is_required, longest=LONGEST_NOTE)
 
 
-def settle_form(session_id: str, gap_id: str) -> Html:
-    """A person says how a gap is settled; the gap itself stays in the log."""
-    text = "Settled: it leaves this list, and stays in the log with your name and your note."
+def settle_form(session_id: str, *gap_ids: str) -> Html:
+    """A person says how gaps are resolved, with one note for all of them; they stay in the log."""
+    many = len(gap_ids) > 1
+    text = f"{'They leave' if many else 'It leaves'} this list. The log keeps your name and your note."
+    more = {"each": json_text([{"gap": one} for one in gap_ids[1:]])} if many else {}
+    word = f"Resolve all {len(gap_ids)}" if many else "Resolve"
     return element(
         "form",
         element("p", text, class_="small"),
-        _note("How it is settled", is_required=True),
-        cluster(button("Settle it", "main")),
+        _note("How it is resolved", is_required=True),
+        cluster(button(word, "main")),
         class_="stack tight",
-        **acts("session.settle_gap", {"session": session_id, "gap": gap_id}, done="Settled."),
+        **acts("session.settle_gap", {"session": session_id, "gap": gap_ids[0]}, done="Resolved.", **more),
     )
 
 
@@ -196,8 +226,6 @@ def close_form(run_id: str) -> Html:
 # The cards: the question, what is known about it, and the door
 
 
-SHOWN_NEEDS = 12
-"""Needs that are open with all that is known about them; the others are one click away."""
 MOST_REPORT = 4_000
 """Characters of what the agent reports in a card."""
 MOST_DIFF = 8_000
@@ -210,7 +238,7 @@ _LOOKS = {
     "damaged": ("bad", "blocked"),
     "newer": ("warn", "blocked"),
 }
-QUESTIONS = {
+QUESTIONS: dict[AskKind, str] = {
     "confirm": "Do you confirm “{}”?",
     "choose": "Which way do you take at “{}”?",
     "give": "What does “{}” need from you?",
@@ -221,207 +249,172 @@ QUESTIONS = {
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """One need, and what the operations say about it where a card shows it."""
 
-    row: Payload
-    """Of session.needs."""
-    node: Payload | None = None
-    """Of run.node, for the node where it waits."""
-    question: Payload | None = None
+    row: InboxItem
+    node: NodeView | None = None
+    """The node where it waits."""
+    question: Question | None = None
     """Of run.confirm with `show`; None: a person cannot answer it."""
-    run: Payload | None = None
-    """Of session.show, where a report is confirmed: what the whole run has proven."""
+    run: RunRow | None = None
+    """Where a report is confirmed: what the whole run has proven."""
 
     @property
-    def answer(self) -> Payload | None:
+    def answer(self) -> NodeAnswer | None:
         """What a person has answered that no agent has taken up."""
-        is_taken_up = not self.row.get("is_answered", True)  # or it was about another report
-        pending = None if self.node is None or is_taken_up else self.node["pending"]
-        found: Payload | None = None if pending is None else pending["person"]
-        return found
+        is_taken_up = not self.row.is_answered  # or it was about another report
+        pending = None if self.node is None or is_taken_up else self.node.pending
+        return None if pending is None else pending.person
 
 
-def strip(cards: Sequence[Card], omitted: int) -> Child:
-    """The cards: the first ones open, the others folded."""
-    if not cards:
-        return None
-    rows = [need_card(card) for card in cards]
-    more = rows[SHOWN_NEEDS:]
-    return element(
-        "section",
-        element("h2", "Needs you"),
-        _overview(cards[:SHOWN_NEEDS]) if len(cards) > 2 else None,
-        element("ul", *rows[:SHOWN_NEEDS], class_="strip"),
-        details(
-            f"{count(len(more), 'more thing needs', 'more things need')} you",
-            element("ul", *more, class_="strip"),
-            soft(f"And {count(omitted, 'more', 'more')}.") if omitted else None,
-        )
-        if more
-        else None,
-        class_="stack",
-        id="needs",
-    )
-
-
-def _overview(cards: Sequence[Card]) -> Html:
-    """One line for each card, so that all of them are seen before the first one is read."""
-    rows = [
-        element(
-            "li",
-            _state(card),
-            element(
-                "span",
-                element("a", cut(card.row["goal"] or _ask(card)), href=f"#{_name(card.row)}", dir="auto"),
-                under(_reason(card)) if card.row["goal"] else None,
-            ),
-            element("span", whose_agent(card.row), ", ", ago(card.row["since"]), class_="aside"),
-        )
-        for card in cards
-    ]
-    return element("ol", *rows, class_="rows", id="overview")
-
-
-def _reason(card: Card) -> str:
-    """Below the goal: the question, or what is wrong where nothing is asked."""
-    return str(card.row["why"]) if card.row["kind"] in ("damaged", "newer") else _ask(card)
+def item_badge(item: InboxItem) -> Html:
+    """What kind of item it is, or that it is answered."""
+    word, (look, glyph) = NEED_WORDS[item.kind], _LOOKS[item.kind]
+    return badge("Answered", "", "person") if item.is_answered else badge(word, look, glyph)
 
 
 def _state(card: Card) -> Html:
-    """What kind of need it is, or that it is answered, and whether nobody came."""
-    word, (look, glyph) = NEED_WORDS[card.row["kind"]], _LOOKS[card.row["kind"]]
+    """The same with whose turn it is, and whether nobody came."""
     is_answered = card.answer is not None
-    if card.question is not None and card.question["others"]:
-        word = "Waits for somebody else"
-    shown = badge("Answered", "", "person") if is_answered else badge(word, look, glyph)
-    silence = None if is_answered else silence_badge(card.row["silence"])
+    is_of_others = card.question is not None and bool(card.question.others) and not is_answered
+    shown = badge("Waits for somebody else", "busy", "person") if is_of_others else item_badge(card.row)
+    silence = None if is_answered else silence_badge(card.row.silence)
     return element("span", shown, silence, class_="cluster")
 
 
-def _name(row: Payload) -> str:
+def _name(row: InboxItem) -> str:
     """Of its card in the page."""
-    return f"need-{row['session_id']}-{row.get('gap_id') or row['node_id']}"
+    return f"need-{row.session_id}-{key_of(row)}"
 
 
-def need_card(card: Card) -> Html:
-    """One need: what, since when, whose; the question; what is known; the door."""
-    return _draw(card, "li", "h3", _whose(card.row))
+def read_card(card: Card) -> Html:
+    """One item: what, since when, whose; the question; what is known; the answers."""
+    return _draw(card, _whose(card.row))
 
 
 def own_card(card: Card) -> Html:
     """The same on the page of its own session, whose head says whose it is."""
-    return _draw(card, "div", "h2", None)
+    return _draw(card, None)
 
 
-def _draw(card: Card, tag: str, title: str, whose: Child) -> Html:
+def _draw(card: Card, whose: Child) -> Html:
     row = card.row
     answered = card.answer
     return element(
-        tag,
-        element("p", _state(card), "since ", ago(row["since"]), class_="cluster"),
-        element(title, element("a", _ask(card), href=where(row)), dir="auto"),
+        "div",
+        element("p", _state(card), "since ", ago(row.since), class_="cluster"),
+        element("h2", element("a", ask_in_words(row), href=where(row)), dir="auto"),
         whose,
         _known(card),
         _door(card, answered),
-        class_=f"need {row['kind']}{' answered' if answered is not None else ''}",
+        class_=f"need {row.kind}{' answered' if answered is not None else ''}",
         id=_name(row),
-        data_key=f"{row['kind']} {row['session_id']} {row.get('gap_id') or row['node_id']}",
+        data_key=f"item {row.session_id} {key_of(row)}",
     )
 
 
-def where(row: Payload) -> str:
-    if row["node_id"]:
-        return node_path(row["session_id"], row["run_id"], row["node_id"])
-    return session_path(row["session_id"])
+def where(row: InboxItem | HitRow) -> str:
+    if row.node_id:
+        return node_path(row.session_id, row.run_id, row.node_id)
+    return session_path(row.session_id)
 
 
-def _ask(card: Card) -> str:
-    """The question in one sentence."""
-    row = card.row
-    if card.question is not None:
-        return QUESTIONS[card.question["asked"]].format(row["title"])
-    if row["kind"] == "blocked":
-        return f"“{row['title']}” was not accepted"
-    return cut(row["why"] if row["kind"] == "gap" else row["goal"] or row["workflow_name"] or row["why"])
+def ask_in_words(row: InboxItem) -> str:
+    """The question in one sentence, or what is wrong where nothing is asked."""
+    match row.kind:
+        case "person":
+            return QUESTIONS[row.asked or "confirm"].format(row.title)
+        case "blocked":
+            return f"“{row.title}” was not accepted"
+        case "gap":
+            return cut(row.why) if row.count == 1 else f"{row.count} critical gaps are open"
+        case "damaged" | "newer":
+            return cut(row.goal or row.workflow_name or row.why)
+        case never:
+            assert_never(never)
 
 
-def _whose(row: Payload) -> Html:
+def _whose(row: InboxItem) -> Html:
     """The goal, then project, workflow and agent; the question names the step, or the goal itself."""
-    is_asked = row["kind"] not in ("damaged", "newer")
+    is_asked = row.kind not in ("damaged", "newer")
     facts = meta(
-        row["project"],
-        row["branch"],
-        row["workflow_name"] or row["workflow_id"],
+        row.project,
+        row.branch,
+        row.workflow_name or row.workflow_id,
         whose_agent(row),
     )
-    if not row["goal"] or not is_asked:
+    if not row.goal or not is_asked:
         return facts
-    return join_html(element("p", cut(row["goal"]), dir="auto"), facts)
+    return join_html(element("p", cut(row.goal), dir="auto"), facts)
 
 
-def whose_agent(row: Payload) -> str:
+def whose_agent(row: InboxItem | RunView | SessionView) -> str:
     """What began it; in a team also whose it is, by the id of the account, and on which machine."""
-    if not row["account"]:
-        return str(row["agent"] or COMMAND_LINE)
-    where_from = f" on {row['machine']}" if row["machine"] else ""
-    return f"{row['agent'] or 'agent'} of {row['account']}{where_from}"
+    if not row.account:
+        return str(row.agent or COMMAND_LINE)
+    where_from = f" on {row.machine}" if row.machine else ""
+    return f"{row.agent or 'agent'} of {row.account}{where_from}"
 
 
 def _known(card: Card) -> Child:
     """What the agent reports, and what of it is proven."""
     row, node = card.row, card.node
-    more = f" And {count(row['count'] - 1, 'more reason')}." if row["count"] > 1 else ""
-    is_shown = row["kind"] in ("blocked", "damaged", "newer")
-    why = element("p", row["why"], more, class_="why", dir="auto") if is_shown else None
+    more = f" And {count(row.count - 1, 'more reason')}." if row.count > 1 and row.kind == "blocked" else ""
+    is_shown = row.kind in ("blocked", "damaged", "newer") or (row.kind == "gap" and row.count > 1)
+    why = element("p", row.why, more, class_="why", dir="auto") if is_shown else None
     if node is None:
         return why
     shown = _with_kept(node)
-    question = card.question or {}
+    question = card.question
     return element(
         "div",
         why,
         # Of a write it is a line for the agent: what is written says more, and stands below.
-        None if question.get("diff") else _prompt(node, is_open=question.get("asked") in ("choose", "give")),
-        _options(question),
-        _writes(question),
+        None
+        if question is not None and question.diff
+        else _prompt(node, is_open=question is not None and question.asked in ("choose", "give")),
+        None if question is None else _options(question),
+        None if question is None else _writes(question),
         report(shown),
-        evidence(shown, [] if card.run is None else card.run["claims"]),
+        evidence(shown, [] if card.run is None else card.run.claims),
         class_="stack tight",
     )
 
 
-def _options(question: Payload) -> Child:
+def _options(question: Question) -> Child:
     """What the options mean, where they say more than their buttons."""
-    described = [one for one in question.get("options", ()) if one.get("description")]
-    rows = [element("li", element("strong", one["label"]), f": {one['description']}") for one in described]
+    described = [one for one in question.options if one.description]
+    rows = [element("li", element("strong", one.label), f": {one.description}") for one in described]
     return dots(rows) if rows else None
 
 
-def _writes(question: Payload) -> Child:
+def _writes(question: Question) -> Child:
     """What a yes lets Handrail write: the files, and the lines that change."""
-    text, diff = question.get("writes", ""), question.get("diff", "")
+    text, diff = question.writes, question.diff
     whole = prose(text, tabindex=0)
     rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
     lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
     return join_html(whole, lines) if text else None
 
 
-def _with_kept(node: Payload) -> Payload:
+def _with_kept(node: NodeView) -> NodeView:
     """The node with the whole report that waits: an attempt may have kept that of an earlier one."""
-    kept = None if node["pending"] is None else node["pending"].get("report")
-    return node if kept is None else {**node, **kept}
+    kept = None if node.pending is None else node.pending.report
+    if kept is None:
+        return node
+    return msgspec.structs.replace(node, notes=kept.notes, artifacts=kept.artifacts)
 
 
-def _prompt(node: Payload, *, is_open: bool) -> Child:
+def _prompt(node: NodeView, *, is_open: bool) -> Child:
     """What the step asks of the agent; open where it is what a person is asked."""
-    asked = "" if node["pending"] is None else authored_part(node["pending"]["prompt"])
+    asked = "" if node.pending is None else authored_part(node.pending.prompt)
     if not asked:
         return None
     return details("What the step asks for", prose(cut(asked, MOST_REPORT), tabindex=0), open=is_open or None)
 
 
-def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
+def evidence(node: NodeView, claims: Sequence[ClaimRow] = ()) -> Html:
     """What is proven of the report, beside what the whole run has shown: its sum, and the proofs by name."""
-    is_counted = any(node["evidence"].values())
-    proofs = dict.fromkeys((one["text"], one["fact"]) for one in claims if is_seen(one))
+    is_counted = any(node.evidence.values())
+    proofs = dict.fromkeys((one.text, one.fact) for one in claims if is_seen(one))
     rows = [
         element("li", element("span", text, dir="auto"), element("span", fact, class_="under soft small"))
         for text, fact in list(proofs)[-MOST_CLAIMS:]
@@ -429,26 +422,26 @@ def evidence(node: Payload, claims: Sequence[Payload] = ()) -> Html:
     whole = element(
         "p",
         element("span", "The whole run so far:", class_="small soft"),
-        evidence_badges(node["evidence"], node["evidence_caveat"]),
+        evidence_badges(node.evidence, node.evidence_caveat),
         class_="cluster",
     )
     listed = dots(rows) if rows and is_counted else None
     return element("div", sides(node), whole if is_counted else None, listed, class_="stack tight")
 
 
-def report(node: Payload) -> Child:
+def report(node: NodeView) -> Child:
     """What the agent reports, rendered."""
-    if not node["notes"] and not node["artifacts"]:
+    if not node.notes and not node.artifacts:
         return soft("The agent has reported nothing for it yet.")
     title = (
-        f"What the agent reported for the step before, “{node['title']}”"
-        if node["kind"] == "step"
+        f"What the agent reported for the step before, “{node.title}”"
+        if node.kind == "step"
         else "What the agent reports"
     )
-    text = node["notes"]
+    text = node.notes
     parts = [
-        join_html(element("p", element("strong", spell_kind(one["kind"]))), artifact_body(one["body"]))
-        for one in node["artifacts"]
+        join_html(element("p", element("strong", spell_kind(one.kind))), artifact_body(one.body))
+        for one in node.artifacts
     ]
     return details(
         title,
@@ -462,30 +455,30 @@ def report(node: Payload) -> Child:
 
 def door_panel(card: Card) -> Html:
     """The question and its door, on a page that shows the rest itself."""
-    return panel(_ask(card), _door(card, card.answer), class_="stack tight", id_="confirm")
+    return panel(ask_in_words(card.row), _door(card, card.answer), class_="stack tight", id_="confirm")
 
 
-def _door(card: Card, answered: Payload | None) -> Child:
+def _door(card: Card, answered: NodeAnswer | None) -> Child:
     row = card.row
-    if row["kind"] in ("damaged", "newer"):
-        return command_line(row["command"]) if row["command"] else None
-    copy = copy_button(row["reply"], "Copy a message for the agent") if row["reply"] else None
+    if row.kind in ("damaged", "newer"):
+        return command_line(row.command) if row.command else None
+    copy = copy_button(row.reply, "Copy a message for the agent") if row.reply else None
     if answered is not None:
         return _recorded(card, answered, copy)
     form: Child = None
-    others = "" if card.question is None else card.question["others"]
+    others = "" if card.question is None else card.question.others
     if others:
         return element("p", f"This waits for {others}; you cannot answer it.", class_="door small")
     if card.question is not None:
-        is_early = card.node is not None and card.node["kind"] == "step"
+        is_early = card.node is not None and card.node.kind == "step"
         form = join_html(
             element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
-    elif row["kind"] == "gap":
-        form = settle_form(row["session_id"], row["gap_id"])
-    elif row["kind"] == "person" and card.node is None:
+    elif row.kind == "gap":
+        form = settle_form(row.session_id, *row.gap_ids)
+    elif row.kind == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
-    note = None if form is not None else element("p", WITHOUT_DOOR[row["kind"]], class_="small")
+    note = None if form is not None else element("p", WITHOUT_DOOR[row.kind], class_="small")
     return element("div", form, note, cluster(copy), class_="door stack tight")
 
 
@@ -493,34 +486,34 @@ EARLY = "The agent has not reported this step yet: an answer now is not about a 
 WITHOUT_DOOR = {
     "person": "Answer it at a terminal, or tell the agent in its chat.",
     "blocked": "The agent can correct this itself. If it has stopped, tell it to go on.",
-    "gap": "The agent settles it with its next report. If it has stopped, tell it to go on.",
+    "gap": "The agent resolves it with its next report. If it has stopped, tell it to go on.",
 }
 
 
 def _since(card: Card) -> Child:
     """What the agent sent after the answer, where that was refused: it may go against the answer."""
     node = card.node
-    if node is None or node["kind"] != "blocked_attempt" or node["person"] is not None:
+    if node is None or node.kind != "blocked_attempt" or node.person is not None:
         return None  # the answer is about this attempt itself
-    why = node["blockers"][0]["message"] if node["blockers"] else ""
+    why = node.blockers[0].message if node.blockers else ""
     head = element("strong", "Since then the agent reported, and it was refused. ")
     return element("p", head, why, dir="auto")
 
 
-def _recorded(card: Card, answer: Payload, copy: Child) -> Html:
-    words = f"{answer['who']} {answer['said']} {DOORS[answer['door']]}"
+def _recorded(card: Card, answer: NodeAnswer, copy: Child) -> Html:
+    words = f"{answer.who} {answer.said} {DOORS[answer.door]}"
     since = _since(card)
     again = (
-        details("Answer anew", answer_form(card.question))
-        if card.question is not None and not card.question["others"]
+        details("Change the answer", answer_form(card.question))
+        if card.question is not None and not card.question.others
         else None
     )
     return element(
         "div",
         notice(
-            "good" if answer["answer"] == "confirmed" and since is None else "warn",
+            "good" if answer.answer == "confirmed" and since is None else "warn",
             element("p", element("strong", "Recorded: "), words, dir="auto"),
-            element("p", answer["note"], dir="auto") if answer["note"] else None,
+            element("p", answer.note, dir="auto") if answer.note else None,
             since
             or element(
                 "p", "The agent sees it at its next call; copy this if it has stopped.", class_="small"

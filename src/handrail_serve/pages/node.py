@@ -9,8 +9,9 @@ from handrail.engine.receipts import WHO_SAW
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import spell_kind
+from handrail.views.diffs import CodeDiff, DiffedFile
+from handrail.views.nodes import NodeAnswer, NodeArtifact, NodeLink, NodeReceipt, NodeView
 from handrail_serve.pages.parts import (
-    Payload,
     ago,
     artifact_body,
     badge,
@@ -55,23 +56,23 @@ _KINDS = {
 _SHOWN_ELSEWHERE = ("wr.gap", "wr.workflow_divergence", "wr.loop_control", "wr.capability_observation")
 
 
-def node_page(node: Payload, *, person: Child = None, files: Payload | None = None) -> Html:
+def node_page(node: NodeView, *, person: Child = None, files: CodeDiff | None = None) -> Html:
     """`node` is of run.node, `files` of code.diff with its parent.
 
     `person` is the form in which a person answers for the pending step.
     """
-    session_id, run_id = node["session_id"], node["run_id"]
+    session_id, run_id = node.session_id, node.run_id
     return page(
         head(
-            node["title"],
+            node.title,
             _meta(node),
             beside=_badges(node),
             crumbs=(
-                *session_crumbs(session_id, node["goal"]),
-                (node["origin"]["workflow_name"], run_path(session_id, run_id)),
+                *session_crumbs(session_id, node.goal),
+                (node.origin.workflow_name, run_path(session_id, run_id)),
             ),
         ),
-        damage_notice(node["banner"]),
+        damage_notice(node.banner),
         _toolbar(node),
         _blocked(node),
         split(
@@ -81,62 +82,62 @@ def node_page(node: Payload, *, person: Child = None, files: Payload | None = No
         ),
         live=session_id,
         new="step",
-        node=node["node_id"],
+        node=node.node_id,
     )
 
 
-def _meta(node: Payload) -> Html:
-    return meta(moment(node["at"]), ago(node["at"]), loop_words(node["step_id"]))
+def _meta(node: NodeView) -> Html:
+    return meta(moment(node.at), ago(node.at), loop_words(node.step_id))
 
 
-def _badges(node: Payload) -> Html:
-    shown: list[Child] = [badge(*_KINDS[node["kind"]])]
-    if node["is_preferred_tip"]:
-        shown += [badge("newest", "busy", "done"), status_badge(node["run_status"])]
-    elif node["is_tip"]:
+def _badges(node: NodeView) -> Html:
+    shown: list[Child] = [badge(*_KINDS[node.kind])]
+    if node.is_preferred_tip:
+        shown += [badge("newest", "busy", "done"), status_badge(node.run_status)]
+    elif node.is_tip:
         shown.append(badge("end of a branch", "", "step"))
-    if not node["is_on_path"]:
+    if not node.is_on_path:
         shown.append(badge("on a branch that was left"))
-    if node["is_fork"]:
+    if node.is_fork:
         shown.append(badge("fork", "", "step"))
-    if node["divergences"]:
+    if node.divergences:
         shown.append(badge("left the instructions", "warn", "gap"))
-    if node["preferences_before"]:
+    if node.preferences_before:
         shown.append(badge("preferences changed here"))
     return element("span", *shown, class_="cluster")
 
 
-def _toolbar(node: Payload) -> Html:
-    session_id, tip = node["session_id"], node["preferred_tip"]
-    straight = next((child for child in node["children"] if child["is_on_path"]), None)
-    is_left = tip != node["node_id"] and not node["is_on_path"]
-    pair = compare_path(session_id, node["node_id"], tip)
+def _toolbar(node: NodeView) -> Html:
+    session_id, tip = node.session_id, node.preferred_tip
+    straight = next((child for child in node.children if child.is_on_path), None)
+    is_left = tip != node.node_id and not node.is_on_path
+    pair = compare_path(session_id, node.node_id, tip)
     return cluster(
-        copy_button(node["resume_prompt"], "Copy resume prompt", "y"),
-        _near(node, "Previous", node["parent"], rel="prev", key="k"),
+        copy_button(node.resume_prompt, "Copy resume prompt", "p"),
+        _near(node, "Previous", node.parent, rel="prev", key="k"),
         _near(node, "Next", straight, rel="next", key="j"),
         element("a", "Compare with the newest", href=pair, class_="button") if is_left else None,
     )
 
 
-def _near(node: Payload, word: str, other: Payload | None, *, rel: str, key: str) -> Child:
+def _near(node: NodeView, word: str, other: NodeLink | None, *, rel: str, key: str) -> Child:
     """The button that leads to a node beside this one, and the letter that presses it."""
     if other is None:
         return None
-    path = node_path(node["session_id"], node["run_id"], other["id"])
+    path = node_path(node.session_id, node.run_id, other.id)
     return element("a", word, href=path, class_="button", rel=rel, data_key_press=key)
 
 
-def _blocked(node: Payload) -> Child:
-    if not node["blockers"]:
+def _blocked(node: NodeView) -> Child:
+    if not node.blockers:
         return None
     rows = [
         element(
             "li",
-            element("p", element("strong", one["message"]), dir="auto"),
-            element("p", one["fix"], dir="auto") if one["fix"] else None,
+            element("p", element("strong", one.message), dir="auto"),
+            element("p", one.fix, dir="auto") if one.fix else None,
         )
-        for one in node["blockers"]
+        for one in node.blockers
     ]
     return notice(
         "bad",
@@ -148,12 +149,12 @@ def _blocked(node: Payload) -> Child:
 # The middle: from what a person reads first to what they rarely need
 
 
-def _middle(node: Payload, person: Child, files: Payload | None) -> Iterable[Child]:
+def _middle(node: NodeView, person: Child, files: CodeDiff | None) -> Iterable[Child]:
     yield person
-    if node["is_tip"]:
+    if node.is_tip:
         yield _pending(node)
     yield _notes(node)
-    yield from (_artifact(one, node) for one in node["artifacts"] if one["kind"] not in _SHOWN_ELSEWHERE)
+    yield from (_artifact(one, node) for one in node.artifacts if one.kind not in _SHOWN_ELSEWHERE)
     yield _evidence(node)
     yield _gaps(node)
     yield _divergences(node)
@@ -162,87 +163,83 @@ def _middle(node: Payload, person: Child, files: Payload | None) -> Iterable[Chi
     yield _files(node, files)
     yield _signals(node)
     yield _trace(node)
-    if not node["is_tip"]:
+    if not node.is_tip:
         yield _pending(node)
     yield _branches(node)
 
 
-def _pending(node: Payload) -> Child:
-    pending = node["pending"]
+def _pending(node: NodeView) -> Child:
+    pending = node.pending
     if pending is None:
         return None
     facts_shown = [
-        f"{pending['done']} of about {pending['at_least']} steps done",
-        "asks a person" if pending["needs_person"] else "",
-        f"options: {', '.join(pending['options'])}" if pending["options"] else "",
+        f"{pending.done} of about {pending.at_least} steps done",
+        "asks a person" if pending.needs_person else "",
+        f"options: {', '.join(pending.options)}" if pending.options else "",
     ]
-    title = f"Pending here: {pending['title']}" if node["is_tip"] else f"What came next: {pending['title']}"
+    title = f"Pending here: {pending.title}" if node.is_tip else f"What came next: {pending.title}"
     return folded(
         element("h2", title),  # the prompt has headings of its own, below this one
         soft(" · ".join(filter(None, facts_shown))),
-        prose(pending["prompt"]),
-        soft("The prompt is longer than this.") if pending["is_cut"] else None,
-        is_open=bool(node["is_tip"]),
+        prose(pending.prompt),
+        soft("The prompt is longer than this.") if pending.is_cut else None,
+        is_open=bool(node.is_tip),
         id_="pending",
     )
 
 
-def _notes(node: Payload) -> Html:
-    if not node["notes"]:
+def _notes(node: NodeView) -> Html:
+    if not node.notes:
         return panel("Notes", soft("No notes came with this node."))
     return panel(
         "Notes",
-        prose(node["notes"]),
-        soft("The rest of these notes is in an export, if the store still has it.")
-        if node["is_cut"]
-        else None,
+        prose(node.notes),
+        soft("The rest of these notes is in an export, if the store still has it.") if node.is_cut else None,
     )
 
 
-def _artifact(one: Payload, node: Payload) -> Html:
+def _artifact(one: NodeArtifact, node: NodeView) -> Html:
     standing = (
         badge("refused", "bad", "blocked")
-        if one["is_refused"]
-        else badge("well-formed" if one["contract_ref"] else "no contract asks for it", "", "step")
+        if one.is_refused
+        else badge("well-formed" if one.contract_ref else "no contract asks for it", "", "step")
     )
     return panel(
-        spell_kind(one["kind"]),
-        artifact_body(one["body"]),
+        spell_kind(one.kind),
+        artifact_body(one.body),
         *_claims_about(one, node),
         beside=standing,
         class_="stack tight",
     )
 
 
-def _signals(node: Payload) -> Child:
+def _signals(node: NodeView) -> Child:
     """Artifacts whose meaning other panels tell, as they came."""
-    rows = [one for one in node["artifacts"] if one["kind"] in _SHOWN_ELSEWHERE]
+    rows = [one for one in node.artifacts if one.kind in _SHOWN_ELSEWHERE]
     if not rows:
         return None
-    shown = [
-        join_html(element("strong", spell_kind(one["kind"])), artifact_body(one["body"])) for one in rows
-    ]
+    shown = [join_html(element("strong", spell_kind(one.kind)), artifact_body(one.body)) for one in rows]
     return folded(count(len(rows), "signal of the agent", "signals of the agent"), points(shown))
 
 
-def _claims_about(artifact: Payload, node: Payload) -> list[Child]:
+def _claims_about(artifact: NodeArtifact, node: NodeView) -> list[Child]:
     """The evidence of a report, beside the artifact that it is about."""
-    about = [one for one in node["claims"] if one["contract_ref"] == artifact["contract_ref"] != ""]
-    rows = [claim_row(one, is_imported=node["is_imported"]) for one in about]
+    about = [one for one in node.claims if one.contract_ref == artifact.contract_ref != ""]
+    rows = [claim_row(one, is_imported=node.is_imported) for one in about]
     return [element("h3", "How it is known"), dots(rows)] if rows else []
 
 
-def _evidence(node: Payload) -> Html:
+def _evidence(node: NodeView) -> Html:
     """What is known of the report itself, and the sum up to here."""
-    shown = {one["contract_ref"] for one in node["artifacts"] if one["kind"] not in _SHOWN_ELSEWHERE}
-    rest = [one for one in node["claims"] if not one["contract_ref"] or one["contract_ref"] not in shown]
-    rows = [claim_row(one, is_imported=node["is_imported"]) for one in rest]
-    left = node["omitted"].get("claims", 0)
-    badges = evidence_badges(node["evidence"], node["evidence_caveat"])
+    shown = {one.contract_ref for one in node.artifacts if one.kind not in _SHOWN_ELSEWHERE}
+    rest = [one for one in node.claims if not one.contract_ref or one.contract_ref not in shown]
+    rows = [claim_row(one, is_imported=node.is_imported) for one in rest]
+    left = node.omitted.get("claims", 0)
+    badges = evidence_badges(node.evidence, node.evidence_caveat)
     return panel(
         "Evidence",
         dots(rows) if rows else None,
-        None if node["claims"] else soft("Nothing in this report could be checked."),
+        None if node.claims else soft("Nothing in this report could be checked."),
         soft(f"{left} more claims are left out.") if left else None,
         beside=element("span", element("span", "up to here:", class_="small soft"), badges, class_="cluster"),
         class_="stack tight",
@@ -250,27 +247,27 @@ def _evidence(node: Payload) -> Html:
     )
 
 
-def _gaps(node: Payload) -> Child:
+def _gaps(node: NodeView) -> Child:
     rows = [
         element(
             "li",
-            *gap_words(gap, f"{'open' if gap['is_open'] else 'settled'}, {gap['reason'].replace('_', ' ')}"),
+            *gap_words(gap, f"{'open' if gap.is_open else 'settled'}, {gap.reason.replace('_', ' ')}"),
         )
-        for gap in node["gaps"]
+        for gap in node.gaps
     ]
     return panel("Gaps recorded here", element("ul", *rows, class_="facts")) if rows else None
 
 
-def _divergences(node: Payload) -> Child:
-    rows = [join_html(element("strong", one["reason"]), f": {one['summary']}") for one in node["divergences"]]
+def _divergences(node: NodeView) -> Child:
+    rows = [join_html(element("strong", one.reason), f": {one.summary}") for one in node.divergences]
     return panel("Left the instructions", points(rows)) if rows else None
 
 
-def _receipts(node: Payload) -> Child:
-    if not node["receipts"]:
+def _receipts(node: NodeView) -> Child:
+    if not node.receipts:
         return None
-    rows = [_receipt(one) for one in node["receipts"]]
-    left = node["omitted"].get("receipts", 0)
+    rows = [_receipt(one) for one in node.receipts]
+    left = node.omitted.get("receipts", 0)
     return panel(
         "Programs that ran",
         soft(f"{left} earlier ones are left out.") if left else None,
@@ -278,21 +275,21 @@ def _receipts(node: Payload) -> Child:
     )
 
 
-def _receipt(one: Payload) -> Html:
-    passed = badge("passed", "good", "done") if one["has_passed"] else badge(one["outcome"], "bad", "blocked")
-    name = element("strong", f"{one['check']}: " if one["check"] else "")
-    line = one["command"][0] if one["by"] == "client_hook" else spell_argv(one["command"])
+def _receipt(one: NodeReceipt) -> Html:
+    passed = badge("passed", "good", "done") if one.has_passed else badge(one.outcome, "bad", "blocked")
+    name = element("strong", f"{one.check}: " if one.check else "")
+    line = one.command[0] if one.by == "client_hook" else spell_argv(one.command)
     return element(
         "li",
         element("p", passed, " ", name, mono(line), class_="cluster"),
         soft(
-            f"{one['outcome']}, {one['duration_ms']} ms, {WHO_SAW[one['by']]} · ",
-            moment(one["at"]),
+            f"{one.outcome}, {one.duration_ms} ms, {WHO_SAW[one.by]} · ",
+            moment(one.at),
             " · ",
-            mono(one["id"]),
+            mono(one.id),
         ),
-        details("What it printed last", element("pre", one["tail"], class_="tall", tabindex=0))
-        if one["tail"]
+        details("What it printed last", element("pre", one.tail, class_="tall", tabindex=0))
+        if one.tail
         else None,
     )
 
@@ -300,63 +297,61 @@ def _receipt(one: Payload) -> Html:
 _FORMS = {"valid": "complete", "invalid": "not as asked", "missing": "missing"}
 
 
-def _validations(node: Payload) -> Child:
+def _validations(node: NodeView) -> Child:
     rows = [
         element(
             "li",
-            element(
-                "strong", spell_kind(one["contract_ref"]) if one["contract_ref"] else "The rules of the step"
-            ),
-            f": {_FORMS[one['result']]}",
-            points(one["issues"]) if one["issues"] else None,
+            element("strong", spell_kind(one.contract_ref) if one.contract_ref else "The rules of the step"),
+            f": {_FORMS[one.result]}",
+            points(one.issues) if one.issues else None,
         )
-        for one in node["validations"]
+        for one in node.validations
     ]
     caveat = soft("Whether each part is there as the step asks; not whether it is true.")
     return panel("Form of the report", caveat, element("ul", *rows, class_="facts")) if rows else None
 
 
-def _files(node: Payload, files: Payload | None) -> Child:
+def _files(node: NodeView, files: CodeDiff | None) -> Child:
     """What changed since the step before, and the command that compares the same two."""
-    if node["tree"] is None or node["parent"] is None:
+    if node.tree is None or node.parent is None:
         return None
     if files is None:
         text = "Handrail kept the files of this step. It cannot compare them from here."
         return panel("What changed since the step before", soft(text))
-    pair = f"{node['parent']['id']} {node['node_id']}"
-    command = f"handrail code diff {pair} --session {node['session_id']} --human"
-    changed = files["files"]
-    more = files["differing"] - len(changed)
+    pair = f"{node.parent.id} {node.node_id}"
+    command = f"handrail code diff {pair} --session {node.session_id} --human"
+    changed = files.files
+    more = files.differing - len(changed)
     return panel(
         "What changed since the step before",
-        soft(count(files["differing"], "file differs", "files differ"), "."),
+        soft(count(files.differing, "file differs", "files differ"), "."),
         points(_changed(one) for one in changed) if changed else None,
         soft(f"And {more} more.") if more else None,
-        diff_lines(files["diff"]) if files["diff"] else None,
+        diff_lines(files.diff) if files.diff else None,
         command_line(command),
         class_="stack tight",
     )
 
 
-def _changed(one: Payload) -> Html:
-    lines = "" if one["note"] else f", {one['added']} added, {one['removed']} removed"
-    return join_html(mono(one["path"]), f" {one['change']}{lines}{one['note'] and ': ' + one['note']}")
+def _changed(one: DiffedFile) -> Html:
+    lines = "" if one.note else f", {one.added} added, {one.removed} removed"
+    return join_html(mono(one.path), f" {one.change}{lines}{one.note and ': ' + one.note}")
 
 
-def _trace(node: Payload) -> Child:
-    return folded("Why the run came here", points(node["trace"])) if node["trace"] else None
+def _trace(node: NodeView) -> Child:
+    return folded("Why the run came here", points(node.trace)) if node.trace else None
 
 
-def _branches(node: Payload) -> Child:
-    if not node["children"]:
+def _branches(node: NodeView) -> Child:
+    if not node.children:
         return None
     rows = [
         join_html(
-            element("a", child["title"], href=node_path(node["session_id"], node["run_id"], child["id"])),
-            f" ({child['kind'].replace('_', ' ')}",
-            ")" if child["is_on_path"] else ", beside the preferred path)",
+            element("a", child.title, href=node_path(node.session_id, node.run_id, child.id)),
+            f" ({child.kind.replace('_', ' ')}",
+            ")" if child.is_on_path else ", beside the preferred path)",
         )
-        for child in node["children"]
+        for child in node.children
     ]
     return panel("What followed", points(rows))
 
@@ -364,67 +359,67 @@ def _branches(node: Payload) -> Child:
 # The side: facts
 
 
-def _side(node: Payload) -> Iterable[Child]:
-    if node["person"] is not None:
-        yield panel("A person answered", _answer(node["person"], node))
-    pending = node["pending"]
-    if pending is not None and pending["person"] is not None and pending["person"] != node["person"]:
-        yield panel(f"A person answered about: {pending['title']}", _answer(pending["person"], node))
+def _side(node: NodeView) -> Iterable[Child]:
+    if node.person is not None:
+        yield panel("A person answered", _answer(node.person, node))
+    pending = node.pending
+    if pending is not None and pending.person is not None and pending.person != node.person:
+        yield panel(f"A person answered about: {pending.title}", _answer(pending.person, node))
     yield panel("Preferences in force", _preferences(node))
-    if node["capabilities"]:
+    if node.capabilities:
         yield panel(
             "Capabilities observed",
             points(
-                f"{one['capability']}: {one['status']} ({one['provenance']}) {one['summary']}".strip()
-                for one in node["capabilities"]
+                f"{one.capability}: {one.status} ({one.provenance}) {one.summary}".strip()
+                for one in node.capabilities
             ),
         )
-    if node["context_keys"]:
-        yield panel("Facts set here", points(mono(key) for key in node["context_keys"]))
+    if node.context_keys:
+        yield panel("Facts set here", points(mono(key) for key in node.context_keys))
     yield panel("Provenance", _origin(node))
 
 
-def _answer(person: Payload, node: Payload) -> Html:
+def _answer(person: NodeAnswer, node: NodeView) -> Html:
     return facts(
         [
-            ("Answer", person["said"]),
-            ("Where", DOORS[person["door"]]),
-            ("Account", person["who"]),
-            ("When", moment(person["at"])),
-            ("Note", person["note"]),
-            ("Recorded", node["evidence_caveat"] if node["is_imported"] else ""),
+            ("Answer", person.said),
+            ("Where", DOORS[person.door]),
+            ("Account", person.who),
+            ("When", moment(person.at)),
+            ("Note", person.note),
+            ("Recorded", node.evidence_caveat if node.is_imported else ""),
         ]
     )
 
 
-def _preferences(node: Payload) -> Html:
-    now, before = node["preferences"], node["preferences_before"]
+def _preferences(node: NodeView) -> Html:
+    now, before = node.preferences, node.preferences_before
     rows: list[tuple[str, Child]] = [("Autonomy", now["autonomy"]), ("Risk policy", now["risk_policy"])]
     if before:
         rows.append(("Changed here from", f"{before['autonomy']}, {before['risk_policy']}"))
     return facts(rows)
 
 
-def _origin(node: Payload) -> Html:
-    origin = node["origin"]
+def _origin(node: NodeView) -> Html:
+    origin = node.origin
     return facts(
         [
             (
                 "Workflow",
                 element(
                     "a",
-                    origin["workflow_name"],
-                    href=workflow_path(origin["workflow_id"], run=node["run_id"]),
+                    origin.workflow_name,
+                    href=workflow_path(origin.workflow_id, run=node.run_id),
                 ),
             ),
-            ("Source", f"{origin['source_kind']}, {origin['source_ref']}"),
-            ("Project", origin["project"]),
-            ("Branch", origin["branch"]),
-            ("Commit", mono(origin["head_sha"][:12]) if origin["head_sha"] else ""),
-            ("Imported from", origin["imported_from"]),
-            ("Node", mono(node["node_id"])),
-            ("Run", mono(node["run_id"])),
-            ("Session", mono(node["session_id"])),
-            ("Chosen", node["option_id"]),
+            ("Source", f"{origin.source_kind}, {origin.source_ref}"),
+            ("Project", origin.project),
+            ("Branch", origin.branch),
+            ("Commit", mono(origin.head_sha[:12]) if origin.head_sha else ""),
+            ("Imported from", origin.imported_from),
+            ("Node", mono(node.node_id)),
+            ("Run", mono(node.run_id)),
+            ("Session", mono(node.session_id)),
+            ("Chosen", node.option_id),
         ]
     )

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED
 from handrail.engine.events import is_newer
-from handrail.projections.evidence import PROOF, WORTH_WORDS, Level, Worth, is_proven
-from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
+from handrail.projections.evidence import PROOF, WORTH_WORDS, is_proven
+from handrail.projections.html.elements import Address, Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
+from handrail.views.inbox import InboxItem
+from handrail.views.nodes import NodeClaim, NodeGap, NodeView
+from handrail.views.summaries import ClaimRow, GapRow
 
+_T = TypeVar("_T")
 Payload: TypeAlias = Mapping[str, Any]
 """The answer of an operation, as every surface sends it."""
 
@@ -37,6 +41,10 @@ def node_path(session_id: str, run_id: str, node_id: str) -> str:
 
 def compare_path(session_id: str, one: str, other: str) -> str:
     return f"{session_path(session_id)}/compare/{_segment(one)}/{_segment(other)}"
+
+
+def inbox_path(session_id: str, key: str) -> str:
+    return f"/inbox/{_segment(session_id)}/{_segment(key)}"
 
 
 def timeline_path(session_id: str) -> str:
@@ -267,10 +275,10 @@ def asked_badge(word: str) -> Html:
     return badge(word, "busy" if word == WAITING else "", "person")
 
 
-def asked_word(waiting: Sequence[Payload]) -> str:
+def asked_word(waiting: Sequence[InboxItem]) -> str:
     """What a run waits for a person for, by its needs; empty: nobody is asked."""
-    asked = [need for need in waiting if need["kind"] == "person"]
-    return "" if not asked else ANSWERED if all(need.get("is_answered") for need in asked) else WAITING
+    asked = [need for need in waiting if need.kind == "person"]
+    return "" if not asked else ANSWERED if all(need.is_answered for need in asked) else WAITING
 
 
 SILENCES = {"idle": ("idle", "warn", "closed"), "stalled": ("stalled", "bad", "blocked")}
@@ -281,7 +289,7 @@ def silence_badge(silence: str) -> Html | None:
     return badge(*SILENCES[silence]) if silence in SILENCES else None
 
 
-_LOOKS: dict[Worth, tuple[str, str]] = {
+_LOOKS: dict[str, tuple[str, str]] = {
     "ran": ("good", "done"),
     "seen": ("good", "done"),
     "confirmed": ("good", "person"),
@@ -291,11 +299,13 @@ _LOOKS: dict[Worth, tuple[str, str]] = {
     "stale": ("warn", "gap"),
 }
 
+_WORDS = {str(worth): words for worth, words in WORTH_WORDS.items()}
 
-def evidence_badge(level: Level, verdict: str, *, is_imported: bool = False) -> Html:
+
+def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Html:
     """How one claim is known; what another store recorded is never green."""
-    worth: Worth = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
-    words, (look, glyph) = WORTH_WORDS[worth], _LOOKS[worth]
+    worth = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
+    words, (look, glyph) = _WORDS[worth], _LOOKS[worth]
     is_elsewhere = is_imported and worth == level and level != "claimed"
     return badge(f"{words}, in another store", "", glyph) if is_elsewhere else badge(words, look, glyph)
 
@@ -312,12 +322,12 @@ def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
     return element("span", *(shown or [badge("nothing checked yet")]), note, class_="cluster")
 
 
-def gap_words(gap: Payload, state: str) -> tuple[Child, ...]:
+def gap_words(gap: GapRow | NodeGap, state: str) -> tuple[Child, ...]:
     """How bad a gap is, what is missing, and how it stands."""
     return (
-        badge(gap["severity"], "bad" if gap["severity"] == "critical" else "warn", "gap"),
+        badge(gap.severity, "bad" if gap.severity == "critical" else "warn", "gap"),
         " ",
-        element("span", gap["summary"], dir="auto"),
+        element("span", gap.summary, dir="auto"),
         " ",
         element("span", state, class_="soft"),
     )
@@ -432,15 +442,25 @@ def filters(path: str, *fields: Html) -> Html:
     return element("form", *fields, button("Show"), class_="toolbar", data_view=path)
 
 
-def more_rows(path: str, listed: Payload, asked: Mapping[str, str], names: Sequence[str]) -> Html | None:
+class Rows(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
+    """One page of a list, and where the next one begins."""
+
+    items: tuple[_T, ...]
+    has_more: bool = False
+    next_cursor: str | None = None
+
+
+def more_rows(
+    path: str, listed: Rows[Any], asked: Mapping[str, str], names: Sequence[str], word: str = "Show more"
+) -> Html | None:
     """The link to the next page of a list, with the filters that this one has."""
-    if not listed.get("has_more"):
+    if not listed.has_more or not listed.next_cursor:
         return None
     kept = {name: asked.get(name, "") for name in names}
-    return more_link("Show more", add_query(path, **kept, cursor=listed["next_cursor"]))
+    return more_link(word, Address(path=add_query(path, **kept), cursor=listed.next_cursor))
 
 
-def more_link(word: str, path: str) -> Html:
+def more_link(word: str, path: str | Address) -> Html:
     return element("p", element("a", word, href=path, class_="button"), class_="more")
 
 
@@ -539,31 +559,31 @@ MOST_CLAIMS = 8
 """Of each kind that a card names."""
 
 
-def is_seen(claim: Payload) -> bool:
+def is_seen(claim: ClaimRow | NodeClaim) -> bool:
     """Whether somebody else than the agent has seen that it is so; that a place exists is no proof."""
-    return bool(claim["verdict"] == "holds" and claim["level"] in PROOF)
+    return bool(claim.verdict == "holds" and claim.level in PROOF)
 
 
-def claim_row(claim: Payload, *, is_imported: bool) -> Html:
+def claim_row(claim: NodeClaim, *, is_imported: bool) -> Html:
     """The claim, and beside it how it is known; below it, what that word leaves out."""
-    more = claim["told"].removeprefix(WORTH_WORDS.get(claim["level"], "")).removeprefix(": ")
+    more = claim.told.removeprefix(_WORDS.get(claim.level, "")).removeprefix(": ")
     return element(
         "li",
-        element("span", claim["text"], dir="auto"),
+        element("span", claim.text, dir="auto"),
         " ",
-        evidence_badge(claim["level"], claim["verdict"], is_imported=is_imported),
+        evidence_badge(claim.level, claim.verdict, is_imported=is_imported),
         element("span", more, class_="under soft small", dir="auto") if more else None,
     )
 
 
-def sides(node: Payload) -> Child:
+def sides(node: NodeView) -> Child:
     """What is proven of a report and what rests on its word, as two lists of texts."""
-    claims = [one for one in node["claims"] if one["check"] != "person" or is_seen(one)]  # else: the question
+    claims = [one for one in node.claims if one.check != "person" or is_seen(one)]  # else: the question
     seen = [one for one in claims if is_seen(one)]
     word = [one for one in claims if not is_seen(one)]
     if not claims:
         text = "Nothing in this report could be checked: it rests on the agent's word."
-        return soft(text) if node["notes"] or node["artifacts"] else None
+        return soft(text) if node.notes or node.artifacts else None
     return element(
         "div",
         _side("Proven", seen, node) if seen else None,
@@ -572,8 +592,8 @@ def sides(node: Payload) -> Child:
     )
 
 
-def _side(title: str, claims: Sequence[Payload], node: Payload) -> Html:
-    rows = [claim_row(one, is_imported=node["is_imported"]) for one in claims[:MOST_CLAIMS]]
+def _side(title: str, claims: Sequence[NodeClaim], node: NodeView) -> Html:
+    rows = [claim_row(one, is_imported=node.is_imported) for one in claims[:MOST_CLAIMS]]
     more = len(claims) - len(rows)
     return element(
         "div",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
-from handrail.projections.html.rail import draw_rail
+from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunView
 from handrail_serve.pages.parts import (
-    Payload,
     add_query,
     asked_badge,
     asked_word,
@@ -23,6 +21,7 @@ from handrail_serve.pages.parts import (
     node_path,
     run_path,
 )
+from handrail_serve.pages.rail_drawing import draw_rail
 
 MOST_SHOWN = 500
 """Rows of one view; the earlier ones are one click away."""
@@ -36,10 +35,9 @@ DEEPEST = 8
 _KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
 
 
-def rail_list(graph: Payload, before: int | None = None) -> Html:
+def rail_list(graph: RunView, before: int | None = None) -> Html:
     """The rows of a run from top to bottom, then the step that is pending and those ahead."""
-    every: Sequence[Any] = graph["nodes"]
-    rows = [node for node in every if before is None or node["row"] < before]
+    rows = [node for node in graph.nodes if before is None or node.row < before]
     shown = rows[-MOST_SHOWN:]
     earlier = len(rows) - len(shown)
     listing = _Listing(graph, shown)
@@ -47,12 +45,12 @@ def rail_list(graph: Payload, before: int | None = None) -> Html:
     is_last = before is None
     return element(
         "div",
-        _earlier(graph, shown[0]["row"], earlier) if earlier else None,
+        _earlier(graph, shown[0].row, earlier) if earlier else None,
         element(
             "ol",
             *listed,
             *((*_now(graph), *listing.lanes_of_now) if is_last else ()),
-            *(_ahead(row) for row in (graph["ahead"] if is_last else ())),
+            *(_ahead(row) for row in (graph.ahead if is_last else ())),
             class_="rail",
             id="rail",
         ),
@@ -60,9 +58,9 @@ def rail_list(graph: Payload, before: int | None = None) -> Html:
     )
 
 
-def rail_map(graph: Payload) -> Html | None:
+def rail_map(graph: RunView) -> Html | None:
     """The same as a picture, for those who see it: the one that the report shows."""
-    nodes: Sequence[Any] = graph["nodes"]
+    nodes = graph.nodes
     if len(nodes) > MOST_DRAWN or len(nodes) < 2:
         return None
     return element(
@@ -70,11 +68,11 @@ def rail_map(graph: Payload) -> Html | None:
     )
 
 
-def _path(graph: Payload) -> str:
-    return run_path(graph["session_id"], graph["run_id"])
+def _path(graph: RunView) -> str:
+    return run_path(graph.session_id, graph.run_id)
 
 
-def _earlier(graph: Payload, row: int, earlier: int) -> Html:
+def _earlier(graph: RunView, row: int, earlier: int) -> Html:
     words = f"{count(earlier, 'earlier node')}"
     return more_link(words, add_query(_path(graph), before=str(row)))
 
@@ -82,18 +80,18 @@ def _earlier(graph: Payload, row: int, earlier: int) -> Html:
 class _Listing:
     """The rows that are being made."""
 
-    def __init__(self, graph: Payload, shown: Sequence[Payload]) -> None:
+    def __init__(self, graph: RunView, shown: Sequence[RailNode]) -> None:
         self._graph = graph
-        self._is_asked = bool(asked_word(graph["waiting"]))
-        self._prefix = node_path(graph["session_id"], graph["run_id"], "")
-        self._by_id = {node["id"]: node for node in shown}
-        self._children: dict[str, list[Payload]] = {}
-        self._roots: list[Payload] = []
+        self._is_asked = bool(asked_word(graph.waiting))
+        self._prefix = node_path(graph.session_id, graph.run_id, "")
+        self._by_id = {node.id: node for node in shown}
+        self._children: dict[str, list[RailNode]] = {}
+        self._roots: list[RailNode] = []
         self.lanes_of_now: list[Html] = []
         """What the step that waits at the preferred tip handed out: it stands below that step."""
         for node in shown:
-            if node["parent"] in self._by_id:
-                self._children.setdefault(node["parent"], []).append(node)
+            if node.parent in self._by_id:
+                self._children.setdefault(node.parent, []).append(node)
             else:
                 self._roots.append(node)
 
@@ -105,49 +103,49 @@ class _Listing:
         early = rows[:-OPEN_STEPS]
         return [_fold("Earlier in this run", early, "early"), *rows[-OPEN_STEPS:]]
 
-    def _line(self, node: Payload, depth: int) -> list[Html]:
+    def _line(self, node: RailNode, depth: int) -> list[Html]:
         """A node and what follows it straight on; what leaves the line is folded."""
-        parts: list[tuple[str, list[Payload], list[Html]]] = []
-        current: Payload | None = node
+        parts: list[tuple[str, list[RailNode], list[Html]]] = []
+        current: RailNode | None = node
         lanes: list[Html] = []
         while current is not None:
-            name = self._past_loop(current["step_id"])
+            name = self._past_loop(current.step_id)
             if not parts or parts[-1][0] != name:
                 parts.append((name, [], []))
             _, nodes, rows = parts[-1]
             nodes.append(current)
             rows.append(self._row(current))
-            if current["kind"] == "step":  # the step that handed them out is done
+            if current.kind == "step":  # the step that handed them out is done
                 rows += lanes
                 lanes = []
             lanes += self._lanes(current)
             rows += _skipped(current)  # passed by after its step was done
-            below = self._children.get(current["id"], [])
-            straight = next((child for child in below if child["lane"] == current["lane"]), None)
+            below = self._children.get(current.id, [])
+            straight = next((child for child in below if child.lane == current.lane), None)
             rows += [self._aside(child, depth) for child in below if child is not straight]
-            if straight is None and current["id"] == self._graph["preferred_tip"]:
+            if straight is None and current.id == self._graph.preferred_tip:
                 self.lanes_of_now = lanes
             elif straight is None:
                 rows += lanes
             current = straight
         return [row for part in parts for row in _fold_rounds(*part)]
 
-    def _lanes(self, node: Payload) -> list[Html]:
+    def _lanes(self, node: RailNode) -> list[Html]:
         """What the step at a node handed out, each child a lane of its own beside it."""
-        handed = [one for one in self._graph.get("children", ()) if one["node_id"] == node["id"]]
+        handed = [one for one in self._graph.children if one.node_id == node.id]
         if not handed:
             return []
-        lanes = [_lane(self._graph["session_id"], one) for one in handed]
+        lanes = [_lane(self._graph.session_id, one) for one in handed]
         return [
-            element("li", element("ol", *lanes, class_="rail"), class_="aside", data_key=f"work {node['id']}")
+            element("li", element("ol", *lanes, class_="rail"), class_="aside", data_key=f"work {node.id}")
         ]
 
     def _past_loop(self, step_id: str) -> str:
         """The loop around a step of a round that is over; empty outside of loops and in the round of now."""
-        here, now = step_id.rpartition("::")[0], self._graph["pending_step"].rpartition("::")[0]
+        here, now = step_id.rpartition("::")[0], self._graph.pending_step.rpartition("::")[0]
         return "" if here == now else here.split("/")[0].partition("@")[0]
 
-    def _aside(self, root: Payload, depth: int) -> Html:
+    def _aside(self, root: RailNode, depth: int) -> Html:
         inside = self._inside(root)
         if depth >= DEEPEST:
             note: Child = element(
@@ -159,10 +157,10 @@ class _Listing:
         pair = element(
             "a",
             "Compare with the preferred path",
-            href=compare_path(self._graph["session_id"], tip["id"], self._graph["preferred_tip"]),
+            href=compare_path(self._graph.session_id, tip.id, self._graph.preferred_tip),
             class_="button plain",
         )
-        is_saved = all(node["kind"] == "checkpoint" for node in inside)
+        is_saved = all(node.kind == "checkpoint" for node in inside)
         return element(
             "li",
             element(
@@ -173,41 +171,41 @@ class _Listing:
                 data_branch=True,
             ),
             class_="aside",
-            data_key=f"aside {root['id']}",
+            data_key=f"aside {root.id}",
         )
 
-    def _inside(self, root: Payload) -> list[Payload]:
-        found: list[Payload] = []
+    def _inside(self, root: RailNode) -> list[RailNode]:
+        found: list[RailNode] = []
         waiting = [root]
         while waiting:
             node = waiting.pop()
             found.append(node)
-            waiting += reversed(self._children.get(node["id"], []))
+            waiting += reversed(self._children.get(node.id, []))
         return found
 
-    def _row(self, node: Payload) -> Html:
-        loop = loop_words(node["step_id"])
-        is_asked = node["person"] or (node["id"] == self._graph["preferred_tip"] and self._is_asked)
-        kind = "Reported: " if node["kind"] == "blocked_attempt" and is_asked else _KINDS[node["kind"]]
-        classes = ["node", node["kind"]]
+    def _row(self, node: RailNode) -> Html:
+        loop = loop_words(node.step_id)
+        is_asked = node.person or (node.id == self._graph.preferred_tip and self._is_asked)
+        kind = "Reported: " if node.kind == "blocked_attempt" and is_asked else _KINDS[node.kind]
+        classes = ["node", node.kind]
         classes += ["looped"] if loop else []
-        classes += ["tip"] if node["is_tip"] and node["kind"] != "checkpoint" else []
+        classes += ["tip"] if node.is_tip and node.kind != "checkpoint" else []
         spot = element(
             "a",
             element(
                 "span",
                 element("span", kind, class_="soft") if kind else None,
-                node["title"],
+                node.title,
                 class_="name",
             ),
             element("span", loop, class_="what") if loop else None,
             *_marks(node),
-            moment(node["at"], with_day=False),
-            href=self._prefix + node["id"],
+            moment(node.at, with_day=False),
+            href=self._prefix + node.id,
             class_="spot",
-            data_node=node["id"],
+            data_node=node.id,
         )
-        return element("li", spot, class_=" ".join(classes), data_key=node["id"])
+        return element("li", spot, class_=" ".join(classes), data_key=node.id)
 
 
 _LANE_BADGES = {
@@ -221,29 +219,29 @@ _LANE_BADGES = {
 }
 
 
-def _lane(session_id: str, one: Payload) -> Html:
-    words, tone, icon = _LANE_BADGES.get(one["status"], ("at work", "busy", "open"))
-    who = one["worker"] or one["agent"]
-    who = f"{who} of {one['account']}" if who and one["account"] else who or one["account"]
-    where = one["pending_title"] if one["status"] not in ("complete", "complete_with_gaps", "taken") else ""
+def _lane(session_id: str, one: ChildRow) -> Html:
+    words, tone, icon = _LANE_BADGES.get(one.status, ("at work", "busy", "open"))
+    who = one.worker or one.agent
+    who = f"{who} of {one.account}" if who and one.account else who or one.account
+    where = one.pending_title if one.status not in ("complete", "complete_with_gaps", "taken") else ""
     spot = element(
         "a",
-        element("span", f"{one['child_id']}: {one['title']}", class_="name"),
+        element("span", f"{one.child_id}: {one.title}", class_="name"),
         badge(words, tone, icon),
         element("span", where, class_="what") if where else None,
         element("span", who, class_="soft") if who else None,
-        href=run_path(session_id, one["run_id"]),
+        href=run_path(session_id, one.run_id),
         class_="spot",
     )
-    return element("li", spot, class_="node", data_key=one["run_id"])
+    return element("li", spot, class_="node", data_key=one.run_id)
 
 
-def _fold_rounds(loop: str, nodes: Sequence[Payload], rows: list[Html]) -> list[Html]:
+def _fold_rounds(loop: str, nodes: Sequence[RailNode], rows: list[Html]) -> list[Html]:
     """The finished rounds of one loop, folded."""
     if not loop or len(nodes) < 2:
         return rows
-    rounds = {node["step_id"].split("::")[0].split("/")[0] for node in nodes}
-    return [_fold(f"{loop}: {count(len(rounds), 'round')}", rows, nodes[0]["id"])]
+    rounds = {node.step_id.split("::")[0].split("/")[0] for node in nodes}
+    return [_fold(f"{loop}: {count(len(rounds), 'round')}", rows, nodes[0].id)]
 
 
 def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
@@ -251,22 +249,22 @@ def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
     return element("li", inside, class_="aside", data_key=f"aside {key}")
 
 
-def _marks(node: Payload) -> list[Child]:
+def _marks(node: RailNode) -> list[Child]:
     """What is worth opening the node for."""
     marks: list[Child] = []
-    if node["is_fork"]:
+    if node.is_fork:
         marks.append(badge("fork", "", "step"))
-    if node["gap_count"]:
-        marks.append(badge(count(node["gap_count"], "gap"), "warn", "gap"))
-    is_shown = node["level"] == "confirmed" and node["person"] == "confirmed"
-    if node["verdict"] in ("contradicted", "stale") or node["level"] in PROOF:
-        marks.append(evidence_badge(node["level"], node["verdict"], is_imported=node["is_imported"]))
-    if node["is_diverged"]:
+    if node.gap_count:
+        marks.append(badge(count(node.gap_count, "gap"), "warn", "gap"))
+    is_shown = node.level == "confirmed" and node.person == "confirmed"
+    if node.verdict in ("contradicted", "stale") or node.level in PROOF:
+        marks.append(evidence_badge(node.level, node.verdict, is_imported=node.is_imported))
+    if node.is_diverged:
         marks.append(badge("left the instructions", "warn", "gap"))
     if not is_shown:
-        marks.append(person_badge(node["person"], is_imported=node["is_person_imported"]))
-    if node["artifact_count"]:
-        marks.append(element("span", count(node["artifact_count"], "artifact"), class_="soft"))
+        marks.append(person_badge(node.person, is_imported=node.is_person_imported))
+    if node.artifact_count:
+        marks.append(element("span", count(node.artifact_count, "artifact"), class_="soft"))
     return marks
 
 
@@ -284,53 +282,53 @@ def loop_words(step_id: str) -> str:
     return ", ".join(f"{name}, round {int(number) + 1}" for name, _, number in names)
 
 
-def _skipped(node: Payload) -> list[Html]:
-    lines = [f"Skipped: {row['title']}; {_why_skipped(row)}" for row in node["passed"]]
-    more = node["passed_omitted"]
+def _skipped(node: RailNode) -> list[Html]:
+    lines = [f"Skipped: {row.title}; {_why_skipped(row)}" for row in node.passed]
+    more = node.passed_omitted
     lines += [f"Skipped: {count(more, 'more part')}"] if more else []
     return [element("li", words, class_="skip-note") for words in lines]
 
 
-def _why_skipped(row: Payload) -> str:
-    condition_id: str = row["condition_id"]
+def _why_skipped(row: PassedRow) -> str:
+    condition_id: str = row.condition_id
     if not condition_id or condition_id.startswith("inline-"):
-        return str(row["why"])
+        return str(row.why)
     return f"its condition ({condition_id}) did not hold"
 
 
-def _describe_branch(inside: Sequence[Mapping[str, Any]]) -> str:
-    if all(node["kind"] == "checkpoint" for node in inside):
+def _describe_branch(inside: Sequence[RailNode]) -> str:
+    if all(node.kind == "checkpoint" for node in inside):
         return "Progress saved here" if len(inside) == 1 else f"Progress saved here, {len(inside)} times"
     tip = inside[-1]
-    end = {"blocked_attempt": ", blocked"}.get(tip["kind"], "" if tip["pending_title"] else ", done")
+    end = {"blocked_attempt": ", blocked"}.get(tip.kind, "" if tip.pending_title else ", done")
     return f"Left aside from here: {count(len(inside), 'node')}{end}"
 
 
-def _now(graph: Payload) -> list[Html]:
+def _now(graph: RunView) -> list[Html]:
     """The step that waits at the preferred tip."""
-    if not graph["pending_title"] or graph["status"] == "closed":
+    if not graph.pending_title or graph.status == "closed":
         return []
-    is_blocked = graph["status"] == "blocked"
-    asked = asked_word(graph["waiting"])
-    path = node_path(graph["session_id"], graph["run_id"], graph["preferred_tip"])
+    is_blocked = graph.status == "blocked"
+    asked = asked_word(graph.waiting)
+    path = node_path(graph.session_id, graph.run_id, graph.preferred_tip)
     spot = element(
         "a",
-        element("span", graph["pending_title"], class_="name"),
+        element("span", graph.pending_title, class_="name"),
         asked_badge(asked)
         if asked
         else badge("blocked", "bad", "blocked")
         if is_blocked
         else badge("now", "busy", "open"),
-        person_badge(graph["pending_person"], is_imported=graph["is_pending_person_imported"]),
+        person_badge(graph.pending_person, is_imported=graph.is_pending_person_imported),
         href=f"{path}#pending",
         class_="spot",
-        data_at=graph["preferred_tip"],
+        data_at=graph.preferred_tip,
     )
     return [element("li", spot, class_="node now", id="now")]
 
 
-def _ahead(row: Payload) -> Html:
-    name = element("span", row["title"], class_="name")
+def _ahead(row: AheadRow) -> Html:
+    name = element("span", row.title, class_="name")
     return element(
         "li",
         element("span", name, element("span", "(not reached yet)", class_="sr"), class_="spot"),

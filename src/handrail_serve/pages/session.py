@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
+from handrail.views.runs import RunView
+from handrail.views.summaries import GapRow, RunRow, SessionSummary
 from handrail_serve.pages.needs import Card, close_form, own_card, rename_form, settle_form, whose_agent
 from handrail_serve.pages.parts import (
     ANSWERED,
     WAITING,
-    Payload,
     ago,
     asked_badge,
     asked_word,
@@ -60,8 +60,8 @@ _ASKED = {WAITING: "Waits for a person at", ANSWERED: "A person answered, and th
 
 
 def session_page(
-    shown: Payload,
-    graph: Payload | None,
+    shown: SessionSummary,
+    graph: RunView | None,
     *,
     before: int | None = None,
     cards: Sequence[Card] = (),
@@ -70,9 +70,9 @@ def session_page(
 
     `cards` are what the run waits for. Nothing changes a session that is damaged, and no agent goes on in it.
     """
-    session_id = shown["session_id"]
-    run = shown["runs"][0] if shown["runs"] else None
-    title = shown["goal"] or (run["workflow_name"] if run else "") or f"Session {session_id}"
+    session_id = shown.session_id
+    run = shown.runs[0] if shown.runs else None
+    title = shown.goal or (run.workflow_name if run else "") or f"Session {session_id}"
     return page(
         head(
             title,
@@ -88,37 +88,37 @@ def session_page(
     )
 
 
-def _status(shown: Payload, run: Payload | None, graph: Payload | None) -> Html:
-    if shown["health"]["banner"]:
-        return health_badge(shown["health"]["state"])
+def _status(shown: SessionSummary, run: RunRow | None, graph: RunView | None) -> Html:
+    if shown.health.banner:
+        return health_badge(shown.health.state)
     if run is None:
-        return status_badge(shown["status"])
-    asked = asked_word(graph["waiting"]) if graph is not None else ""
-    status = status_badge(run["status"], run["evidence"], run["evidence_caveat"])
-    silence = None if graph is None or asked == ANSWERED else silence_badge(graph["silence"])
+        return status_badge(shown.status)
+    asked = asked_word(graph.waiting) if graph is not None else ""
+    status = status_badge(run.status, run.evidence, run.evidence_caveat)
+    silence = None if graph is None or asked == ANSWERED else silence_badge(graph.silence)
     return element("span", asked_badge(asked) if asked else status, silence, class_="cluster")
 
 
-def _meta(shown: Payload, graph: Payload | None) -> Html:
-    imported = shown["imported"]
+def _meta(shown: SessionSummary, graph: RunView | None) -> Html:
+    imported = shown.imported
     return meta(
-        shown["project"],
-        shown["branch"],
+        shown.project,
+        shown.branch,
         whose_agent(graph) if graph is not None else None,
-        join_html("last change ", ago(shown["last_activity"])) if shown["last_activity"] else None,
-        count(shown["event_count"], "event"),
+        join_html("last change ", ago(shown.last_activity)) if shown.last_activity else None,
+        count(shown.event_count, "event"),
         "imported from another store" if imported else None,
     )
 
 
-def _health(shown: Payload) -> Child:
+def _health(shown: SessionSummary) -> Child:
     """A damaged session says so before anything else: what is proven, what can be done, what helps."""
-    if not shown["health"]["banner"]:
+    if not shown.health.banner:
         return None
-    if is_newer(shown["health"]["state"]):
-        return notice("warn", element("p", shown["health"]["banner"]))
-    session_id = shown["session_id"]
-    proven = count(shown["event_count"], "event is", "events are")
+    if is_newer(shown.health.state):
+        return notice("warn", element("p", shown.health.banner))
+    session_id = shown.session_id
+    proven = count(shown.event_count, "event is", "events are")
     return notice(
         "bad",
         element("p", element("strong", "This session is damaged.")),
@@ -129,7 +129,7 @@ def _health(shown: Payload) -> Child:
         ),
         element(
             "p",
-            f"Found: {shown['health']['state']}, {shown['health']['reason']}. The first command tells more, "
+            f"Found: {shown.health.state}, {shown.health.reason}. The first command tells more, "
             "the second keeps what is left.",
             class_="small",
         ),
@@ -138,9 +138,9 @@ def _health(shown: Payload) -> Child:
     )
 
 
-def _tabs(shown: Payload, graph: Payload | None) -> Html:
-    session_id = shown["session_id"]
-    here = session_path(session_id) if graph is None else run_path(session_id, graph["run_id"])
+def _tabs(shown: SessionSummary, graph: RunView | None) -> Html:
+    session_id = shown.session_id
+    here = session_path(session_id) if graph is None else run_path(session_id, graph.run_id)
     views = (
         ("Run", here, True),
         ("What happened", timeline_path(session_id), False),
@@ -148,12 +148,12 @@ def _tabs(shown: Payload, graph: Payload | None) -> Html:
         ("Export", f"{session_path(session_id)}/export", False),
     )
     links = tabs("Views of this session", views)
-    if shown["health"]["banner"]:
+    if shown.health.banner:
         return element("div", links, class_="tabline")
-    prompt = "" if graph is None else graph["resume_prompt"]
-    resume = copy_button(prompt, "Copy resume prompt", "y") if prompt else None
-    close = close_form(graph["run_id"]) if graph is not None and graph["status"] in UNDER_WAY else None
-    rename = rename_form(session_id, shown["goal"])
+    prompt = "" if graph is None else graph.resume_prompt
+    resume = copy_button(prompt, "Copy resume prompt", "p") if prompt else None
+    close = close_form(graph.run_id) if graph is not None and graph.status in UNDER_WAY else None
+    rename = rename_form(session_id, shown.goal)
     return element("div", links, cluster(resume, rename, close), class_="tabline")
 
 
@@ -161,16 +161,15 @@ def _tabs(shown: Payload, graph: Payload | None) -> Html:
 
 
 def _with_run(
-    shown: Payload,
-    graph: Payload,
-    run: Payload,
+    shown: SessionSummary,
+    graph: RunView,
+    run: RunRow,
     before: int | None,
     cards: Sequence[Card],
 ) -> Html:
-    settled_in = "" if shown["health"]["banner"] else shown["session_id"]
-    runs: Sequence[Any] = graph["runs"]
-    is_one = len(runs) == 1
-    titles = {node["step_id"]: node["title"] for node in graph["nodes"]}
+    settled_in = "" if shown.health.banner else shown.session_id
+    is_one = len(graph.runs) == 1
+    titles = {node.step_id: node.title for node in graph.nodes}
     return element(
         "div",
         None if is_one else _runs(graph),
@@ -181,7 +180,7 @@ def _with_run(
             _summary(run),
             _gaps(run, settled_in),
             _outputs(run, titles),
-            _in_force(shown["session_id"], run),
+            _in_force(shown.session_id, run),
             class_="side",
             aria_label="This run",
         ),
@@ -192,10 +191,10 @@ def _with_run(
 def _waiting(cards: Sequence[Card]) -> Child:
     """What the run waits for, where a person can do something about it."""
     shown = [own_card(card) for card in cards]
-    return element("div", *shown, class_="strip", id="waiting") if shown else None
+    return element("div", *shown, class_="stack", id="waiting") if shown else None
 
 
-def _runs(graph: Payload) -> Html:
+def _runs(graph: RunView) -> Html:
     rows = [
         element(
             "li",
@@ -203,25 +202,25 @@ def _runs(graph: Payload) -> Html:
                 "span",
                 element(
                     "a",
-                    f"{run['child_id']}: {run['workflow_name']}" if run["child_id"] else run["workflow_name"],
-                    href=run_path(graph["session_id"], run["id"]),
+                    f"{run.child_id}: {run.workflow_name}" if run.child_id else run.workflow_name,
+                    href=run_path(graph.session_id, run.id),
                     class_="row-link",
-                    aria_current="page" if run["id"] == graph["run_id"] else None,
+                    aria_current="page" if run.id == graph.run_id else None,
                 ),
-                element("span", cut(run["goal"]), class_="under", dir="auto") if run["goal"] else None,
+                element("span", cut(run.goal), class_="under", dir="auto") if run.goal else None,
                 under(
-                    element("span", count(run["branch_count"], "branch", "branches")),
-                    element("span", moment(run["started_at"])),
+                    element("span", count(run.branch_count, "branch", "branches")),
+                    element("span", moment(run.started_at)),
                 ),
-                element("span", status_badge(run["status"])),
+                element("span", status_badge(run.status)),
                 class_="stack tight",
             ),
-            aria_current="true" if run["id"] == graph["run_id"] else None,
-            data_key=run["id"],
+            aria_current="true" if run.id == graph.run_id else None,
+            data_key=run.id,
         )
-        for run in reversed(graph["runs"])
+        for run in reversed(graph.runs)
     ]
-    left = graph["runs_omitted"]
+    left = graph.runs_omitted
     return element(
         "nav",
         element("h2", f"{count(len(rows) + left, 'run')} in this session"),
@@ -232,21 +231,21 @@ def _runs(graph: Payload) -> Html:
     )
 
 
-def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
-    drawn = rail_map(graph) if graph["branch_count"] > 1 else None
+def _rail(graph: RunView, run: RunRow, before: int | None) -> Html:
+    drawn = rail_map(graph) if graph.branch_count > 1 else None
     return element(
         "section",
         element(
             "header",
             element(
                 "div",
-                element("h2", run["workflow_name"]),
+                element("h2", run.workflow_name),
                 soft(_sentence(run, graph)),
             ),
             element(
                 "span",
                 element("span", _progress(graph)),
-                f"{count(graph['node_count'], 'node')}, {count(graph['branch_count'], 'branch', 'branches')}",
+                f"{count(graph.node_count, 'node')}, {count(graph.branch_count, 'branch', 'branches')}",
                 class_="soft small",
             ),
         ),
@@ -257,60 +256,58 @@ def _rail(graph: Payload, run: Payload, before: int | None) -> Html:
     )
 
 
-def _progress(graph: Payload) -> str:
-    is_open = graph["status"] in UNDER_WAY
-    return f"{graph['done']} of about {graph['at_least']} steps, " if is_open else ""
+def _progress(graph: RunView) -> str:
+    is_open = graph.status in UNDER_WAY
+    return f"{graph.done} of about {graph.at_least} steps, " if is_open else ""
 
 
-def _sentence(run: Payload, graph: Payload) -> str:
-    status = run["status"]
+def _sentence(run: RunRow, graph: RunView) -> str:
+    status = run.status
     if status in _SENTENCES:
-        asked = _ASKED.get(asked_word(graph["waiting"]), _SENTENCES[status])
-        return f"{asked}: {graph['pending_title']}"
-    if status == "closed" and run["closed"]:
-        closed = run["closed"]
-        note = f" {closed['note']}" if closed["note"] else ""
-        return f"Closed, {CLOSE_WORDS.get(closed['reason'], closed['reason'])}.{note}"
-    skipped = run["not_run_told"]
+        asked = _ASKED.get(asked_word(graph.waiting), _SENTENCES[status])
+        return f"{asked}: {graph.pending_title}"
+    if status == "closed" and run.closed:
+        closed = run.closed
+        note = f" {closed.note}" if closed.note else ""
+        return f"Closed, {CLOSE_WORDS.get(closed.reason, closed.reason)}.{note}"
+    skipped = run.not_run_told
     passed = f"{skipped[0].upper()}{skipped[1:]}." if skipped else ""
     if status == "complete_with_gaps":
-        left = count(graph["open_gap_count"], "open gap is", "open gaps are")
+        left = count(graph.open_gap_count, "open gap is", "open gaps are")
         return f"Done, with gaps: {left} left.{passed and f' {passed}'}"
     return passed or "Every step was done."
 
 
-def _summary(run: Payload) -> Child:
+def _summary(run: RunRow) -> Child:
     """What the last reply of a finished run said: what was done, what was proven, what is for review."""
-    text = run.get("summary", "")
-    return panel("Summary", element("p", text, dir="auto")) if text else None
+    return panel("Summary", element("p", run.summary, dir="auto")) if run.summary else None
 
 
-def _gaps(run: Payload, settled_in: str) -> Child:
-    rows = [_gap(gap, settled_in) for gap in run["gaps"]]
+def _gaps(run: RunRow, settled_in: str) -> Child:
+    rows = [_gap(gap, settled_in) for gap in run.gaps]
     return panel("Gaps", element("ul", *rows, class_="facts")) if rows else None
 
 
-def _gap(gap: Payload, settled_in: str) -> Html:
+def _gap(gap: GapRow, settled_in: str) -> Html:
     """One gap with its door (`settled_in`: the session, where there is one), or what its settler wrote."""
-    if gap["reason"] == "settled_by_person":
-        summary = element("span", gap["summary"], dir="auto")
+    if gap.reason == "settled_by_person":
+        summary = element("span", gap.summary, dir="auto")
         return element("li", badge("settled by a person", "", "done"), " ", summary)
-    form = settle_form(settled_in, gap["id"]) if gap["is_open"] and settled_in else None
-    state = "open" if gap["is_open"] else "settled"
-    return element("li", *gap_words(gap, state), reveal("Settle it", form) if form else None)
+    form = settle_form(settled_in, gap.id) if gap.is_open and settled_in else None
+    state = "open" if gap.is_open else "settled"
+    return element("li", *gap_words(gap, state), reveal("Resolve it", form) if form else None)
 
 
-def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
-    claims: Sequence[Any] = run["claims"]
+def _proof(run: RunRow, titles: Mapping[str, str]) -> Html:
     rows = [
         element(
             "tr",
-            element("td", evidence_badge(claim["level"], claim["verdict"], is_imported=claim["is_imported"])),
-            element("td", titles.get(claim["step_id"], "")),
-            element("td", claim["text"], dir="auto"),
-            element("td", claim["fact"], dir="auto"),
+            element("td", evidence_badge(claim.level, claim.verdict, is_imported=claim.is_imported)),
+            element("td", titles.get(claim.step_id, "")),
+            element("td", claim.text, dir="auto"),
+            element("td", claim.fact, dir="auto"),
         )
-        for claim in claims
+        for claim in run.claims
     ]
     heads = ("Known as", "Step", "What the report names", "What was seen")
     return panel(
@@ -319,35 +316,35 @@ def _proof(run: Payload, titles: Mapping[str, str]) -> Html:
             "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word."
         ),
         details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
-        beside=evidence_badges(run["evidence"], run["evidence_caveat"]),
+        beside=evidence_badges(run.evidence, run.evidence_caveat),
         class_="stack tight",
         id_="proof",
     )
 
 
-def _outputs(run: Payload, titles: Mapping[str, str]) -> Child:
+def _outputs(run: RunRow, titles: Mapping[str, str]) -> Child:
     rows = [
         element(
             "li",
-            element("strong", spell_kind(artifact["kind"])),
-            f" from {titles.get(artifact['step_id'], 'the run')}, ",
-            "well-formed" if artifact["is_validated"] else "no contract asks for it",
+            element("strong", spell_kind(artifact.kind)),
+            f" from {titles.get(artifact.step_id, 'the run')}, ",
+            "well-formed" if artifact.is_validated else "no contract asks for it",
         )
-        for artifact in run["artifacts"]
+        for artifact in run.artifacts
     ]
     return panel("Outputs", element("ul", *rows, class_="facts")) if rows else None
 
 
-def _in_force(session_id: str, run: Payload) -> Html:
+def _in_force(session_id: str, run: RunRow) -> Html:
     rows: list[tuple[str, Child]] = [
-        ("Autonomy", run["preferences"]["autonomy"]),
-        ("Risk policy", run["preferences"]["risk_policy"]),
-        *((name, status) for name, status in run["capabilities"].items()),
+        ("Autonomy", run.preferences["autonomy"]),
+        ("Risk policy", run.preferences["risk_policy"]),
+        *((name, status) for name, status in run.capabilities.items()),
         (
             "Workflow",
-            element("a", run["workflow_name"], href=workflow_path(run["workflow_id"], run=run["id"])),
+            element("a", run.workflow_name, href=workflow_path(run.workflow_id, run=run.id)),
         ),
-        ("Run", mono(run["id"])),
+        ("Run", mono(run.id)),
         ("Session", mono(session_id)),
     ]
     return panel("Settings of this run", facts(rows))
@@ -356,20 +353,20 @@ def _in_force(session_id: str, run: Payload) -> Html:
 # The session itself
 
 
-def _session_notes(shown: Payload) -> Child:
+def _session_notes(shown: SessionSummary) -> Child:
     rows = [
         element(
             "li",
-            soft(moment(note["at"])),
-            prose(note["text"]),
-            soft("The rest is in the export.") if note["is_cut"] else None,
-            data_key=note["id"],
+            soft(moment(note.at)),
+            prose(note.text),
+            soft("The rest is in the export.") if note.is_cut else None,
+            data_key=note.id,
         )
-        for note in shown["notes"]
+        for note in shown.notes
     ]
     if not rows:
         return None
-    left = shown["notes_omitted"]
+    left = shown.notes_omitted
     return panel(
         "Notes of the session",
         soft(f"{left} earlier notes are left out.") if left else None,
@@ -377,9 +374,9 @@ def _session_notes(shown: Payload) -> Child:
     )
 
 
-def _without_run(shown: Payload) -> Html:
+def _without_run(shown: SessionSummary) -> Html:
     notes = _session_notes(shown)
-    if shown["health"]["banner"]:
+    if shown.health.banner:
         return element("div", notes, class_="stack")
     return element(
         "div",

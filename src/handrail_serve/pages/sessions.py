@@ -1,102 +1,98 @@
-"""The lists of the Console: what waits for a person with every session, and what is missing. Pure."""
+"""The list of sessions, with filters and order that hold for the whole store. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+
+from msgspec import UnsetType
 
 from handrail.projections.html.elements import Child, Html, element
-from handrail.projections.overview import UNDER_WAY
+from handrail.projections.overview import UNDER_WAY, Sources
 from handrail.projections.plain_words import STATUS_WORDS
-from handrail_serve.pages.needs import Card, settle_form, strip, where, whose_agent
+from handrail.views.hits import HitRow
+from handrail.views.sessions import SessionList, SessionView, StoredValues
+from handrail_serve.pages.needs import where, whose_agent
 from handrail_serve.pages.parts import (
+    ANSWERED,
     SILENCES,
-    Payload,
-    add_query,
+    WAITING,
+    Rows,
     ago,
     asked_badge,
-    asked_word,
     badge,
     button,
     command_line,
     copy_button,
     count,
     cut,
+    duration,
     empty,
-    filters,
     head,
     health_badge,
     meta,
     moment,
-    more_link,
     more_rows,
-    node_path,
     page,
-    reveal,
     run_path,
     search_field,
     section,
     select,
     session_path,
     silence_badge,
-    soft,
     status_badge,
     under,
 )
 
+MOST_PARTS = 6
+"""Of one source that a proof bar draws; the words have the number."""
 INSTALL_LINE = "handrail setup"
 FIRST_PROMPT = (
     "Use Handrail to review my last change: start the workflow wr.code_review and follow it step by step."
 )
-_FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent")
+FILTERS = ("q", "status", "workflow", "project", "branch", "account", "agent", "since", "until")
+"""What an address may hold beside the order of the rows."""
 _GROUPS = (("", "none"), ("project", "project"), ("branch", "branch"), ("state", "state"))
 _SORTS = (("", "last change"), ("silent", "longest silent"), ("title", "title"))
+_MORE_STATES = (
+    ("needs", "waits for you"),
+    ("stated", "finished, but only stated"),
+    ("damaged", "damaged"),
+    *((silence, silence) for silence in SILENCES),
+)
+_ASKED = {"waiting": WAITING, "answered": ANSWERED}
+_SOURCES = (
+    ("executed", "executed"),
+    ("approved", "approved"),
+    ("observed", "observed"),
+    ("stated", "stated only"),
+)
 
 
 def sessions_page(
-    listed: Payload,
-    needs: Payload,
-    hits: Payload | None,
+    listed: Rows[SessionView],
+    about: SessionList,
+    hits: Rows[HitRow] | None,
     asked: Mapping[str, str],
-    cards: Sequence[Card] | None = None,
     server: str = "",
 ) -> Html:
-    """`listed` is of session.list, `needs` of session.needs, `hits` of session.search for words.
-
-    `cards` are the needs with what other operations say about them; `server` is that of the team.
-    """
-    items: Sequence[Any] = listed["items"]
-    is_filtered = any(asked.get(name) for name in _FILTERS)
-    if not items and not is_filtered and not needs["session_count"]:
-        return page(head("Sessions"), _welcome(server), live="*")
-    shown = [Card(row=row) for row in needs["items"]] if cards is None else cards
-    waiting = {row["session_id"]: asked_word([row]) for row in needs["items"] if row["kind"] == "person"}
+    """One page of the sessions that fit; `hits` are places with the words, `server` is that of the team."""
+    is_filtered = any(asked.get(name) for name in FILTERS)
+    if not listed.items and not is_filtered and not about.session_count:
+        return page(head("Sessions"), welcome(server), live="*")
     return page(
-        head("Sessions", _summary(needs)),
-        None if is_filtered else strip(shown, needs["total"] - len(needs["items"])),
-        _toolbar(asked, items),
+        head("Sessions", element("div", meta(count(about.session_count, "session")), id="summary")),
+        _toolbar(asked, about),
         None if hits is None else _hits(hits, asked.get("q", "")),
-        _list(listed, asked, waiting) if items else None if hits and hits["items"] else _nothing(asked),
+        _list(listed, asked) if listed.items else None if hits and hits.items else _nothing(asked),
         live="*",
-    )
-
-
-def _summary(needs: Payload) -> Html:
-    waiting = needs["total"] - needs["answered"]
-    text = f"{count(waiting, 'thing needs', 'things need')} you" if waiting else "Nothing needs you"
-    return element(
-        "p",
-        element("span", f"{count(needs['session_count'], 'session')}. {text}."),
-        class_="meta",
-        id="summary",
     )
 
 
 # The list
 
 
-def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
+def _toolbar(asked: Mapping[str, str], about: SessionList) -> Html:
     words = search_field(
         "q",
         "Search notes, artifacts and titles",
@@ -105,12 +101,14 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
         data_key_focus="/",
         placeholder="Words, all of them",
     )
-    statuses = [("", "any"), *STATUS_WORDS.items(), *((silence, silence) for silence in SILENCES)]
+    states = [("", "any"), *STATUS_WORDS.items(), *_MORE_STATES]
     return element(
         "form",
         words,
-        select("status", "State", statuses, asked.get("status", "")),
-        *(_choose(name, label, items, asked) for name, label in _choices(items, asked)),
+        select("status", "State", states, asked.get("status", "")),
+        *([] if isinstance(about.values, UnsetType) else _choices(about.values, asked)),
+        _day("since", "From", asked),
+        _day("until", "To", asked),
         select("group", "Group by", _GROUPS, asked.get("group", "")),
         select("sort", "Sort by", _SORTS, asked.get("sort", "")),
         button("Show"),
@@ -121,146 +119,153 @@ def _toolbar(asked: Mapping[str, str], items: Sequence[Payload]) -> Html:
     )
 
 
-_CHOICES = (("project", "Project"), ("branch", "Branch"), ("workflow", "Workflow"))
-_IN_A_TEAM = (("account", "Person"), ("agent", "Agent"))
+def _day(name: str, label: str, asked: Mapping[str, str]) -> Html:
+    held = element("input", type="date", name=name, value=asked.get(name, ""))
+    return element("label", label, held, class_="field")
 
 
-def _choices(items: Sequence[Payload], asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    is_team = any(item["account"] for item in items) or any(asked.get(name) for name, _ in _IN_A_TEAM)
-    return (*_CHOICES, *_IN_A_TEAM) if is_team else _CHOICES
+def _choices(values: StoredValues, asked: Mapping[str, str]) -> list[Html]:
+    """What the sessions of the store have; an account or agent is offered only in a team."""
+    is_team = bool(values.accounts) or any(asked.get(name) for name in ("account", "agent"))
+    return [
+        _choose("project", "Project", values.projects, asked),
+        _choose("branch", "Branch", values.branches, asked),
+        _choose("workflow", "Workflow", values.workflows, asked),
+        *([_choose("account", "Person", values.accounts, asked)] if is_team else []),
+        *([_choose("agent", "Agent", values.agents, asked)] if is_team else []),
+    ]
 
 
-def _choose(name: str, label: str, items: Sequence[Payload], asked: Mapping[str, str]) -> Html:
-    """What the sessions of this page have of it, and what is asked for."""
-    key = "workflow_id" if name == "workflow" else name
-    found = {item[key]: (item["workflow_name"] if name == "workflow" else "") or item[key] for item in items}
+def _choose(
+    name: str, label: str, values: Sequence[str] | Mapping[str, str], asked: Mapping[str, str]
+) -> Html:
+    named = values if isinstance(values, Mapping) else {value: value for value in values}
     chosen = asked.get(name, "")
-    values = {"": "any", **({chosen: chosen} if chosen else {}), **{k: v for k, v in found.items() if k}}
-    return select(name, label, tuple(values.items()), chosen)
+    offered = {"": "any", **({chosen: chosen} if chosen else {}), **named}
+    return select(name, label, tuple(offered.items()), chosen)
 
 
-def _list(listed: Payload, asked: Mapping[str, str], waiting: Mapping[str, str]) -> Html:
-    """The rows; those in `waiting` are blocked by nothing but an answer, or have it."""
-    items = _sorted(listed["items"], asked.get("sort", ""))
+def _list(listed: Rows[SessionView], asked: Mapping[str, str]) -> Html:
     group = asked.get("group", "")
     known = group if group in dict(_GROUPS) else ""
-    groups: dict[str, list[Payload]] = {}
-    for item in items:
-        groups.setdefault(_group(item, known, waiting), []).append(item)
-    cursor = listed.get("next_cursor") or ""
-    kept = {name: asked.get(name, "") for name in (*_FILTERS, "group", "sort")}
-    more = add_query("/sessions", **kept, cursor=cursor)
-    title = "Sessions that match" if any(asked.get(name) for name in _FILTERS) else "All sessions"
+    groups: dict[str, list[SessionView]] = {}
+    for item in listed.items:
+        groups.setdefault(_group(item, known), []).append(item)
+    title = "Sessions that match" if any(asked.get(name) for name in FILTERS) else "All sessions"
     return section(
         title,
-        *(_rows(name, rows, known, place, waiting) for place, (name, rows) in enumerate(groups.items())),
-        more_link("Older sessions", more) if listed.get("has_more") and cursor else None,
+        *(_rows(name, rows, known, place) for place, (name, rows) in enumerate(groups.items())),
+        more_rows("/sessions", listed, asked, (*FILTERS, "group", "sort"), "Older sessions"),
     )
 
 
-def _sorted(items: Sequence[Any], by: str) -> list[Any]:
-    """Among the sessions of this page; they come with the last change first."""
+def _group(item: SessionView, by: str) -> str:
     match by:
-        case "silent":
-            return sorted(items, key=lambda one: (one["status"] not in UNDER_WAY, one["last_activity"]))
-        case "title":
-            return sorted(items, key=lambda one: _title(one).casefold())
-        case _:
-            return list(items)
-
-
-def _group(item: Payload, by: str, waiting: Mapping[str, str]) -> str:
-    match by:
-        case "state" if item["id"] in waiting:
-            return waiting[item["id"]]
         case "state":
-            return str(item["silence"] or STATUS_WORDS.get(item["status"], item["status"]))
-        case "project" | "branch":
-            return str(item[by] or f"no {by}")
+            return _name_state(item)
+        case "project":
+            return item.project or "no project"
+        case "branch":
+            return item.branch or "no branch"
         case _:
             return ""
 
 
-def _rows(name: str, items: Sequence[Payload], by: str, place: int, waiting: Mapping[str, str]) -> Html:
-    shown = (_row(item, waiting.get(item["id"], "")) for item in items)
-    rows = element("ol", *shown, class_="rows", id="sessions" if not place else None)
+def _name_state(item: SessionView) -> str:
+    if item.health != "healthy":
+        return "damaged"
+    waits = _ASKED.get(item.asked, "")
+    return (waits if waits == WAITING else "") or item.silence or waits or STATUS_WORDS.get(item.status, "")
+
+
+def _rows(name: str, items: Sequence[SessionView], by: str, place: int) -> Html:
+    rows = element("ol", *map(_row, items), class_="rows", id="sessions" if not place else None)
     if not by:
         return rows
-    number = element("span", count(len(items), "session"), class_="aside")
-    title = element("h3", name, " · ", number, dir="auto")
+    title = element("h3", name, dir="auto")
     return element("section", title, rows, class_="stack tight", data_key=f"group {name}")
 
 
-def _title(item: Payload) -> str:
-    return str(item["goal"] or item["workflow_name"] or item["workflow_id"] or f"Session {item['id']}")
+def _title(item: SessionView) -> str:
+    return item.goal or item.workflow_name or item.workflow_id or f"Session {item.id}"
 
 
-def _row(item: Payload, waiting: str) -> Html:
-    where_to = run_path(item["id"], item["run_id"]) if item["run_id"] else session_path(item["id"])
-    is_open = item["status"] in UNDER_WAY
+def _row(item: SessionView) -> Html:
+    where_to = run_path(item.id, item.run_id) if item.run_id else session_path(item.id)
+    is_open = item.status in UNDER_WAY
     facts = [
-        element("span", item["workflow_name"] or item["workflow_id"]) if item["workflow_id"] else None,
-        element("span", f"at {item['pending_title']}") if item["pending_title"] and is_open else None,
-        element("span", f"{item['parts_done']} of {item['parts']} parts done")
-        if is_open and item["parts"]
-        else None,
-        element("span", f"{item['done']} of about {item['at_least']} steps")
-        if is_open and item["at_least"]
-        else None,
-        *(element("span", item[name]) for name in ("project", "branch") if item[name]),
-        element("span", whose_agent(item)) if item["run_id"] else None,
-        element("span", count(item["run_count"], "run")) if item["run_count"] > 1 else None,
-        element("span", "imported") if item["imported_from"] else None,
+        element("span", item.workflow_name or item.workflow_id) if item.workflow_id else None,
+        element("span", f"at {item.pending_title}") if item.pending_title and is_open else None,
+        element("span", f"{item.parts_done} of {item.parts} parts done") if is_open and item.parts else None,
+        element("span", f"{item.done} of about {item.at_least} steps") if is_open and item.at_least else None,
+        *(element("span", word) for word in (item.project, item.branch) if word),
+        element("span", whose_agent(item)) if item.run_id else None,
+        element("span", count(item.run_count, "run")) if item.run_count > 1 else None,
+        element("span", f"took {duration(item.seconds)}") if item.seconds and not is_open else None,
+        element("span", "imported") if item.imported_from else None,
     ]
     return element(
         "li",
-        element(
-            "span",
-            health_badge(item["health"])
-            if item["health"] != "healthy"
-            else asked_badge(waiting)
-            if waiting
-            else status_badge(item["status"]),
-            silence_badge(item["silence"]),
-            class_="cluster",
-        ),
+        element("span", _state(item), silence_badge(item.silence), class_="cluster"),
         element(
             "span",
             element("a", cut(_title(item)), href=where_to, class_="row-link", dir="auto"),
             under(*facts),
         ),
-        ago(item["last_activity"]),
-        data_key=item["id"],
+        element("span", ago(item.last_activity), proof_bar(item.sources), class_="stack tight right"),
+        data_key=item.id,
     )
 
 
-def _hits(hits: Payload, words: str) -> Child:
-    rows = [_hit(row, words) for row in hits["items"]]
+def _state(item: SessionView) -> Html:
+    if item.health != "healthy":
+        return health_badge(item.health)
+    if item.asked:
+        return asked_badge(_ASKED[item.asked])
+    is_stated = item.status == "complete" and item.sources.is_only_stated
+    return badge("finished, only stated", "", "step") if is_stated else status_badge(item.status)
+
+
+def proof_bar(sources: Sources) -> Html | None:
+    """A small bar with a part for each source, and the same in words."""
+    held = [(name, words, getattr(sources, name)) for name, words in _SOURCES]
+    if not any(number for *_, number in held):
+        return None
+    words = ", ".join(f"{number} {words}" for _, words, number in held if number)
+    parts = [
+        element("span", class_=f"part {name}")
+        for name, _, number in held
+        for _ in range(min(number, MOST_PARTS))
+    ]
+    bar = element("span", *parts, class_="parts", aria_hidden="true")
+    return element("span", bar, element("span", words, class_="sr"), class_="proof-bar", title=words)
+
+
+def _hits(hits: Rows[HitRow], words: str) -> Child:
+    rows = [_hit(row, words) for row in hits.items]
     if not rows:
         return None
     places = count(len(rows), "place has", "places have")
     return section(
-        f"{places} “{words}”{', and there may be more' if hits['has_more'] else ''}",
+        f"{places} “{words}”{', and there may be more' if hits.has_more else ''}",
         element("ol", *rows, class_="rows two", id="hits"),
     )
 
 
-def _hit(row: Payload, words: str) -> Html:
-    step = row["step_id"].rpartition("::")[2] or row["what"]
+def _hit(row: HitRow, words: str) -> Html:
+    step = row.step_id.rpartition("::")[2] or row.what
     return element(
         "li",
         element(
             "span",
-            element(
-                "a", cut(row["goal"] or row["session_id"]), href=where(row), class_="row-link", dir="auto"
-            ),
+            element("a", cut(row.goal or row.session_id), href=where(row), class_="row-link", dir="auto"),
             under(
-                element("span", f"{step}, {row['what']}"),
-                element("span", *_marked(row["snippet"], words), dir="auto"),
+                element("span", f"{step}, {row.what}"),
+                element("span", *_marked(row.snippet, words), dir="auto"),
             ),
         ),
-        moment(row["at"]),
-        data_key=f"{row['node_id']} {row['what']} {row['at']}",
+        moment(row.at),
+        data_key=f"{row.node_id} {row.what} {row.at}",
     )
 
 
@@ -285,7 +290,7 @@ def _nothing(asked: Mapping[str, str]) -> Html:
     )
 
 
-def _welcome(server: str) -> Html:
+def welcome(server: str) -> Html:
     lines = (f"handrail login {server}", "handrail team link") if server else (INSTALL_LINE,)
     return empty(
         "No sessions yet",
@@ -306,99 +311,4 @@ def _welcome(server: str) -> Html:
             element("div", element("pre", FIRST_PROMPT), copy_button(FIRST_PROMPT, "Copy"), class_="copy"),
             class_="stack tight",
         ),
-    )
-
-
-# What is missing, over all sessions: open, settled or noted, the worst first
-
-
-_GAP_STATES = (("", "any state"), ("open", "open"), ("settled", "settled"), ("noted", "noted"))
-_SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warning"), ("info", "info"))
-_GAP_LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
-_GAP_FILTERS = ("only", "severity", "workflow")
-
-
-def gaps_page(listed: Payload, asked: Mapping[str, str]) -> Html:
-    """`listed` is of session.gaps; `asked` are the filters of the address."""
-    counts = listed["counts"]
-    is_filtered = any(asked.get(name) for name in _GAP_FILTERS)
-    if not listed["items"]:
-        below: Child = _no_such_gap() if is_filtered else _no_gap()
-    else:
-        below = element(
-            "div",
-            element("ol", *(_gap_row(one) for one in listed["items"]), class_="rows"),
-            more_rows("/gaps", listed, asked, _GAP_FILTERS),
-            class_="stack",
-        )
-    return page(
-        head("Gaps", _count_gaps(counts)),
-        element("p", "What a run went on without. Evidence or a person settles a gap; nothing erases one."),
-        filters(
-            "/gaps",
-            select("only", "State", _GAP_STATES, asked.get("only", "")),
-            select("severity", "Severity", _SEVERITIES, asked.get("severity", "")),
-            search_field("workflow", "Workflow", asked, most=128),
-        ),
-        below,
-        soft(f"Searched: {listed['scope']}."),
-        live="*",
-    )
-
-
-def _count_gaps(counts: Payload) -> Html:
-    critical = f"{counts['critical']} critical" if counts["critical"] else ""
-    return element(
-        "div",
-        meta(
-            count(counts["open"], "open gap"),
-            critical,
-            f"{counts['settled']} settled",
-            f"{counts['noted']} noted",
-        ),
-        id="summary",
-    )
-
-
-def _gap_row(gap: Payload) -> Html:
-    look, glyph = _GAP_LOOKS[gap["severity"]] if gap["state"] == "open" else ("", "done")
-    word = gap["severity"] if gap["state"] == "open" else f"{gap['severity']}, {gap['state']}"
-    settled = f"Settled: {gap['settled_by']}" if gap["settled_by"] else None
-    return element(
-        "li",
-        element("span", badge(word, look, glyph)),
-        element(
-            "div",
-            element(
-                "a",
-                gap["summary"],
-                href=node_path(gap["session_id"], gap["run_id"], gap["node_id"]),
-                class_="row-link",
-                dir="auto",
-            ),
-            element("span", settled, class_="under", dir="auto") if settled else None,
-            under(
-                element("span", gap["goal"] or gap["session_id"], dir="auto"),
-                *(element("span", gap[name]) for name in ("project", "workflow_name") if gap[name]),
-            ),
-            reveal("Settle it", settle_form(gap["session_id"], gap["id"]), class_="above")
-            if gap["state"] == "open"
-            else None,
-        ),
-        ago(gap["at"]),
-        data_key=gap["id"],
-    )
-
-
-def _no_such_gap() -> Html:
-    return empty(
-        "No gap is like that",
-        element("p", element("a", "Show every gap", href="/gaps")),
-    )
-
-
-def _no_gap() -> Html:
-    return empty(
-        "Nothing is missing",
-        element("p", "Where a run goes on without something that was required, the gap shows up here."),
     )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.plain_words import MOMENT_WORDS, MOMENTS_WITH_MORE
 from handrail.projections.timeline import SESSION_LANE
+from handrail.views.summaries import SessionSummary
+from handrail.views.timelines import MomentRow, Timeline
 from handrail_serve.pages.parts import (
-    Payload,
     add_query,
     count,
     damage_notice,
@@ -36,21 +36,23 @@ LANE = 14
 ROW = 30
 
 
-def timeline_page(shown: Payload, found: Payload, zoom: str = "step") -> Html:
-    """`shown` is of session.show, `found` of session.timeline; the page reads from top to bottom."""
-    session_id = found["session_id"]
-    moments: Sequence[Any] = found["items"][::-1]
-    lanes = [SESSION_LANE, *(run["id"] for run in shown["runs"])]
+def timeline_page(
+    shown: SessionSummary, found: Timeline, listed: Sequence[MomentRow], zoom: str = "step"
+) -> Html:
+    """The page reads from top to bottom; `listed` has the newest moment first."""
+    session_id = found.session_id
+    moments = listed[::-1]
+    lanes = [SESSION_LANE, *(run.id for run in shown.runs)]
     return page(
         head(
             "What happened",
             meta(count(len(moments), "moment")),
-            crumbs=(("Sessions", "/sessions"), (shown["goal"] or "Session", session_path(session_id))),
+            crumbs=(("Sessions", "/sessions"), (shown.goal or "Session", session_path(session_id))),
         ),
-        damage_notice(found["banner"]),
+        damage_notice(found.banner),
         _tabs(session_id, zoom),
         _legend(shown, lanes),
-        _earlier(found, zoom),
+        _earlier(found, moments, zoom),
         element("ol", *_rows(session_id, moments, lanes, zoom), class_="lanes", id="lanes")
         if moments
         else empty("Nothing has happened in this session yet"),
@@ -67,80 +69,82 @@ def _tabs(session_id: str, zoom: str) -> Html:
     return tabs("Zoom", (*zooms, ("Back to the run", session_path(session_id), False)))
 
 
-def _legend(shown: Payload, lanes: Sequence[str]) -> Html:
+def _legend(shown: SessionSummary, lanes: Sequence[str]) -> Html:
     own = element("li", _drawing(lanes, SESSION_LANE, "step"), element("b", "The session itself"))
     rows = [
         element(
             "li",
-            _drawing(lanes, run["id"], "step"),
-            element("a", run["workflow_name"], href=run_path(shown["session_id"], run["id"])),
+            _drawing(lanes, run.id, "step"),
+            element("a", run.workflow_name, href=run_path(shown.session_id, run.id)),
             " ",
-            status_badge(run["status"]),
+            status_badge(run.status),
         )
-        for run in shown["runs"]
+        for run in shown.runs
     ]
     return element("ul", own, *rows, class_="legend lanes")
 
 
-def _earlier(found: Payload, zoom: str) -> Child:
-    if not found["earlier"]:
+def _earlier(found: Timeline, moments: Sequence[MomentRow], zoom: str) -> Child:
+    if not found.earlier or not moments:
         return None
     path = add_query(
-        timeline_path(found["session_id"]),
+        timeline_path(found.session_id),
         zoom="" if zoom == "step" else zoom,
-        before=str(found["items"][-1]["index"]),
+        before=str(moments[0].index),
     )
-    return more_link(count(found["earlier"], "earlier moment"), path)
+    return more_link(count(found.earlier, "earlier moment"), path)
 
 
-def _rows(session_id: str, moments: Sequence[Any], lanes: Sequence[str], zoom: str) -> Iterator[Html]:
+def _rows(session_id: str, moments: Sequence[MomentRow], lanes: Sequence[str], zoom: str) -> Iterator[Html]:
     if zoom in ("hour", "day"):
         yield from _grouped(session_id, moments, lanes, zoom)
         return
     day = ""
     for entry in moments:
-        if entry["at"][:10] != day:
-            day = entry["at"][:10]
+        if entry.at[:10] != day:
+            day = entry.at[:10]
             yield element("li", day, class_="day")
         yield element(
             "li",
-            moment(entry["at"], with_day=False),
-            _drawing(lanes, entry["lane"], entry["what"]),
+            moment(entry.at, with_day=False),
+            _drawing(lanes, entry.lane, entry.what),
             _words(session_id, entry),
-            data_key=str(entry["index"]),
+            data_key=str(entry.index),
         )
 
 
-def _grouped(session_id: str, moments: Sequence[Any], lanes: Sequence[str], zoom: str) -> Iterator[Html]:
+def _grouped(
+    session_id: str, moments: Sequence[MomentRow], lanes: Sequence[str], zoom: str
+) -> Iterator[Html]:
     """One row per hour or day and lane, in the order in which they began."""
     width = 13 if zoom == "hour" else 10
-    groups: dict[tuple[str, str], list[Payload]] = {}
+    groups: dict[tuple[str, str], list[MomentRow]] = {}
     for entry in moments:
-        groups.setdefault((entry["at"][:width], entry["lane"]), []).append(entry)
+        groups.setdefault((entry.at[:width], entry.lane), []).append(entry)
     for (when, lane), entries in groups.items():
         shown = f"{when.replace('T', ' ')}:00 UTC" if zoom == "hour" else when
-        blocked = sum(entry["what"] == "blocked_attempt" for entry in entries)
+        blocked = sum(entry.what == "blocked_attempt" for entry in entries)
         number = count(len(entries), "moment") + (f", {blocked} blocked" if blocked else "")
         yield element(
             "li",
-            element("time", shown, datetime=entries[0]["at"], data_as="written"),
+            element("time", shown, datetime=entries[0].at, data_as="written"),
             _drawing(lanes, lane, "blocked_attempt" if blocked else "step"),
             element("span", f"{number}, up to ", _link(session_id, entries[-1])),
             data_key=f"{when} {lane}",
         )
 
 
-def _words(session_id: str, entry: Payload) -> Html:
-    loop = loop_words(entry["step_id"]) if entry["what"] == "step" else ""
-    is_start = entry["what"] == "step" and not entry["step_id"]
-    took = f" after {duration(entry['seconds'])}" if entry["seconds"] else ""
-    more = entry["said"] if entry["what"] in MOMENTS_WITH_MORE else ""
+def _words(session_id: str, entry: MomentRow) -> Html:
+    loop = loop_words(entry.step_id) if entry.what == "step" else ""
+    is_start = entry.what == "step" and not entry.step_id
+    took = f" after {duration(entry.seconds)}" if entry.seconds else ""
+    more = entry.said if entry.what in MOMENTS_WITH_MORE else ""
     return element(
         "span",
-        "The run " if is_start else _describe_answer(entry) or _name_moment(entry["what"]),
+        "The run " if is_start else _describe_answer(entry) or _name_moment(entry.what),
         _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
-        element("span", ": ", element("bdi", entry["said"]), class_="soft") if more else None,
+        element("span", ": ", element("bdi", entry.said), class_="soft") if more else None,
     )
 
 
@@ -150,17 +154,17 @@ def _name_moment(what: str) -> str:
     return words if what in ("notes", "renamed", "imported") else f"{words} "
 
 
-def _describe_answer(entry: Payload) -> str:
+def _describe_answer(entry: MomentRow) -> str:
     """What a person chose, gave, confirmed or declined."""
-    answer = "" if entry["what"] in MOMENTS_WITH_MORE else entry["said"]
+    answer = "" if entry.what in MOMENTS_WITH_MORE else entry.said
     return f"A person {answer} at " if answer else ""
 
 
-def _link(session_id: str, entry: Payload) -> Child:
-    if not entry["node_id"]:
+def _link(session_id: str, entry: MomentRow) -> Child:
+    if not entry.node_id:
         return None
-    title = entry["title"] or ("started" if entry["what"] == "step" else "this step")
-    return element("a", title, href=node_path(session_id, entry["lane"], entry["node_id"]))
+    title = entry.title or ("started" if entry.what == "step" else "this step")
+    return element("a", title, href=node_path(session_id, entry.lane, entry.node_id))
 
 
 def _drawing(lanes: Sequence[str], lane: str, what: str) -> Html:

@@ -30,6 +30,7 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
       if (!(await ask(element, told))) return;
       told = await call(operation, { ...input, ...more, confirm: told.confirm_token });
     }
+    for (const more of JSON.parse(element.dataset.each || "[]")) await call(operation, { ...input, ...more });
     if (element.dataset.render === "text") return fill(element.form, told.text);
     const shown = answerField ? told[answerField] : told;
     if (download) save(download, shown, told.media_type);
@@ -100,6 +101,8 @@ export function listen({ call, go, ask: leave, reload, say, dialog }) {
       const by = event.submitter;
       const element = by?.dataset.operation ? by : form;
       guarded(form, async () => {
+        const again = by?.dataset.again;
+        if (again && !(await dialog("Are you sure?", [make("p", {}, again)], by.firstChild.textContent, true))) return;
         const input = await read(form);
         if (by?.name) place(input, by.name, by.value);
         await perform(element, { ...input, ...JSON.parse(by?.dataset.input || "{}") });

@@ -20,6 +20,7 @@ const channel = new BroadcastChannel("handrail");
 let token = "";
 
 let spare = "";
+let typed = "";
 
 function takeToken() {
   const found = /^#token=([\w-]{16,})$/.exec(location.hash);
@@ -118,7 +119,7 @@ async function fetchView(path) {
 const bar = document.querySelectorAll("#nav a:not(#team)");
 let serial = 0;
 let pending = null;
-const here = () => (location.pathname === "/" ? "/sessions" : location.pathname) + location.search;
+const here = () => (location.pathname === "/" ? "/inbox" : location.pathname) + location.search;
 
 async function show({ isBack = false, isFirst = false, then = null } = {}) {
   const mine = (serial += 1);
@@ -131,6 +132,7 @@ async function show({ isBack = false, isFirst = false, then = null } = {}) {
     main.replaceChildren(view.content);
     shownAt = location.pathname + location.search + location.hash;
     if (by === token) spare = "";
+    if (by === typed) channel.postMessage({ token: typed }), (typed = "");
     named = view.title;
     countNeeds(view.needs);
     for (const one of bar) one.hidden = view.closed.includes(one.getAttribute("href"));
@@ -153,7 +155,7 @@ function arrive(isBack, isFirst) {
   const spot = location.hash && document.getElementById(location.hash.slice(1));
   if (spot) spot.scrollIntoView();
   else window.scrollTo(0, (isBack && history.state?.scroll) || 0);
-  if (!isFirst) main.querySelector("h1")?.focus({ preventScroll: true });
+  if (!isFirst) (main.querySelector(".inbox.open .pane h2 a") || main.querySelector("h1"))?.focus({ preventScroll: true });
 }
 
 // What waits for a person: a count in the title of the window, and a mark in its icon
@@ -171,7 +173,7 @@ async function countNeeds(told) {
   countedAt = performance.now();
   try {
     const found = await call("session.needs", { limit: 1, whose: "me" });
-    showNeeds(found.total);
+    showNeeds(found.total - found.answered);
   } catch {
     // the page itself says what is wrong
   }
@@ -179,6 +181,7 @@ async function countNeeds(told) {
 
 function showNeeds(count) {
   waiting = Number(count);
+  document.getElementById("waiting-count").textContent = waiting || "";
   document.title = `${waiting ? `(${waiting}) ` : ""}${named} · Handrail`;
   const wanted = waiting ? icon.dataset.needs : plainIcon;
   if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
@@ -339,7 +342,7 @@ function unlockForm(isRefused) {
   );
   form.addEventListener("submit", () => {
     if (!field.value.trim()) return;
-    token = field.value.trim();
+    token = typed = field.value.trim(); // the other tabs get it once the server has taken it
     sessionStorage.setItem(STORED, token);
     start();
   });

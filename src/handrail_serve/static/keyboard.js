@@ -5,11 +5,14 @@ export const KEYS = [
   ["[  ]", "Previous and next branch"],
   ["Enter", "Open"],
   ["/", "Search"],
+  ["g i", "Inbox"],
   ["g s", "Sessions"],
   ["g w", "Workflows"],
   ["c", "Compare: press it on one node, then on another"],
-  ["y", "Copy the resume prompt"],
-  ["n", "Show what is new"],
+  ["y  n", "Answer yes or no"],
+  ["1–9", "Choose an option"],
+  ["p", "Copy the resume prompt"],
+  ["n", "Show what is new, where nothing is asked"],
   ["?", "This help"],
 ];
 
@@ -19,7 +22,11 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
 
   const items = () => [...main.querySelectorAll("a.row-link, .rail a.spot, #lanes a")].filter((one) => one.checkVisibility());
   const branches = () => [...main.querySelectorAll("details[data-branch] > summary")].filter((one) => one.checkVisibility());
-  const press = (key) => main.querySelector(`[data-key-press="${key}"]`)?.click();
+  const press = (key) => {
+    const found = [...main.querySelectorAll(`[data-key-press="${key}"]`)].find((one) => one.checkVisibility());
+    found?.click();
+    return Boolean(found);
+  };
 
   const step = (list, by) => {
     const active = document.activeElement;
@@ -34,7 +41,17 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
     return next;
   };
 
-  const move = (by) => (items().length ? step(items(), by) : press(by > 0 ? "j" : "k"));
+  const move = (by) => (follow(by) ? undefined : items().length ? step(items(), by) : press(by > 0 ? "j" : "k"));
+
+  // In the inbox the item that is read moves with the keys, as far as both stand beside each other.
+  const follow = (by) => {
+    const rows = [...main.querySelectorAll("[data-follow] a.row-link")];
+    const at = rows.findIndex((one) => one.hasAttribute("aria-current"));
+    if (at < 0 || !rows[at].checkVisibility()) return false;
+    const next = rows[at + by];
+    if (next) go(next.getAttribute("href"), () => main.querySelector("[data-follow] a[aria-current]")?.focus());
+    return true;
+  };
 
   const branch = (by) => {
     const found = step(branches(), by);
@@ -56,7 +73,9 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
     "/": search,
     c: compare,
     y: () => press("y"),
-    n: showNew,
+    n: () => press("n") || showNew(),
+    p: () => press("p"),
+    ...Object.fromEntries([..."123456789"].map((digit) => [digit, () => press(digit)])),
     "?": help,
   };
 
@@ -65,7 +84,7 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
     if (event.target.closest?.("input, textarea, select, [contenteditable], dialog")) return;
     if (isGoing) {
       isGoing = false;
-      const to = { s: "/sessions", w: "/workflows" }[event.key];
+      const to = { i: "/inbox", s: "/sessions", w: "/workflows" }[event.key];
       if (to) {
         event.preventDefault();
         go(to);

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from handrail.projections.html.rail import draw_rail
+from typing import Any
+
+from handrail.views.runs import RailNode
+from handrail_serve.pages.rail_drawing import draw_rail
+from tests.journeys.conversation import viewed
 from tests.projections.html.test_elements import Seen
 
 
 def test_the_picture_has_one_mark_and_one_label_per_node_and_is_hidden_from_screen_readers() -> None:
-    placed = {"kind": "step", "title": "<b>" + "x" * 100, "lane": 0, "is_on_path": True}
+    texts = ("step_id", "pending_title", "at", "verdict", "level", "person")
+    flags = ("is_fork", "has_notes", "is_imported", "is_diverged", "is_person_imported")
+    placed: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(flags, False)}
+    placed |= {"artifact_count": 0, "gap_count": 0, "passed": [], "passed_omitted": 0}
+    placed |= {"kind": "step", "title": "<b>" + "x" * 100, "lane": 0, "is_on_path": True}
     first = {**placed, "id": "nod_1", "parent": None, "row": 0, "is_tip": False}
     last = {**placed, "id": "nod_2", "parent": "nod_1", "row": 1, "is_tip": True}
 
-    seen = Seen(draw_rail([first, last]).markup)
+    seen = Seen(draw_rail([viewed(RailNode, first), viewed(RailNode, last)]).markup)
 
     tags = [tag for tag, _ in seen.tags]
     assert (tags.count("circle"), tags.count("text"), tags.count("path"), tags.count("b")) == (2, 2, 1, 0)

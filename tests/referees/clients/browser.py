@@ -258,12 +258,12 @@ def visit_as_a_person(visitor: Visitor) -> dict[str, Any]:
     visitor.press(page, "#waiting .need h2 a")
     page.locator(".notice.bad", has_text="Why this report").wait_for()
     found["why"] = page.locator(".notice.bad").inner_text()
-    keys.press("y")
+    keys.press("p")
     page.locator(".toast").wait_for()
     found["resume"] = page.evaluate("() => navigator.clipboard.readText()")
     keys.press("g")
-    keys.press("s")
-    page.locator("#needs").wait_for()
+    keys.press("i")
+    page.locator("[data-follow]").wait_for()
     found |= _confirm(visitor, page)
     found |= _compare(visitor, page)
     found |= _take_report(visitor, page)
@@ -273,11 +273,12 @@ def visit_as_a_person(visitor: Visitor) -> dict[str, Any]:
 def _confirm(visitor: Visitor, page: Page) -> dict[str, Any]:
     session = visitor.plan["session"]
     card = f".need[data-key*='{session}']"
+    visitor.press(page, f"[data-follow] a[href*='{session}']")
+    page.locator(card).wait_for()
     question, title = page.locator(card).inner_text(), page.title()
     visitor.press(page, f"{card} button[value=yes]")
     page.locator(".toast", has_text="Recorded").wait_for()
-    page.reload()
-    visitor.settled(page)
+    visitor.follow(page, "/sessions")
     visitor.press(page, f"#sessions a[href*='{session}/runs/']")
     page.locator("#rail").wait_for()
     page.locator("#link.live").wait_for()
@@ -420,9 +421,12 @@ def visit_team(visitor: Visitor) -> dict[str, Any]:
     for name, page in (("ana", ana), ("ben", ben)):
         visitor.follow(page, "/sessions")
         _look_at(visitor, page, f"sessions of {name}")
+        visitor.follow(page, "/inbox")
+        _look_at(visitor, page, f"inbox of {name}")
         found[f"{name}_needs"] = [page.title(), page.locator("main").inner_text()]
     ben.locator(".need button[value=yes]").click()
     ben.locator(".toast", has_text="Recorded").wait_for()
+    visitor.follow(ben, "/sessions")
     ben.locator("#sessions a[href*='/runs/']").first.click()
     ben.locator("#rail").wait_for()
     _look_at(visitor, ben, "run")

@@ -7,6 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+ROWS = "[data-follow]"
+"""The list of the inbox."""
+
 
 def supervise(visitor: Any, axe_run: str, wider: str, meet: Callable[[str], str]) -> dict[str, Any]:
     """By keyboard alone: find the stuck agent, answer each Ask, settle a gap, read what is proven."""
@@ -16,18 +19,10 @@ def supervise(visitor: Any, axe_run: str, wider: str, meet: Callable[[str], str]
     found: dict[str, Any] = {"scripts": (axe_run, wider), "violations": [], "wider": 0, "title": page.title()}
     _look(visitor, page, found, "1-waiting")
     found["summary"] = page.locator("#summary").inner_text()
-    found["strip"] = page.locator(".need").all_inner_texts()
-    stuck = _need(plan, "stuck")
-    found["stuck"] = page.locator(stuck).inner_text()
     bottom = "(wanted) => document.querySelector(wanted).getBoundingClientRect().bottom"
-    found["lowest"] = page.evaluate(bottom, "#overview > li:last-child")
-    found["overview"] = page.locator("#overview > li").all_inner_texts()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    visitor.press(page, f"#overview a[href*='{plan['sessions']['stuck']}']")
-    page.locator(f"{stuck}:target").wait_for()
-    page.evaluate("() => fetch('/')")
-    found["asked_again"] = [url for url in asked if "/api/view" in url]
+    found["lowest"] = page.evaluate(bottom, f"{ROWS} > li:last-child")
+    found["rows"] = page.locator(f"{ROWS} > li").all_inner_texts()
+    found["stuck"] = _open(visitor, page, "stuck")
     visitor.follow(page, "/sessions?status=blocked&group=state")
     found["grouped"] = page.locator("main section section").all_inner_texts()
     _look(visitor, page, found, "2-blocked")
@@ -36,20 +31,35 @@ def supervise(visitor: Any, axe_run: str, wider: str, meet: Callable[[str], str]
     found["stuck_page"] = page.locator("main").inner_text()
     _look(visitor, page, found, "3-stuck")
     page.keyboard.press("g")
-    page.keyboard.press("s")
-    page.locator("#needs").wait_for()
-    found["proven"] = page.locator(_need(plan, "confirm")).inner_text()
+    page.keyboard.press("i")
+    page.locator(ROWS).wait_for()
+    found["proven"] = _open(visitor, page, "confirm")
     found |= _answer_all(visitor, page)
     _look(visitor, page, found, "4-answered")
-    found["recorded"] = {name: page.locator(_need(plan, name)).inner_text() for name in plan["asks"]}
+    found["recorded"] = {name: _open(visitor, page, name) for name in plan["asks"]}
+    visitor.follow(page, "/inbox")
     page.locator("#link.live").wait_for()
     meet("answered")
     for name in plan["asks"]:
-        page.locator(_need(plan, name)).wait_for(state="detached")
-    found["left"] = page.locator(".need").all_inner_texts()
+        page.locator(_row(plan, name)).wait_for(state="detached")
+    found["left"] = page.locator(f"{ROWS} > li").all_inner_texts()
     _look(visitor, page, found, "5-left")
     found["last_title"] = page.title()
     return found
+
+
+def _row(plan: dict[str, Any], name: str) -> str:
+    return f"{ROWS} a[href*='{plan['sessions'][name]}']"
+
+
+def _open(visitor: Any, page: Page, name: str) -> str:
+    """Open an item of the inbox, from its list where the screen shows one thing at a time."""
+    if not page.locator(_row(visitor.plan, name)).is_visible():
+        visitor.follow(page, "/inbox")
+    visitor.press(page, _row(visitor.plan, name))
+    need = page.locator(_need(visitor.plan, name))
+    need.wait_for()
+    return str(need.inner_text())
 
 
 def _need(plan: dict[str, Any], name: str) -> str:
@@ -68,6 +78,7 @@ def _look(visitor: Any, page: Page, found: dict[str, Any], name: str) -> None:
 def _answer_all(visitor: Any, page: Page) -> dict[str, Any]:
     """Each Ask from its card, the value first with a wrong one; then the gap."""
     plan, keys = visitor.plan, page.keyboard
+    _open(visitor, page, "give")
     given = f"{_need(plan, 'give')} [name='given.answer']"
     visitor.tab_to(page, given)
     keys.type(plan["wrong"])
@@ -84,8 +95,13 @@ def _answer_all(visitor: Any, page: Page) -> dict[str, Any]:
     keys.press("Enter")
     _recorded(page, _need(plan, "give"))
     for name, value in (("confirm", "yes"), ("choose", "trial"), ("write", "yes")):
-        visitor.press(page, f"{_need(plan, name)} button[value={value}]")
+        _open(visitor, page, name)
+        if name == "confirm":
+            keys.press("y")
+        else:
+            visitor.press(page, f"{_need(plan, name)} button[value={value}]")
         _recorded(page, _need(plan, name))
+    _open(visitor, page, "gap")
     gap = _need(plan, "gap")
     visitor.tab_to(page, f"{gap} input[name=note]")
     keys.type("The queue has a setting for long reports; it is on.")

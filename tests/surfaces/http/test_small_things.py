@@ -145,5 +145,5 @@ def test_an_unknown_operation_is_told_with_those_that_are_near(app: App) -> None
 
 
 def test_the_first_page_says_how_many_things_need_a_person(app: App) -> None:
-    assert ask(app, "GET", "/api/view/sessions").header("x-handrail-needs") == "0"
+    assert ask(app, "GET", "/api/view/inbox").header("x-handrail-needs") == "0"
     assert ask(app, "GET", "/api/view/workflows").header("x-handrail-needs") is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 import msgspec
 from msgspec import UNSET, UnsetType
 
@@ -22,8 +20,7 @@ from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, looks_at_code
 from handrail.runtime.sessions import Session
-
-FileChange: TypeAlias = Literal["added", "changed", "removed"]
+from handrail.views.diffs import FileChange
 
 
 def describe_change(one: Difference) -> FileChange:

@@ -11,16 +11,17 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import E_IO
 from handrail.contract.credential_files import holds_credentials
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault
+from handrail.contract.outcome import Fault
 from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.wording import shorten
-from handrail.operations.code.named_trees import NOW, FileChange, describe_change, find_run_here, read_named
+from handrail.operations.code.named_trees import NOW, describe_change, find_run_here, read_named
 from handrail.operations.code.unified_diff import diff_texts
 from handrail.operations.kept_trees import read_tree_contents
 from handrail.operations.same_project import find_own_project
 from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.views.diffs import CodeDiff, DiffedFile
 
 
 def require_comparison(rt: ReadPorts, project: str, one: Tree, other: Tree) -> tuple[Difference, ...]:
@@ -47,29 +48,6 @@ class ShowDiff(Input, frozen=True, kw_only=True):
     )
     session: Maybe[Annotated[MintedId, Meta(description="Session id.", max_length=128)]] = UNSET
     project: Maybe[ProjectPath] = UNSET
-
-
-class DiffedFile(Answer, frozen=True, kw_only=True):
-    """One file that differs."""
-
-    path: str
-    change: FileChange
-    added: int
-    removed: int
-    note: str
-    """Why no lines are shown; empty: they are in the diff."""
-
-
-class CodeDiff(Answer, frozen=True, kw_only=True):
-    """The difference of two trees."""
-
-    session_id: str
-    before: str
-    after: str
-    differing: int
-    files: list[DiffedFile]
-    diff: str
-    """Unified; hidden characters stand as their escapes."""
 
 
 def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:

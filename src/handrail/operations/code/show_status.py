@@ -11,10 +11,11 @@ from handrail.contract.outcome import Answer, make_from
 from handrail.contract.parameters import MintedId, ProjectPath, TokenText
 from handrail.engine.code_trees import list_recorded
 from handrail.engine.navigate import step_key
-from handrail.operations.code.named_trees import NOW, FileChange, describe_change, find_run_here, read_named
+from handrail.operations.code.named_trees import NOW, describe_change, find_run_here, read_named
 from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.views.diffs import FileChange
 
 MOST_SHOWN = 200
 """Files that one answer names."""

@@ -44,14 +44,15 @@ from handrail.projections.evidence import (
     sum_evidence,
     worst_claim,
 )
-from handrail.projections.needs import needs_of, reply_to_need, resume_prompt
-from handrail.projections.overview import Graphs, Need, SessionFacts, choose_run
+from handrail.projections.needs import needs_of, resume_prompt
+from handrail.projections.overview import Graphs, choose_run, session_facts
 from handrail.projections.run_graph import RunGraph, completed_step, lay_out, run_graphs, title_at
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
-from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunName, RunView, WaitingRow
+from handrail.views.inbox import list_items
+from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunName, RunView
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 from handrail.workflows.conditions import Facts, is_ruled_out
 
@@ -99,10 +100,24 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
     progress = progress_at(workflow, tip, facts)
     answer = confirmation_of(history, tip.node_id) if isinstance(tip.state, Running) else None
     every = needs_of(history, workflows, graphs) if session.is_sound else ()
-    own = tuple(need for need in every if need.run_id == graph.run_id)
-    seen = SessionFacts(
-        status=graph.status, health=session.health.state, last_activity=history.last_at, needs=own
+    own = tuple(
+        msgspec.structs.replace(need, since=history.nodes[NodeId(need.node_id)].at)
+        for need in every
+        if need.run_id == graph.run_id
     )
+    actor = run.actor
+    facts_shown = msgspec.structs.replace(
+        session_facts(history, session.health.state),
+        status=graph.status,
+        run_id=graph.run_id,
+        workflow_id=run.workflow_id,
+        workflow_name=workflow.name,
+        agent=run.agent,
+        account="" if actor is None else actor.id,
+        machine="" if actor is None else actor.machine,
+        needs=own,
+    )
+    silence = find_silence(rt)(facts_shown)
     return make_from(
         RunView,
         graph,
@@ -124,8 +139,10 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
         open_gap_count=len(open_gaps(history, tip.node_id)),
-        silence=find_silence(rt)(seen),
-        waiting=[_waiting(history, need) for need in own],
+        silence=silence,
+        waiting=list(
+            list_items(history.session_id, facts_shown, silence=silence, page=_page_of(rt, history))
+        ),
         resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
         nodes=[
             _rail_node(history, graph, workflow, node, row=row, lane=lane)
@@ -140,9 +157,9 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
     )
 
 
-def _waiting(history: History, need: Need) -> WaitingRow:
-    since = history.nodes[NodeId(need.node_id)].at
-    return make_from(WaitingRow, need, since=since, reply=reply_to_need(history.session_id, need))
+def _page_of(rt: ReadPorts, history: History) -> str:
+    """In a team: the page on which people answer; else empty."""
+    return "" if rt.principal is None else f"{rt.origin}/sessions/{history.session_id}"
 
 
 def _list_children(

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta
 from handrail.contract.accounts import ROLES, Principal
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import NodeId, SessionId
-from handrail.contract.outcome import Success, make_from
+from handrail.contract.outcome import Success
 from handrail.contract.parameters import Cursor
 from handrail.engine.events import is_newer
 from handrail.operations.stored_sessions import (
@@ -20,7 +20,6 @@ from handrail.operations.stored_sessions import (
     ask_sessions,
     find_silence,
 )
-from handrail.projections.needs import reply_to_need
 from handrail.projections.overview import Need, SessionFacts
 from handrail.runtime.damaged_sessions import list_repair_commands
 from handrail.runtime.operation import Input, Maybe, Operation
@@ -28,7 +27,7 @@ from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
-from handrail.views.inbox import Inbox, InboxItem
+from handrail.views.inbox import Inbox, InboxItem, key_of, list_items, make_item
 
 MOST_SESSIONS = 2_000
 """The latest ones are looked at."""
@@ -70,7 +69,7 @@ def _sort_need(row: InboxItem) -> tuple[str, ...]:
         row.since,
         row.session_id,
         row.run_id,
-        row.gap_id,
+        key_of(row),
     )
 
 
@@ -114,38 +113,17 @@ def _rows(
         yield _damaged(session_id, facts, _describe(facts))
         return
     page = "" if rt.principal is None else f"{rt.origin}/sessions/{session_id}"
-    for need in facts.needs:
-        command = _find_command(session_id, facts, need)
-        yield _row(
-            session_id,
-            facts,
-            need,
-            reply=reply_to_need(session_id, need),
-            command=(page or command) if command else "",  # in a team a person answers there alone
-            silence=silence(facts),
-        )
-
-
-def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str:
-    """What a person can run about it; what only the agent can correct has none."""
-    match need.kind:
-        case "person" if not need.is_answered or need.is_declined:
-            run = f" --run {need.run_id}" if facts.run_count > 1 else ""
-            return f"handrail run confirm --session {session_id}{run}"
-        case "gap":
-            return f"handrail session settle {need.gap_id} --session {session_id} --note TEXT"
-        case _:
-            return ""
+    yield from list_items(session_id, facts, silence=silence(facts), page=page)
 
 
 def _damaged(session_id: SessionId, facts: SessionFacts, banner: str) -> InboxItem:
     if is_newer(facts.health):
         why = "This session was written by a newer version of Handrail, which can read and continue it."
         need = Need(kind="newer", why=why, run_id=facts.run_id)
-        return _row(session_id, facts, need, reply="", command="handrail update")
+        return make_item(session_id, facts, need, command="handrail update")
     look, _ = list_repair_commands(session_id)
     need = Need(kind="damaged", why=banner, run_id=facts.run_id)
-    return _row(session_id, facts, need, reply="", command=look)
+    return make_item(session_id, facts, need, command=look)
 
 
 def _describe(facts: SessionFacts) -> str:
@@ -153,22 +131,6 @@ def _describe(facts: SessionFacts) -> str:
     if not proven:
         return f"This session cannot be read ({facts.health})."
     return f"Its first {proven} events are proven, nothing after them. It can be read, not continued."
-
-
-def _row(
-    session_id: SessionId, facts: SessionFacts, need: Need, *, reply: str, command: str, silence: str = ""
-) -> InboxItem:
-    return make_from(
-        InboxItem,
-        need,
-        facts,
-        session_id=session_id,
-        branch=facts.branches[-1] if facts.branches else "",
-        since=need.since or facts.last_activity,
-        silence=silence,
-        reply=reply,
-        command=command,
-    )
 
 
 OPERATION = Operation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
@@ -30,12 +31,18 @@ from handrail.operations.stored_sessions import (
     sort_latest,
 )
 from handrail.ports.log import SessionStamp
-from handrail.projections.overview import SessionFacts
+from handrail.projections.overview import FINISHED, UNDER_WAY, SessionFacts
 from handrail.runtime.operation import Input, Maybe, Operation, ValueRule
 from handrail.runtime.paging import DEFAULT_LIMIT, MOST_ITEMS, page_of, read_place
 from handrail.runtime.runtime import ReadPorts
-from handrail.views.sessions import SessionList, SessionView
+from handrail.views.sessions import SessionList, SessionView, StoredValues
 
+MOST_VALUES = 200
+"""Of each kind that a filter offers."""
+LONGEST_KEY = 80
+"""Characters of a title by which a list is sorted."""
+AFTER_ALL = "\U0010ffff"
+"""Sorts behind every name."""
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 
@@ -101,6 +108,25 @@ class ListSessions(Input, frozen=True, kw_only=True):
         ]
     ] = UNSET
     needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
+    damaged: Maybe[Annotated[bool, Meta(description="Only those that are damaged.")]] = UNSET
+    stated: Maybe[
+        Annotated[bool, Meta(description="Only finished ones of which nothing is known but what was stated.")]
+    ] = UNSET
+    sort: Maybe[
+        Annotated[
+            Literal["activity", "silent", "title"],
+            Meta(description="Last activity first, the longest silent first, or by title. Default activity."),
+        ]
+    ] = UNSET
+    group: Maybe[
+        Annotated[
+            Literal["project", "branch", "state"],
+            Meta(description="Those with the same value beside each other."),
+        ]
+    ] = UNSET
+    values: Maybe[
+        Annotated[bool, Meta(description="Also list the values of the store by which can be filtered.")]
+    ] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
 
@@ -112,18 +138,45 @@ def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
 
 def _list(rt: ReadPorts, request: ListSessions, sessions: Sessions) -> Success:
     silence = find_silence(rt)
-    is_filtered = bool(msgspec.to_builtins(request).keys() - {"limit", "cursor"})
-    chosen: Iterable[SessionStamp] = (
-        _matching(rt, sessions, request, silence) if is_filtered else _next(rt, sessions, request)
-    )
-    page = page_of(rt, OPERATION, request, chosen, _sort_key, lambda stamp: _row(sessions, stamp, silence))
+    is_filtered = bool(msgspec.to_builtins(request).keys() - {"limit", "cursor", "sort", "group", "values"})
+    is_sorted = request.sort in ("silent", "title") or request.group is not UNSET
+    chosen: Iterable[SessionStamp]
+    if is_filtered:
+        chosen = _matching(rt, sessions, request, silence)
+    else:
+        chosen = sessions.stamps if is_sorted else _next(rt, sessions, request)
+    find_key = partial(_sort_key, sessions, request, silence)
+    if is_sorted:
+        chosen = sorted(chosen, key=find_key)
+    page = page_of(rt, OPERATION, request, chosen, find_key, lambda stamp: _row(sessions, stamp, silence))
     lost = {
-        SessionId(session_id): "healthy"
-        for _, session_id in page.sort_keys
-        if sessions.has_lost_workflow(SessionId(session_id))
+        session_id: "healthy"
+        for row in page.items
+        for session_id in [SessionId(row["id"])]
+        if sessions.has_lost_workflow(session_id)
     }
-    scope = "all sessions of this store" + describe_unsound(lost, "shown without a workflow")
-    return Success(data={"scope": scope}, page=page)
+    listed = SessionList(
+        scope="all sessions of this store" + describe_unsound(lost, "shown without a workflow"),
+        session_count=sessions.count(),
+        values=_list_values(sessions) if request.values is True else UNSET,
+    )
+    return Success(data=msgspec.to_builtins(listed), page=page)
+
+
+def _list_values(sessions: Sessions) -> StoredValues:
+    every = [sessions.facts(stamp.session_id) for stamp in sessions.stamps]
+    names = {one.workflow_id: one.workflow_name or one.workflow_id for one in reversed(every)}
+    return StoredValues(
+        projects=_in_order(one.project for one in every),
+        branches=_in_order(_branch(one) for one in every),
+        workflows=dict(sorted((key, name) for key, name in names.items() if key)[:MOST_VALUES]),
+        accounts=_in_order(one.account for one in every),
+        agents=_in_order(one.agent for one in every),
+    )
+
+
+def _in_order(values: Iterable[str]) -> list[str]:
+    return sorted({value for value in values if value})[:MOST_VALUES]
 
 
 def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[SessionStamp]:
@@ -167,6 +220,10 @@ def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> 
     """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
     if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
         return False
+    if request.damaged is True and facts.health == "healthy":
+        return False
+    if request.stated is True and not (facts.status in FINISHED and facts.sources.is_only_stated):
+        return False
     if any(getattr(facts, name) != value for name, value in _named(request).items()):
         return False
     if request.branch is not UNSET and _branch(facts) != request.branch:
@@ -190,12 +247,61 @@ def _is_time(text: str) -> bool:
         return False
 
 
-def _sort_key(stamp: SessionStamp) -> tuple[str, ...]:
-    return (sort_latest(stamp.order), stamp.session_id)
+def _sort_key(
+    sessions: Sessions, request: ListSessions, silence: FindSilence, stamp: SessionStamp
+) -> tuple[str, ...]:
+    if request.group is UNSET and request.sort not in ("silent", "title"):
+        return (sort_latest(stamp.order), stamp.session_id)
+    facts = sessions.facts(stamp.session_id)
+    group: tuple[str, ...]
+    own: tuple[str, ...]
+    match request.group:
+        case "project" | "branch":
+            named = facts.project if request.group == "project" else _branch(facts)
+            group = (named or AFTER_ALL,)
+        case "state":
+            group = (name_state(facts, silence(facts)),)
+        case _:
+            group = ()
+    match request.sort:
+        case "title":
+            own = (facts.goal.casefold()[:LONGEST_KEY],)
+        case "silent":
+            own = (str(int(facts.status not in UNDER_WAY)), f"{stamp.order:025d}")
+        case _:
+            own = (sort_latest(stamp.order),)
+    return (*group, *own, stamp.session_id)
+
+
+def name_state(facts: SessionFacts, silence: str) -> str:
+    """Return the state by which a list groups sessions, what needs somebody first."""
+    asked = asked_of(facts)
+    if facts.health != "healthy":
+        return "0 damaged"
+    if asked == "waiting":
+        return "1 waiting"
+    return f"2 {silence}" if silence else f"3 {asked}" if asked else f"4 {facts.status}"
+
+
+def asked_of(facts: SessionFacts) -> str:
+    """Return `waiting` if only the answer of a person is missing, `answered` until it is read."""
+    asked = [need for need in facts.needs if need.kind == "person"]
+    if not asked:
+        return ""
+    return "answered" if all(need.is_answered for need in asked) else "waiting"
 
 
 def _branch(facts: SessionFacts) -> str:
     return facts.branches[-1] if facts.branches else ""
+
+
+def _seconds(facts: SessionFacts) -> int:
+    """From the start of the run to where it stands; a bundle may bring a time that no calendar has."""
+    try:
+        took = datetime.fromisoformat(facts.since) - datetime.fromisoformat(facts.started_at)
+    except ValueError:
+        return 0
+    return max(0, int(took.total_seconds()))
 
 
 def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionView:
@@ -206,6 +312,8 @@ def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> Sessi
         id=stamp.session_id,
         silence=silence(facts),
         needs_person=bool(facts.needs),
+        asked=asked_of(facts),
+        seconds=_seconds(facts),
         branch=_branch(facts),
         open_gaps=facts.open_gap_count,
         critical_gaps=facts.critical_gap_count,

@@ -11,10 +11,10 @@ from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.parameters import Cursor
 from handrail.contract.search_terms import require_terms
-from handrail.operations.sessions.session_hits import MOST_READ, HitRow, find_hits
+from handrail.operations.sessions.session_hits import MOST_READ, find_hits
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,
     Sessions,
@@ -27,6 +27,7 @@ from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
+from handrail.views.hits import HitList, HitRow
 
 
 class SearchSessions(Input, frozen=True, kw_only=True):
@@ -35,13 +36,6 @@ class SearchSessions(Input, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
-
-
-class HitList(Answer, frozen=True, kw_only=True):
-    """Beside the items: what was searched, and which of it is damaged."""
-
-    scope: str
-    session_count: int
 
 
 def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:

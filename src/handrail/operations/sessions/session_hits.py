@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from handrail.contract.outcome import Answer
 from handrail.contract.search_terms import Choice, has_every_word, index_terms
 from handrail.engine.facts import notes_at
 from handrail.engine.history import History, Node, attached_to
@@ -14,6 +13,7 @@ from handrail.projections.overview import session_title
 from handrail.projections.plain_words import artifact_lines
 from handrail.projections.run_graph import completed_step
 from handrail.runtime.sessions import Session
+from handrail.views.hits import HitRow
 
 MOST_READ = 200
 """Sessions that one search reads; the latest that may match."""
@@ -21,23 +21,6 @@ MOST_OF_ONE = 10
 """Hits in one session."""
 SNIPPET_CHARACTERS = 160
 _LEAD = 60
-
-
-class HitRow(Answer, frozen=True, kw_only=True):
-    """One place that has the words."""
-
-    session_id: str
-    run_id: str
-    """Empty: notes of the session itself."""
-    node_id: str
-    step_id: str
-    what: str
-    """`notes`, `session notes`, or the kind of the artifact."""
-    goal: str
-    health: str
-    """Of the session; of a damaged one only what is proven was searched."""
-    snippet: str
-    at: str
 
 
 def find_hits(session: Session, needed: Sequence[Choice]) -> list[HitRow]:

@@ -18,7 +18,16 @@ VOID = frozenset({"meta", "br", "hr", "link", "img", "input", "circle", "rect", 
 """Elements without an end tag; those of SVG close themselves."""
 _DRAWN = frozenset({"circle", "rect", "path", "line"})
 
-_Value: TypeAlias = str | int | bool | None
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of the next page of a list. Its cursor is signed and no secret, so it is never masked."""
+
+    path: str
+    """With its query; masked like any text."""
+    cursor: str
+
+
+_Value: TypeAlias = str | int | bool | Address | None
 
 
 class Html(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,14 +78,22 @@ def _markup(children: Sequence[Child]) -> str:
     )
 
 
-def _attribute(key: str, value: str | int) -> str:
+def _attribute(key: str, value: str | int | Address) -> str:
     name = _attribute_name(key)
     if value is True:
         return f" {name}"
     if isinstance(value, int):
         return f' {name}="{value}"'
-    quoted = _escape(value).replace('"', "&quot;").replace("'", "&#39;")
-    return f' {name}="{quoted}"'
+    if isinstance(value, Address):
+        mark = "&amp;" if "?" in value.path else "?"
+        return f' {name}="{_quote(value.path)}{mark}cursor={_quote(value.cursor, is_masked=False)}"'
+    return f' {name}="{_quote(value)}"'
+
+
+def _quote(text: str, *, is_masked: bool = True) -> str:
+    """The text inside the quotation marks of an attribute."""
+    escaped = _escape(text) if is_masked else _escape_marks(text)
+    return escaped.replace('"', "&quot;").replace("'", "&#39;")
 
 
 @cache
@@ -85,8 +102,12 @@ def _attribute_name(key: str) -> str:
 
 
 def _escape(text: str) -> str:
+    return _escape_marks(mark_hidden(text))
+
+
+def _escape_marks(text: str) -> str:
     # Three replacements take a third of the time of one translation.
-    return mark_hidden(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 # Notes: Markdown in, HTML out

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from handrail.projections.html.elements import Child, Html, element
 from handrail_serve.pages.parts import (
     Payload,
+    Rows,
     acts,
     badge,
     button,
@@ -68,7 +71,7 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             search_field("query", "Words", asked),
         ),
         element("ol", *(_row(one) for one in items), class_="rows") if items else _nothing(asked),
-        more_rows("/workflows", listed, asked, _FILTERS),
+        more_rows("/workflows", msgspec.convert(listed, Rows[Any]), asked, _FILTERS),
         _new(),
     )
 
@@ -201,7 +204,7 @@ def builtins_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             "Nothing is called that",
             element("p", element("a", "Show every builtin", href="/builtins")),
         ),
-        more_rows("/builtins", listed, asked, _OF_BUILTINS),
+        more_rows("/builtins", msgspec.convert(listed, Rows[Any]), asked, _OF_BUILTINS),
     )
 
 

@@ -15,12 +15,15 @@ from handrail.operations.workflows.new_workflow import Starter
 from handrail.projections.html.elements import Html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
+from handrail.views.gaps import GapItem, GapList
+from handrail.views.questions import Question
 from handrail.wiring import registry
+from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.needs import answer_form, close_form
-from handrail_serve.pages.sessions import gaps_page
+from handrail_serve.pages.parts import Rows
 from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, GivenFiles, memory_runtime
-from tests.journeys.conversation import advance, answer, start
+from tests.journeys.conversation import advance, answer, start, viewed
 from tests.journeys.given_workflows import begin, choice, option, step
 from tests.journeys.rich_session import report
 from tests.projections.html.pages.test_pages import words_in
@@ -28,6 +31,8 @@ from tests.projections.html.pages.test_pages import words_in
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)> [x](javascript:alert(1)) \u202ebad"
 A_GAP = {"kind": "wr.gap", "severity": "critical", "summary": HOSTILE}
 PARTS = ("", "graph", "source", "compiled", "runs", "problems", "edit")
+CURSOR = "cu1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"
+"""As long as a real one, which looks like a token."""
 
 
 def make_store() -> tuple[Runtime, dict[str, str]]:
@@ -69,7 +74,7 @@ def all_pages(store: tuple[Runtime, dict[str, str]]) -> dict[str, Html]:
             f"broken {part}": show(runtime, "/workflows/broken.json", part=part)
             for part in ("", "source", "edit")
         },
-        "confirm": answer_form(question),
+        "confirm": answer_form(viewed(Question, question)),
         "close": close_form(ids["run"]),
     }
 
@@ -129,12 +134,13 @@ def test_the_counts_of_gaps_are_those_of_the_operation(store: tuple[Runtime, dic
 
 def test_a_filter_is_kept_in_the_form_and_in_the_next_page(store: tuple[Runtime, dict[str, str]]) -> None:
     runtime, _ = store
-    listed = answer(runtime, "session.gaps") | {"has_more": True, "next_cursor": "cu1next"}
+    listed = answer(runtime, "session.gaps") | {"has_more": True, "next_cursor": CURSOR}
+    asked = {"only": "open", "workflow": "project.three_steps"}
 
-    page = gaps_page(listed, {"only": "open", "workflow": "project.three_steps"})
+    page = gaps_page(viewed(Rows[GapItem], listed), viewed(GapList, listed), asked)
 
     assert 'value="open" selected' in page.markup
-    assert "/gaps?only=open&amp;workflow=project.three_steps&amp;cursor=cu1next" in page.markup
+    assert f"/gaps?only=open&amp;workflow=project.three_steps&amp;cursor={CURSOR}" in page.markup
 
 
 def test_a_workflow_warns_where_an_open_run_follows_another_text(
@@ -251,7 +257,7 @@ def test_the_form_for_a_person_has_what_the_terminal_shows_and_the_options() -> 
     advance(runtime, first)
     question = answer(runtime, "run.confirm", session=first["session"]["sessionId"], show=True)
 
-    page = answer_form(question)
+    page = answer_form(viewed(Question, question))
 
     assert [one["id"] for one in question["options"]] == ["small", "large"]
     assert re.findall(r'name="given.answer" value="(\w+)"', page.markup) == ["small", "large", "no"]

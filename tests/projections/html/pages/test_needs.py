@@ -9,21 +9,23 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.outcome import Json, Outcome
 from handrail.projections.html.elements import Html
-from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail_serve.pages.needs import Card, answer_form, need_card
-from handrail_serve.pages.parts import duration
+from handrail.views.inbox import InboxItem, key_of
+from handrail.views.nodes import NodeView
+from handrail.views.questions import Question
+from handrail.views.summaries import SessionSummary
+from handrail.views.timelines import MomentRow, Timeline
+from handrail_serve.pages.needs import Card, answer_form, read_card
+from handrail_serve.pages.parts import Rows, duration
 from handrail_serve.pages.timeline import timeline_page
-from handrail_serve.views import render_view
 from tests.cases import every_case
 from tests.conftest import FixedClock
-from tests.journeys.conversation import advance, answer, start
+from tests.journeys.conversation import advance, answer, start, viewed
 from tests.journeys.given_workflows import WITH_DECISION, begin, choice, declared, option, step
 from tests.journeys.rich_session import report, rich_session
 from tests.journeys.test_confirmations import at_console
-from tests.projections.html.pages.test_pages import words_in
+from tests.projections.html.pages.test_pages import show, words_in
 from tests.surfaces.cli.here import run_here
 
 HOUR = 3_600
@@ -32,6 +34,7 @@ QUESTION: dict[str, Any] = {
     "session_id": "ses_1",
     "run_id": "run_1",
     "node_id": "nod_1",
+    "step_id": "ship",
     "what_digest": "sha256:1",
     "answer_id": "",
     "asked": "confirm",
@@ -43,11 +46,10 @@ QUESTION: dict[str, Any] = {
 }
 
 
-def show(runtime: Runtime, path: str, **query: str) -> Html:
-    def call(operation: str, params: dict[str, Json]) -> Outcome:
-        return perform(runtime, operation, params)
-
-    return render_view(call, path, query).html
+def cards_of(runtime: Runtime) -> list[Html]:
+    """Every item of the inbox, opened one after the other."""
+    items = (viewed(InboxItem, one) for one in answer(runtime, "session.needs")["items"])
+    return [show(runtime, f"/inbox/{one.session_id}/{key_of(one)}") for one in items]
 
 
 def ask_person(runtime: Runtime) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def ask_person(runtime: Runtime) -> dict[str, Any]:
 def test_a_waiting_run_is_answered_from_the_first_page(runtime: Runtime) -> None:
     asked = ask_person(runtime)
 
-    page = show(runtime, "/sessions")
+    page = show(runtime, "/inbox")
 
     words = words_in(page)
     assert "Do you confirm “Ship”?" in words
@@ -89,7 +91,7 @@ def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the
     first = begin(runtime, step("decide", **WITH_DECISION), fields=features)
     report(runtime, first["ackToken"], notes="Decided.")
 
-    told = words_in(show(runtime, "/sessions"))
+    told = " ".join(words_in(card) for card in cards_of(runtime))
 
     assert told.count("What the step asks for") == 4  # once in the whole text of a report
     for asked in ("Which way?", "Do ticket.", "Do decide."):
@@ -98,7 +100,7 @@ def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the
         assert added not in told
 
 
-def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> None:
+def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded(runtime: Runtime) -> None:
     said = {
         "answer": "confirmed",
         "said": "confirmed it",
@@ -108,15 +110,13 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded() -> Non
         "note": "Go.",
         "at": "",
     }
-    node = {"pending": {"person": said, "prompt": "Ship it."}, "notes": "Built.", "artifacts": []}
-    more = {"kind": "blocked_attempt", "person": said, "claims": [], "evidence": {}, "evidence_caveat": ""}
-    row: dict[str, Any] = dict.fromkeys(
-        ("project", "branch", "workflow_name", "goal", "agent", "silence", "why", "account", "machine"), "x"
-    )
-    row |= {"kind": "person", "session_id": "s", "run_id": "r", "node_id": "n", "since": "", "count": 1}
-    row |= {"title": "Ship", "reply": "Go on with it.", "account": "", "machine": ""}
+    ask_person(runtime)
+    (item,) = answer(runtime, "session.needs")["items"]
+    node = answer(runtime, "run.node", sessionId=item["session_id"], node=item["node_id"])
+    node["pending"]["person"] = said
+    row = viewed(InboxItem, item | {"is_answered": True, "reply": "Go on with it."})
 
-    card = need_card(Card(row=row, node={**node, **more}, question=QUESTION))
+    card = read_card(Card(row=row, node=viewed(NodeView, node), question=viewed(Question, QUESTION)))
 
     assert 'class="need person answered"' in card.markup
     words = words_in(card)
@@ -136,7 +136,7 @@ def test_an_agent_that_goes_against_the_answer_is_seen(runtime: Runtime) -> None
 
     other = reply["nextCall"]["options"][1]["params"]
     refused = answer(runtime, "run.continue", **other)
-    cards, run = words_in(show(runtime, "/sessions")), words_in(show(runtime, f"/sessions/{session}"))
+    cards, run = words_in(show(runtime, "/inbox")), words_in(show(runtime, f"/sessions/{session}"))
     story = words_in(show(runtime, f"/sessions/{session}/timeline"))
     told = run_here(runtime, ["session", "show", session, "--timeline", "--human"]).out.decode()
 
@@ -160,7 +160,7 @@ def test_an_agent_that_goes_against_the_answer_is_seen(runtime: Runtime) -> None
     ],
 )
 def test_each_kind_of_ask_has_its_door(told: dict[str, Any], answers: list[str]) -> None:
-    form = answer_form({**QUESTION, **told})
+    form = answer_form(viewed(Question, {**QUESTION, **told}))
 
     assert re.findall(r'name="given.answer" value="(\w+)"', form.markup) == answers
     if not answers:
@@ -196,7 +196,7 @@ def test_the_list_says_how_far_a_run_is_and_can_be_grouped(runtime: Runtime) -> 
     words = words_in(show(runtime, "/sessions", group="state"))
 
     assert "1 of about 3 steps" in words
-    assert "in progress · 1 session" in words
+    assert ">in progress<" in show(runtime, "/sessions", group="state").markup
 
 
 def test_a_later_goal_does_not_rename_the_session(runtime: Runtime) -> None:
@@ -242,7 +242,11 @@ def test_what_happened_reads_as_a_story_with_durations(runtime: Runtime) -> None
     found["items"][0]["seconds"] = 3_700
 
     shown = answer(runtime, "session.show", sessionId=reply["session"]["sessionId"])
-    words = words_in(timeline_page(shown, found))
+    words = words_in(
+        timeline_page(
+            viewed(SessionSummary, shown), viewed(Timeline, found), viewed(Rows[MomentRow], found).items
+        )
+    )
 
     assert "The run started" in words
     assert "The agent finished First after 1 h 1 min" in words
@@ -264,7 +268,7 @@ def test_no_page_shows_a_pointer_a_step_path_or_a_digest(runtime: Runtime) -> No
     left = answer(runtime, "run.continue", ackToken=first["ackToken"], output=wrong)["session"]["sessionId"]
     graph = answer(runtime, "run.graph", sessionId=session_id)
     run = f"/sessions/{session_id}/runs/{graph['run_id']}"
-    paths = ["/sessions", run, f"/sessions/{session_id}/timeline", "/gaps", f"/sessions/{left}"]
+    paths = ["/inbox", "/sessions", run, f"/sessions/{session_id}/timeline", "/gaps", f"/sessions/{left}"]
 
     for path in (*paths, *(f"{run}/nodes/{node['id']}" for node in graph["nodes"])):
         page = re.sub(r"<pre.*?</pre>|<code.*?</code>", "", show(runtime, path).markup, flags=re.DOTALL)
@@ -288,7 +292,7 @@ LONG: dict[str, Any] = {**QUESTION, "shown": "Step: Ship\n\n" + "word " * 1_000 
 
 def test_a_long_text_is_shown_whole_before_a_closed_answer() -> None:
     """Only the approving buttons wait; the script opens them at the end of the text with this digest."""
-    form = answer_form(LONG)
+    form = answer_form(viewed(Question, LONG))
 
     assert "the last word" in words_in(form)
     assert 'data-whole="sha256:1"' in form.markup
@@ -306,6 +310,6 @@ def test_a_long_text_is_shown_whole_before_a_closed_answer() -> None:
     ],
 )
 def test_what_approves_no_long_text_waits_for_nothing(told: dict[str, Any], waiting: list[str]) -> None:
-    form = answer_form({**LONG, **told})
+    form = answer_form(viewed(Question, {**LONG, **told}))
 
     assert re.findall(r"<button[^>]* value=\"(\w+)\"[^>]* disabled[^>]*>", form.markup) == waiting

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
+from typing import Any
 
 import pytest
 
+from handrail.contract.outcome import Json, Outcome
 from handrail.projections.evidence import WORTH_WORDS
 from handrail.projections.html.elements import Html, notes_html
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail_serve.pages.compare import compare_page, mark_words
+from handrail.views.inbox import InboxItem
+from handrail.views.nodes import NodeView
+from handrail.views.runs import RunView
+from handrail.views.summaries import SessionSummary
+from handrail_serve.pages.compare import mark_words
+from handrail_serve.pages.needs import Card, read_card
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.session import session_page
-from handrail_serve.pages.sessions import sessions_page
-from handrail_serve.pages.timeline import timeline_page
-from tests.journeys.conversation import advance, answer, start
+from handrail_serve.views import render_view
+from tests.journeys.conversation import advance, answer, start, viewed
 from tests.journeys.given_workflows import WITH_DECISION, begin, step
 from tests.journeys.rich_session import rich_session
 
@@ -28,20 +35,32 @@ def pages_of(runtime: Runtime, session_id: str) -> dict[str, Html]:
     shown = answer(runtime, "session.show", sessionId=session_id, run=graph["run_id"])
     first, last = graph["nodes"][0]["id"], graph["preferred_tip"]
     return {
-        "sessions": sessions_page(
-            answer(runtime, "session.list"), answer(runtime, "session.needs"), None, {}
-        ),
-        "session": session_page(shown, graph),
+        "sessions": show(runtime, "/sessions"),
+        "inbox": show(runtime, "/inbox"),
+        "session": draw_session(shown, graph),
         **{
             f"node {node['id']}": node_page(
-                answer(runtime, "run.node", sessionId=session_id, node=node["id"])
+                viewed(NodeView, answer(runtime, "run.node", sessionId=session_id, node=node["id"]))
             )
             for node in graph["nodes"]
         },
-        "compare": compare_page(answer(runtime, "run.compare", sessionId=session_id, one=first, other=last)),
-        "timeline": timeline_page(shown, answer(runtime, "session.timeline", sessionId=session_id)),
-        "hours": timeline_page(shown, answer(runtime, "session.timeline", sessionId=session_id), "hour"),
+        "compare": show(runtime, f"/sessions/{session_id}/compare/{first}/{last}"),
+        "timeline": show(runtime, f"/sessions/{session_id}/timeline"),
+        "hours": show(runtime, f"/sessions/{session_id}/timeline", zoom="hour"),
     }
+
+
+def show(runtime: Runtime, path: str, **query: str) -> Html:
+    """A page as the server makes it."""
+
+    def call(operation: str, params: dict[str, Json]) -> Outcome:
+        return perform(runtime, operation, params)
+
+    return render_view(call, path, query).html
+
+
+def draw_session(shown: dict[str, Any], graph: dict[str, Any], *, before: int | None = None) -> Html:
+    return session_page(viewed(SessionSummary, shown), viewed(RunView, graph), before=before)
 
 
 def words_in(page: Html) -> str:
@@ -93,7 +112,7 @@ def test_numbers_on_the_session_page_are_those_of_the_operation(rich: tuple[Runt
     graph = answer(runtime, "run.graph", sessionId=session_id)
     shown = answer(runtime, "session.show", sessionId=session_id, run=graph["run_id"])
 
-    words = words_in(session_page(shown, graph))
+    words = words_in(draw_session(shown, graph))
 
     assert f"{graph['node_count']} nodes" in words
     assert f"{graph['branch_count']} branches" in words
@@ -111,7 +130,7 @@ def test_a_node_page_tells_everything_that_is_recorded(rich: tuple[Runtime, str]
     told = [answer(runtime, "run.node", sessionId=session_id, node=node["id"]) for node in graph["nodes"]]
 
     for node in told:
-        words = words_in(node_page(node))
+        words = words_in(node_page(viewed(NodeView, node)))
         assert node["title"] in words
         assert node["origin"]["workflow_id"] in words
         assert node["preferences"]["autonomy"] in words
@@ -140,24 +159,23 @@ def test_a_node_that_nobody_but_the_agent_has_seen_is_never_green(rich: tuple[Ru
 def test_what_needs_a_person_comes_first_with_the_words_to_paste(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), fields={})
     advance(runtime, first)
-    needs = answer(runtime, "session.needs")
-    needs["items"][0]["count"] = 2
+    (item,) = answer(runtime, "session.needs")["items"]
 
-    page = sessions_page(answer(runtime, "session.list"), needs, None, {}).markup
+    page = show(runtime, "/inbox").markup
+    card = read_card(Card(row=viewed(InboxItem, item | {"count": 2})))
 
-    assert needs["items"][0]["kind"] == "blocked"
-    assert page.index('class="need blocked"') < page.index('id="sessions"')
-    assert f'data-copy="{escape(needs["items"][0]["reply"])}"' in page
-    assert "And 1 more reason." in page
+    assert item["kind"] == "blocked"
+    assert 'class="need blocked"' in page
+    assert f'data-copy="{escape(item["reply"])}"' in page
+    assert "And 1 more reason." in words_in(card)
 
 
-def test_a_store_without_sessions_says_how_to_begin() -> None:
-    nothing = {"items": [], "total": 0, "session_count": 0}
+def test_a_store_without_sessions_says_how_to_begin(runtime: Runtime) -> None:
+    for path in ("/inbox", "/sessions"):
+        page = words_in(show(runtime, path))
 
-    page = words_in(sessions_page({"items": []}, nothing, None, {}))
-
-    assert "handrail setup" in page
-    assert "No sessions yet" in page
+        assert "handrail setup" in page
+        assert "No sessions yet" in page
 
 
 def test_words_that_only_one_side_has_are_marked() -> None:
@@ -178,8 +196,8 @@ def test_a_long_run_shows_its_newest_nodes_and_a_way_to_the_earlier_ones(runtime
     long = {**graph, "nodes": chain, "node_count": len(chain)}
     shown = answer(runtime, "session.show", sessionId=graph["session_id"], run=graph["run_id"])
 
-    newest = session_page(shown, long).markup
-    earlier = session_page(shown, long, before=700).markup
+    newest = draw_session(shown, long).markup
+    earlier = draw_session(shown, long, before=700).markup
 
     assert "700 earlier nodes" in newest.replace("\u202f", "")
     assert 'data-node="nod_1199"' in newest
@@ -194,7 +212,7 @@ def test_a_damaged_session_says_what_is_proven_and_is_not_in_progress(rich: tupl
     shown = answer(runtime, "session.show", sessionId=session_id, run=graph["run_id"])
     health = {"state": "corrupt_tail", "reason": "digest_mismatch", "banner": "This session is damaged."}
 
-    markup = session_page({**shown, "health": health, "event_count": 9}, graph).markup
+    markup = draw_session({**shown, "health": health, "event_count": 9}, graph).markup
 
     assert "Its first 9 events are proven, and nothing after them." in markup
     assert f"handrail session export {session_id} --salvage" in markup
@@ -205,10 +223,7 @@ def test_a_damaged_session_says_what_is_proven_and_is_not_in_progress(rich: tupl
 
 def test_the_words_that_were_searched_are_marked_in_what_was_found(rich: tuple[Runtime, str]) -> None:
     runtime, _ = rich
-    hits = answer(runtime, "session.search", query="another .*")
 
-    page = sessions_page(
-        answer(runtime, "session.list"), answer(runtime, "session.needs"), hits, {"q": "another .*"}
-    )
+    page = show(runtime, "/sessions", q="another .*")
 
     assert "Tried it <mark>another</mark> way." in page.markup

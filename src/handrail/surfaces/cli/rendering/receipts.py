@@ -21,7 +21,8 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
     commit, tree = one_line(payload["commit"]), one_line(payload["tree"])
     lines = [
         f"{_label(payload['word'])}: {one_line(payload['sentence'])}.",
-        f"Files: tree {tree}, of commit {commit}.",
+        f"Files: tree {tree}.",
+        f"Commit: {commit}.",
     ]
     if "path" not in payload:
         return [*lines, f"Into a file: {repeat_line(page, out='FILE')}"]
@@ -38,9 +39,8 @@ def verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
     receipt = read_statement(payload["statement"])
     run = receipt.run if isinstance(receipt, TreeReceipt) else None
     word = payload["result"] if payload["word"] is None else _label(payload["word"])
-    made_for = (
-        "" if payload["made_for"] == payload["commit"] else f", made for {one_line(payload['made_for'])}"
-    )
+    first = one_line(payload["made_for"])
+    made_for = "" if first == payload["commit"] else f", made for {first[:12]}"
     rows = [
         f"{one_line(word)}: {one_line(payload['sentence'])}.",
         f"Files: tree {one_line(payload['tree'])}.",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
 from handrail.projections.html.elements import Html, element
+from handrail.views.runs import RailNode
 
 ROW = 26
 LANE = 18
@@ -14,19 +14,16 @@ _LABEL = 60
 _CHARACTER = 7
 _KINDS = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}
 
-RailNode: TypeAlias = Mapping[str, Any]
-"""A node as `run.graph` answers with it."""
-
 
 def draw_rail(nodes: Sequence[RailNode]) -> Html:
     """Draw the picture. The list beside it says the same to screen readers."""
-    at = {node["id"]: node for node in nodes}
-    text_at = MARGIN + (max(node["lane"] for node in nodes) + 1) * LANE + 6
-    links = [_link(at[node["parent"]], node) for node in nodes if node["parent"] in at]
+    at = {node.id: node for node in nodes}
+    text_at = MARGIN + (max(node.lane for node in nodes) + 1) * LANE + 6
+    links = [_link(at[node.parent], node) for node in nodes if node.parent in at]
     words = [
         element(
             "text",
-            _cut(_KINDS[node["kind"]] + node["title"]),
+            _cut(_KINDS[node.kind] + node.title),
             x=text_at,
             y=_y(node) + 4,
             class_="now" if _is_now(node) else _aside(node).strip() or None,
@@ -53,7 +50,7 @@ def _mark(node: RailNode) -> Html:
     """Circle for a step, square for a checkpoint, triangle for blocked: no colour is needed."""
     x, y = _x(node), _y(node)
     style = "mark" + (" tip" if _is_now(node) else "") + _aside(node)
-    match node["kind"]:
+    match node.kind:
         case "checkpoint":
             return element("rect", x=x - 5, y=y - 5, width=10, height=10, class_=style)
         case "blocked_attempt":
@@ -65,26 +62,26 @@ def _mark(node: RailNode) -> Html:
 def _link(parent: RailNode, node: RailNode) -> Html:
     x, y = _x(parent), _y(parent)
     way = f"M{x} {y}V{_y(node)}"
-    if node["lane"] != parent["lane"]:
+    if node.lane != parent.lane:
         turn = y + ROW // 2
         way = f"M{x} {y}V{turn}Q{x} {_y(node)} {_x(node)} {_y(node)}"
     return element("path", d=way, class_="way" + _aside(node))
 
 
 def _is_now(node: RailNode) -> bool:
-    return bool(node["is_tip"] and node["is_on_path"])
+    return node.is_tip and node.is_on_path
 
 
 def _aside(node: RailNode) -> str:
-    return "" if node["is_on_path"] else " aside"
+    return "" if node.is_on_path else " aside"
 
 
 def _x(node: RailNode) -> int:
-    return MARGIN + int(node["lane"]) * LANE
+    return MARGIN + node.lane * LANE
 
 
 def _y(node: RailNode) -> int:
-    return MARGIN + int(node["row"]) * ROW
+    return MARGIN + node.row * ROW
 
 
 def _cut(text: str) -> str:
