@@ -233,33 +233,6 @@ def report_change(work: Work, reply: Any, *paths: str) -> Any:
     )
 
 
-@pytest.mark.promise("evidence.code.only-tightened")
-def test_a_project_keeps_no_contents_and_switches_off_no_check(work: Work) -> None:
-    write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "off"}}))
-    write(work.root, "secret.txt", "kept nowhere\n")
-    started = work.start()
-
-    lie = report_change(work, started, "a.py", ".gitignore")
-
-    trees = [one["data"] for one in work.events(started, "tree_recorded")]
-    assert trees[0]["cause"] == "start"
-    assert not any("packRef" in one for one in trees)
-    assert ".gitignore did not change in this run" in lie["blockers"][0]["message"]
-
-
-@pytest.mark.promise("evidence.code.only-tightened")
-def test_what_a_user_turned_off_is_told_beside_the_claim(work: Work) -> None:
-    write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))
-    started = work.start()
-
-    report_change(work, started, "a.py")
-
-    (run,) = work.tool.data("session", "show", started["session"]["sessionId"])["runs"]
-    (claim,) = [one for one in run["claims"] if one["check"] == "changed_in_run"]
-    assert (claim["verdict"], claim["level"]) == ("unknown", "claimed")
-    assert claim["fact"].endswith("were not recorded: code.snapshots is off")
-
-
 @pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
     write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))

@@ -41,7 +41,8 @@ HOLD_SECONDS = 2.0
 MOST_HELD = 128
 MOST_ADDRESSES = 10_000
 MOST_GOOD = 10_000
-_LOWEST_PRIORITY = 19
+_LOWER_PRIORITY = 10
+"""Lower than agents' work, and high enough that a sign-in is answered in time on a busy machine."""
 _OF_A_SITE = 64
 """Bits of an IPv6 address that one site has to itself."""
 _T = TypeVar("_T")
@@ -99,7 +100,7 @@ class SignInQueue:
 def _yield_to_all() -> None:
     """Let every other thread go first; where a thread has no priority of its own, nothing changes."""
     with suppress(OSError, AttributeError):
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWEST_PRIORITY)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWER_PRIORITY)
 
 
 class Strangers:

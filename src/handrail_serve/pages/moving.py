@@ -117,8 +117,8 @@ def _receipt(session: Payload) -> Html:
         "Receipt",
         element(
             "p",
-            "What the run proved about a commit: ten lines for a pull request, or signed, so that others can "
-            f"check it. It is made with your own key, so run the command in {place or 'the project'}.",
+            "What the run proved about the files of a commit: Markdown for a pull request, or signed so that "
+            f"others can verify it. It uses your own key, so run the command in {place or 'the project'}.",
         ),
         command_line(f"{line} --as markdown --human"),
         command_line(f"{line} --out receipt.json"),
