@@ -30,7 +30,7 @@ DOORS: tuple[tuple[str, ...], ...] = (
 )
 """Those that ask; and one more, because what an index said may be told beside any answer."""
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-PLAIN = re.compile(r"-?[\w./=@:+ -]+")
+PLAIN = re.compile(r"-?[\w./=@:+ \[\],#-]+")
 """A word of the manager's command line, a path with a blank too; none is an option that the index chose."""
 IMPATIENT = ("--timeout", "1")
 PATIENT_ATTACKS = ("stall", "drip")

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from hashlib import sha256
+from urllib.parse import urljoin
 
 import msgspec
 
 from handrail import __version__
 from handrail.contract import released
-from handrail.contract.catalogue import E_CONFIG, E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
+from handrail.contract.catalogue import E_CONFIG, E_INTEGRITY, E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
 from handrail.contract.redaction import find_credentials
 from handrail.ports.program import InstallFacts, UpdateCheck, Updates
@@ -58,6 +59,9 @@ def make_update_failure(
 # Discovery
 
 PUBLIC_INDEX = "https://pypi.org/simple"
+_PLAIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]+)?/[A-Za-z0-9._/+-]+", re.ASCII)
+"""An address that is shown and passed on: no login, no query, no character that a shell or terminal reads."""
+_DIGEST = re.compile("[0-9a-fA-F]{64}")
 LISTING = "application/vnd.pypi.simple.v1+json"
 Asked = Callable[[], str]
 CHECK_INDEX = "Name an index that offers Handrail in update.index of config.json."
@@ -127,13 +131,18 @@ def find_release(
     if not fits_python(chosen.requires_python, facts.python):
         raise _does_not_fit(chosen, facts)
     step = _step_to(chosen)
+    is_other = step != 0 if wish.version else step > 0
+    if is_other and not (
+        _PLAIN.fullmatch(urljoin(page.url, chosen.url)) and _DIGEST.fullmatch(chosen.sha256)
+    ):
+        raise _not_exact(chosen)
     return FoundRelease(
         facts=facts,
         index=index,
         page=page.url,
         offered=chosen,
         is_newer=step > 0,
-        is_other=step != 0 if wish.version else step > 0,
+        is_other=is_other,
     )
 
 
@@ -157,6 +166,25 @@ def _not_offered(wish: ReleaseRequest) -> Fault:
         stage="discover",
         hint=CHECK_INDEX,
         more={"resource": "release", "id": wish.version or "handrail"},
+    )
+
+
+def _is_exact(chosen: OfferedFile, page: str) -> bool:
+    """Whether the address and the checksum can be passed on as they are."""
+    try:
+        address = urljoin(page, chosen.url)
+    except ValueError:
+        return False
+    return bool(_PLAIN.fullmatch(address) and _DIGEST.fullmatch(chosen.sha256))
+
+
+def _not_exact(chosen: OfferedFile) -> Fault:
+    return make_update_failure(
+        E_INTEGRITY,
+        "The index names no plain web address and SHA-256 of the release. Nothing was changed.",
+        stage="discover",
+        target=chosen.version,
+        hint="Do not try again. Report this to whoever runs the index.",
     )
 
 

@@ -149,7 +149,8 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
             again=spell_same_call(request),
         )
         found = find_release(rt, updates, facts, wish, rt.interruptions.stop_reason)
-        order = _Order(found=found, argv=spell_install(facts, found.offered, found.page))
+        argv = spell_install(facts, found.offered, found.page) if found.is_other else ()
+        order = _Order(found=found, argv=argv)
         if is_look:
             return _report_check(rt, updates, order, request)
         if not found.is_other:
