@@ -115,7 +115,7 @@ def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(run
     )
     after = show(runtime, path_of(runtime, third)).markup
     assert "Recorded: " in after
-    assert "Answer anew" in after
+    assert "Change the answer" in after
 
 
 @pytest.mark.promise("people.console")
