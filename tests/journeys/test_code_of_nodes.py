@@ -233,6 +233,19 @@ def report_change(work: Work, reply: Any, *paths: str) -> Any:
     )
 
 
+@pytest.mark.promise("evidence.code.only-tightened")
+def test_a_project_keeps_the_contents_of_its_files_out_of_the_store(work: Work) -> None:
+    write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "off"}}))
+    write(work.root, "secret.txt", "kept nowhere\n")
+    started = work.start()
+
+    work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+
+    trees = [one["data"] for one in work.events(started, "tree_recorded")]
+    assert trees[0]["cause"] == "start"
+    assert not any("packRef" in one for one in trees)
+
+
 @pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
     write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))

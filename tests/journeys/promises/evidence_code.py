@@ -44,8 +44,7 @@ PROMISES = read_table(
       evidence.code.killed-restore: Killed before any change of a restore, each file is old or new, and the
           next call finishes it.
     evidence, section 3
-      evidence.code.only-tightened: A project may keep the contents of its files out of the store, and
-          switches off no check with that; where a user turned off looking, each claim that could not be
-          compared says so.
+      evidence.code.only-tightened: A project may keep the contents of its files out of the store; the list
+          of its files is recorded all the same.
     """
 )
