@@ -157,7 +157,7 @@ def test_a_run_that_never_stops_records_the_contradiction_as_a_critical_gap(look
         True,
     )
     assert worth(done) == {"contradicted": 1}
-    assert "src/invented.py" in done["closing"]
+    assert "not right yet: verification report" in done["closing"]
 
 
 @pytest.mark.promise("evidence.not-example")

@@ -162,7 +162,7 @@ def test_a_replay_answers_though_deciding_would_fail_now(
         "handrail.operations.runs.continue_run.decide_advance",
         "handrail.operations.checkpoints.decide_checkpoint",
         "handrail.operations.runs.start_run.decide_start",
-        "handrail.operations.runs.start_run.pin",
+        "handrail.operations.runs.start_run.pin_workflow",
         "handrail.engine.decide.answer_report",
         "handrail.engine.decide.find_way",
     ):

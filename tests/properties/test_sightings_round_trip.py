@@ -30,7 +30,7 @@ from tests.cases import every_case
 
 PATHS = st.binary(max_size=12).map(os.fsdecode) | st.text(max_size=12)
 MANY: Any = st.lists(PATHS, max_size=3).map(tuple)
-ASKED = st.builds(PlaceAsked, path=PATHS, line=st.integers(0, 9), quote=PATHS, written=PATHS)
+ASKED = st.builds(PlaceAsked, path=PATHS, line=st.integers(0, 9), end=st.integers(0, 9), written=PATHS)
 SEEN = st.builds(PlaceSeen, path=PATHS, state=st.sampled_from(("here", "missing", "outside")), own=PATHS)
 ENTRIES = st.builds(
     TreeEntry, path=PATHS, mode=st.just("file"), digest=st.just("sha1:0"), size=st.integers(0, 99)

@@ -357,7 +357,8 @@ def test_a_session_that_grew_or_is_held_is_not_removed(keeper: TeamKeeper, held:
 
 def digest_of_files(data: Path) -> str:
     """Every byte of sessions and blobs, but the locks."""
-    files = sorted(path for path in data.rglob("*") if path.is_file() and path.name != "lock")
+    kept = [path for part in ("sessions", "blobs") for path in (data / part).rglob("*")]
+    files = sorted(path for path in kept if path.is_file() and path.name != "lock")
     parts = [path.relative_to(data).as_posix().encode() + path.read_bytes() for path in files]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 

@@ -135,8 +135,8 @@ def test_every_route_with_data_refuses_a_missing_or_wrong_token(app: App) -> Non
     check(app, BAD_TOKENS, 401, "E_AUTH", beside=[("host", HOST)])
 
     assert {route.pattern for route in open_routes} == {
-        *("/", "/sessions/**", "/workflows/**", "/builtins/**", "/gaps/**", "/import/**", "/settings/**"),
-        *("/team/**", "/machines/**", "/assets/*", "/health/live", "/health/ready"),
+        *("/", "/inbox/**", "/sessions/**", "/workflows/**", "/builtins/**", "/gaps/**", "/import/**"),
+        *("/settings/**", "/team/**", "/machines/**", "/assets/*", "/health/live", "/health/ready"),
         *("/.well-known/lafs.json", "/.well-known/agent-card.json"),
     }
 

@@ -27,7 +27,6 @@ from handrail.event_log.files.history import pins_of, read_attested, read_segmen
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME, Attested, attest_after, empty_tip, pins_in
 from handrail.event_log.files.segments import FIRST_SEGMENT, is_one_commit, segment_after
-from handrail.event_log.files.touched import INDEX_FOLDER
 from handrail.ports.log import Loaded
 from handrail.ports.store import SessionCheck, SessionUsage, StoreCheck, StoreProblem, StoreUsage
 
@@ -112,7 +111,6 @@ def usage_of(
             blob for blob in blobs if in_use is not None and (blob.is_set_aside or blob.ref not in in_use)
         ]
         left_bytes = sum(one.bytes for one in sessions if one.session_id in half_made)
-        index = f"{log.cache}/{INDEX_FOLDER}"
         return StoreUsage(
             sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
             unreadable=tuple(unreadable),
@@ -123,7 +121,7 @@ def usage_of(
             leftover_bytes=sum(blob.size for blob in leftover)
             + left_bytes
             + sum(half_removed_in(log).values()),
-            cache_bytes=sum(bytes_in(log.disk, place) for place in (log.cache, index)),
+            cache_bytes=bytes_below(log.disk, log.cache),
         )
 
 
@@ -142,6 +140,16 @@ def bytes_in(disk: Disk, path: str) -> int:
         with suppress(FileNotFoundError):
             status = disk.status_of(f"{path}/{name}")
             total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
+
+
+def bytes_below(disk: Disk, path: str) -> int:
+    """Return the total size of the plain files in a directory and all directories below it."""
+    total = bytes_in(disk, path)
+    for name in names_in(disk, path):
+        with suppress(FileNotFoundError):
+            if stat.S_ISDIR(disk.status_of(f"{path}/{name}").st_mode):
+                total += bytes_below(disk, f"{path}/{name}")
     return total
 
 
