@@ -71,6 +71,46 @@ def test_fix_with_a_new_test_is_proved_by_three_runs_and_a_repeat() -> None:
     assert (proof.isolation, proof.reason, proof.by_exit_status) == ("linked_folder", "", False)
 
 
+@pytest.mark.parametrize("name", ["ends[15:{}]", "ends at 15:{}"])
+def test_case_whose_name_has_the_time_shows_nothing(name: str) -> None:
+    """A name with the present time is another one in every run."""
+    ends = [f". test_a.py::{name.format(minute)}" for minute in range(3)]
+    at_end, without = make_run(OLD, ". test_a.py::new", ends[0]), make_run(OLD, ". test_a.py::new", ends[1])
+    control = make_run("F test_a.py::new")
+    _, proof = prove(FIX, {"4": at_end, "3": without, "2": make_run(OLD, ends[2]), "control": control})
+    assert (proof.word, proof.names) == ("kept", ())
+
+
+def test_missing_case_is_told_from_one_with_another_name() -> None:
+    at_end = make_run(OLD, ". test_a.py::new", ". test_a.py::ends[15:32]")
+    without = make_run(OLD, ". test_a.py::ends[15:31]")
+    _, proof = prove(FIX, {"4": at_end, "3": without, "2": make_run(OLD), "repeat": without})
+    assert (proof.word, proof.names) == ("proved", ("test_a.py::new",))
+
+
+def test_case_that_the_old_code_does_not_make_is_proof() -> None:
+    at_end = make_run(OLD, ". test_a.py::ends[1]", ". test_a.py::ends[2]")
+    without = make_run(OLD, ". test_a.py::ends[1]")
+    _, proof = prove(FIX, {"4": at_end, "3": without, "2": make_run(OLD), "repeat": without})
+    assert (proof.word, proof.names) == ("proved", ("test_a.py::ends[2]",))
+    assert proof.reason == "only because the test is missing without the change"
+
+
+def test_old_case_whose_name_has_the_time_is_not_broken() -> None:
+    red = make_run(OLD, ". test_b.py::ends[1:31]", "F test_a.py::new")
+    _, proof = prove(
+        FIX,
+        {
+            "4": make_run(OLD, ". test_b.py::ends[1:32]", ". test_a.py::new"),
+            "3": red,
+            "2": make_run(OLD, ". test_b.py::ends[1:33]"),
+            "1": make_run(OLD, ". test_b.py::ends[1:34]"),
+            "repeat": red,
+        },
+    )
+    assert (proof.word, proof.names) == ("proved", ("test_a.py::new",))
+
+
 def test_name_without_its_file_is_shown_with_it() -> None:
     files = {"calc.js": "12", "test/calc.test.js": "12"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Final, Literal, TypeAlias
 
@@ -43,12 +44,27 @@ class Cases:
                 self.missing_names[key] = case.missing_name
         for one in result.unloaded:
             self.unloaded[one.file] = one.missing_name
+        self._by_file = Counter(file for file, _ in self.colours)
+        self._by_test = Counter(map(_strip_parameters, self.colours))
 
     def find_unloaded(self, file: str) -> str | None:
         """The file because of which no case of this one is known: itself, or a conftest.py above it."""
         if file in self.unloaded:
             return file
         return next((one for one in self.unloaded if file and _is_conftest_of(one, file)), None)
+
+    def has_lost(self, key: Key, earlier: Cases) -> bool:
+        """Whether a case of an earlier run is missing in this one.
+
+        A name with a time or another changing value is new in every run. So the file must have fewer cases,
+        and among parameters of one test, that test.
+        """
+        file, test = key[0], _strip_parameters(key)
+        return (
+            key not in self.colours
+            and self._by_file[file] < earlier._by_file[file]
+            and self._by_test[test] < earlier._by_test[test]
+        )
 
     def list_red(self) -> tuple[Key, ...]:
         """Failing cases, then files that cannot be loaded."""
@@ -57,6 +73,11 @@ class Cases:
 
     def list_green(self) -> tuple[Key, ...]:
         return tuple(key for key, colour in self.colours.items() if colour == "green")
+
+
+def _strip_parameters(key: Key) -> Key:
+    file, name = key
+    return file, name.partition("[")[0]
 
 
 def _is_conftest_of(path: str, file: str) -> bool:
@@ -119,7 +140,8 @@ def find_proving(
                 found[key] = without.missing_names.get(key, "")
             case None if (broken := without.find_unloaded(file)) is not None:
                 found.setdefault((broken, ""), without.unloaded[broken])
-            case None if not files.is_code(file):  # a doctest that is new or moved shows nothing
+            case None if not files.is_code(file) and without.has_lost(key, at_end):
+                # A doctest that is new or moved shows nothing.
                 found[key] = _ABSENT
             case _:
                 pass
@@ -186,7 +208,9 @@ def find_broken(before: Cases, baseline: Cases, files: Files) -> tuple[Key, ...]
         unloaded = before.find_unloaded(file)
         if unloaded is not None:
             found.setdefault((unloaded, ""))
-        elif before.colours.get(key) != "green" and not files.is_code(file):
+        elif files.is_code(file):
+            continue
+        elif before.has_lost(key, baseline) or before.colours.get(key, "green") != "green":
             found.setdefault(key)
     return tuple(found)
 
