@@ -336,7 +336,7 @@ def test_rules_of_the_end_are_tried_before_the_word_is_fails() -> None:
 
 
 def test_check_that_passes_in_place_alone_is_not_tried() -> None:
-    end = make_run("F test_a.py::old", tail="start\nno file data.bin\nend")
+    end = make_run("F test_a.py::old", tail="start\n\n===== ERRORS =====\nno file data.bin\nend")
     here = make_run(OLD, tail="start\nend", isolation="")
     order, proof = prove(FIX, {"4": end, "in place": here}, may_run_in_place=True)
     assert (order, proof.word) == ("4 in place", "not_tried")

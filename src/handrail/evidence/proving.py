@@ -221,7 +221,12 @@ def _explain_copy(copied: RunResult, here: RunResult) -> str:
 def _find_first_difference(copied: str, here: str) -> str:
     known = {line.strip() for line in here.splitlines()}
     lines = (line.strip() for line in copied.splitlines())
-    return next((line[:200] for line in lines if line and line not in known), "")
+    return next((line[:200] for line in lines if line not in known and not _is_ruler(line)), "")
+
+
+def _is_ruler(line: str) -> bool:
+    """Whether a line is drawn rather than written, such as `==== ERRORS ====`."""
+    return 2 * len(line.strip("=_-*# ")) <= len(line)
 
 
 def _judge_cases(runs: _Runs) -> Proof:
