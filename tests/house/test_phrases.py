@@ -1,0 +1,68 @@
+"""Pages use the words of the glossary: phrases that only this project used are gone from what people read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT, check
+
+RETIRED = (
+    *(r"whose (word|yes)", r"agent's (own )?word", r"nobody looks", r"(in|a|of|without) doubts?", "doubts"),
+    *(r"hand(s|ed|ing)? (it |them |something )?in", r"hand(s|ed|ing)? (it |them |work |something )?out"),
+    *(r"(is|are|was|were|be|been|gets?) told", r"(the|a|an|each|every|this|both|which|its|own) doors?"),
+    *("strangers?", "anew", r"(held|holds?) against", r"weigh(s|ed)?", r"kept trees?", r"closing lines?"),
+    *(r"house (rule|style)s?", "overlays?", "companions?", "sightings?", "liars?", r"(is|are) worth"),
+    *(
+        r"settl(es|ed|ing)",
+        r"(the|a|each|every|its|own) rooms?",
+        r"correct what is named",
+        r"go(es)? on with",
+    ),
+)
+"""Names that a specification fixes are not among them."""
+PATTERN = re.compile(rf"\b({'|'.join(RETIRED)})\b", re.IGNORECASE)
+CODE = re.compile(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->")
+GENERATED = ("docs/reference/", "docs/workflows/")
+QUOTING = (
+    "docs/glossary.md",
+    "docs/decisions/",
+    "docs/explanation/security.md",
+    "docs/explanation/code-tools.md",
+)
+"""A list of the retired words, records of their time, and two pages that are not rewritten yet."""
+
+
+def list_pages() -> Iterator[str]:
+    yield from ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "AGENTS.md", "ARCHITECTURE.md")
+    for folder in ("docs", "skills"):
+        for path in sorted(Path(ROOT, folder).rglob("*.md")):
+            page = path.relative_to(ROOT).as_posix()
+            if not page.startswith((*GENERATED, *QUOTING)):
+                yield page
+
+
+def find_phrases(page: str, text: str) -> Iterator[str]:
+    """Every retired phrase of the prose: code is what programs say."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+        elif not is_code and not line.startswith("    "):
+            for found in PATTERN.finditer(CODE.sub("", line)):
+                yield f"{page}:{number}: {found[0]!r} is retired; use a word of docs/glossary.md"
+
+
+def test_pages_use_no_retired_phrase() -> None:
+    pages = list(list_pages())
+    assert len(pages) > 50
+    texts = {page: Path(ROOT, page).read_text(encoding="utf-8") for page in pages}
+    check(problem for page, text in texts.items() for problem in find_phrases(page, text))
+
+
+@pytest.mark.parametrize("phrase", ["An overlay says it.", "The agent is told.", "It is handed out."])
+def test_retired_phrase_is_reported(phrase: str) -> None:
+    assert len(list(find_phrases("page.md", f"{phrase}\n`{phrase}`\n\n```sh\n{phrase}\n```\n"))) == 1
