@@ -204,11 +204,20 @@ class Seeded:
             "OTHER_ID": other["session"]["sessionId"],
             "RUN_ID": first["session"]["runId"],
         }
+        self._finish_with_a_gap(tool)
         self.names["WAITING_ACK"] = self._wait(tool)
         (gap, *_) = tool.data("session", "needs", "--gaps")["items"]
         self.names["GAP_ID"] = gap["id"]
         trees = tool.data("code", "status", "--session", self.names["SESSION_ID"])["trees"]
         self.names |= {"NODE_ID": trees[0]["node_id"], "OTHER_NODE_ID": trees[-1]["node_id"]}
+
+    def _finish_with_a_gap(self, tool: ForkedTool) -> None:
+        """A second item of the inbox: the gaps of one run are one item."""
+        reply = tool.data("run", "start", "project.three_steps", "--request-id", "vendor")
+        artifacts = ("--artifacts", json.dumps(GAPS[1:2]))
+        while not reply["isComplete"]:
+            reply = tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", "Done.", *artifacts)
+            artifacts = ()
 
     def _documents(self, tool: ForkedTool) -> None:
         project = Path(tool.project)

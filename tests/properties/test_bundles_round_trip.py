@@ -66,7 +66,10 @@ def check_round_trip(runtime: Runtime, session_id: str) -> str:
     copy = str(imported(runtime, text)["session_id"])
     first, second = json.loads(text)["session"], json.loads(exported(runtime, copy))["session"]
 
-    assert told(runtime, copy) == told(runtime, session_id)
+    of_copy = told(runtime, copy)
+    for run in of_copy["runs"]:
+        run["summary"] = run["summary"].replace(", recorded by another store", "")
+    assert of_copy == told(runtime, session_id)
     assert second["events"][:-1] == first["events"]
     for part in ("snapshots", "pinnedWorkflows", "artifacts"):
         assert second[part] == first[part]

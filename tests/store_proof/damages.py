@@ -90,12 +90,13 @@ class _Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_bit_rot(place: str, masks: Sequence[int], seed: int) -> ProofPart:
-    """Change every byte of a small store by each mask."""
+    """Change every byte of a small store by each mask; what it can make again does not count."""
     pristine = _build_small(f"{place}/pristine", seed)
-    facts = {"detected": 0, "harmless": 0, "files": sum(one is not None for one in pristine.tree.values())}
+    kept = {path: content for path, content in pristine.tree.items() if not path.startswith("data/cache/")}
+    facts = {"detected": 0, "harmless": 0, "files": sum(one is not None for one in kept.values())}
     problems: list[str] = []
     cases = 0
-    for path, content in sorted(pristine.tree.items()):
+    for path, content in sorted(kept.items()):
         for at in range(len(content or b"")):
             assert content is not None, "only files have bytes"
             for mask in masks:

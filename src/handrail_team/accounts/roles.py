@@ -37,7 +37,7 @@ NEEDS: dict[str, Need] = {
     **dict.fromkeys(("team.whoami", "team.members", "team.workspaces"), _READER),
     **dict.fromkeys(("session.start", "run.start", "run.continue", "run.checkpoint", "run.close"), _WORKER),
     # What a companion did on its machine, and the server records.
-    **dict.fromkeys(("check.run", "check.approve", "check.note", "session.work"), _WORKER),
+    **dict.fromkeys(("check.run", "check.approve", "session.work"), _WORKER),
     "code.note": _WORKER,
     "preferences.set": _WORKER,
     **dict.fromkeys(("run.confirm", "session.settle_gap", "session.rename"), _PERSON),

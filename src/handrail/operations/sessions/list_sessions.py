@@ -69,7 +69,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[
             NamedId,
             Meta(
-                description="Only sessions whose unfinished, else latest, run is of this workflow.",
+                description="Only where the unfinished, else latest, run is of it.",
                 max_length=128,
             ),
         ]
@@ -109,24 +109,20 @@ class ListSessions(Input, frozen=True, kw_only=True):
     ] = UNSET
     needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
     damaged: Maybe[Annotated[bool, Meta(description="Only those that are damaged.")]] = UNSET
-    stated: Maybe[
-        Annotated[bool, Meta(description="Only finished ones of which nothing is known but what was stated.")]
-    ] = UNSET
+    stated: Maybe[Annotated[bool, Meta(description="Only finished ones that are only stated.")]] = UNSET
     sort: Maybe[
         Annotated[
             Literal["activity", "silent", "title"],
-            Meta(description="Last activity first, the longest silent first, or by title. Default activity."),
+            Meta(description="Order [activity]."),
         ]
     ] = UNSET
     group: Maybe[
         Annotated[
             Literal["project", "branch", "state"],
-            Meta(description="Those with the same value beside each other."),
+            Meta(description="Group by this value."),
         ]
     ] = UNSET
-    values: Maybe[
-        Annotated[bool, Meta(description="Also list the values of the store by which can be filtered.")]
-    ] = UNSET
+    values: Maybe[Annotated[bool, Meta(description="Also list the values to filter by.")]] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
 

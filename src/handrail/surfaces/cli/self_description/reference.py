@@ -98,39 +98,39 @@ class ReferenceBudget(Answer, frozen=True, kw_only=True):
 
 
 class ReferenceCommand(Answer, frozen=True, kw_only=True):
-    """One leaf of the command tree."""
+    """One leaf of the command tree; the index of all commands has the fields without a default."""
 
     path: str
     type: str
-    effect: str
-    where: str | None
+    effect: str | UnsetType = UNSET
+    where: str | UnsetType | None = UNSET
     """Who performs it in a team: `server`, `companion` or `both`; None: it has no operation."""
-    operation: str | None
-    tool: str | None
+    operation: str | UnsetType | None = UNSET
+    tool: str | UnsetType | None = UNSET
     description: str
-    usage: str
-    params: list[ReferenceParam]
-    global_flags: list[str]
-    expand: list[str]
+    usage: str | UnsetType = UNSET
+    params: list[ReferenceParam] | UnsetType = UNSET
+    global_flags: list[str] | UnsetType = UNSET
+    expand: list[str] | UnsetType = UNSET
     """What `--expand` takes here."""
-    paging: str
-    default_sort: str | None
-    batch: ReferenceBatch | None
-    dangerous: bool
-    requires_confirmation: bool
-    authorised_by: str | None
-    blast_radius: str | None
-    output: str
-    raw: bool
-    stream: bool
-    verdict: bool
+    paging: str | UnsetType = UNSET
+    default_sort: str | UnsetType | None = UNSET
+    batch: ReferenceBatch | UnsetType | None = UNSET
+    dangerous: bool | UnsetType = UNSET
+    requires_confirmation: bool | UnsetType = UNSET
+    authorised_by: str | UnsetType | None = UNSET
+    blast_radius: str | UnsetType | None = UNSET
+    output: str | UnsetType = UNSET
+    raw: bool | UnsetType = UNSET
+    stream: bool | UnsetType = UNSET
+    verdict: bool | UnsetType = UNSET
     output_schema: str
-    dry_run_output_schema: str | None
-    mvi_budget: ReferenceBudget | None
-    needs: list[str]
-    errors: list[str]
-    examples: list[str]
-    deprecated: str | None
+    dry_run_output_schema: str | UnsetType | None = UNSET
+    mvi_budget: ReferenceBudget | UnsetType | None = UNSET
+    needs: list[str] | UnsetType = UNSET
+    errors: list[str] | UnsetType = UNSET
+    examples: list[str] | UnsetType = UNSET
+    deprecated: str | UnsetType | None = UNSET
 
 
 class ReferenceSchema(Answer, frozen=True, kw_only=True):
