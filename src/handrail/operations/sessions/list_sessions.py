@@ -91,7 +91,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
     silence: Maybe[
         Annotated[
             Literal["idle", "stalled"],
-            Meta(description="Only runs without a change for long: idle, or stalled while they wait."),
+            Meta(description="Only runs long without a change: idle, or stalled while waiting."),
         ]
     ] = UNSET
     since: Maybe[Annotated[str, Meta(description=f"Last activity at or after {_TIMES}.", max_length=40)]] = (
@@ -108,7 +108,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
         ]
     ] = UNSET
     needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
-    damaged: Maybe[Annotated[bool, Meta(description="Only those that are damaged.")]] = UNSET
+    damaged: Maybe[Annotated[bool, Meta(description="Only damaged ones.")]] = UNSET
     stated: Maybe[Annotated[bool, Meta(description="Only finished ones that are only stated.")]] = UNSET
     sort: Maybe[
         Annotated[
