@@ -214,7 +214,7 @@ class Seeded:
     def _finish_with_a_gap(self, tool: ForkedTool) -> None:
         """A second item of the inbox: the gaps of one run are one item."""
         reply = tool.data("run", "start", "project.three_steps", "--request-id", "vendor")
-        artifacts = ("--artifacts", json.dumps(GAPS[1:2]))
+        artifacts: tuple[str, ...] = ("--artifacts", json.dumps(GAPS[1:2]))
         while not reply["isComplete"]:
             reply = tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", "Done.", *artifacts)
             artifacts = ()

@@ -78,7 +78,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
         Annotated[str, Meta(description="Only this project, by its name.", max_length=256)]
     ] = UNSET
     branch: Maybe[
-        Annotated[str, Meta(description="Only sessions last seen on this git branch.", max_length=256)]
+        Annotated[str, Meta(description="Only those last seen on this git branch.", max_length=256)]
     ] = UNSET
     account: Maybe[
         Annotated[
@@ -107,7 +107,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
             ),
         ]
     ] = UNSET
-    needs: Maybe[Annotated[bool, Meta(description="Only those that wait for a person.")]] = UNSET
+    needs: Maybe[Annotated[bool, Meta(description="Only what waits for a person.")]] = UNSET
     damaged: Maybe[Annotated[bool, Meta(description="Only damaged ones.")]] = UNSET
     stated: Maybe[Annotated[bool, Meta(description="Only finished ones that are only stated.")]] = UNSET
     sort: Maybe[
