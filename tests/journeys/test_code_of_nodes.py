@@ -93,6 +93,7 @@ def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
+@pytest.mark.thorough
 def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:

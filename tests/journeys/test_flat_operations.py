@@ -175,6 +175,7 @@ def test_no_operation_costs_more_in_a_full_store(tmp_path: Path, monkeypatch: py
     check_growth(small, count_operations(filled(tmp_path / "full", FULL, monkeypatch)))
 
 
+@pytest.mark.thorough
 def test_no_operation_costs_more_after_many_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions that take turns in one server, each a long way from its last call."""
     server = filled(tmp_path, IN_TURN, monkeypatch)

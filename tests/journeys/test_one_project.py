@@ -66,6 +66,7 @@ def test_a_request_id_means_the_same_run_in_every_clone_and_worktree(places: Pla
     )
 
 
+@pytest.mark.thorough
 def test_who_joins_a_session_of_another_project_is_told(places: Places, tmp_path: Path) -> None:
     begun = session(places.run(places.own, *START))
     bare = tmp_path / "bare"

@@ -22,6 +22,8 @@ from tests.journeys.given_workflows import step
 from tests.journeys.proved_projects import FIXED, NEW_TEST, Proved
 from tests.surfaces.cli.here import run_here
 
+pytestmark = pytest.mark.thorough
+
 WANTED = [step("fix", proof="proved"), step("end")]
 
 

@@ -20,6 +20,8 @@ from ruamel.yaml import YAML
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).resolve().parents[2]
 TEST = f"{shlex.quote(sys.executable)} -m unittest"
 _OLD = "def add(a, b):\n    return a - b\n"

@@ -59,6 +59,7 @@ def store(runtime: Runtime) -> dict[str, str]:
 
 
 @pytest.mark.promise("finding.requests")
+@pytest.mark.thorough
 def test_requests_find_the_session_they_mean(runtime: Runtime, store: dict[str, str]) -> None:
     languages = Counter(request["language"] for request in GIVEN["requests"])
     missed, lost = [], []

@@ -123,6 +123,7 @@ def statement_of(content: str) -> Any:
 
 
 @pytest.mark.promise("receipt.travels")
+@pytest.mark.thorough
 def test_a_receipt_has_the_word_of_a_real_proof(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.change({"bills.py": FIXED, "test_bills.py": NEW_TEST})

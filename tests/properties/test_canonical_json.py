@@ -63,6 +63,7 @@ ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(ASCII, inner, max_size=4),
     )
 )
+@pytest.mark.thorough
 def test_the_short_way_of_large_documents_leads_to_the_same_bytes(value: Json) -> None:
     decoded = json.loads(json.dumps(value))
 

@@ -91,6 +91,7 @@ def test_a_missing_file_is_named_and_written(contents: dict[str, str], copy: str
     assert stale_files(contents, copy) == []
 
 
+@pytest.mark.thorough
 def test_the_check_fails_and_names_the_file(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,6 +187,7 @@ def test_every_global_flag_is_on_the_page(contents: dict[str, str]) -> None:
         assert not flag.environment or f"`{flag.environment}`" in page
 
 
+@pytest.mark.thorough
 def test_every_row_and_event_has_its_heading(contents: dict[str, str]) -> None:
     errors, events = contents["docs/reference/errors.md"], contents["docs/reference/events.md"]
 

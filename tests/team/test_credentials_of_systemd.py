@@ -21,6 +21,8 @@ from handrail_team.store.credential_file import NAME, add_password
 from handrail_team.store.database import find_secrets
 from tests.referees.equipment import ROOT
 
+pytestmark = pytest.mark.thorough
+
 UNIT = Path(ROOT, "deploy/handrail-team.service").read_text(encoding="utf-8")
 PASSWORD = "with 'quotes' and spaces"
 USER, GROUP = 65_534, 65_533

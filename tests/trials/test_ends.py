@@ -9,8 +9,12 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from handrail.ports.trials import StopReason, TrialCheck
 from tests.trials.rooms import Workshop, shell
+
+pytestmark = pytest.mark.thorough
 
 _LEAVER = (
     "sh -c 'trap \"\" INT TERM; echo $$ >> {pids}; exec sleep 300' & "

@@ -15,6 +15,8 @@ Run = Callable[..., TrialResult]
 _EVERY_END = """
 import unittest, pytest, calc
 
+pytestmark = pytest.mark.thorough
+
 def test_passes(): assert calc.add(1, 2) == 3
 @pytest.mark.parametrize("x", [1, 2])
 def test_each(x): assert x == 1

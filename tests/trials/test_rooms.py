@@ -11,6 +11,8 @@ from handrail.ports.trials import TrialCheck
 from tests.host.worktree.project import picture
 from tests.trials.rooms import Workshop, shell
 
+pytestmark = pytest.mark.thorough
+
 
 def test_trial_sees_the_files_of_its_tree(workshop: Workshop, isolation: str) -> None:
     workshop.write({"a.txt": "first"})

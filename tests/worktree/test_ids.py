@@ -16,6 +16,8 @@ from handrail.worktree import take as taking
 from handrail.worktree.git_trees import GitTrees
 from tests.worktree.repositories import commit, git_id, make_project, open_trees, run_git, take, write
 
+pytestmark = pytest.mark.thorough
+
 
 def head_tree(root: Path) -> str:
     return run_git(root, "rev-parse", "HEAD^{tree}").decode().strip()

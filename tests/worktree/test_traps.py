@@ -22,6 +22,8 @@ from tests.hostile.repository.checkout import (
 )
 from tests.worktree.repositories import commit, make_project, open_trees, take, write
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Trap:
