@@ -17,19 +17,13 @@ from hypothesis import HealthCheck, settings
 
 from handrail.contract.ids import ObservationKey
 from handrail.contract.tokens.workflow import purpose_key
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.event_log.memory import MemoryLog
 from handrail.host.program.installation import LocalInstallation
 from handrail.host.workflow_sources.directories import list_named_files, refuse_named_file
 from handrail.ports.process import AuditLine, Claim, KeyringFacts, McpProcess
 from handrail.ports.program import ClientServer, Handshake, InstalledSkill, PlaceFacts, ProgramFacts
-from handrail.ports.workspace import (
-    DeclaredCheck,
-    DesiredSettings,
-    FilePlace,
-    SettingProblem,
-    Settings,
-    WorkflowFile,
-)
+from handrail.ports.workspace import DeclaredCheck, DesiredSettings, FilePlace, SettingProblem, Settings
 from handrail.program.doctor.program_checks import RECORD_NAME
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry

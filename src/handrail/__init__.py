@@ -4,6 +4,7 @@ TYPE_CHECKING = False  # type checkers know the name; importing `typing` would c
 if TYPE_CHECKING:
     from typing import Any
 
+    from handrail.contract.released import __version__
     from handrail.engine.reply import Reply
     from handrail.library import (
         CandidatePage,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from handrail.operations.sessions.resume_session import Candidate
     from handrail.views.sessions import SessionView
 
-__version__ = "0.1.0"
 __all__ = [
     "Candidate",
     "CandidatePage",
@@ -50,5 +50,6 @@ def __getattr__(name: str) -> "Any":
     if name in __all__:
         import importlib  # noqa: PLC0415 - a public root that loads its names on first use
 
-        return getattr(importlib.import_module("handrail.library"), name)
+        home = "handrail.contract.released" if name == "__version__" else "handrail.library"
+        return getattr(importlib.import_module(home), name)
     raise AttributeError(f"module 'handrail' has no attribute {name!r}")

@@ -35,10 +35,9 @@ if TYPE_CHECKING:
     from handrail.event_log.files.log import FileLog
     from handrail.event_log.files.store_key import StoreKey
     from handrail.ports.server import Team
-    from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
+    from handrail.ports.store import DatabaseFacts, SessionIndex, SharedStore, StoreKeeper, StoreProof
     from handrail.ports.workspace import AuthoredFiles, Workspace
     from handrail.ports.worktree import FactStore, Worktree
-    from handrail_team.store.open_store import TeamStore
 
 
 @cache
@@ -187,7 +186,7 @@ def _audit_of(store: _Late, local: Runtime) -> Audit:
         return local.audit
 
 
-def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> TeamStore:
+def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> SharedStore:
     """Raises Fault E_CONFIG for an address of something else, and where the extra is missing."""
     address = environment.get("HANDRAIL_STORE", "")
     if not address.startswith(("postgresql://", "postgres://")):
@@ -196,7 +195,7 @@ def _team_store(local: Runtime, place: str, environment: Mapping[str, str]) -> T
             "Write postgresql://HOST/DATABASE, or unset it to use files.",
         )
     try:
-        store: type[TeamStore] = registry().adapter("team_store")
+        store: Callable[..., SharedStore] = registry().adapter("team_store")
     except Fault as trouble:
         from shlex import join
 

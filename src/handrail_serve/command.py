@@ -17,11 +17,11 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from handrail import __version__
 from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.outcome import Fault, Notice
 from handrail.contract.redaction import Secrets
+from handrail.contract.released import __version__
 from handrail.host.process import SystemRandomness
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.ports.process import Observer

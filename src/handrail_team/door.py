@@ -17,7 +17,6 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.accounts import Principal, Role
 from handrail.contract.catalogue import (
     E_AUTH,
@@ -30,6 +29,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.released import __version__
 from handrail.contract.tokens.confirm import refusal
 from handrail.ports.log import Record
 from handrail.ports.process import Audit, AuditLine

@@ -15,17 +15,11 @@ from handrail.contract.ids import (
     WorkflowId,
 )
 from handrail.contract.json.canonical import chain_digest
-from handrail.engine.decide import (
-    Attempt,
-    Gathered,
-    StartFacts,
-    decide_advance,
-    decide_checkpoint,
-    decide_start,
-)
+from handrail.engine.decide import Attempt, decide_advance, decide_checkpoint, decide_start
 from handrail.engine.events import NodeCreated, PlannedEvent, PreferencesDelta, RunStarted, encode_event
 from handrail.engine.facts import WorkDone
 from handrail.engine.folding import extend, fold
+from handrail.engine.gathered import Gathered, StartFacts
 from handrail.engine.history import History, Node
 from handrail.ports.log import Record
 from handrail.workflows.compiled import CompiledWorkflow, Part, Step

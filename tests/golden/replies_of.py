@@ -22,8 +22,8 @@ import msgspec
 
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.contracts import CONTRACTS

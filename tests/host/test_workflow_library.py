@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.ids import SourceKind
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.host.workflow_sources import directories
-from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import build_catalog
 
 WORKFLOW = (

@@ -24,6 +24,7 @@ APART = "No surface knows another, no adapter knows another"
 PURE = "The core touches nothing outside"
 LIGHT = "Below the servers everything is synchronous and light"
 ACYCLIC = "No cycles"
+ROOT_UNUSED = "Nobody inside asks the public root"
 DATABASE = "Only the store of teams speaks to a database"
 
 BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
@@ -149,6 +150,19 @@ BREAKS: dict[str, tuple[Mapping[str, str], str, str]] = {
         },
         ACYCLIC,
         ".two -> .one",
+    ),
+    "a cycle of an import in a function and one for types": (
+        {
+            "views/early.py": "def call():\n    import handrail.views.typed\n",
+            "views/typed.py": "TYPE_CHECKING = False\nif TYPE_CHECKING:\n    import handrail.views.early\n",
+        },
+        ACYCLIC,
+        ".typed -> .early",
+    ),
+    "a file that asks the public root": (
+        {"host/rooted.py": "def call():\n    from handrail import Handrail\n"},
+        ROOT_UNUSED,
+        "handrail.host.rooted -> handrail",
     ),
 }
 """By break: the files that are planted, the rule that finds them, and how it names them."""

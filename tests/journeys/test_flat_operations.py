@@ -18,7 +18,8 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import BlobRef, run_id_for, session_id_of
-from handrail.engine.decide import StartFacts, decide_start
+from handrail.engine.decide import decide_start
+from handrail.engine.gathered import StartFacts
 from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
 from handrail.operations.runs import start_run

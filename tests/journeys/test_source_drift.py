@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.ports.workspace import WorkflowFile
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import answer, rehydrate, start

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.ports.workspace import WorkflowFile
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.operations.asked import answered, refused, text

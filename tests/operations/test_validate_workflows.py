@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from handrail.ports.workspace import WorkflowFile
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.operations.asked import answered, refused, text, workflow

@@ -10,8 +10,8 @@ import pytest
 
 from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.operations.workflow_catalog import compile_entry, find_workflow, problem_row
-from handrail.ports.workspace import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.catalog import Catalog, build_catalog
 from handrail.workflows.compiling.compilation import Compilation

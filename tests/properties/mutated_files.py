@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from handrail.contract.outcome import Failure, Success
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.engine.history import History
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.simulation.made_reports import notes_for, valid_reports
@@ -27,7 +28,6 @@ from handrail.engine.simulation.report import Limits
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.operations.workflow_catalog import RegistryOperations
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
-from handrail.ports.workspace import WorkflowFile
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime

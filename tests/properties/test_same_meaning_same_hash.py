@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.contract.wording import explain_unseen
-from handrail.ports.workspace import WorkflowFile
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.workflows.catalog import build_catalog
 from handrail.workflows.compiling.compiler import compile_workflow
 from handrail.workflows.reading.reader import read_workflow

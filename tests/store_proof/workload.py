@@ -20,6 +20,7 @@ from handrail.contract.ids import SessionId, SourceKind
 from handrail.contract.outcome import Failure, Fault, Json
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.store_key import StoreKey
 from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk, plan_removal, remove
@@ -29,7 +30,7 @@ from handrail.host.keyring import FileKeyring
 from handrail.host.settings import LocalSettings
 from handrail.ports.log import Loaded, Record
 from handrail.ports.process import AuditLine, Claim
-from handrail.ports.workspace import NamedWorkspace, WorkflowFile
+from handrail.ports.workspace import NamedWorkspace
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog

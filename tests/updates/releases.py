@@ -54,10 +54,13 @@ def wheel(folder: Path, version: str, description: str = "") -> Path:
         if file.is_file() and "__pycache__" not in file.parts
     }
     guard = f"\nimport handrail as _own\nassert _own.__version__ == {version!r}, 'another version runs'\n"
-    for name in [name for name in content if name.endswith(".py") and name != "handrail/__init__.py"]:
+    home = "handrail/contract/released.py"
+    for name in [
+        name for name in content if name.endswith(".py") and name not in ("handrail/__init__.py", home)
+    ]:
         content[name] += guard.encode()
-    stated = content["handrail/__init__.py"].decode()
-    content["handrail/__init__.py"] = stated.replace(f'"{OLD}"', f'"{version}"').encode()
+    stated = content[home].decode()
+    content[home] = stated.replace(f'"{OLD}"', f'"{version}"').encode()
     content[f"{info}/METADATA"] = metadata(version, description)
     content[f"{info}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

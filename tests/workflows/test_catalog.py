@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import SourceKind
-from handrail.ports.workspace import WorkflowFile
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.workflows.catalog import (
     CatalogEntry,
     Summary,

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host.workflow_library import list_bundled_files
-from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.builtins.prompt_texts import CAPABILITIES
 from handrail.workflows.editor_schema import workflow_json_schema
 from handrail.workflows.reading.reader import read_workflow

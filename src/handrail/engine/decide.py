@@ -6,7 +6,7 @@ In every plan the ledger anchor (`run_started`, `advance_recorded`, a checkpoint
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,6 @@ from handrail.contract.catalogue import VALIDATION_ERROR
 from handrail.contract.ids import (
     AttemptId,
     Autonomy,
-    Confirmations,
-    ObservationKey,
-    RunId,
-    SessionId,
-    WorkflowHash,
     first_node_of,
     node_after,
 )
@@ -36,11 +31,8 @@ from handrail.engine.events import (
     ObservationRecorded,
     PlannedEvent,
     PreferencesChanged,
-    PreferencesDelta,
-    RunStarted,
     Scope,
     SessionCreated,
-    TreeRecorded,
     ValueOwner,
 )
 from handrail.engine.facts import (
@@ -56,6 +48,7 @@ from handrail.engine.facts import (
     list_blockers,
     preferences_after,
 )
+from handrail.engine.gathered import NO_PREFERENCES, Gathered, StartFacts
 from handrail.engine.history import (
     History,
     Node,
@@ -116,28 +109,7 @@ if TYPE_CHECKING:
     from handrail.engine.judge.places import Look, Sighting
     from handrail.engine.judge.proofs import ProofFacts, ProofVerdict
 
-NO_PREFERENCES = PreferencesDelta()
 MOST_PROBLEMS = 20
-NOTHING_SEEN: Mapping[ObservationKey, str] = {}
-NOTHING_HANDED: Mapping[WorkflowHash, CompiledWorkflow] = {}
-
-
-class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a start brings with it."""
-
-    session_id: SessionId
-    run_id: RunId
-    workflow: CompiledWorkflow
-    started: RunStarted
-    context: dict[str, Any]
-    from_goal: tuple[str, ...] = ()
-    """Names in the context that are the goal, because nobody gave them."""
-    observations: dict[ObservationKey, str]
-    preferences: PreferencesDelta = NO_PREFERENCES
-    defaults: PreferencesDelta = NO_PREFERENCES
-    """What the user wants in every new session; an existing one keeps its own."""
-    handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
-    """What its steps may hand out."""
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
@@ -183,35 +155,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     node: Node
     attempt_id: AttemptId
-
-
-class Gathered(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a decision takes from outside the log, read before the session is held."""
-
-    workflow: CompiledWorkflow
-    work: WorkDone
-    seen: Mapping[ObservationKey, str] = NOTHING_SEEN
-    """What can be observed around the caller."""
-    kept_notes: str = ""
-    """The whole notes of the blocked attempt before."""
-    sighting: Sighting | None = None
-    """Of the working tree; None: no evidence is weighed."""
-    proof_facts: ProofFacts | None = None
-    """Of a step that wants a proof; None: it wants none, or nobody looked."""
-    confirmations: Confirmations = "claimed"
-    """Whose word counts."""
-    can_ask: bool = False
-    """Whether the client can ask a person."""
-    has_confirmer: bool = False
-    """Whether an account can give the confirmation that the step wants of somebody by name or role."""
-    troubles: tuple[Reason, ...] = ()
-    """Why an action of ours did not run."""
-    handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
-    """What the steps of the run may hand out."""
-    other_files: TreeRecorded | None = None
-    """The present files of a project that an older step is continued in, if they are not those it saw."""
-    helper: Helper | None = None
-    """Of a run that was handed out: where it works, by its first call that writes, and who says to."""
 
 
 def _plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:

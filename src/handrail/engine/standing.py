@@ -63,6 +63,7 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.progress import (
     NOT_BEGUN,
+    STOPPED,
     Progress,
     describe_handed_out,
     mark_collected,
@@ -510,10 +511,12 @@ def standing_at(
             )
             loop_id = deciding_loop(workflow, state.loops)
             if isinstance(leaf, Delegate):
-                from handrail.engine.children.waiting import add_join  # noqa: PLC0415 - few steps hand out work
+                from handrail.engine.children.waiting import find_wait  # noqa: PLC0415 - few steps hand out work
 
-                standing = add_join(standing, history, workflow, occasion)
-                view = msgspec.structs.replace(view, waits=standing.prompt)
+                is_recorded = occasion == "reply" and node.kind != "blocked_attempt"
+                wait = find_wait(history, workflow, node, is_recorded=is_recorded)
+                standing = msgspec.structs.replace(standing, join=wait.join, is_waiting=wait.is_waiting)
+                view = msgspec.structs.replace(view, waits=wait.prompt)
             return msgspec.structs.replace(
                 standing,
                 leaf=leaf,
@@ -524,6 +527,13 @@ def standing_at(
             )
         case never:
             assert_never(never)
+
+
+def stop_standing(standing: Standing) -> Standing:
+    """What stands at a node whose answer closed the run: nothing is handed out there."""
+    return msgspec.structs.replace(
+        standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={}
+    )
 
 
 def _find_defaulted(

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.outcome import Json, Notice
 from handrail.contract.redaction import Secrets, redact_shapes
+from handrail.contract.released import __version__
 from handrail.host.private_files import (
     create_exclusively,
     ensure_private_directory,

@@ -21,7 +21,6 @@ from typing import Any, NoReturn
 
 import msgspec
 
-import handrail
 from handrail.contract.catalogue import E_FORBIDDEN
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
@@ -88,7 +87,9 @@ class LocalRoots:
 
     @cached_property
     def _own_places(self) -> frozenset[tuple[int, int]]:
-        above = os.path.dirname(os.path.dirname(os.path.abspath(handrail.__file__)))
+        above = os.path.abspath(__file__)  # src/handrail/host/roots.py
+        for _ in range(3):
+            above = os.path.dirname(above)
         return _identify_all(os.path.join(above, name) for name in _NEIGHBOURS)
 
     @cached_property

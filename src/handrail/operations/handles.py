@@ -26,9 +26,10 @@ from handrail.contract.tokens.workflow import (
     mint,
     verify,
 )
-from handrail.engine.decide import Attempt, Gathered
+from handrail.engine.decide import Attempt
 from handrail.engine.events import Blocked, PlannedEvent, is_newer
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
+from handrail.engine.gathered import Gathered
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
 from handrail.engine.reasons import waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens

@@ -41,7 +41,7 @@ from handrail.engine.reply import (
     show_closing,
     workflow_ref,
 )
-from handrail.engine.standing import Standing, standing_at
+from handrail.engine.standing import Standing, standing_at, stop_standing
 from handrail.operations.handles import (
     TokenCall,
     mint_new_node_tokens,
@@ -217,9 +217,7 @@ def _warn_of_reopening(history: History, recorded: Recorded) -> tuple[ReplyWarni
 def _stop_closed(history: History, standing: Standing, answer: Recorded) -> Standing:
     if _find_stop(history, answer) is None:
         return standing
-    from handrail.engine.children.waiting import stop
-
-    return stop(standing)
+    return stop_standing(standing)
 
 
 def _find_stop(history: History, answer: Recorded) -> Closing | None:

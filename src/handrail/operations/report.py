@@ -14,7 +14,7 @@ from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, Prese
 from handrail.contract.json.canonical import canonical_bytes, digest
 from handrail.contract.outcome import Fault, Json, refuse_argument
 from handrail.contract.redaction import Secrets
-from handrail.engine.decide import Gathered, find_refused_values, plan_attempt_look
+from handrail.engine.decide import find_refused_values, plan_attempt_look
 from handrail.engine.events import PreferencesDelta
 from handrail.engine.facts import (
     PRESETS,
@@ -24,6 +24,7 @@ from handrail.engine.facts import (
     encode_project,
     find_long_notes,
 )
+from handrail.engine.gathered import Gathered
 from handrail.engine.history import History, Node, Run, context_at, merge_context
 from handrail.engine.judge.arrival import may_ask, named_confirmer
 from handrail.engine.judge.artifacts import check_context_change

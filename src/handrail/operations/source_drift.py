@@ -16,11 +16,12 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.ids import WorkflowHash, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.engine.facts import run_place
 from handrail.engine.history import Run
 from handrail.engine.reply import ReplyWarning
 from handrail.operations.same_project import is_begun_here, is_project
-from handrail.ports.workspace import WorkflowFile, WorkflowLibrary, Workspace
+from handrail.ports.workspace import WorkflowLibrary, Workspace
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import load_pinned_workflow
 from handrail.workflows.compiled import CompiledWorkflow, walk_parts

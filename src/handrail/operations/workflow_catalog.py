@@ -13,7 +13,7 @@ from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.ports.workspace import WorkflowFile
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.runtime.operation import Registry
 from handrail.runtime.recent import Recent
 from handrail.runtime.refused_calls import input_problems, offer_call
@@ -21,13 +21,13 @@ from handrail.runtime.runtime import ReadPorts, project_or_root
 from handrail.workflows.catalog import (
     Catalog,
     CatalogEntry,
-    Operations,
     build_catalog,
     claims_id,
     read_checked,
     source_of,
 )
 from handrail.workflows.checking.flow import check_flow
+from handrail.workflows.checking.operations import Operations
 from handrail.workflows.compiled import Pinned
 from handrail.workflows.compiling.children import list_named
 from handrail.workflows.compiling.compilation import BaseCompilation, Compilation, Surroundings
@@ -41,7 +41,7 @@ from handrail.workflows.spellings.spelling import decode_document
 
 
 class RegistryOperations:
-    """`workflows.catalog.Operations` of the parts that are installed; naming one loads it."""
+    """`Operations` of the parts that are installed; naming one loads it."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

@@ -10,7 +10,8 @@ import msgspec
 
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.search_terms import Choice
-from handrail.ports.log import EventReader, SessionStamp
+from handrail.ports.log import EventLog, EventReader, SessionStamp
+from handrail.ports.process import Audit, ConfirmedTokens, Keys
 
 # Facts: checks, sizes, plans for removal, proofs
 
@@ -331,3 +332,20 @@ class StoreProof(Protocol):
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
         """One part per kind of trouble, each when it is done; the scratch directory is gone afterwards.
         Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written."""
+
+
+class SharedStore(Protocol):
+    """A store that a team shares, opened."""
+
+    log: EventLog
+    keys: Keys
+    confirmed: ConfirmedTokens
+    keeper: StoreKeeper
+    index: SessionIndex
+    audit: Audit
+
+    def facts(self) -> DatabaseFacts:
+        """Where it is and whether it answers. Changes nothing, never raises."""
+
+    def marks(self) -> Mapping[str, str]:
+        """What changes with every commit, for each session; nothing while the database is away."""

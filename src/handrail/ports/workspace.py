@@ -19,6 +19,7 @@ from handrail.contract.ids import (
     SourceKind,
 )
 from handrail.contract.outcome import Json
+from handrail.contract.workflow_files import WorkflowFile
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,28 +31,6 @@ class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
     """What is there now, up to a megabyte; None when nothing is."""
     missing_directories: tuple[str, ...] = ()
     """Outermost first."""
-
-
-class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One workflow file as found; the language room reads it."""
-
-    source_kind: SourceKind
-    source_ref: str
-    """Where it came from, without a machine path: file name, or package resource."""
-    content: bytes
-    holds: Literal["workflow", "contract"] = "workflow"
-    trouble: str = ""
-    """Why it cannot be used before anyone reads it, in a sentence; empty when it can."""
-    remedy: str = ""
-    """What to do about the trouble."""
-    summary: bytes = b""
-    """What the language room said about this content earlier; empty when nothing is remembered."""
-    decoded: bytes = b""
-    """The document of this content as JSON, where it came with the file; empty where it is read from it."""
-    namespaces: dict[str, str] = {}
-    """How the user who configured the source calls its namespaces, such as wr. to workrail."""
-    address: str = ""
-    """Of a repository: its path or its URL, as the user's settings have it, without credentials."""
 
 
 class WorkflowLibrary(Protocol):

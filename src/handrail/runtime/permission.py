@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.catalogue import E_CONFIRMATION_REQUIRED, E_FORBIDDEN
 from handrail.contract.ids import MaxEffect
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome, Success
 from handrail.contract.parameters import describe_params
+from handrail.contract.released import __version__
 from handrail.contract.wording import make_readable, make_readable_json
 from handrail.ports.process import AuditLine, McpProcess
 from handrail.ports.workspace import Settings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -58,7 +58,8 @@ from handrail.workflows.reading.reader import (
 from handrail.workflows.spellings.spelling import decode_document, decode_partly
 
 if TYPE_CHECKING:
-    from handrail.ports.workspace import WorkflowFile
+    from handrail.contract.workflow_files import WorkflowFile
+    from handrail.workflows.checking.operations import Operations
 
 
 def read_checked(
@@ -248,18 +249,6 @@ class BrokenContract(msgspec.Struct, frozen=True, kw_only=True):
     source_ref: str
     content: bytes
     problems: tuple[Problem, ...]
-
-
-class Operations(Protocol):
-    """What the actions of a workflow may name."""
-
-    @property
-    def names(self) -> Collection[str]: ...
-    def parameters(self, name: str) -> frozenset[str]:
-        """What one of them takes."""
-
-    def refused_values(self, name: str, params: dict[str, Any]) -> Iterable[tuple[str, str]]:
-        """Parameters that one of them refuses as they are, and why; without a reason, one is missing."""
 
 
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,18 +6,16 @@ tokens of the parameter. Calls that may mean the function and cannot be proven m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
 
 import msgspec
 
 from handrail.contract.outcome import make_from
 from handrail_code.facts.model import NONE, Definition, FileFacts, Member, Use
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
+from handrail_code.facts.source import Source
 from handrail_code.facts.spelled_names import Local, Placed, Slot, Token
-
-if TYPE_CHECKING:
-    from handrail_code.facts.python_names import PythonNames
 
 CALLED_FOR_US: Final = frozenset({"__init_subclass__", "__prepare__", "__class_getitem__", "__call__"})
 """Methods that a call or a class statement reaches without their name."""
@@ -54,7 +52,20 @@ class _Function(msgspec.Struct, frozen=True, kw_only=True):
     is_passed_on: bool
 
 
-def find_keywords(python: PythonNames, slot: Local) -> Keywords:
+class Names(Protocol):
+    """What the search for callers asks of `PythonNames`."""
+
+    @property
+    def facts(self) -> Callable[[str], FileFacts]: ...
+    @property
+    def source(self) -> Source: ...
+    def tokens(self, slot: Slot) -> Iterator[Token]: ...
+    def slot_of_binding(self, path: str, binding: int) -> Slot: ...
+    def slot_of_callee(self, path: str, facts: FileFacts, member: Member) -> Slot | None: ...
+    def definition_of(self, slot: Slot) -> tuple[FileFacts, int] | None: ...
+
+
+def find_keywords(python: Names, slot: Local) -> Keywords:
     facts = python.facts(slot.path)
     declared = next(
         (
@@ -86,7 +97,7 @@ def find_keywords(python: PythonNames, slot: Local) -> Keywords:
     return Keywords(tokens=tuple(tokens), unclear=tuple(unclear))
 
 
-def _describe(python: PythonNames, slot: Local, facts: FileFacts, declared: Member) -> _Function:
+def _describe(python: Names, slot: Local, facts: FileFacts, declared: Member) -> _Function:
     definition = owner = facts.definitions[declared.definition] if declared.definition != NONE else None
     is_maker = definition is not None and definition.binding == NONE and definition.name in MAKERS
     names = set() if definition is None else {definition.name}
@@ -109,7 +120,7 @@ def _describe(python: PythonNames, slot: Local, facts: FileFacts, declared: Memb
     )
 
 
-def _files(python: PythonNames, function: _Function) -> list[str]:
+def _files(python: Names, function: _Function) -> list[str]:
     found = set(python.source.candidates(function.parameter))
     for name in function.names - {"cls", "super", "type"}:
         found |= set(python.source.candidates(name))
@@ -158,7 +169,7 @@ def _is_known_base(facts: FileFacts, binding: int, name: str) -> bool:
 
 
 def _judge(
-    python: PythonNames, function: _Function, path: str, facts: FileFacts, member: Member
+    python: Names, function: _Function, path: str, facts: FileFacts, member: Member
 ) -> Token | Unclear | None:
     called = _called_name(facts, member)
     callee = python.slot_of_callee(path, facts, member)
@@ -177,7 +188,7 @@ def _judge(
     return _doubt(path, member, "This call may name the parameter.") if is_possible else None
 
 
-def _may_inherit(python: PythonNames, callee: Slot) -> bool:
+def _may_inherit(python: Names, callee: Slot) -> bool:
     """Whether what is called is a class of this project without an `__init__` of its own."""
     found = python.definition_of(callee)
     if found is None:

@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Status, StatusCode
 
-from handrail import __version__
+from handrail.contract.released import __version__
 from handrail.ports.process import CallNote
 
 _FLUSH_MS = 2_000

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION, FEATURE_DISABLED
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.mcp_and_http import describe_outcome
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Outcome, failure_of
+from handrail.contract.released import __version__
 from handrail.contract.tokens import sealed
 from handrail.contract.wording import make_readable_json
 from handrail.operations.kept_trees import take_due_tree

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.catalogue import (
     E_AUTH,
     E_HUMAN_REQUIRED,
@@ -26,6 +25,7 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.mcp_and_http import read_outcome
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome
+from handrail.contract.released import __version__
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.operations.kept_trees import COMMAND_PACK_BYTES

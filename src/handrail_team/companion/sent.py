@@ -18,6 +18,7 @@ from handrail.contract.catalogue import E_VALIDATION, KINDS, RESULTS_STALE
 from handrail.contract.ids import ObservationKey, SourceKind
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, make_from, refuse_argument
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.ports.actions import Preview
 from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.process import Randomness
@@ -29,7 +30,6 @@ from handrail.ports.workspace import (
     SettingProblem,
     Settings,
     SettingsFiles,
-    WorkflowFile,
     WorkflowLibrary,
 )
 from handrail.ports.worktree import (

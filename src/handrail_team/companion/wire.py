@@ -11,13 +11,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.catalogue import VERSION_UNSUPPORTED
 from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, RiskPolicy, SourceKind
 from handrail.contract.outcome import Fault, Json
+from handrail.contract.released import __version__
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.ports.actions import Preview
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
-from handrail.ports.workspace import DeclaredCheck, WorkflowFile
+from handrail.ports.workspace import DeclaredCheck
 from handrail.ports.worktree import Changes, LocatedFile, PlaceAsked, PlaceSeen, Tree
 
 PROTOCOL = 1

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host.workflow_sources.directories import GitSource
 from handrail.host.workflow_sources.named import clone_directory, read_git_files
-from handrail.ports.workspace import WorkflowFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

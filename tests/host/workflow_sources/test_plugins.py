@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host.workflow_sources import named
-from handrail.ports.workspace import WorkflowFile
 
 
 def offers_two() -> dict[str, bytes]:

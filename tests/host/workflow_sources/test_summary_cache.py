@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host import workflow_library
 from handrail.host.workflow_library import SummaryCache
-from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.catalog import Catalog, build_catalog
 
 

@@ -13,8 +13,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.event_log.memory import MemoryLog
-from handrail.ports.workspace import WorkflowFile, WorkflowLibrary
+from handrail.ports.workspace import WorkflowLibrary
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.calls_in_progress import BURST_BYTES, LIMITS, Call, Limits, Outlet

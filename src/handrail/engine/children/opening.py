@@ -84,7 +84,7 @@ from handrail.workflows.limits import MAX_CHILDREN, MAX_RUN_CHILDREN
 from handrail.workflows.part_contents import Handout, list_handouts
 
 if TYPE_CHECKING:
-    from handrail.engine.decide import Gathered, StartFacts
+    from handrail.engine.gathered import Gathered, StartFacts
 
 Workflows: TypeAlias = Mapping[WorkflowHash, CompiledWorkflow]
 """Of everything that a run may hand out."""

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
+import msgspec
 
 from handrail.contract.wording import format_count
 from handrail.engine.children.joins import Join, drop_done_takes, find_join, list_shared, name_closed
-from handrail.engine.history import History, steps_after
-from handrail.engine.progress import JOIN_OPTIONS, STOPPED, describe_handed_out
+from handrail.engine.history import History, Node, steps_after
+from handrail.engine.progress import JOIN_OPTIONS, describe_handed_out
 from handrail.workflows.compiled import CompiledWorkflow
 
-if TYPE_CHECKING:
-    from handrail.engine.standing import Occasion, Standing
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """How the children of a step stand, and what it says of them."""
+
+    join: Join
+    is_waiting: bool
+    prompt: str
 
 
-def add_join(
-    standing: Standing, history: History, workflow: CompiledWorkflow, occasion: Occasion
-) -> Standing:
+def find_wait(history: History, workflow: CompiledWorkflow, node: Node, *, is_recorded: bool) -> Wait:
     """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
-    is_recorded = occasion == "reply" and standing.node.kind != "blocked_attempt"
-    following = steps_after(history, standing.node.node_id) if is_recorded else ()
-    until = min((held.index for held in following if held.state == standing.node.state), default=inf)
-    join = find_join(history, workflow, standing.node, until=until)
+    following = steps_after(history, node.node_id) if is_recorded else ()
+    until = min((held.index for held in following if held.state == node.state), default=inf)
+    join = find_join(history, workflow, node, until=until)
     assert join is not None, "only a step that hands out work is joined"
     if is_recorded:
         prompt = describe_handed_out(join.step) + _render_takes(join)
-        return replace(standing, join=join, is_waiting=bool(join.children), prompt=prompt)
+        return Wait(join=join, is_waiting=bool(join.children), prompt=prompt)
     join = drop_done_takes(join)
     is_waiting = not (join.is_met or join.offered)
     prompt = _render_wait(join) + _render_takes(join) + _render_shared(history, join)
-    return replace(standing, join=join, is_waiting=is_waiting, prompt=prompt)
-
-
-def stop(standing: Standing) -> Standing:
-    """What stands at a node whose answer closed the run: nothing is handed out there."""
-    return replace(standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={})
+    return Wait(join=join, is_waiting=is_waiting, prompt=prompt)
 
 
 def _render_takes(join: Join) -> str:

@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.outcome import Json
+from handrail.contract.released import __version__
 from handrail.host.private_files import open_regular_file
 from handrail.host.process import read_notices
 from handrail.host.programs import find_program, make_child_environment, own_command

@@ -18,6 +18,7 @@ import msgspec
 from handrail.contract.redaction import REDACTED, redact_credentials
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
+from handrail.contract.workflow_files import WorkflowFile
 from handrail.host.programs import Git, open_objects
 from handrail.host.workflow_sources.directories import (
     MOST_FILES,
@@ -25,7 +26,6 @@ from handrail.host.workflow_sources.directories import (
     UserSettings,
     describe_trouble,
 )
-from handrail.ports.workspace import WorkflowFile
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
     explain_misnaming,

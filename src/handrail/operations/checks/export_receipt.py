@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail import __version__
 from handrail.contract.catalogue import CONTEXT_MISSING, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.dsse import encode_for_signing, write_envelope
@@ -17,6 +16,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.parameters import MintedId, ProjectPath
+from handrail.contract.released import __version__
 from handrail.contract.wording import quote
 from handrail.engine.facts import encode_project
 from handrail.engine.history import Run

@@ -4,7 +4,7 @@
 
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, to_builtins
 from msgspec.structs import replace
 
 from handrail.contract.catalogue import E_USAGE, STEP_WAITS
@@ -61,9 +61,12 @@ def continue_run(rt: WritePorts, request: ContinueRun) -> Success | AckVerdict:
             "A dry run needs the ackToken that it is about; without one the call only reads.",
             details={"usage": "run continue --ack TOKEN --dry-run"},
         )
-    from handrail.operations.runs.reread_run import rehydrate
+    from handrail.operations.runs.reread_run import Reread, rehydrate
 
-    return rehydrate(rt.for_rehydrate(), request)
+    given = to_builtins(request)
+    report = {name: given[name] for name in ("output", "context") if name in given}
+    reread = Reread(state_token=request.state_token, project=request.project, not_stored=report)
+    return rehydrate(rt.for_rehydrate(), reread)
 
 
 def advance(

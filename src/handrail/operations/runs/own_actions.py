@@ -19,8 +19,9 @@ from handrail.contract.outcome import Fault
 from handrail.contract.tokens.workflow import AckClaims
 from handrail.contract.wording import format_count, quote, shorten
 from handrail.engine.ask import weigh_answers
-from handrail.engine.decide import Gathered, decide_advance
+from handrail.engine.decide import decide_advance
 from handrail.engine.facts import WorkDone, add_loop_values, facts_after, facts_at, preferences_after
+from handrail.engine.gathered import Gathered
 from handrail.engine.history import History, Node, Recorded, steps_after
 from handrail.engine.judge.actions import fill_params, find_preview, follow_actions, runs_unasked
 from handrail.engine.judge.arrival import refuse_declined, weigh_confirmation

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from handrail.contract.catalogue import CONTEXT_MISSING, STEP_WAITS
-from handrail.contract.outcome import Fault, NextCall, Success, refuse_argument
+from handrail.contract.outcome import Fault, Json, NextCall, Success, refuse_argument
 from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims, StateClaims, WorkClaims
 from handrail.engine.ask import standing_now
 from handrail.engine.children.tips import find_newest_wait
@@ -44,11 +44,18 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.runtime.runtime import RehydratePorts
 from handrail.runtime.sessions import Session, load_pinned_workflow, require_healthy
 
-if TYPE_CHECKING:  # the operation loads this module, not the other way round
-    from handrail.operations.runs.continue_run import ContinueRun
+
+class Reread(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that reads the pending step again."""
+
+    state_token: str | UnsetType
+    project: str | UnsetType
+    """Where the call comes from."""
+    not_stored: Mapping[str, Json]
+    """The report that came without an ackToken, by the names of its parameters."""
 
 
-def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
+def rehydrate(ports: RehydratePorts, request: Reread) -> Success:
     """The pending step again, a recap and a fresh ack. Cannot write: it is given nothing that could."""
     if request.state_token is UNSET:
         raise Fault(
@@ -72,7 +79,7 @@ def rehydrate(ports: RehydratePorts, request: ContinueRun) -> Success:
     children, tokens = show_children(
         ports.log, ports.keys, history, workflow, standing, tokens, is_present=True
     )
-    if request.output is not UNSET or request.context is not UNSET:
+    if request.not_stored:
         require_healthy(session)
         raise _nothing_stored(request, tokens.ack)
     recap = recap_at(history, workflow, node.node_id)
@@ -117,7 +124,7 @@ def _warn_of_old_rules(run: Run) -> tuple[ReplyWarning, ...]:
 
 
 def _tell(
-    ports: RehydratePorts, request: ContinueRun, history: History, node: Node, recap: Recap, read_in: str
+    ports: RehydratePorts, request: Reread, history: History, node: Node, recap: Recap, read_in: str
 ) -> Recap:
     """The recap with where it is read, and what happened since the step began."""
     own = find_own_project(ports.workspace, ports.places, history.runs[node.run_id], request.project)
@@ -126,7 +133,7 @@ def _tell(
 
 
 def _warn_of_other_files(
-    ports: RehydratePorts, request: ContinueRun, history: History, node: Node
+    ports: RehydratePorts, request: Reread, history: History, node: Node
 ) -> tuple[ReplyWarning, ...]:
     if not history.trees or not is_older(history, node):
         return ()
@@ -137,7 +144,7 @@ def _warn_of_other_files(
     return warn_of_present(ports, history, node, own)
 
 
-def _place(ports: RehydratePorts, request: ContinueRun, run: Run) -> tuple[str, str]:
+def _place(ports: RehydratePorts, request: Reread, run: Run) -> tuple[str, str]:
     """The directory where the run is at home, if the call comes from there; else its name.
 
     Beside it the project of the call, if that is known to be another.
@@ -154,10 +161,10 @@ def _place(ports: RehydratePorts, request: ContinueRun, run: Run) -> tuple[str, 
 
 
 def _reread_session(
-    ports: RehydratePorts, request: ContinueRun, session: Session, handle: Handle[StateClaims | WorkClaims]
+    ports: RehydratePorts, request: Reread, session: Session, handle: Handle[StateClaims | WorkClaims]
 ) -> Success:
     """The token names the session itself: its notes, its runs and a fresh token to keep more."""
-    if request.output is not UNSET or request.context is not UNSET:
+    if request.not_stored:
         raise refuse_argument(
             "This token names a session without a run, where no step is pending: nothing was stored.",
             "ackToken",
@@ -169,12 +176,11 @@ def _reread_session(
     return reply_to_reread(ports.keys, ports.randomness, session, tag, handle.warnings)
 
 
-def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
+def _nothing_stored(request: Reread, fresh_ack: str) -> Fault:
     """output or context without an ack: reading and advancing differ, so it is never guessed."""
-    given = msgspec.to_builtins(request)
-    sent = [name for name in ("output", "context") if name in given]
+    sent = list(request.not_stored)
     message = f"{' and '.join(sent)} came without an ackToken: nothing was stored."
-    params = {"ackToken": fresh_ack} | {name: given[name] for name in sent}
+    params = {"ackToken": fresh_ack, **request.not_stored}
     hint = "Make the call offered here if the pending step is done; it stores what you sent."
     if not fresh_ack:
         params = {}
@@ -183,7 +189,7 @@ def _nothing_stored(request: ContinueRun, fresh_ack: str) -> Fault:
             "if the run is complete, start a new one for new work."
         )
     elif len(msgspec.json.encode(params)) > OFFERED_CALL_BYTES:
-        params = {"stateToken": given["stateToken"]}
+        params = {"stateToken": request.state_token}
         hint = "Read the step with the call offered here, then send the same content with its ackToken."
     call = NextCall(operation="run.continue", params=params) if params else None
     return refuse_argument(message, "ackToken", "missing", hint=hint, next_call=call, not_stored=sent)

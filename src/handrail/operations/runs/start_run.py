@@ -30,9 +30,10 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import shorten
-from handrail.engine.decide import StartFacts, decide_start, list_unmet_lists
+from handrail.engine.decide import decide_start, list_unmet_lists
 from handrail.engine.events import PreferencesDelta, RunStarted
 from handrail.engine.facts import MOST_TAGS, change_at_start, encode_project, place_of
+from handrail.engine.gathered import StartFacts
 from handrail.engine.history import Recorded, node_at
 from handrail.engine.judge.artifacts import check_start_context, correct_context
 from handrail.engine.judge.report_frame import TO_FILL_IN

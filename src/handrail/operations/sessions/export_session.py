@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, TypeAlias, assert_never
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail import __version__
 from handrail.contract.catalogue import SESSION_NOT_HEALTHY
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.parameters import MintedId
+from handrail.contract.released import __version__
 from handrail.engine.bundles.document import Producer, Salvage
 from handrail.engine.bundles.writing import write_bundle
 from handrail.engine.events import decode_event, is_newer

@@ -12,13 +12,12 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta
 
-from handrail import __version__
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
-from handrail.contract.released import INSTALL, WHERE
+from handrail.contract.released import INSTALL, WHERE, __version__
 from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote

@@ -7,9 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.outcome import Answer, Fault, Json, make_from
-from handrail.contract.released import INSTALL, WHERE
+from handrail.contract.released import INSTALL, WHERE, __version__
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
 from handrail.ports.server import TeamState
 from handrail.program.update.find_release import (

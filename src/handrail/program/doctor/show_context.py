@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from msgspec import UNSET
 
-from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
+from handrail.contract.released import __version__
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import TeamState
 from handrail.ports.store import DatabaseFacts

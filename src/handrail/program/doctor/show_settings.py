@@ -11,10 +11,10 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import UNSET
 
-from handrail import __version__
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
+from handrail.contract.released import __version__
 from handrail.ports.process import McpProcess
 from handrail.ports.workspace import DesiredSettings, Settings
 from handrail.program.doctor.packed_settings import PackedSetting, list_packed, redact_value

@@ -12,11 +12,11 @@ from urllib.parse import urljoin
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract import released
 from handrail.contract.catalogue import E_CONFIG, E_INTEGRITY, E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
 from handrail.contract.redaction import find_credentials
+from handrail.contract.released import __version__
 from handrail.ports.program import InstallFacts, UpdateCheck, Updates
 from handrail.program.update.package_index import (
     OfferedFile,

@@ -14,7 +14,6 @@ from urllib.parse import urljoin
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail import __version__
 from handrail.contract.catalogue import (
     E_AUTH,
     E_CONFIG,
@@ -32,7 +31,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.contract.released import INSTALL, WHERE
+from handrail.contract.released import INSTALL, WHERE, __version__
 from handrail.contract.wording import quote
 from handrail.ports.program import (
     Installed,

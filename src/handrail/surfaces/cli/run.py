@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from handrail import __version__
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, INTERNAL_ERROR
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import SCHEMA_VERSION, encode_line, find_wrong_variables, stream_line
@@ -37,6 +36,7 @@ from handrail.contract.outcome import (
     make_stand_in,
     spell_reading_call,
 )
+from handrail.contract.released import __version__
 from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import MORE_WORD, SELF_DESCRIPTION, Parsed, parse

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from handrail import __version__
 from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Json
+from handrail.contract.released import __version__
 
 # Messages
 #

@@ -9,9 +9,9 @@ import signal
 import sys
 from collections.abc import Iterator
 
-from handrail import __version__
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
+from handrail.contract.released import __version__
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, CallsInProgress, Limits, Outlet, ServerParts
 from handrail.surfaces.mcp.eras import HANDSHAKE_VERSIONS, STATELESS_VERSIONS

@@ -6,13 +6,14 @@ Each is an error. A workflow with open names runs as it is, and its author gets 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import Any, assert_never
 
 import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import PLACEHOLDER
 from handrail.workflows.checking.linter import find_impossible_rules
+from handrail.workflows.checking.operations import Operations
 from handrail.workflows.checking.value_checks import (
     UNSURE,
     Slot,
@@ -66,9 +67,6 @@ from handrail.workflows.problem import (
     rename_key,
     replace_value,
 )
-
-if TYPE_CHECKING:
-    from handrail.workflows.catalog import Operations
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})

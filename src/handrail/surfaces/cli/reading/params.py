@@ -25,7 +25,7 @@ from handrail.surfaces.cli.reading.spelling import refusal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from handrail.ports.workspace import WorkflowFile
+    from handrail.contract.workflow_files import WorkflowFile
     from handrail.runtime.runtime import Runtime
     from handrail.surfaces.cli.reading.command_types import Command, Param
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from handrail import __version__
 from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
 from handrail.contract.conformance.answers import EXITS
 from handrail.contract.disclosure.fields import MARKS, Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
+from handrail.contract.released import __version__
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
