@@ -45,6 +45,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/reference/cli.md": reference_pages.cli_page,
     "docs/reference/errors.md": reference_pages.errors_page,
     "docs/reference/events.md": reference_pages.events_page,
+    "docs/reference/global-flags.md": reference_pages.global_flags_page,
     "docs/reference/home.md": home_page,
     "docs/reference/http.md": http_page,
     "docs/reference/limits.md": limits_page,

@@ -179,15 +179,15 @@ def _checks() -> str:
 
 
 def _operations() -> str:
-    rows = [
-        [
-            f"`{called.name}`",
-            ", ".join(method for method in methods_of(called) if method != "HEAD"),
-            called.effect,
-            called.where,
-            why_not_served(called) or called.summary,
-        ]
-        for called in registry().operations()
-    ]
-    names = ["operation", "methods", "effect", "in a team", "what it does"]
-    return f"## Operations\n\n{table(names, rows)}"
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for called in registry().operations():
+        methods = ", ".join(method for method in methods_of(called) if method != "HEAD")
+        where = "nowhere" if why_not_served(called) else called.where
+        grouped.setdefault((called.effect, methods, where), []).append(f"`{called.name}`")
+    rows = ([*facts, ", ".join(names)] for facts, names in grouped.items())
+    return (
+        "## Operations\n\n"
+        "[The commands](cli.md) say what each operation does.\n"
+        "`GET /api` lists those that you may call, with the schema of each.\n\n"
+        f"{table(['effect', 'methods', 'in a team, answered by', 'operations'], rows)}"
+    )

@@ -21,7 +21,7 @@ from handrail.workflows.reading.shapes import (
     Whole,
     Word,
 )
-from tools.page_parts import page, table
+from tools.page_parts import listing, page, table
 
 _DECLARED = "declared_"
 _SAME_WITH_ID = tuple(name for name in SHAPES if name.startswith(_DECLARED) and name != "declared_condition")
@@ -40,20 +40,19 @@ def language_page() -> str:
         *(_titled(name, SHAPES[name]) for name in _in_reading_order()),
         "## Builtins\n\nWhat a workflow can use by its id; "
         "`handrail workflow builtins --mvi full` shows schemas, examples and arguments.",
-        table(("id", "what"), ([f"`{one.id}`", one.summary] for one in all_builtins())),
+        listing((f"`{one.id}`", "", one.summary) for one in all_builtins()),
         "## Contract files\n\n"
         "A contract of your own is a JSON file, in `.handrail/contracts/` of the project or `contracts/` of "
         "the home.\n"
         "Its id is the name of the file, such as `project.contracts.api_change`, unless it says another.",
-        table(
-            ("key", "needed", "what"),
+        listing(
             (
-                ["`id`", "no", "`<namespace>.contracts.<name>`; `wr.` is reserved."],
-                ["`artifactKind`", "no", "The kind of the artifact; the id without `.contracts` by default."],
-                ["`schema`", "yes", "A JSON Schema (2020-12) of an object; the part that contracts may use."],
-                ["`example`", "no", "An artifact that fits; agents learn more from it than from the schema."],
-                ["`guidance`", "no", "What an agent reads beside it; `description` stands in for it."],
-                ["`$schema`", "no", "For editors; without meaning here."],
+                ("`id`", "", "`<namespace>.contracts.<name>`; `wr.` is reserved."),
+                ("`artifactKind`", "", "The kind of the artifact; the id without `.contracts` by default."),
+                ("`schema`", "required", "A JSON Schema (2020-12) of an object; the part that contracts may use."),
+                ("`example`", "", "An artifact that fits; agents learn more from it than from the schema."),
+                ("`guidance`", "", "What an agent reads beside it; `description` stands in for it."),
+                ("`$schema`", "", "For editors; without meaning here."),
             ),
         ),
     )
@@ -116,7 +115,11 @@ def _section(shape: Shape) -> str:
 
 def _record(shape: Record) -> str:
     rows = (
-        [f"`{name}`", "yes" if key.is_required else "no", _kind_of(key.shape), key.description]
+        (
+            f"`{name}`",
+            f"{_kind_of(key.shape)}{', required' if key.is_required else ''}",
+            key.description,
+        )
         for name, key in shape.keys.items()
     )
     told = _lines(shape.description)
@@ -124,7 +127,7 @@ def _record(shape: Record) -> str:
         told += f"\nExactly one of {_choice(shape.one_of)} is there."
     if shape.any_of:
         told += f"\nAt least one of {_choice(shape.any_of)} is there."
-    return told + "\n\n" + table(("key", "needed", "value", "what"), rows)
+    return told + "\n\n" + listing(rows)
 
 
 def _kind_of(shape: Shape) -> str:

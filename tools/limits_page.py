@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from tools.page_parts import page, table
+from tools.page_parts import listing, page
 from tools.server_limits import HTTP, MCP, Rows
 from tools.team_limits import TEAM
 
@@ -492,7 +492,7 @@ _BYTES_WITHOUT_SAYING_SO = ("INFLATED_LIMIT",)
 def limits_page() -> str:
     """The whole page."""
     chapters = (
-        f"## {title}\n\n" + table(("what", "limit"), ([text, _value(*place)] for *place, text in rows))
+        f"## {title}\n\n" + listing((_value(*place), "", text) for *place, text in rows)
         for title, rows in CHAPTERS.items()
     )
     return page(

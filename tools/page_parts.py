@@ -13,6 +13,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
+def listing(rows: Iterable[Sequence[str]]) -> str:
+    """A list whose entries begin with what they are about: (name, facts, text)."""
+    return "\n".join(
+        f"- {name}" + (f" ({facts})" if facts else "") + (f": {text}" if text else "")
+        for name, facts, text in rows
+    )
+
+
 def page(title: str, *parts: str) -> str:
     return "\n\n".join([_NOTE, title, *parts]) + "\n"
 

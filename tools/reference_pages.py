@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
@@ -18,7 +19,7 @@ from handrail.wiring import registry
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from tools.commands import merged
 from tools.commands.rows import GLOBAL_FLAGS
-from tools.page_parts import page, table, type_text
+from tools.page_parts import listing, page, table, type_text
 
 _EFFECTS = {
     "read": "changes nothing.",
@@ -49,27 +50,33 @@ def cli_page() -> str:
         {**command, **merged.help_of(registry(), path)}
         for path, command in merged.commands(registry()).items()
     ]
-    shared = ", ".join(_code_link(code) for code in SHARED_ERRORS)
+    shared = _shared_params(entries)
     return page(
         "# Command line",
-        "Every command of `handrail`: its flags, its effect, its errors.\n"
+        "Every command of `handrail`, with its effect and its own flags.\n"
+        "[Global flags](global-flags.md) work on every command and are not repeated here.\n"
+        "`handrail reference --command COMMAND` shows the errors, examples and output schema of one command.\n"
+        "`handrail COMMAND --help` shows its help.\n"
+        "The operation of a command has its name with dots (`run.start`), unless the command names another.",
+        "## Commands",
+        _command_links([one["path"] for one in entries]),
+        "## Shared flags",
+        "These flags mean the same on each command that lists them under *Also*.",
+        "\n".join(_param_row(*one) for one in shared.values()),
+        *(_command_section(entry, shared) for entry in entries),
+    )
+
+
+def global_flags_page() -> str:
+    """docs/reference/global-flags.md"""
+    return page(
+        "# Global flags",
+        "The flags that work on every command, what a command may change, and how a line is read.\n"
         "Standard output is one JSON document, whether the call succeeds or fails.\n"
         "`ok` says which, and the exit status comes from the [error catalogue](errors.md).\n"
-        "Nothing is ever asked: a call ends by itself with an answer, a refusal or a timeout.",
-        "## Commands",
-        table(
-            ("command", "effect", "what it does"),
-            (
-                [f"[`{one['path']}`](#{_anchor(one['path'])})", one["effect"], one["summary"]]
-                for one in entries
-            ),
-        ),
-        "## Effects",
-        "What a call can change.",
-        table(("effect", "what it means"), ([effect, f"It {told}"] for effect, told in _EFFECTS.items())),
-        *(_command_section(entry) for entry in entries),
-        "## Global flags",
-        "They stand anywhere on the line.\nA flag beats its environment variable.",
+        "A command never asks a question.",
+        "## Flags",
+        "A global flag can stand anywhere on the line.\nIt takes precedence over its environment variable.",
         table(
             ("flag", "environment", "what"),
             (
@@ -81,59 +88,51 @@ def cli_page() -> str:
                 for one in GLOBAL_FLAGS
             ),
         ),
+        "Other settings and variables are on [their own page](settings.md).",
+        "## Effects",
+        "The effect of a command says what it can change.",
+        table(("effect", "what it means"), ([effect, f"It {text}"] for effect, text in _EFFECTS.items())),
         "## Parsing",
         "- Names are exact: no prefixes, no case folding.\n"
         "- `--a=b` is the same as `--a b`; `--` ends flags.\n"
         "- A value that is itself a flag needs the `=` form.\n"
-        "- Every problem of a line is told at once, in `details.problems`.\n"
-        "- `--input` takes the whole input, so `nextCall.params` of any reply can be passed back.",
+        "- `details.problems` lists every problem of a line at once.\n"
+        "- `--input` takes the whole input, so you can pass back `nextCall.params` of any reply.",
         "## Errors of every command",
-        f"Beside its own errors every command can answer {shared}.",
-        "## Every flag",
-        "Flags, the commands that offer them, and the environment variable that a flag beats.",
-        table(("flag", "commands", "environment"), _flag_rows()),
-        "Settings and variables beside flags are on [their own page](settings.md).",
+        f"Every command can answer {', '.join(_code_link(code) for code in SHARED_ERRORS)}.",
     )
 
 
-def _flag_rows() -> list[list[str]]:
-    """Every flag of every command once, sorted; flags of the same commands share a row."""
-    shared = {one.flag: one.environment for one in GLOBAL_FLAGS}
-    commands = merged.commands(registry())
-    offered: dict[str, list[str]] = {}
-    for path, command in commands.items():
-        own = [param["flag"] for param in command["params"] if param["flag"]]
-        for flag in (*own, *command["globals"]):
-            offered.setdefault(flag, []).append(path)
-    rows: dict[tuple[str, str], list[str]] = {}
-    for flag, paths in sorted(offered.items()):
-        environment = f"`{shared[flag]}`" if shared.get(flag) else ""
-        rows.setdefault((_offering(paths, sorted(commands)), environment), []).append(f"`{flag}`")
-    return [[", ".join(flags), *told] for told, flags in rows.items()]
+def _command_links(paths: Sequence[str]) -> str:
+    """One line for each group of commands."""
+    groups: dict[str, list[str]] = {}
+    for path in paths:
+        group, _, rest = path.partition(" ")
+        groups.setdefault(group if rest else "", []).append(f"[`{path}`](#{_anchor(path)})")
+    return "\n".join(f"- {', '.join(links)}" for links in groups.values())
 
 
-def _offering(paths: Sequence[str], every: Sequence[str]) -> str:
-    """Few exceptions are told instead of many commands."""
-    missing = [path for path in every if path not in paths]
-    if len(missing) > len(every) // 2:
-        return ", ".join(f"`{path}`" for path in sorted(paths))
-    told = [f"`{path}`" for path in missing]
-    return f"all but {', '.join(told)}" if told else "all"
+def _shared_params(entries: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[Any, str]]:
+    """Flags that three commands or more offer with the same text: of each flag its commonest text."""
+    counted = Counter(key for entry in entries for key in _params_of(entry))
+    every = {key: one for entry in entries for key, one in _params_of(entry).items()}
+    most_used = {flag: (flag, text) for (flag, text), _ in reversed(counted.most_common()) if flag}
+    return {key: every[key] for _, key in sorted(most_used.items()) if counted[key] > 2}
+
+
+def _params_of(entry: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Any, str]]:
+    rows = zip(entry["params"], entry["texts"], strict=True)
+    return {(param["flag"], text): (param, text) for param, text in rows}
+
+
+def _param_row(param: Mapping[str, Any], text: str) -> str:
+    name = " ".join(filter(None, (param["flag"], param["value"])))
+    required = " (required)" if param["required"] else ""
+    return f"- `{name}`{required}: {text}"
 
 
 def errors_page() -> str:
     """docs/reference/errors.md"""
-    rows = (
-        [
-            _code_link(kind.code).replace("errors.md", ""),
-            f"`{kind.native}`",
-            str(kind.exit_status),
-            "yes" if kind.is_retryable else "no",
-            f"`{kind.lafs_code}`",
-            str(kind.http_status),
-        ]
-        for kind in KINDS.values()
-    )
     return page(
         "# Errors",
         "What each exit status and each code means, and what to do about it.\n"
@@ -144,8 +143,6 @@ def errors_page() -> str:
         "## Exit statuses",
         "What a process ends with, and what to do about it.",
         table(("exit", "meaning", "what to do", "native codes"), _exit_rows()),
-        "## Every code",
-        table(("code", "native", "exit", "retry as it is", "LAFS code", "HTTP"), rows),
         *(_error_section(kind) for kind in KINDS.values()),
     )
 
@@ -209,30 +206,23 @@ def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
     return {**definition, "inputSchema": {**definition["inputSchema"], "properties": described}}
 
 
-def _command_section(entry: Mapping[str, Any]) -> str:
-    """In few lines: what all commands share (the effects, the common errors) has its own section."""
-    facts = [f"Effect: [{entry['effect']}](#effects)"]
-    if entry["operation"]:
+def _command_section(entry: Mapping[str, Any], shared: Mapping[tuple[str, str], Any]) -> str:
+    """A command in few lines: flags that other commands share are only named."""
+    facts = [f"Effect: [{entry['effect']}](global-flags.md#effects)"]
+    if entry["operation"] and entry["operation"] != entry["path"].replace(" ", "."):
         facts.append(f"operation `{entry['operation']}`")
     facts.append(_answers(entry["path"]))
     if entry["sort"]:
         facts.append(f"sorted by {entry['sort']}")
-    told = [entry["summary"], "; ".join(facts) + "."]
-    own = [code for code in entry["errors"] if code not in SHARED_ERRORS]
-    if own:
-        told.append("Errors: " + ", ".join(_code_link(code) for code in own) + ".")
-    parts = [f"## {entry['path']}", "\n".join(told)]
-    if entry["params"]:
-        rows = [
-            [
-                "`" + " ".join(filter(None, (param["flag"], param["value"]))) + "`",
-                "yes" if param["required"] else "",
-                text,
-            ]
-            for param, text in zip(entry["params"], entry["texts"], strict=True)
-        ]
-        parts.append(table(("argument", "required", "what"), rows))
-    parts.append("```sh\n" + "\n".join(entry["examples"]) + "\n```")
+    parts = [f"## {entry['path']}", entry["summary"] + "\n" + "; ".join(facts) + "."]
+    params = _params_of(entry)
+    rows = [_param_row(*one) for key, one in params.items() if key not in shared]
+    also = [f"`{flag}`" for flag, text in params if (flag, text) in shared]
+    if also:
+        rows.append(f"- Also: {', '.join(also)}.")
+    if rows:
+        parts.append("\n".join(rows))
+    parts.append(f"```sh\n{entry['examples'][0]}\n```")
     return "\n\n".join(parts)
 
 
@@ -249,16 +239,19 @@ def _catalogue() -> dict[str, dict[str, Any]]:
 
 def _error_section(kind: Kind) -> str:
     """What the table above does not have."""
-    facts = [f"- LAFS category {kind.category}, agent action `{kind.agent_action}`."]
+    facts = [
+        f"`{kind.native}`, exit {kind.exit_status}, HTTP {kind.http_status}; "
+        f"LAFS `{kind.lafs_code}` ({kind.category}), action `{kind.agent_action}`."
+    ]
     if kind.is_retryable and kind.wait_ms is not None:
-        facts.append(f"- The same call may be sent again after {kind.wait_ms} ms.")
+        facts.append(f"You may send the same call again after {kind.wait_ms} ms.")
     if kind.needs_escalation:
-        facts.append("- A person has to look at it.")
+        facts.append("A person has to act.")
     if kind.is_reserved:
-        facts.append("- Reserved: nothing answers with it yet.")
+        facts.append("Reserved: nothing answers with it yet.")
     if kind.details:
-        facts.append("- Details: " + ", ".join(f"`{name}`" for name in kind.details) + ".")
-    return f"## {kind.code}\n\n{kind.hint}\n\n" + "\n".join(facts)
+        facts.append("Details: " + ", ".join(f"`{name}`" for name in kind.details) + ".")
+    return f"## {kind.code}\n\n{kind.hint}\n" + "\n".join(facts)
 
 
 def _event_section(fact: type[Fact], schemas: dict[str, Any]) -> str:
@@ -266,19 +259,18 @@ def _event_section(fact: type[Fact], schemas: dict[str, Any]) -> str:
     parts = [f"## {kind}", _one_per_line(inspect.getdoc(fact) or "")]
     rows = [row for row in _field_rows(schemas[fact.__name__]) if row[0] != "`kind`"]
     if rows:
-        parts.append(table(("field", "type", "always there"), rows))
+        parts.append(listing(rows))
     return "\n\n".join(parts)
 
 
 def _part_section(name: str, schema: dict[str, Any]) -> str:
     text = [_one_per_line(schema["description"])] if "description" in schema else []
-    rows = table(("field", "type", "always there"), _field_rows(schema))
-    return "\n\n".join([f"### {name}", *text, rows])
+    return "\n\n".join([f"### {name}", *text, listing(_field_rows(schema))])
 
 
-def _field_rows(schema: dict[str, Any]) -> list[list[str]]:
+def _field_rows(schema: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [
-        [f"`{name}`", type_text(field), "yes" if name in schema.get("required", ()) else "no"]
+        (f"`{name}`", "always there" if name in schema.get("required", ()) else "", type_text(field))
         for name, field in schema["properties"].items()
     ]
 
@@ -292,18 +284,18 @@ def _tool_section(definition: dict[str, Any]) -> str:
         [
             f"## {definition['name']}",
             _one_per_line(definition["description"]),
-            table(("argument", "type", "required", "what"), rows),
+            listing(rows),
             f"Hints: {hints}.",
         ]
     )
 
 
-def _argument_rows(schema: dict[str, Any], prefix: str) -> Iterator[list[str]]:
+def _argument_rows(schema: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     """Arguments, and those inside them by their path."""
     for name, field in schema["properties"].items():
-        is_required = "yes" if name in schema.get("required", ()) else "no"
+        required = ", required" if name in schema.get("required", ()) else ""
         text = field.get("description") or _UNTOLD.get(name, "")
-        yield [f"`{prefix}{name}`", type_text(field), is_required, text]
+        yield (f"`{prefix}{name}`", type_text(field) + required, text)
         if "properties" in field:
             yield from _argument_rows(field, f"{prefix}{name}.")
 
