@@ -2,8 +2,8 @@
 
 The cheapest run is the one with default inputs, in which every report passes at once. Notes have about 500
 characters, and are written where a step asks for them. Tool definitions are not in it: a client pays for
-them once, however many runs follow. Run: `python -m bench.run_costs`; beside each figure it prints that of
-the edition before, and it writes the figures into the pages of `docs/workflows/`, rounded up.
+them once, however many runs follow. Run: `python -m bench.run_costs`; it prints the figures, and writes them
+into the pages of `docs/workflows/`, rounded up.
 """
 
 from __future__ import annotations
@@ -35,34 +35,6 @@ NOTES = ("Given a bill of 3 rows, when it is printed, then the total is rounded 
 HOME = "/srv/work"
 LONGEST_RUN = 60
 ROUNDED_TO = 50
-INDEX_HEAD = "| workflow | steps | tokens | second edition |\n|---|---|---|---|\n"
-COST = re.compile(r"^The cheapest run: .*$", re.MULTILINE)
-
-
-BEFORE_AT = "2ecf4057"
-"""The last commit of the second edition; the table was measured there by `cheapest_run` of this file."""
-BEFORE: dict[str, tuple[int, int]] = {
-    "wr.bug_investigation": (5, 4_021),
-    "wr.code_review": (7, 6_376),
-    "wr.dependency_upgrade": (6, 6_201),
-    "wr.discovery": (10, 8_332),
-    "wr.documentation_update": (4, 4_381),
-    "wr.feature_delivery": (12, 10_373),
-    "wr.incident_postmortem": (12, 9_515),
-    "wr.refactor": (7, 6_370),
-    "wr.release_readiness": (9, 7_523),
-    "wr.routine_adversarial_challenge": (2, 1_996),
-    "wr.routine_context_gathering": (3, 2_675),
-    "wr.routine_final_verification": (2, 1_885),
-    "wr.routine_hypothesis_test": (4, 3_008),
-    "wr.routine_plan_review": (2, 2_043),
-    "wr.routine_work_partitioning": (2, 2_037),
-    "wr.security_review": (5, 5_055),
-    "wr.small_change": (3, 2_194),
-    "wr.test_generation": (8, 6_359),
-    "wr.workflow_authoring": (7, 6_276),
-}
-"""Id to steps and tokens; the others are new in the third edition."""
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,19 +44,13 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 def main() -> int:
     """Print the costs and write them into the pages."""
-    rows = []
-    print(f"{'':<36}{'now':>12}{'at ' + BEFORE_AT:>16}")
     for file in list_bundled_files():
         workflow_id = file.source_ref.removesuffix(".md")
         if any("delegate" in part for part in read_document(ROOT, file.source_ref)["steps"]):
             continue  # what it costs depends on who does the work
         cost = cheapest_run(workflow_id)
-        steps, tokens = BEFORE.get(workflow_id, ("", "new"))
-        print(f"{workflow_id:<36}{cost.steps:>4}{cost.tokens:>8}{steps:>8}{tokens:>8}")
+        print(f"{workflow_id:<36}{cost.steps:>4}{cost.tokens:>8}")
         write_cost(workflow_id, cost)
-        told = f"{cost.steps} | {say_tokens(cost)} | {say_before(workflow_id)}"
-        rows.append(f"| [`{workflow_id}`]({page_of(workflow_id)}) | {told} |")
-    write_index(rows)
     return 0
 
 
@@ -101,29 +67,18 @@ def say_cost(cost: Cost) -> str:
     return f"The cheapest run: {steps}, about {say_tokens(cost)} tokens read and written."
 
 
-def say_before(workflow_id: str) -> str:
-    if workflow_id not in BEFORE:
-        return "new"
-    steps, tokens = BEFORE[workflow_id]
-    return f"{say_tokens(Cost(steps=steps, tokens=tokens))} in {steps}"
-
-
 def say_tokens(cost: Cost) -> str:
     rounded = -(-cost.tokens // ROUNDED_TO) * ROUNDED_TO
     return f"{rounded:,}".replace(",", " ")
 
 
 def write_cost(workflow_id: str, cost: Cost) -> None:
-    _rewrite(os.path.join(ROOT, PAGES, page_of(workflow_id)), lambda text: COST.sub(say_cost(cost), text))
-
-
-def write_index(rows: list[str]) -> None:
-    def put(text: str) -> str:
-        before, _, rest = text.partition(INDEX_HEAD)
-        _, _, after = rest.partition("\n\n")
-        return before + INDEX_HEAD + "\n".join(rows) + "\n\n" + after
-
-    _rewrite(os.path.join(ROOT, PAGES, "index.md"), put)
+    own = re.compile(rf"(Its id is `{workflow_id}`\.\n\n)The cheapest run: .*")
+    page = page_of(workflow_id).partition("#")[0]
+    _rewrite(os.path.join(ROOT, PAGES, page), lambda text: own.sub(rf"\g<1>{say_cost(cost)}", text))
+    row = re.compile(rf"^(\| \[`{workflow_id}`\].* \| )[0-9]+ \| [0-9 ]+ \|$", re.MULTILINE)
+    told = rf"\g<1>{cost.steps} | {say_tokens(cost)} |"
+    _rewrite(os.path.join(ROOT, PAGES, "index.md"), lambda text: row.sub(told, text))
 
 
 def _rewrite(path: str, change: Any) -> None:

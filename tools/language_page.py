@@ -49,7 +49,11 @@ def language_page() -> str:
             (
                 ("`id`", "", "`<namespace>.contracts.<name>`; `wr.` is reserved."),
                 ("`artifactKind`", "", "The kind of the artifact; the id without `.contracts` by default."),
-                ("`schema`", "required", "A JSON Schema (2020-12) of an object; the part that contracts may use."),
+                (
+                    "`schema`",
+                    "required",
+                    "A JSON Schema (2020-12) of an object; the part that contracts may use.",
+                ),
                 ("`example`", "", "An artifact that fits; agents learn more from it than from the schema."),
                 ("`guidance`", "", "What an agent reads beside it; `description` stands in for it."),
                 ("`$schema`", "", "For editors; without meaning here."),

@@ -55,7 +55,7 @@ def cli_page() -> str:
         "# Command line",
         "Every command of `handrail`, with its effect and its own flags.\n"
         "[Global flags](global-flags.md) work on every command and are not repeated here.\n"
-        "`handrail reference --command COMMAND` shows the errors, examples and output schema of one command.\n"
+        "`handrail reference --command COMMAND` shows the errors, examples and schema of one command.\n"
         "`handrail COMMAND --help` shows its help.\n"
         "The operation of a command has its name with dots (`run.start`), unless the command names another.",
         "## Commands",

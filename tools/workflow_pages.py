@@ -21,6 +21,7 @@ Part: TypeAlias = dict[str, Any]
 
 BUNDLED = "src/handrail/host/bundled"
 PAGES = "docs/workflows"
+SUB_WORKFLOWS = "sub-workflows.md"
 _SENTENCE = re.compile(r"(?<=[.?]) (?=[A-Z`])")
 _HANDOFF = "wr.templates.handoff_summary"
 _WORDS = {
@@ -34,13 +35,22 @@ _WORDS = {
 
 def workflow_pages(root: str) -> dict[str, str]:
     """Every page of a bundled workflow: path → content."""
-    names = sorted(os.listdir(os.path.join(root, *BUNDLED.split("/"))))
-    return dict(_page(root, name) for name in names)
+    pages: dict[str, str] = {}
+    for name in sorted(os.listdir(os.path.join(root, *BUNDLED.split("/")))):
+        document = read_document(root, name)
+        path = f"{PAGES}/{page_of(document['id']).partition('#')[0]}"
+        text = pages.get(path) or _read(root, path)
+        is_section = path.endswith(SUB_WORKFLOWS)
+        before, own, after = _split(text, document["id"]) if is_section else ("", text, "")
+        pages[path] = before + _with_tables(own, document, "##" if is_section else "#") + after
+    return pages
 
 
 def page_of(workflow_id: str) -> str:
-    """The file name of its page."""
-    return workflow_id.removeprefix("wr.").replace("_", "-") + ".md"
+    """The file name of its page; sub-workflows share one."""
+    name = workflow_id.removeprefix("wr.").replace("_", "-")
+    part = name.removeprefix("routine-")
+    return f"{name}.md" if part == name else f"{SUB_WORKFLOWS}#{part}"
 
 
 def read_document(root: str, name: str) -> Part:
@@ -51,27 +61,35 @@ def read_document(root: str, name: str) -> Part:
     return document
 
 
-def _page(root: str, name: str) -> tuple[str, str]:
-    document = read_document(root, name)
-    path = f"{PAGES}/{page_of(document['id'])}"
+def _read(root: str, path: str) -> str:
     with open(os.path.join(root, *path.split("/")), encoding="utf-8") as file:
-        text = file.read()
+        return file.read()
+
+
+def _split(text: str, workflow_id: str) -> tuple[str, str, str]:
+    """A page that several workflows share: what is before the section of one, the section, what follows."""
+    sections = re.split(r"(?m)^(?=## )", text)
+    at = next(n for n, section in enumerate(sections) if f"\nIts id is `{workflow_id}`.\n" in section)
+    return "".join(sections[:at]), sections[at], "".join(sections[at + 1 :])
+
+
+def _with_tables(text: str, document: Part, level: str) -> str:
+    """The page or section of a workflow with its head, its inputs and its steps as the file has them."""
     _, _, behind = text.partition("\n\n")
     _, _, rest = behind.partition("\n\n")
-    head = f"# {document['name']}\n\n{document['description']}\nIts id is `{document['id']}`.\n\n"
+    head = f"{level} {document['name']}\n\n{document['description']}\nIts id is `{document['id']}`.\n\n"
     text = head + rest
     conditions = {one["id"]: one for one in document.get("conditions", ())}
     made = {
         "Inputs": "\n".join(_inputs(document["inputs"])),
         "Steps": "\n".join([*_steps(document["steps"], conditions, ""), *_slots(document["steps"])]),
-        "Graph": "\n".join(["```text", *_align(_graph(document["steps"], conditions, "")), "```"]),
     }
     for heading, body in made.items():
-        before, found, after = text.partition(f"\n## {heading}\n")
-        assert found, f"{path} has a section {heading}"
-        _, follows, rest = after.partition("\n## ")
+        before, found, after = text.partition(f"\n{level}# {heading}\n")
+        assert found, f"the page of {document['id']} has a section {heading}"
+        _, follows, rest = after.partition(f"\n{level}# ")
         text = f"{before}{found}\n{body}\n{follows}{rest}"
-    return path, text
+    return text
 
 
 # Inputs
@@ -210,37 +228,3 @@ def _delivered(part: Part) -> Iterator[str]:
         yield "`wr.assessment`: The level of each dimension."
     for option in part.get("options", ()):
         yield f"`{option['id']}`: {option['description']}"
-
-
-# The graph
-
-
-def _graph(parts: list[Part], conditions: dict[str, Part], indent: str) -> Iterator[tuple[str, str]]:
-    """The line of each part, and its condition."""
-    for part in parts:
-        if "slot" in part:
-            continue
-        when = _say(_found(part["when"], conditions), "") if "when" in part else ""
-        match part:
-            case {"forEach": each}:
-                line = f"↻ {_name(part)}, each of {each['input']}, at most {part['maxIterations']}"
-            case {"while": held}:
-                line = f"↻ {_name(part)}, at most {part['maxIterations']}"
-                condition = conditions[held["conditionId"]]
-                when = when or ("" if condition["kind"] == "loop_control" else _say(condition, ""))
-            case {"options": options}:
-                line = f"? {_name(part)}: {' | '.join(one['id'] for one in options)}"
-            case {"templateId": template}:
-                line = f"↳ {_name(part)} ({template.removeprefix('wr.templates.').removeprefix('routine.')})"
-            case {"output": {"contractRef": ref}}:
-                line = f"→ {_name(part)} ({ref.removeprefix('wr.contracts.')})"
-            case _:
-                line = f"→ {_name(part)}"
-        yield indent + line, when
-        yield from _graph(part.get("body", []), conditions, indent + "  ")
-
-
-def _align(lines: Iterator[tuple[str, str]]) -> Iterator[str]:
-    rows = list(lines)
-    width = max(len(line) for line, _ in rows)
-    yield from (f"{line:<{width}}  [{when}]" if when else line for line, when in rows)

@@ -27,13 +27,8 @@ RETIRED = (
 PATTERN = re.compile(rf"\b({'|'.join(RETIRED)})\b", re.IGNORECASE)
 CODE = re.compile(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->")
 GENERATED = ("docs/reference/", "docs/workflows/")
-QUOTING = (
-    "docs/glossary.md",
-    "docs/decisions/",
-    "docs/explanation/security.md",
-    "docs/explanation/code-tools.md",
-)
-"""A list of the retired words, records of their time, and two pages that are not rewritten yet."""
+QUOTING = ("docs/glossary.md",)
+"""A list of the retired words."""
 
 
 def list_pages() -> Iterator[str]:

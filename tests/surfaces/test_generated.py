@@ -180,7 +180,7 @@ def test_every_command_is_described_with_an_example_and_its_flags() -> None:
 
 @pytest.mark.thorough
 def test_every_global_flag_is_on_the_page(contents: dict[str, str]) -> None:
-    page = contents["docs/reference/cli.md"]
+    page = contents["docs/reference/global-flags.md"]
 
     for flag in GLOBAL_FLAGS:
         assert f"`{flag.flag}" in page

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bench.run_costs import cheapest_run, say_before, say_cost
+from bench.run_costs import cheapest_run, say_cost
 from bench.tokens import WHOLE_RUNS
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.engine.facts import first_facts
@@ -30,7 +30,7 @@ from handrail.workflows.reading.reader import Reading, read_workflow
 from handrail.workflows.spellings.spelling import decode_document
 from tests.cases import every_case
 from tests.engine.simulation.simulated import simulate
-from tests.house.markdown import fenced_blocks, links, table_rows
+from tests.house.markdown import fenced_blocks, links, slug, table_rows
 from tests.house.tree import ROOT
 
 FOLDER = os.path.join(ROOT, "src", "handrail", "host", "bundled")
@@ -185,7 +185,7 @@ def test_a_prompt_of_more_than_600_tokens_has_a_reason_on_its_page(workflow_id: 
     steps = [part for part in walk_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
     long = [part.id for part in steps if (estimate_tokens(part.prompt) or 0) > PROMPT_TOKENS]
 
-    reasons = section(page(page_name(workflow_id)), "Long prompts")
+    reasons = section(page_for(workflow_id), "Long prompts")
     assert [name for name in long if f"`{name}`" not in reasons] == []
     assert bool(long) == bool(reasons)
 
@@ -320,7 +320,20 @@ def test_every_loop_ends_even_when_each_round_wants_another(workflow_id: str) ->
 
 
 def page_name(workflow_id: str) -> str:
-    return workflow_id.removeprefix("wr.").replace("_", "-") + ".md"
+    name = workflow_id.removeprefix("wr.").replace("_", "-")
+    part = name.removeprefix("routine-")
+    return f"sub-workflows.md#{part}" if workflow_id in ROUTINES else f"{name}.md"
+
+
+def page_for(workflow_id: str) -> str:
+    """The page of a workflow; of a sub-workflow its section, with the headings that a page of its own has."""
+    name, _, part = page_name(workflow_id).partition("#")
+    if not part:
+        return page(name)
+    sections = re.split(r"(?m)^(?=## )", page(name))
+    own = next(one for one in sections if one.startswith(f"## {document(workflow_id)['name']}\n"))
+    assert slug(document(workflow_id)["name"]) == part
+    return re.sub(r"(?m)^#", "", own)
 
 
 def page(name: str) -> str:
@@ -334,21 +347,21 @@ def section(text: str, heading: str) -> str:
 
 
 def test_every_bundled_workflow_has_a_page_and_every_page_a_workflow() -> None:
-    assert sorted(os.listdir(PAGES)) == sorted([*map(page_name, IDS), "index.md"])
+    assert set(os.listdir(PAGES)) == {"index.md", *(page_name(one).partition("#")[0] for one in IDS)}
 
 
 def test_the_index_leads_to_every_page_with_its_description() -> None:
     index = page("index.md")
 
-    assert {target for _, target in links(index)} == set(map(page_name, IDS))
+    assert {target for _, target in links(index)} == {"sub-workflows.md", *map(page_name, IDS)}
     for workflow_id in IDS:
         cells = [f"[`{workflow_id}`]({page_name(workflow_id)})", document(workflow_id)["description"]]
-        assert cells in list(table_rows(index)), workflow_id
+        assert cells in [row[:2] for row in table_rows(index)], workflow_id
 
 
 @every
 def test_a_page_names_its_workflow_and_says_when_to_use_it_and_how_it_ends(workflow_id: str) -> None:
-    text = page(page_name(workflow_id))
+    text = page_for(workflow_id)
     own = document(workflow_id)
 
     assert text.startswith(f"# {own['name']}\n\n{own['description']}\nIts id is `{workflow_id}`.\n")
@@ -358,7 +371,7 @@ def test_a_page_names_its_workflow_and_says_when_to_use_it_and_how_it_ends(workf
 
 @every
 def test_the_call_on_a_page_gives_what_the_workflow_takes(workflow_id: str) -> None:
-    command = re.search(r"--context '([^']*)'", page(page_name(workflow_id)))
+    command = re.search(r"--context '([^']*)'", page_for(workflow_id))
     assert command is not None
     given = json.loads(command[1])
     inputs = document(workflow_id)["inputs"]
@@ -373,13 +386,11 @@ def test_the_call_on_a_page_gives_what_the_workflow_takes(workflow_id: str) -> N
 def test_a_page_and_the_index_say_what_the_cheapest_run_costs(workflow_id: str) -> None:
     if any("delegate" in part for part in parts_of(workflow_id)):
         return  # what it costs depends on who does the work
-    told = re.search(
-        r"The cheapest run: ([0-9]+) steps?, about ([0-9 ]+) tokens", page(page_name(workflow_id))
-    )
+    told = re.search(r"The cheapest run: ([0-9]+) steps?, about ([0-9 ]+) tokens", page_for(workflow_id))
 
     assert told is not None
-    row = [f"[`{workflow_id}`]({page_name(workflow_id)})", *told.groups(), say_before(workflow_id)]
-    assert row in list(table_rows(page("index.md")))
+    cells = [f"[`{workflow_id}`]({page_name(workflow_id)})", document(workflow_id)["description"]]
+    assert [*cells, *told.groups()] in list(table_rows(page("index.md")))
 
 
 @pytest.mark.thorough
@@ -390,12 +401,12 @@ def test_the_everyday_runs_stay_within_their_bounds_and_cost_what_their_pages_sa
     cost = cheapest_run(workflow_id)
 
     assert cost.tokens <= bound
-    assert say_cost(cost) in page(page_name(workflow_id))
+    assert say_cost(cost) in page_for(workflow_id)
 
 
 @every
 def test_the_inputs_on_a_page_are_those_of_the_file(workflow_id: str) -> None:
-    rows = list(table_rows(section(page(page_name(workflow_id)), "Inputs")))[1:]
+    rows = list(table_rows(section(page_for(workflow_id), "Inputs")))[1:]
 
     assert [(name, meaning) for name, _, _, meaning in rows] == [
         (f"`{name}`", spec["description"]) for name, spec in document(workflow_id)["inputs"].items()
@@ -411,7 +422,7 @@ def test_the_inputs_on_a_page_are_those_of_the_file(workflow_id: str) -> None:
 
 @every
 def test_the_steps_on_a_page_are_those_of_the_file_with_what_they_deliver(workflow_id: str) -> None:
-    listed = section(page(page_name(workflow_id)), "Steps")
+    listed = section(page_for(workflow_id), "Steps")
     shown = re.findall(r"^ *[0-9]+\. \*\*(.+?)\*\* \((?:loop |choice )?`([^`]+)`\)", listed, re.MULTILINE)
     parts = parts_of(workflow_id)
 
@@ -429,24 +440,9 @@ def _delivered(part: dict[str, Any]) -> list[str]:
     return [kind for kind in (contract, *answer, *("assessment" for _ in part.get("gates", []))) if kind]
 
 
-@every
-def test_the_graph_on_a_page_shows_every_part_in_order(workflow_id: str) -> None:
-    block = next(block for block in fenced_blocks(page(page_name(workflow_id))) if block.language == "text")
-
-    shown = [(len(line) - len(line.lstrip()), re.findall(r"[a-z0-9_-]+", line)[0]) for line in block.lines]
-
-    assert shown == list(_drawn(document(workflow_id)["steps"], 0))
-
-
-def _drawn(parts: list[dict[str, Any]], indent: int) -> Iterator[tuple[int, str]]:
-    for part in (one for one in parts if "slot" not in one):
-        yield indent, name_of(part)
-        yield from _drawn(part.get("body", []), indent + 2)
-
-
 @every_case("workflow_id", ROUTINES)
 def test_the_page_of_a_routine_shows_how_workflows_call_it(workflow_id: str) -> None:
-    block = next(block for block in fenced_blocks(page(page_name(workflow_id))) if block.language == "json")
+    block = next(block for block in fenced_blocks(page_for(workflow_id)) if block.language == "json")
     call = json.loads("\n".join(block.lines))
 
     assert call["templateId"] == routine_template_id(workflow_id)
