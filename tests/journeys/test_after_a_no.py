@@ -206,7 +206,7 @@ def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_o
     assert "reported nothing" not in card
     assert "Ready to go." in card
     assert "2.0.0" in card
-    assert "it rests on the agent's word" in card
+    assert "All of it is stated by the agent" in card
     for told in ("Ready to go.", "2.0.0"):
         assert told in person.shown[0]
     assert "well-formed" in page

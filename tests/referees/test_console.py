@@ -261,7 +261,7 @@ def test_a_person_finds_reads_confirms_watches_compares_and_exports_by_keyboard(
     assert "has not delivered what the step" in found["why"]
     assert place.sessions["blocked"] in found["resume"]
     assert "Do you confirm “Release it”?" in found["question"]
-    assert re.match(r"\(\d+\) Sessions", found["title"])
+    assert re.match(r"\(\d+\) Inbox", found["title"])
     assert "Tell who waited" in found["moved"]
     assert found["loads"] == []
     assert found["compare_address"].endswith("/compare/" + "/".join(found["pair"]))

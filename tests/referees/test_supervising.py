@@ -66,9 +66,9 @@ def test_a_person_answers_five_agents_in_the_console_by_keyboard(
     (stuck,) = [one for one in found["grouped"] if one.startswith("blocked")]
     assert STUCK in stuck
     assert "verification report" in found["stuck_page"]
-    assert "Proven" not in found["proven"]  # that a line exists does not prove what is claimed of it
+    assert "Executed" not in found["proven"]  # that a line exists does not prove what is claimed of it
     assert re.search(
-        r"On the agent's word.*Each sum is rounded once.*Nobody else is hit", found["proven"], re.DOTALL
+        r"Stated by the agent.*Each sum is rounded once.*Nobody else is hit", found["proven"], re.DOTALL
     )
     assert "Allowed: eu, us." in found["refused"]
     assert (found["kept"], found["has_focus"]) == (WRONG, True)

@@ -303,11 +303,11 @@ def is_proven(evidence: Mapping[str, int]) -> bool:
 
 
 WORTH_WORDS: dict[Worth, str] = {
-    "ran": "ran",
-    "seen": "seen changed",
-    "confirmed": "confirmed by a person",
-    "exists": "only that the place exists",
-    "claimed": "only the agent's word",
+    "ran": "executed",
+    "seen": "observed",
+    "confirmed": "approved by a person",
+    "exists": "place found",
+    "claimed": "stated by the agent",
     "contradicted": "contradicted",
     "stale": "stale",
 }
@@ -348,7 +348,7 @@ def describe_level(claim: Claim) -> str:
         case "contradicted" | "stale" | "claimed":
             return f"{words}: {claim.fact}" if claim.fact else words
         case "ran":
-            return f"ran, {claim.fact}, on the files of this report"
+            return f"executed, {claim.fact}, on the files of this report"
         case "seen" | "confirmed" | "exists":
             return words
         case never:

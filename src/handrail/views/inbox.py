@@ -9,7 +9,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, make_from
 from handrail.engine.reasons import AskKind
 from handrail.projections.needs import reply_to_need
-from handrail.projections.overview import Need, NeedKind, SessionFacts
+from handrail.projections.overview import Need, NeedKind, SessionFacts, Sources
 
 
 class InboxItem(Answer, frozen=True, kw_only=True):
@@ -53,6 +53,8 @@ class InboxItem(Answer, frozen=True, kw_only=True):
     command: str
     """What a person can run instead, where there is something; in a team the page where they answer."""
     last_activity: str
+    sources: Sources = Sources()
+    """What is known of the run at hand, by who recorded it."""
 
 
 class Inbox(Answer, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.inbox import Inbox, InboxItem, key_of
-from handrail_serve.pages.needs import Card, ask_in_words, item_badge, read_card, whose_agent
+from handrail_serve.pages.needs import Card, ask_in_short, item_glyph, read_card
 from handrail_serve.pages.parts import (
     Rows,
     add_query,
@@ -19,6 +19,7 @@ from handrail_serve.pages.parts import (
     meta,
     more_rows,
     page,
+    proof_bar,
     silence_badge,
     soft,
     under,
@@ -57,7 +58,7 @@ def _list(listed: Rows[InboxItem], chosen: str) -> Html:
     rows = [_row(item, is_chosen=_path(item) == chosen) for item in listed.items]
     return element(
         "nav",
-        element("ol", *rows, class_="rows two", data_follow=True),
+        element("ol", *rows, class_="rows two dense", data_follow=True),
         more_rows("/inbox", listed, {}, ()),
         class_="stack tight",
         aria_label="Items",
@@ -65,30 +66,32 @@ def _list(listed: Rows[InboxItem], chosen: str) -> Html:
 
 
 def _row(item: InboxItem, *, is_chosen: bool) -> Html:
-    """Project, run, question, waiting time and attempts in two lines."""
+    """Two lines: the question and since when; project, goal and attempts, and what is known of the run."""
     facts: Sequence[Child] = (
         element("span", item.project) if item.project else None,
-        element("span", item.workflow_name or item.workflow_id) if item.workflow_id else None,
-        element("span", whose_agent(item)),
-        element("span", count(item.attempts, "attempt")) if item.attempts else None,
+        element("span", cut(item.goal), dir="auto") if item.goal else None,
+        element("span", count(item.attempts, "attempt")) if item.attempts > 1 else None,
     )
     return element(
         "li",
         element(
             "span",
+            item_glyph(item),
             element(
                 "a",
-                cut(ask_in_words(item)),
+                cut(ask_in_short(item)),
                 href=_path(item),
                 class_="row-link",
                 dir="auto",
                 aria_current="true" if is_chosen else None,
             ),
-            under(element("span", cut(item.goal), dir="auto")) if item.goal else None,
             under(*facts),
         ),
         element(
-            "span", item_badge(item), silence_badge(item.silence), ago(item.since), class_="stack tight right"
+            "span",
+            ago(item.since),
+            element("span", silence_badge(item.silence), proof_bar(item.sources), class_="cluster"),
+            class_="stack right",
         ),
         class_="answered" if item.is_answered else None,
         aria_current="true" if is_chosen else None,

@@ -271,6 +271,13 @@ def item_badge(item: InboxItem) -> Html:
     return badge("Answered", "", "person") if item.is_answered else badge(word, look, glyph)
 
 
+def item_glyph(item: InboxItem) -> Html:
+    """The same as a shape, with the words for screen readers."""
+    word, (look, shape) = NEED_WORDS[item.kind], _LOOKS[item.kind]
+    name = element("span", "Answered: " if item.is_answered else f"{word}: ", class_="sr")
+    return element("span", element("span", class_=f"glyph {shape}"), name, class_=f"mark {look}", title=word)
+
+
 def _state(card: Card) -> Html:
     """The same with whose turn it is, and whether nobody came."""
     is_answered = card.answer is not None
@@ -315,6 +322,25 @@ def where(row: InboxItem | HitRow) -> str:
     if row.node_id:
         return node_path(row.session_id, row.run_id, row.node_id)
     return session_path(row.session_id)
+
+
+_SHORT: dict[AskKind, str] = {
+    "confirm": "Confirm: {}",
+    "choose": "Choose: {}",
+    "give": "Give: {}",
+    "allow_write": "Allow writing: {}",
+}
+
+
+def ask_in_short(row: InboxItem) -> str:
+    """The same for a row of a list."""
+    match row.kind:
+        case "person":
+            return _SHORT[row.asked or "confirm"].format(row.title)
+        case "blocked":
+            return f"Not accepted: {row.title}"
+        case "gap" | "damaged" | "newer":
+            return ask_in_words(row)
 
 
 def ask_in_words(row: InboxItem) -> str:

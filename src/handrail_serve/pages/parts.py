@@ -15,6 +15,7 @@ from handrail.contract.outcome import UNTRUSTED
 from handrail.engine.events import is_newer
 from handrail.projections.evidence import PROOF, WORTH_WORDS, is_proven
 from handrail.projections.html.elements import Address, Child, Html, element, join_html, notes_html
+from handrail.projections.overview import Sources
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.views.inbox import InboxItem
 from handrail.views.nodes import NodeClaim, NodeGap, NodeView
@@ -322,6 +323,31 @@ def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
     return element("span", *(shown or [badge("nothing checked yet")]), note, class_="cluster")
 
 
+MOST_PARTS = 6
+"""Of one source that a proof bar draws; the words have the number."""
+_SOURCES = (
+    ("executed", "executed"),
+    ("approved", "approved"),
+    ("observed", "observed"),
+    ("stated", "stated only"),
+)
+
+
+def proof_bar(sources: Sources) -> Html | None:
+    """A small bar with a part for each source, and the same in words."""
+    held = [(name, words, getattr(sources, name)) for name, words in _SOURCES]
+    if not any(number for *_, number in held):
+        return None
+    words = ", ".join(f"{number} {words}" for _, words, number in held if number)
+    parts = [
+        element("span", class_=f"part {name}")
+        for name, _, number in held
+        for _ in range(min(number, MOST_PARTS))
+    ]
+    bar = element("span", *parts, class_="parts", aria_hidden="true")
+    return element("span", bar, element("span", words, class_="sr"), class_="proof-bar", title=words)
+
+
 def gap_words(gap: GapRow | NodeGap, state: str) -> tuple[Child, ...]:
     """How bad a gap is, what is missing, and how it stands."""
     return (
@@ -566,7 +592,7 @@ def is_seen(claim: ClaimRow | NodeClaim) -> bool:
 
 def claim_row(claim: NodeClaim, *, is_imported: bool) -> Html:
     """The claim, and beside it how it is known; below it, what that word leaves out."""
-    more = claim.told.removeprefix(_WORDS.get(claim.level, "")).removeprefix(": ")
+    more = claim.told.removeprefix(_WORDS.get(claim.level, "")).lstrip(":, ")
     return element(
         "li",
         element("span", claim.text, dir="auto"),
@@ -582,12 +608,12 @@ def sides(node: NodeView) -> Child:
     seen = [one for one in claims if is_seen(one)]
     word = [one for one in claims if not is_seen(one)]
     if not claims:
-        text = "Nothing in this report could be checked: it rests on the agent's word."
+        text = "Handrail checked nothing in this report. All of it is stated by the agent."
         return soft(text) if node.notes or node.artifacts else None
     return element(
         "div",
-        _side("Proven", seen, node) if seen else None,
-        _side("On the agent's word", word, node) if word else None,
+        _side("Executed, observed or approved", seen, node) if seen else None,
+        _side("Stated by the agent", word, node) if word else None,
         class_="stack tight",
     )
 

@@ -309,12 +309,9 @@ def _proof(run: RunRow, titles: Mapping[str, str]) -> Html:
         )
         for claim in run.claims
     ]
-    heads = ("Known as", "Step", "What the report names", "What was seen")
+    heads = ("Known as", "Step", "What the report names", "Fact")
     return panel(
         "What is proven",
-        soft(
-            "Proof is what ran, was seen changed or was confirmed by a person; the rest is the agent's word."
-        ),
         details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
         beside=evidence_badges(run.evidence, run.evidence_caveat),
         class_="stack tight",

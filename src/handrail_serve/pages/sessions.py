@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import UnsetType
 
 from handrail.projections.html.elements import Child, Html, element
-from handrail.projections.overview import UNDER_WAY, Sources
+from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail.views.hits import HitRow
 from handrail.views.sessions import SessionList, SessionView, StoredValues
@@ -34,6 +34,7 @@ from handrail_serve.pages.parts import (
     moment,
     more_rows,
     page,
+    proof_bar,
     run_path,
     search_field,
     section,
@@ -44,8 +45,6 @@ from handrail_serve.pages.parts import (
     under,
 )
 
-MOST_PARTS = 6
-"""Of one source that a proof bar draws; the words have the number."""
 INSTALL_LINE = "handrail setup"
 FIRST_PROMPT = (
     "Use Handrail to review my last change: start the workflow wr.code_review and follow it step by step."
@@ -61,12 +60,6 @@ _MORE_STATES = (
     *((silence, silence) for silence in SILENCES),
 )
 _ASKED = {"waiting": WAITING, "answered": ANSWERED}
-_SOURCES = (
-    ("executed", "executed"),
-    ("approved", "approved"),
-    ("observed", "observed"),
-    ("stated", "stated only"),
-)
 
 
 def sessions_page(
@@ -224,21 +217,6 @@ def _state(item: SessionView) -> Html:
         return asked_badge(_ASKED[item.asked])
     is_stated = item.status == "complete" and item.sources.is_only_stated
     return badge("finished, only stated", "", "step") if is_stated else status_badge(item.status)
-
-
-def proof_bar(sources: Sources) -> Html | None:
-    """A small bar with a part for each source, and the same in words."""
-    held = [(name, words, getattr(sources, name)) for name, words in _SOURCES]
-    if not any(number for *_, number in held):
-        return None
-    words = ", ".join(f"{number} {words}" for _, words, number in held if number)
-    parts = [
-        element("span", class_=f"part {name}")
-        for name, _, number in held
-        for _ in range(min(number, MOST_PARTS))
-    ]
-    bar = element("span", *parts, class_="parts", aria_hidden="true")
-    return element("span", bar, element("span", words, class_="sr"), class_="proof-bar", title=words)
 
 
 def _hits(hits: Rows[HitRow], words: str) -> Child:

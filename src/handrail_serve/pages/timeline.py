@@ -99,11 +99,7 @@ def _rows(session_id: str, moments: Sequence[MomentRow], lanes: Sequence[str], z
     if zoom in ("hour", "day"):
         yield from _grouped(session_id, moments, lanes, zoom)
         return
-    day = ""
     for entry in moments:
-        if entry.at[:10] != day:
-            day = entry.at[:10]
-            yield element("li", day, class_="day")
         yield element(
             "li",
             moment(entry.at, with_day=False),
@@ -122,14 +118,13 @@ def _grouped(
     for entry in moments:
         groups.setdefault((entry.at[:width], entry.lane), []).append(entry)
     for (when, lane), entries in groups.items():
-        shown = f"{when.replace('T', ' ')}:00 UTC" if zoom == "hour" else when
         blocked = sum(entry.what == "blocked_attempt" for entry in entries)
         number = count(len(entries), "moment") + (f", {blocked} blocked" if blocked else "")
         yield element(
             "li",
-            element("time", shown, datetime=entries[0].at, data_as="written"),
+            moment(entries[0].at),
             _drawing(lanes, lane, "blocked_attempt" if blocked else "step"),
-            element("span", f"{number}, up to ", _link(session_id, entries[-1])),
+            element("span", f"{number} from then on, up to ", _link(session_id, entries[-1])),
             data_key=f"{when} {lane}",
         )
 

@@ -448,7 +448,7 @@ const FORMATS = {
   before: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
 };
 
-const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];
 
 function ago(at, now) {
@@ -460,12 +460,13 @@ function ago(at, now) {
 function tidy(root) {
   openAnswers(root);
   const now = new Date();
-  for (const one of root.querySelectorAll("time:not([data-as=written])")) {
+  for (const one of root.querySelectorAll("time")) {
     const at = new Date(one.dateTime);
     one.dataset.as ||= one.textContent.length > 14 ? "day" : "time";
     one.title ||= `${one.dateTime.slice(0, 19).replace("T", " ")} UTC`;
+    const isToday = at.toDateString() === now.toDateString();
     const format =
-      one.dataset.as === "time" ? "time" : at.toDateString() === now.toDateString() ? "today" : at.getFullYear() === now.getFullYear() ? "thisYear" : "before";
+      isToday ? (one.dataset.as === "time" ? "time" : "today") : at.getFullYear() === now.getFullYear() ? "thisYear" : "before";
     const words = one.dataset.as === "ago" ? ago(at, now) : FORMATS[format].format(at);
     if (one.textContent !== words) one.textContent = words;
   }

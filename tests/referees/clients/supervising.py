@@ -14,7 +14,7 @@ ROWS = "[data-follow]"
 def supervise(visitor: Any, axe_run: str, wider: str, meet: Callable[[str], str]) -> dict[str, Any]:
     """By keyboard alone: find the stuck agent, answer each Ask, settle a gap, read what is proven."""
     plan = visitor.plan
-    page = visitor.unlocked(visitor.context(plan["width"], color_scheme=plan["theme"]))
+    page = visitor.unlocked(visitor.context(plan["width"], color_scheme=plan["theme"]), "/inbox")
     page.evaluate(visitor.axe)
     found: dict[str, Any] = {"scripts": (axe_run, wider), "violations": [], "wider": 0, "title": page.title()}
     _look(visitor, page, found, "1-waiting")
