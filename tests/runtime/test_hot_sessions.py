@@ -15,7 +15,7 @@ from handrail.contract.ids import BlobRef, SessionId, WorkflowHash, blob_ref
 from handrail.contract.outcome import Failure
 from handrail.engine.folding import fold
 from handrail.engine.history import History
-from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.log import FileHold, FileLog
 from handrail.event_log.memory import MemoryLog
 from handrail.ports.log import Blob, Loaded, Remembered
 from handrail.runtime import sessions
@@ -270,7 +270,8 @@ def test_a_running_server_that_others_overtook_decides_on_what_the_log_says(tmp_
 @pytest.fixture
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions count as long from their eighth event on."""
-    monkeypatch.setattr(sessions, "REMEMBERED_EVENTS", 8)
+    monkeypatch.setattr(FileHold, "remembers_from", 8)
+    monkeypatch.setattr(sessions, "FEWEST_NEW_EVENTS", 1)
 
 
 @pytest.mark.usefixtures("early")
@@ -317,16 +318,22 @@ def test_a_recollection_that_does_not_fit_is_ignored(runtime: Runtime, change: d
 
 
 @every_case(
-    ("before", "after", "expected"),
+    ("begin", "before", "after", "expected"),
     [
-        (0, 2047, False),
-        (2044, 2048, True),
-        (2048, 2052, False),
-        (2300, 2303, False),
-        (2300, 2304, True),  # steps of 256 from 2 048 on
-        (10_236, 10_240, True),  # steps of 1 024 from 8 192 on
-        (10_240, 10_244, False),
+        (2048, 0, 2047, False),
+        (2048, 2044, 2048, True),
+        (2048, 2048, 2052, False),
+        (2048, 2300, 2303, False),
+        (2048, 2300, 2304, True),  # steps of 256 from 2 048 on
+        (2048, 10_236, 10_240, True),  # steps of 1 024 from 8 192 on
+        (2048, 10_240, 10_244, False),
+        (256, 251, 255, False),
+        (256, 252, 256, True),
+        (256, 256, 260, False),
+        (256, 508, 512, True),
     ],
 )
-def test_a_long_session_is_remembered_now_and_then(before: int, after: int, expected: bool) -> None:
-    assert sessions._is_worth_remembering(before, after) is expected
+def test_a_long_session_is_remembered_now_and_then(
+    begin: int, before: int, after: int, expected: bool
+) -> None:
+    assert sessions._is_worth_remembering(before, after, begin) is expected

@@ -122,7 +122,7 @@ def empty_log(held: Database) -> TeamLog:
     """A log that knows nothing, in tables without rows."""
 
     def empty(link: Link) -> None:
-        for table in ("events", "sessions", "blobs", "session_blobs", "search", "keyring", "audit"):
+        for table in ("events", "sessions", "blobs", "session_blobs", "search", "folded", "keyring", "audit"):
             link.execute(sql.SQL("DELETE FROM handrail.{}").format(sql.Identifier(table)))
 
     held.write(empty)

@@ -16,7 +16,7 @@ from tests.event_log.log_promises import A, append, blob, code_of, in_threads, k
 
 TABLES = {
     *("schema_versions", "sessions", "events", "blobs", "session_blobs", "keyring"),
-    *("confirmed_tokens", "audit", "search", "found_by", "outbox"),
+    *("confirmed_tokens", "audit", "search", "found_by", "folded", "outbox"),
     *("workspaces", "accounts", "memberships", "credentials", "servers"),
 }
 FIRST = "be46c31aa7a909ca91d3dc6bd04932636c749ac9143e53f9cda5113cb980aed7"

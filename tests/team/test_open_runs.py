@@ -178,7 +178,7 @@ def test_counting_costs_an_advance_no_trip(
         go_on(agent, reply)
         trips.append(proxy.trips - before)
 
-    assert trips == [3], "the lock with what is new, the commit, and the line of the audit"
+    assert trips == [2], "the lock with what is new, and the commit"
 
 
 @pytest.mark.promise("team.limits")

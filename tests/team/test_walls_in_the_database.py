@@ -17,7 +17,7 @@ pytestmark = pytest.mark.thorough
 
 TABLES = (
     *("sessions", "events", "blobs", "session_blobs", "search", "keyring", "confirmed_tokens", "audit"),
-    *("outbox", "found_by", "workspaces", "accounts", "memberships", "credentials", "servers"),
+    *("outbox", "found_by", "folded", "workspaces", "accounts", "memberships", "credentials", "servers"),
 )
 
 

@@ -37,6 +37,8 @@ from handrail.ports.log import (
 class MemoryHold:
     """The single writer of one session, for the scope of `MemoryLog.hold`."""
 
+    remembers_from = 2_048
+
     def __init__(self, log: MemoryLog, session_id: SessionId) -> None:
         self._log = log
         self._session_id = session_id

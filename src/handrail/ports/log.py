@@ -189,6 +189,9 @@ class SessionHold(Protocol):
         the plan counts.
         """
 
+    remembers_from: int
+    """From this many events on it is quicker to recall what was worked out than to work it out again."""
+
     def remember(self, content: bytes) -> None:
         """Keep what was worked out from all events up to now, for `recall`. Never raises for the disk."""
 

@@ -108,6 +108,8 @@ def _has_key(params: dict[str, Json]) -> bool:
 
 # Audit
 
+_IN_THE_LOG: frozenset[Effect] = frozenset({"ack", "create", "process", "record"})
+"""The effects of which a session keeps an event, with its actor and its time."""
 _TOKENS = ("confirm", "ackToken", "checkpointToken")
 """What authorised a call, the strongest first."""
 _FINGERPRINT_LENGTH = 16
@@ -123,8 +125,14 @@ def write_audit_line(
     outcome: Outcome,
     started_ms: int,
 ) -> None:
-    """Write the audit line of one call, unless it is a read and reads are not audited."""
+    """Write the audit line of one call.
+
+    A read has none, unless reads are audited. Nor has a step that an agent of an account took: the log of its
+    session says who did what, and a line of its own would be a second commit.
+    """
     if effect == "read" and not settings.audit_reads:
+        return
+    if _is_step_of_agent(rt, effect, outcome):
         return
     kind = outcome.kind if isinstance(outcome, Failure) else None
     args = describe_params(called.input, params)
@@ -147,6 +155,11 @@ def write_audit_line(
         request_id=key if isinstance(key, str) else "",
     )
     rt.audit.record(line, settings.audit_months)
+
+
+def _is_step_of_agent(rt: Runtime, effect: Effect, outcome: Outcome) -> bool:
+    is_agent = rt.principal is not None and rt.principal.kind == "agent"
+    return is_agent and effect in _IN_THE_LOG and isinstance(outcome, Success)
 
 
 def write_server_start_line(rt: Runtime, caller: Caller) -> None:

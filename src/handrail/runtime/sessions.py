@@ -89,8 +89,8 @@ LAST_WORK_MS = 5_000
 """Of the time of a call: kept for its work once it has the lock."""
 COMMIT_TRIES = 20
 TAG_SALTS = 16
-REMEMBERED_EVENTS = 2_048
-"""From this length on it is quicker to recall a folded session than to fold it again."""
+FEWEST_NEW_EVENTS = 256
+"""So many events lie between two folded sessions that are kept, or more."""
 
 PlanWith: TypeAlias = Callable[[int], Sequence[PlannedEvent]]
 _OF_TOKENS = {SESSION_LOCKED: TOKEN_SESSION_LOCKED, SESSION_NOT_FOUND: TOKEN_UNKNOWN_NODE}
@@ -287,7 +287,7 @@ def commit(
                 notify, own = rt.commits.notify, session.history.session_id
                 rt.trees_due.append(NoticeDue(session_id=own, records=records, notify=notify))
             grown = Session(history=extend(session.history, records), health=session.health)
-            if _is_worth_remembering(session.history.head, grown.history.head):
+            if _is_worth_remembering(session.history.head, grown.history.head, witness.hold.remembers_from):
                 from handrail.runtime.history_cache import encode_history
 
                 witness.hold.remember(encode_history(grown.history))
@@ -368,11 +368,11 @@ def _recall_history(reader: EventReader, session_id: SessionId) -> History | Non
     return history if is_same else None
 
 
-def _is_worth_remembering(before: int, after: int) -> bool:
-    """Less often the longer the session is: a cold start folds at most a quarter of it."""
-    if after < REMEMBERED_EVENTS:
+def _is_worth_remembering(before: int, after: int, begin: int) -> bool:
+    """Less often the longer the session is: a cold start folds a few hundred events, or a quarter of them."""
+    if after < begin:
         return False
-    step = (1 << (after.bit_length() - 1)) // 8
+    step = max(FEWEST_NEW_EVENTS, (1 << (after.bit_length() - 1)) // 8)
     return before // step != after // step
 
 

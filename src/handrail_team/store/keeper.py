@@ -69,6 +69,12 @@ _BLOBS = (
     " (SELECT 1 FROM handrail.session_blobs p WHERE p.ref = b.ref) AS is_left"
     " FROM handrail.blobs b) AS all_blobs"
 )
+_FOLDED = "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM handrail.folded"
+_LEFT_FOLDED = (
+    "DELETE FROM handrail.folded f WHERE NOT EXISTS"
+    " (SELECT 1 FROM handrail.sessions s WHERE s.session_id = f.session_id)"
+)
+"""A server of an earlier version removes sessions without these."""
 _COMMITS = (
     "SELECT e.commit_first, max(e.event_index), max(e.line),"
     " (SELECT array_agg(p.ref ORDER BY p.place) FROM handrail.session_blobs p"
@@ -161,7 +167,7 @@ class TeamKeeper:
             leftover_blobs=left,
             leftover_sessions=0,
             leftover_bytes=left_bytes,
-            cache_bytes=0,
+            cache_bytes=sum(room._cache_bytes() for room in rooms),
         )
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
@@ -198,6 +204,7 @@ class TeamKeeper:
             ).fetchall(),
             LONG_PATIENCE_S,
         )
+        self._database.send((_LEFT_FOLDED, ()))
         return Removed(
             sessions=tuple(gone),
             kept=tuple(kept),
@@ -331,6 +338,10 @@ class TeamKeeper:
         found: tuple[int, int, int, int] = next(iter(self._fetch(_BLOBS)), (0, 0, 0, 0))
         return found
 
+    def _cache_bytes(self) -> int:
+        """The bytes of folded sessions, which can be made again."""
+        return int(next(iter(self._fetch(_FOLDED)), (0,))[0])
+
     def _sizes(self, session_ids: Sequence[SessionId] | None) -> list[tuple[Any, ...]]:
         wanted = None if session_ids is None else list(session_ids)
         return self._fetch(_SIZE, (wanted, wanted))
@@ -371,7 +382,7 @@ def _remove_unchanged(link: Link, session: SessionToRemove, wait_ms: int) -> int
     if row is None or row[0] != session.head_digest:
         return None
     link.execute(ASKED_WORDS, (ANY_WORDS,))
-    for table in ("events", "session_blobs", "search", "found_by", "sessions"):
+    for table in ("events", "session_blobs", "search", "found_by", "folded", "sessions"):
         asked = sql.SQL("DELETE FROM handrail.{} WHERE session_id = %s")
         link.execute(asked.format(sql.Identifier(table)), (session.session_id,))
     return session.bytes

@@ -92,6 +92,7 @@ _SESSION_AND_EVENTS = (
     " ON e.session_id = s.session_id AND e.event_index >= %s AND e.event_index < s.head"
     " WHERE s.session_id = %s AND s.head > 0 ORDER BY e.event_index"
 )
+_SCOPE_AND_PATIENCE = f"{SCOPE}, set_config('lock_timeout', %s, true)"
 _NEW_SESSION = (
     "INSERT INTO handrail.sessions (session_id, head, digest, stamp) VALUES (%s, 0, %s, 0)"
     " ON CONFLICT (session_id, workspace) DO NOTHING"
@@ -122,6 +123,14 @@ _ADD_NOTICES = (
     "INSERT INTO handrail.outbox (id, due, body) SELECT n, 0, b"
     " FROM unnest(%s::text[], %b::bytea[]) AS new(n, b) ON CONFLICT DO NOTHING"
 )
+# A session that is removed meanwhile leaves nothing.
+_REMEMBER = (
+    "INSERT INTO handrail.folded (session_id, head, digest, content)"
+    " SELECT session_id, %s, %s, %b FROM handrail.sessions WHERE session_id = %s"
+    " ON CONFLICT (session_id, workspace) DO UPDATE SET head = excluded.head, digest = excluded.digest,"
+    " content = excluded.content WHERE handrail.folded.head <= excluded.head"
+)
+_RECALL = "SELECT head, digest, content FROM handrail.folded WHERE session_id = %s"
 _OF_KEY = (
     "SELECT event_index, dedupe_key, body, digest FROM handrail.events"
     " WHERE session_id = %s AND dedupe_key = %s"
@@ -142,6 +151,8 @@ def no_notices(session_id: SessionId, records: Sequence[Record]) -> Sequence[tup
 
 class TeamHold:
     """The single writer of one session, for the scope of `TeamLog.hold`."""
+
+    remembers_from = 256
 
     def __init__(
         self, log: TeamLog, session_id: SessionId, wait_ms: int, guard: Guard | None, *, is_new: bool
@@ -193,9 +204,20 @@ class TeamHold:
         raise self._database.fault_of(psycopg.OperationalError("the connection was lost twice"))
 
     def remember(self, content: bytes) -> None:
-        """Nothing: what a process works out it keeps itself, and another one reads the events."""
+        """Keep it for other processes, in a transaction of its own that nobody waits for the disk with."""
         self._check_current()
-        del content
+        link, head = self._link, self._head
+        if link is None or self._is_locked:
+            return
+        try:
+            with link.pipeline():
+                link.execute("BEGIN")
+                link.execute(SCOPE, (self._database.scope,))
+                link.execute("SET LOCAL synchronous_commit = off")
+                link.execute(_REMEMBER, (head.head, head.digest, content, self._session_id))
+                link.execute("COMMIT")
+        except psycopg.Error:  # a cache only saves time, and the commit before it stands
+            self._drop()
 
     def lock(self, known: int | None) -> None:
         """Wait for the row, and read what follows the `known` events in the same trip."""
@@ -225,8 +247,7 @@ class TeamHold:
         tail: psycopg.Cursor[tuple[Any, ...]] | None = None
         with link.pipeline():
             link.execute("BEGIN")
-            link.execute(SCOPE, (self._database.scope,))
-            link.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, self._wait_ms)),))
+            link.execute(_SCOPE_AND_PATIENCE, (self._database.scope, str(max(1, self._wait_ms))))
             if self._is_new:
                 link.execute(_NEW_SESSION, (self._session_id, genesis(self._session_id)))
             row = link.execute(_LOCK, (self._session_id,))
@@ -385,8 +406,8 @@ class TeamLog:
         return prove(session_id, Head(head=rows[0][0], digest=rows[0][1]), records, index)
 
     def recall(self, session_id: SessionId) -> Remembered | None:
-        del session_id
-        return None
+        rows = self.database.fetch(_RECALL, (session_id,)) if is_session_id(session_id) else []
+        return None if not rows else Remembered(head=rows[0][0], digest=rows[0][1], content=bytes(rows[0][2]))
 
     def origin(self, session_id: SessionId, digest: str) -> Origin:
         del digest

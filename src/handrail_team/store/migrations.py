@@ -165,6 +165,12 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
     ),
     # The authentication line of a commit, in the row of its last event.
     ("ALTER TABLE handrail.events ADD COLUMN line text",),
+    # Folded sessions: a cache that a process without any reads in place of hundreds of events.
+    _table(
+        "folded",
+        f"session_id text NOT NULL, {_OWN}, head bigint NOT NULL, digest text NOT NULL,"
+        " content bytea NOT NULL, PRIMARY KEY (session_id, workspace)",
+    ),
 )
 NEWEST: Final = len(MIGRATIONS)
 _PASSES_WALLS: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"

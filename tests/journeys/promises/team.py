@@ -18,6 +18,8 @@ PROMISES = read_table(
       team.migrations: Tables of every earlier version are read with data; newer ones are refused with what
           to do.
       team.two-trips: An advance waits twice for the database.
+      team.audit-of-people: The audit has what people do and what was refused; steps of agents stand in
+          the log.
       team.cut-connections: A commit whose connection is cut counts once, wherever it is cut.
       team.search: A search in the database finds what it finds beside files.
     team, section 3

@@ -135,6 +135,8 @@ _LISTING_BYTES = 64 * 1024
 class FileHold:
     """The single writer of one session, for the scope of `FileLog.hold`."""
 
+    remembers_from = 2_048
+
     def __init__(self, log: FileLog, session_id: SessionId, held: LockedSession) -> None:
         self._log = log
         self._session_id = session_id
