@@ -18,21 +18,24 @@ from handrail.engine.decide import Attempt, decide_checkpoint
 from handrail.engine.events import AdvanceRecorded, Blocked, GapRecorded
 from handrail.engine.facts import LONGEST_GOAL, WorkDone
 from handrail.engine.gate import AttemptUse
-from handrail.engine.history import History, Node, SessionNotes, is_session_point
+from handrail.engine.history import History, SessionNotes, is_session_point
 from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import step_key
 from handrail.engine.plans import plan_session_notes
 from handrail.engine.reply import Reply, ReplyWarning, ToolCall, put_warnings_first
 from handrail.operations.handles import (
     WORKER_RULE,
+    Answer,
     AttemptClaims,
     Decide,
-    Gather,
+    FoundAttempt,
+    Handle,
     Prepared,
     TokenCall,
     Tried,
     Worker,
     answer_attempt,
+    find_attempt,
     find_recorded_answer,
     mint_state_token,
     name_persons_line,
@@ -43,11 +46,12 @@ from handrail.operations.handles import (
 from handrail.operations.position import warn_of_other_notes
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, blobs_of, gather, read_report
+from handrail.ports.log import EventReader
 from handrail.ports.process import Keys, Randomness
 from handrail.projections.recap import KEPT_MOST_RECENT, NOTES_BUDGET_BYTES, TRUNCATION_MARK
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import AckVerdict, Input, Maybe, Operation, Verdict
-from handrail.runtime.runtime import ReadPorts, WritePorts, leave_tree
+from handrail.runtime.runtime import WritePorts, leave_tree
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy
 
 
@@ -77,12 +81,18 @@ def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdi
             return predict_session_notes(session, handle.claims, work)
         return keep_session_notes(rt, session, sent, handle.claims, work, handle.warnings)
 
-    def gather_notes(session: Session, node: Node) -> Prepared:
-        return gather(rt, session, node, work, request.project, request.worker)
-
     if request.dry_run is True:
-        return predict_outcome(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)
-    answer = answer_attempt(rt, handle.claims, "checkpoint", gather_notes, decide_checkpoint)
+        found = find_healthy_attempt(rt.log, handle.claims, "checkpoint")
+        prepared = (
+            None if found.recorded is not None else _gather_notes(rt, found.session, handle, work, request)
+        )
+        return predict_outcome(found, handle.claims, prepared, decide_checkpoint)
+    found = find_attempt(rt.log, handle.claims, "checkpoint")
+    if found.recorded is not None:
+        answer = Answer(session=found.session, recorded=found.recorded)
+    else:
+        prepared = _gather_notes(rt, found.session, handle, work, request)
+        answer = answer_attempt(rt, handle.claims, "checkpoint", found.session, prepared, decide_checkpoint)
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
     if prepared is not None and prepared.project is not None:
         leave_tree(
@@ -99,6 +109,12 @@ def checkpoint_run(rt: WritePorts, request: CheckpointRun) -> Success | AckVerdi
         sent=sent,
         workflow=None if prepared is None else prepared.gathered.workflow,
     )
+
+
+def _gather_notes(
+    rt: WritePorts, session: Session, handle: Handle[CheckpointClaims], work: WorkDone, request: CheckpointRun
+) -> Prepared:
+    return gather(rt, session, node_of(session.history, handle.claims), work, request.project, request.worker)
 
 
 OPERATION = Operation(
@@ -123,21 +139,32 @@ OPERATION = Operation(
 # prompt, because that comes with the work.
 
 
-def predict_outcome(
-    rt: ReadPorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
-) -> AckVerdict:
-    """Decide as the real call would, from the log as it stands, and throw the plan away."""
-    session = session_of(rt.log, claims)
+def find_healthy_attempt(reader: EventReader, claims: AttemptClaims, use: AttemptUse) -> FoundAttempt:
+    """The attempt, read anew. Raises Fault where it is open and its session takes nothing more."""
+    session = session_of(reader, claims)
     recorded = find_recorded_answer(session, claims, use)
+    if recorded is None:
+        require_healthy(session)
+    return FoundAttempt(session=session, recorded=recorded)
+
+
+def predict_outcome(
+    found: FoundAttempt, claims: AttemptClaims, prepared: Prepared | None, decide: Decide
+) -> AckVerdict:
+    """Decide as the real call would, from the log as it stands, and throw the plan away.
+
+    `prepared` is what was gathered for an open attempt.
+    """
+    session = found.session
     node = node_of(session.history, claims)
     verdict: Verdict = "already_answered"
     gaps: list[str] = []
-    if recorded is not None:
-        blocked = recorded.blocked
+    if prepared is None:
+        assert found.recorded is not None, "an open attempt is decided from gathered facts"
+        blocked = found.recorded.blocked
     else:
-        require_healthy(session)
         attempt = Attempt(node=node, attempt_id=claims.attempt_id)
-        plan = decide(session.history, attempt, gather(session, node).gathered, 0)
+        plan = decide(session.history, attempt, prepared.gathered, 0)
         gaps = [event.data.summary for event in plan if isinstance(event.data, GapRecorded)]
         answers = [event.data.outcome for event in plan if isinstance(event.data, AdvanceRecorded)]
         blocked = next((one for one in answers if isinstance(one, Blocked)), None)

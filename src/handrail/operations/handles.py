@@ -267,7 +267,7 @@ def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: A
     return Tokens(state=state, ack=mint(key, ack), checkpoint=checkpoint)
 
 
-# Answering an attempt, exactly once: gather without the lock, then gate, decide and commit under it
+# Answering an attempt, exactly once: find it and gather without the lock, then decide and commit under it
 #
 # A server that saw the attempt open a moment ago takes the lock at once; only what it finds there counts.
 
@@ -292,23 +292,39 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What it was decided by; None: it was answered before."""
 
 
-Gather: TypeAlias = Callable[[Session, Node], Prepared]
-"""Reads everything that the decision needs; no lock is held, and nobody calls it for a replay."""
+class FoundAttempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt as the log has it now."""
+
+    session: Session
+    recorded: Recorded | None
+    """Its answer; None: it is open."""
+
+
 Decide: TypeAlias = Callable[[History, Attempt, Gathered, int], Sequence[PlannedEvent]]
 """Plans the answer from what was gathered; pure, because it runs under the lock."""
 
 
+def find_attempt(reader: EventReader, claims: AttemptClaims, use: AttemptUse) -> FoundAttempt:
+    """The attempt that a token stands for.
+
+    Committed answers never change, so a replay is answered from this without a lock.
+    """
+    session = load_last_seen(reader, claims.session_id)
+    if session is not None and _is_open(session, claims, use):
+        return FoundAttempt(session=session, recorded=None)
+    session = session_of(reader, claims)
+    return FoundAttempt(session=session, recorded=find_recorded_answer(session, claims, use))
+
+
 def answer_attempt(
-    rt: WritePorts, claims: AttemptClaims, use: AttemptUse, gather: Gather, decide: Decide
+    rt: WritePorts,
+    claims: AttemptClaims,
+    use: AttemptUse,
+    session: Session,
+    prepared: Prepared,
+    decide: Decide,
 ) -> Answer:
-    """The recorded answer of the attempt, made now if it had none."""
-    session = load_last_seen(rt.log, claims.session_id)
-    if session is None or not _is_open(session, claims, use):
-        session = session_of(rt.log, claims)
-        recorded = find_recorded_answer(session, claims, use)
-        if recorded is not None:  # committed answers never change: a replay needs no lock
-            return Answer(session=session, recorded=recorded)
-    prepared = gather(session, node_of(session.history, claims))
+    """Answer an open attempt from gathered facts; where another call was faster, its answer counts."""
 
     def decide_now(now: Session) -> PlanWith | None:
         if find_recorded_answer(now, claims, use) is not None:

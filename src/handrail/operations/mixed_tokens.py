@@ -27,13 +27,11 @@ from handrail.contract.tokens.workflow import (
 )
 from handrail.contract.wording import quote
 from handrail.engine.ask import weigh_answers
-from handrail.engine.decide import decide_advance
 from handrail.engine.history import node_at, steps_after
 from handrail.operations.handles import (
     Answer,
     AttemptClaims,
     Handle,
-    answer_attempt,
     mint_state_token_for,
     node_of,
     session_of,
@@ -46,7 +44,6 @@ from handrail.runtime.sessions import load_pinned_workflow, read_session
 
 if TYPE_CHECKING:
     from handrail.engine.facts import WorkDone
-    from handrail.operations.handles import Gather
     from handrail.runtime.runtime import WritePorts
 
 
@@ -148,20 +145,15 @@ def _find(reader: EventReader, claims: Claims) -> _Place:
     )
 
 
-def follow_question(
-    rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone, gather: Gather
-) -> tuple[AckClaims | ChoiceClaims, Answer]:
-    """The answer of the same option where a person was asked and took one, for a token from before that.
+def find_moved_question(
+    rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone
+) -> ChoiceClaims | None:
+    """The same option where a person was asked and took one, for a token from before that.
 
     Only where the recorded attempt was another: a repeat of it gets its own reply.
     """
-    while isinstance(claims, ChoiceClaims) and (moved := _find_asked(rt, claims, answer, work)):
-        claims = moved
-        answer = answer_attempt(rt, claims, "advance", gather, decide_advance)
-    return claims, answer
-
-
-def _find_asked(rt: WritePorts, claims: ChoiceClaims, answer: Answer, work: WorkDone) -> ChoiceClaims | None:
+    if not isinstance(claims, ChoiceClaims):
+        return None
     recorded, history = answer.recorded, answer.session.history
     is_repeat = answer.prepared is not None or recorded.input_digest == work.input_digest
     if is_repeat or recorded.blocked is None:

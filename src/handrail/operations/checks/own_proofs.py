@@ -6,8 +6,6 @@ only for the very declaration that a person approved on this machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from handrail.engine.history import Node
 from handrail.engine.judge.proofs import find_base, find_word
 from handrail.engine.navigate import Running, leaf_at
@@ -29,13 +27,14 @@ SPARED_MS = 2_000
 """Of what is left of the call: to judge and to answer."""
 
 
-def prove_for_report(
-    rt: WritePorts, session: Session, prepared: Prepared, node: Node, look: Callable[[Session], Prepared]
-) -> tuple[Session, Prepared]:
-    """Prove the change of a step that wants it and has no proof yet; `look` gathers again after that."""
+def prove_for_report(rt: WritePorts, session: Session, prepared: Prepared, node: Node) -> Session | None:
+    """Prove the change of a step that wants it and has no proof yet: the session with what was recorded.
+
+    None: nothing was, and what was gathered still holds.
+    """
     project, facts = prepared.project, prepared.gathered.proof_facts
     if project is None or facts is None or not facts.head or rt.is_served:
-        return session, prepared
+        return None
     assert isinstance(node.state, Running), "a step that wants a proof is pending"
     leaf = leaf_at(prepared.gathered.workflow, node.state)
     demand = leaf.proof if isinstance(leaf, Step) else None
@@ -43,13 +42,12 @@ def prove_for_report(
     session = read_session(rt.log, session.history.session_id) or session
     base = find_base(session.history, node.node_id, demand)
     if find_word(session.history, node, base, facts.head)[0] is not None:
-        return session, prepared
+        return None
     proofs = _prove_short_checks(rt, project, base)
     if not proofs:
-        return session, prepared
+        return None
     target = ProvenRun(session=session, node=node, base=base, step_id=leaf.id)
-    session = record_proofs(rt, target, proofs)
-    return session, look(session)
+    return record_proofs(rt, target, proofs)
 
 
 def _prove_short_checks(rt: WritePorts, project: str, base: str) -> list[Proof]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from handrail.contract.catalogue import E_USAGE, STEP_WAITS
 from handrail.contract.outcome import Fault, Success
 from handrail.contract.parameters import ProjectPath, TokenText
-from handrail.contract.tokens.workflow import ChoiceClaims
+from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims
 from handrail.engine.decide import decide_advance
 from handrail.engine.facts import WorkDone
 from handrail.engine.history import Node, Recorded, is_older, steps_after
@@ -18,11 +18,14 @@ from handrail.engine.navigate import own_action_at
 from handrail.engine.reply import Reply
 from handrail.operations.handles import (
     WORKER_RULE,
+    Answer,
     Prepared,
     TokenCall,
     Tried,
     Worker,
     answer_attempt,
+    find_attempt,
+    node_of,
     read_ack,
 )
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
@@ -73,10 +76,7 @@ def advance(
     rt: WritePorts, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
 ) -> Success | AckVerdict:
     """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
-    # Three parts. First the token is read and the report checked, so that a refusal uses nothing up. Then
-    # `answer_attempt` gathers (files, blobs, programs) outside the lock and decides and appends under it,
-    # unless the attempt has its answer already. What comes after the commit can be done again by a repeat,
-    # because the reply is read from the log.
+    # Verify: a refusal up to here uses nothing up.
     handle = read_ack(rt.keys, ack_token, request.state_token)
     if handle.beside:
         from handrail.operations.mixed_tokens import require_one_reply
@@ -85,26 +85,30 @@ def advance(
     claims = handle.claims
     option = claims.option if isinstance(claims, ChoiceClaims) else None
     work = read_report(request.output, request.context, rt.secrets, option)
-
-    def gather_report(session: Session, node: Node) -> Prepared:
-        return _gather_report(rt, session, node, work, request)
-
     if request.dry_run is True:
-        from handrail.operations.checkpoints import predict_outcome
+        return _predict(rt, request, claims, work)
+    while True:
+        found = find_attempt(rt.log, claims, "advance")
+        if found.recorded is not None:
+            answer = Answer(session=found.session, recorded=found.recorded)
+        else:
+            # Gather without the lock: files, blobs and programs are slow.
+            node = node_of(found.session.history, claims)
+            facts = _gather_facts(rt, found.session, node, work, request)
+            # Decide and append under it.
+            try:
+                answer = answer_attempt(rt, claims, "advance", found.session, facts, decide_advance)
+            except Fault as fault:
+                if fault.kind is not STEP_WAITS:
+                    raise
+                from handrail.operations.runs.reread_run import add_children
 
-        return predict_outcome(rt, claims, "advance", gather_report, decide_advance)
-    try:
-        answer = answer_attempt(rt, claims, "advance", gather_report, decide_advance)
-        if option is not None and answer.session.history.confirmations and answer.prepared is None:
-            from handrail.operations.mixed_tokens import follow_question
-
-            claims, answer = follow_question(rt, claims, answer, work, gather_report)
-    except Fault as fault:
-        if fault.kind is not STEP_WAITS:
-            raise
-        from handrail.operations.runs.reread_run import add_children
-
-        raise add_children(rt, claims, fault) from None
+                raise add_children(rt, claims, fault) from None
+        moved = _find_moved(rt, claims, answer, work)
+        if moved is None:
+            break
+        claims = moved
+    # After the commit. A repeat can do all of this again, because the reply is read from the log.
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
     # `prepared` is None in a replay, whose files are gone: today's would say nothing about the node.
     if prepared is not None and prepared.project is not None:
@@ -130,41 +134,62 @@ def advance(
     )
 
 
-def _gather_report(
+def _gather_facts(
     rt: WritePorts, session: Session, node: Node, work: WorkDone, request: ContinueRun
 ) -> Prepared:
     """What decides a report: with the result of a pending action of ours, and files that an older step saw
     differently.
     """
-
-    def look(current: Session) -> Prepared:
-        return gather(rt, current, node, work, request.project, request.worker)
-
-    prepared = look(session)
+    is_real = request.dry_run is not True
+    prepared = gather(rt, session, node, work, request.project, request.worker)
     check_change(session.history, prepared.gathered.workflow, node, work)
-    if prepared.gathered.proof_facts is not None and request.dry_run is not True:
+    if prepared.gathered.proof_facts is not None and is_real:
         from handrail.operations.checks.own_proofs import prove_for_report
 
-        session, prepared = prove_for_report(rt, session, prepared, node, look)
+        proven = prove_for_report(rt, session, prepared, node)
+        if proven is not None:
+            session, prepared = proven, gather(rt, proven, node, work, request.project, request.worker)
     gathered, history = prepared.gathered, session.history
-    if own_action_at(gathered.workflow, node.state) is not None and request.dry_run is not True:
+    if own_action_at(gathered.workflow, node.state) is not None and is_real:
         from handrail.operations.runs.own_actions import perform_action
 
         done, troubles = perform_action(rt, history, gathered.workflow, node, work, prepared.project)
         gathered = replace(gathered, work=done, troubles=troubles)
     check_merged(history, node, gathered.work.context | gathered.work.result)
+    prepared = replace(prepared, gathered=gathered)
     if not history.trees or not (steps_after(history, node.node_id) or is_older(history, node)):
-        return replace(prepared, gathered=gathered)
+        return prepared
     from handrail.operations.kept_trees import look_at_present
 
     other = look_at_present(rt, history, node, prepared.project)
     if other is None:
-        return replace(prepared, gathered=gathered)
-    return replace(
-        prepared,
-        gathered=replace(gathered, other_files=other.fact),
-        blobs=(*prepared.blobs, *other.blobs),
-    )
+        return prepared
+    gathered = replace(gathered, other_files=other.fact)
+    return replace(prepared, gathered=gathered, blobs=(*prepared.blobs, *other.blobs))
+
+
+def _predict(
+    rt: WritePorts, request: ContinueRun, claims: AckClaims | ChoiceClaims, work: WorkDone
+) -> AckVerdict:
+    """What the call would do; nothing is written."""
+    from handrail.operations.checkpoints import find_healthy_attempt, predict_outcome
+
+    found = find_healthy_attempt(rt.log, claims, "advance")
+    facts = None
+    if found.recorded is None:
+        facts = _gather_facts(rt, found.session, node_of(found.session.history, claims), work, request)
+    return predict_outcome(found, claims, facts, decide_advance)
+
+
+def _find_moved(
+    rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone
+) -> ChoiceClaims | None:
+    """Where an option of a question counts that a person took since; few runs have any."""
+    if work.option is None or not answer.session.history.confirmations or answer.prepared is not None:
+        return None
+    from handrail.operations.mixed_tokens import find_moved_question
+
+    return find_moved_question(rt, claims, answer, work)
 
 
 def run_following_actions(

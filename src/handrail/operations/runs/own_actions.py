@@ -30,7 +30,7 @@ from handrail.engine.judge.report_frame import TO_FILL_IN
 from handrail.engine.navigate import Running, own_action_at
 from handrail.engine.owners import describe_giver
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
-from handrail.operations.handles import Prepared, answer_attempt
+from handrail.operations.handles import Prepared, answer_attempt, find_attempt
 from handrail.operations.looking import NOT_HERE
 from handrail.operations.replies import load_handed
 from handrail.operations.report import check_merged, find_confirmations, observe_surroundings, read_report
@@ -81,25 +81,26 @@ def _run_one(
 ) -> Session:
     """Run the pending action under the attempt that its reply would have minted."""
 
-    def gather_result(session: Session, node: Node) -> Prepared:
-        nothing = read_report(UNSET, UNSET, rt.secrets)
-        work, troubles = perform_action(rt, session.history, workflow, node, nothing, project)
-        history = session.history
-        gathered = Gathered(
-            workflow=workflow,
-            work=work,
-            seen=observe_surroundings(rt, project, UNSET),
-            troubles=troubles,
-            handed=load_handed(rt.log, history, history.runs[node.run_id], workflow),
-        )
-        return Prepared(gathered=gathered, blobs=(), project=project)
-
     claims = AckClaims(
         session_id=session.history.session_id,
         node_tag=node.tag,
         attempt_id=attempt_for_new(node.node_id),
     )
-    return answer_attempt(rt, claims, "advance", gather_result, decide_advance).session
+    found = find_attempt(rt.log, claims, "advance")
+    if found.recorded is not None:
+        return found.session
+    history = found.session.history
+    nothing = read_report(UNSET, UNSET, rt.secrets)
+    work, troubles = perform_action(rt, history, workflow, node, nothing, project)
+    gathered = Gathered(
+        workflow=workflow,
+        work=work,
+        seen=observe_surroundings(rt, project, UNSET),
+        troubles=troubles,
+        handed=load_handed(rt.log, history, history.runs[node.run_id], workflow),
+    )
+    prepared = Prepared(gathered=gathered, blobs=(), project=project)
+    return answer_attempt(rt, claims, "advance", found.session, prepared, decide_advance).session
 
 
 def perform_action(
