@@ -326,6 +326,31 @@ def test_runner_that_ends_early_fails() -> None:
     assert proof.word == "fails"
 
 
+def test_failed_check_names_why_a_file_cannot_be_loaded() -> None:
+    broken = make_run(unloaded=("test_a.py because ImportError: no module b", "test_b.py"))
+    _, proof = prove(FIX, {"4": broken, "1": make_run(OLD)})
+    assert proof.names == (
+        "test_a.py (cannot be loaded: ImportError: no module b)",
+        "test_b.py (cannot be loaded)",
+    )
+
+
+def test_failed_check_without_cases_quotes_its_last_lines() -> None:
+    tail = "started\nusage: runner\n=======\n  runner: no such option\n\nended\n"
+    _, proof = prove(FIX, {"4": make_status(2, tail=tail)})
+    assert (proof.word, proof.names, proof.reason) == (
+        "fails",
+        (),
+        '"usage: runner / runner: no such option / ended"',
+    )
+
+
+def test_rewritten_file_names_why_it_cannot_be_loaded() -> None:
+    broken, end = make_run(unloaded=("test_a.py because NameError: old",)), make_run(". test_a.py::new")
+    _, proof = prove(FIX, {"4": end, "3": end, "2": broken, "1": make_run(OLD)})
+    assert (proof.word, proof.names) == ("rewrote", ("test_a.py (cannot be loaded: NameError: old)",))
+
+
 def test_rules_of_the_end_are_tried_before_the_word_is_fails() -> None:
     files = {"a.py": "12", "test_a.py": "11", "tox.ini": "12"}
     red = make_run("F test_a.py::old")

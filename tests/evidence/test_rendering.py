@@ -160,6 +160,11 @@ def test_name_cannot_break_out_of_the_markdown() -> None:
             "The check fails at the end with exit status 3",
         ),
         (
+            "fails",
+            {"reason": '"no such option"'},
+            'The check fails at the end: "no such option"',
+        ),
+        (
             "new_rules",
             {"names": ("pytest.ini", "tox.ini"), "names_total": 2},
             "It passes only with check rules that the change brought: pytest.ini, tox.ini",

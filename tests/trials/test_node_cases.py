@@ -56,8 +56,14 @@ def test_node_test_gives_every_case(linked: Workshop) -> None:
     assert {case.file for case in result.cases or ()} == {"test/a.test.js", "test/plain.test.js"}
     assert [case.missing_name for case in result.cases or () if case.missing_name] == ["lib.sub"]
     assert result.unloaded == (
-        UnloadedFile(file="test/b.test.js", missing_name="nothing"),
-        UnloadedFile(file="test/c.test.mjs", missing_name="nope"),
+        UnloadedFile(
+            file="test/b.test.js", missing_name="nothing", trouble="Error: Cannot find module '../nothing'"
+        ),
+        UnloadedFile(
+            file="test/c.test.mjs",
+            missing_name="nope",
+            trouble="SyntaxError: The requested module '../esm.mjs' does not provide an export named 'nope'",
+        ),
     )
 
 
@@ -127,7 +133,11 @@ def test_mocha_gives_every_case(linked: Workshop) -> None:
         ("group > three", "test/c.js", "passed", ""),
         ("group > two", "test/a.js", "failed", "nope"),
     ]
-    assert result.unloaded == (UnloadedFile(file="test/b.js", missing_name="nothing"),)
+    assert result.unloaded == (
+        UnloadedFile(
+            file="test/b.js", missing_name="nothing", trouble="Error: Cannot find module '../nothing'"
+        ),
+    )
     assert (result.exit_status, result.is_ended_early) == (1, False)
 
 

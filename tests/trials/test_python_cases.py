@@ -77,8 +77,12 @@ def test_pytest_gives_every_case(run_pytest: Run) -> None:
     missing = {case.name: case.missing_name for case in result.cases or () if case.missing_name}
     assert missing == {f"{mark}test_missing_name": "sub"}
     assert result.unloaded == (
-        UnloadedFile(file="tests/test_broken.py", missing_name="nothing"),
-        UnloadedFile(file="tests/test_odd.py"),
+        UnloadedFile(
+            file="tests/test_broken.py",
+            missing_name="nothing",
+            trouble="ImportError: cannot import name 'nothing' from 'calc' (./calc.py)",
+        ),
+        UnloadedFile(file="tests/test_odd.py", trouble="ZeroDivisionError: division by zero"),
     )
     assert (result.state, result.exit_status, result.is_ended_early) == ("failed", 1, False)
 
@@ -91,7 +95,13 @@ def test_workers_of_pytest_give_the_same_cases(run_pytest: Run) -> None:
         *("-n", "2"),
     )
 
-    assert result.unloaded == (UnloadedFile(file="test_c.py", missing_name="nothing_such"),)
+    assert result.unloaded == (
+        UnloadedFile(
+            file="test_c.py",
+            missing_name="nothing_such",
+            trouble="ModuleNotFoundError: No module named 'nothing_such'",
+        ),
+    )
     assert [(case.name, case.outcome, case.missing_name) for case in result.cases or ()] == [
         ("test_a.py::test_a", "passed", ""),
         ("test_a.py::test_b", "failed", "nope"),
@@ -121,7 +131,13 @@ def test_pytest_that_ends_early_has_not_passed(run_pytest: Run, files: dict[str,
 def test_conftest_that_cannot_be_loaded_is_named(run_pytest: Run) -> None:
     result = run_pytest({"conftest.py": "from calc import gone\n", "calc.py": "", "test_a.py": ""})
 
-    assert result.unloaded == (UnloadedFile(file="conftest.py", missing_name="gone"),)
+    assert result.unloaded == (
+        UnloadedFile(
+            file="conftest.py",
+            missing_name="gone",
+            trouble="ImportError: cannot import name 'gone' from 'calc' (./calc.py)",
+        ),
+    )
     assert (result.state, result.cases, result.is_ended_early) == ("failed", (), False)
 
 
@@ -227,7 +243,13 @@ def test_unittest_gives_every_case(linked: Workshop) -> None:
         "setUpClass (tests.test_all.Unready)": "error",
     }
     assert [case.missing_name for case in result.cases or () if case.name == f"{mark}test_missing"] == ["sub"]
-    assert result.unloaded == (UnloadedFile(file="tests/test_broken.py", missing_name="nothing"),)
+    assert result.unloaded == (
+        UnloadedFile(
+            file="tests/test_broken.py",
+            missing_name="nothing",
+            trouble="ImportError: cannot import name 'nothing' from 'calc' (./calc.py)",
+        ),
+    )
 
 
 @pytest.mark.thorough

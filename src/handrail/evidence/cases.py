@@ -36,6 +36,7 @@ class Cases:
         self.missing_names: dict[Key, str] = {}
         self.unloaded: dict[str, str] = {}
         """Files that could not be loaded, each with the name that was missing or an empty text."""
+        self._trouble: dict[str, str] = {}
         for case in result.cases or ():
             key = (case.file, _ADDRESS.sub("0x0", case.name))
             colour = _COLOURS.get(case.outcome, "neither")
@@ -44,6 +45,7 @@ class Cases:
                 self.missing_names[key] = case.missing_name
         for one in result.unloaded:
             self.unloaded[one.file] = one.missing_name
+            self._trouble[one.file] = one.trouble
         self._by_file = Counter(file for file, _ in self.colours)
         self._by_test = Counter(map(_strip_parameters, self.colours))
 
@@ -70,6 +72,11 @@ class Cases:
         """Failing cases, then files that cannot be loaded."""
         red = [key for key, colour in self.colours.items() if colour == "red"]
         return (*red, *((file, "") for file in self.unloaded))
+
+    def describe_red(self, key: Key) -> str:
+        """A case as people read it; of a file that cannot be loaded also why, as its runner told it."""
+        trouble = "" if key[1] else self._trouble.get(key[0], "")
+        return f"{key[0]} (cannot be loaded: {trouble})" if trouble else describe_key(key)
 
     def list_green(self) -> tuple[Key, ...]:
         return tuple(key for key, colour in self.colours.items() if colour == "green")

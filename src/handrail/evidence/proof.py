@@ -106,7 +106,10 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     names_total: int = 0
     """How many names there are, those beyond `MOST_NAMES` included."""
     reason: str = ""
-    """Of NOT TRIED: why. Of PROVED: what weakens it, as a name that is missing without the change."""
+    """Of NOT TRIED: why. Of PROVED: what weakens it, as a name that is missing without the change.
+
+    Of FAILS without names: the last lines that the check printed, in quotation marks.
+    """
     new_tests: int = 0
     """Tests that prove the change and did not exist before it."""
     red_before: int = 0

@@ -48,6 +48,8 @@ LABELS: Final[dict[Step, str]] = {
 }
 """What each run is called while it is under way."""
 
+_LONGEST_QUOTE: Final = 200
+_MOST_QUOTED_LINES: Final = 3
 _WHOLE: Final[Key] = ("the tests of the start", "")
 _SLOW: Final = "see docs/how-to/prove-in-ci.md for slow checks"
 
@@ -197,8 +199,9 @@ def _judge_red(runs: _Runs, end: RunResult) -> Proof:
     baseline = _find_baseline_of_failure(runs) if red else None
     still = find_still_red(at_end, baseline) if baseline is not None else ()
     broken = [key for key in red if key not in still]
-    names = [describe_key(key) for key in (*broken, *still)]
-    return runs.conclude("fails", names, still_red=len(still))
+    names = [at_end.describe_red(key) for key in (*broken, *still)]
+    reason = "" if names else end.reason or _quote_end(end.tail)
+    return runs.conclude("fails", names, still_red=len(still), reason=reason)
 
 
 def _find_baseline_of_failure(runs: _Runs) -> Cases | None:
@@ -221,7 +224,14 @@ def _explain_copy(copied: RunResult, here: RunResult) -> str:
 def _find_first_difference(copied: str, here: str) -> str:
     known = {line.strip() for line in here.splitlines()}
     lines = (line.strip() for line in copied.splitlines())
-    return next((line[:200] for line in lines if line not in known and not _is_ruler(line)), "")
+    return next((line[:_LONGEST_QUOTE] for line in lines if line not in known and not _is_ruler(line)), "")
+
+
+def _quote_end(tail: str) -> str:
+    """The last written lines of what a program printed, in quotation marks."""
+    lines = [line.strip() for line in tail.splitlines()]
+    last = " / ".join([line for line in lines if line and not _is_ruler(line)][-_MOST_QUOTED_LINES:])
+    return f'"{last[-_LONGEST_QUOTE:]}"' if last else ""
 
 
 def _is_ruler(line: str) -> bool:
@@ -241,7 +251,7 @@ def _judge_cases(runs: _Runs) -> Proof:
         baseline = runs.get_cases(BASELINE)
         broken = _find_broken(runs, before, baseline)
         if broken:
-            names = [describe_key(key) for key in broken]
+            names = [before.describe_red(key) for key in broken]
             return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before, at_end)))
     still = 0 if baseline is None else len(find_still_red(baseline, before, at_end))
     proving = find_proving(at_end, without, before, baseline, runs.files)

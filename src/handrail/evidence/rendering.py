@@ -106,7 +106,7 @@ def _describe_fails(proof: Proof) -> str:
     if not proof.names_total:
         status = proof.cells.tests_after_code_after.exit_status
         how = "" if status is None else f" with exit status {status}"
-        return f"The check fails at the end{how}"
+        return f"The check fails at the end{how}" + (f": {proof.reason}" if proof.reason else "")
     if not broken:
         return f"The check fails at the end{_still_red(proof)}"
     return (

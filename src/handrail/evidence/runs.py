@@ -26,6 +26,8 @@ class UnloadedFile(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     missing_name: str = ""
     """It could not be loaded only because this name could not be imported or is not defined."""
+    trouble: str = ""
+    """The first line of the error, with its type; empty if the runner does not say."""
 
 
 RunState: TypeAlias = Literal["passed", "failed", "timed_out", "not_started", "interrupted"]

@@ -33,6 +33,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     outcome: CaseOutcome = "passed"
     missing: str = ""
+    trouble: str = ""
     early: bool = False
 
 
@@ -64,7 +65,7 @@ def read_case_file(content: bytes, nonce: str) -> Found:
                     TestCase(name=line.name, file=line.file, outcome=line.outcome, missing_name=line.missing)
                 )
             case "unloaded":
-                unloaded.append(UnloadedFile(file=line.file, missing_name=line.missing))
+                unloaded.append(UnloadedFile(file=line.file, missing_name=line.missing, trouble=line.trouble))
     is_early = is_early or begun != ended
     return make_found(
         cases,
@@ -86,17 +87,19 @@ def make_found(
     for case in cases:
         name = _shorten(case.name)
         key = (name, case.file)
-        known = worst.get(key)
-        if known is None or _WORST[case.outcome] > _WORST[known.outcome]:
+        worse = worst.get(key)
+        if worse is None or _WORST[case.outcome] > _WORST[worse.outcome]:
             worst[key] = msgspec.structs.replace(case, name=name)
     if len(worst) > MOST_CASES:
         return Found(trouble=f"it has more than {MOST_CASES} test cases")
-    files: dict[str, str] = {}
+    files: dict[str, UnloadedFile] = {}
     for one in unloaded:
-        files[one.file] = files.get(one.file) or one.missing_name
+        known = files.get(one.file)
+        if known is None or (one.missing_name and not known.missing_name):
+            files[one.file] = msgspec.structs.replace(one, trouble=_shorten(one.trouble))
     return Found(
         cases=tuple(worst[key] for key in sorted(worst)),
-        unloaded=tuple(UnloadedFile(file=file, missing_name=files[file]) for file in sorted(files)),
+        unloaded=tuple(files[file] for file in sorted(files)),
         is_ended_early=is_ended_early,
         trouble=trouble,
     )

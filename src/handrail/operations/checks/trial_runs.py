@@ -230,7 +230,11 @@ class _Runner:
             if step == "tests_after_code_after":
                 self.end_ms = result.duration_ms
             lines = redact_lines(result.tail.split("\n"), self._rt.secrets)
-            kept = msgspec.structs.replace(result, tail="\n".join(lines))
+            unloaded = tuple(
+                msgspec.structs.replace(one, trouble=redact_line(one.trouble, self._rt.secrets))
+                for one in result.unloaded
+            )
+            kept = msgspec.structs.replace(result, tail="\n".join(lines), unloaded=unloaded)
             self._rt.trial_results().keep(key, kept)
         return self._widen(make_run_result(result), command)
 

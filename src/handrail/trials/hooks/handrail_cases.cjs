@@ -23,6 +23,16 @@ class Record {
     fs.writeSync(this.file, `${line}\n`);
   }
 
+  // The name that is missing in a file, and the error without our path.
+  writeUnloaded(file, error) {
+    const trouble = error ? String(error.message ? `${error.name}: ${error.message}` : error).split("\n")[0] : "";
+    this.write("unloaded", {
+      file: this.relate(file),
+      missing: findMissingName(error, file),
+      trouble: trouble.split(this.place.root).join("."),
+    });
+  }
+
   end(isEarly) {
     if (!this.isEnded) {
       this.isEnded = true;
@@ -129,7 +139,7 @@ function noteUnloaded(record, file, error) {
     process.exitCode = process.exitCode || 1;
   });
   console.error(error);
-  record.write("unloaded", { file: record.relate(file), missing: findMissingName(error, file) });
+  record.writeUnloaded(file, error);
 }
 
 // node:test, in the process of one test file: its results travel to the parent as serialized frames.
@@ -155,9 +165,7 @@ function watchNodeTest() {
   });
   process.on("exit", (code) => {
     const place = record.relate(file);
-    if (code && !seen.failed) {
-      record.write("unloaded", { file: place, missing: findMissingName(seen.error, file) });
-    }
+    if (code && !seen.failed) record.writeUnloaded(file, seen.error);
     // The harness listens from its first test on; a file without any is one test, as node counts it.
     const hasTests = seen.tests > 0 || process.listenerCount("beforeExit") > 0;
     if (!code && !hasTests) record.write("case", { name: place, file: place, outcome: "passed", missing: "" });

@@ -39,6 +39,10 @@ class Record:
         with contextlib.suppress(OSError):
             os.write(self._file, line.encode("utf-8", "backslashreplace"))
 
+    def write_unloaded(self, file: str, missing: str, trouble: str) -> None:
+        """Say that a test file could not be loaded: what is missing, and the error without our path."""
+        self.write("unloaded", file=file, missing=missing, trouble=trouble.replace(self.root, "."))
+
     def begin(self) -> None:
         """Say that a run begins; without its end it ended early."""
         self.is_ended = False
@@ -110,6 +114,11 @@ def _find_quoted(error: BaseException) -> str:
     return parts[1] if len(parts) > 2 else ""
 
 
+def describe_error(error: Any) -> str:
+    """The type of an error and its first line."""
+    return ("%s: %s" % (type(error).__name__, error)).strip().split("\n")[0]  # noqa: UP031 - as above
+
+
 # unittest
 
 
@@ -146,7 +155,7 @@ def _patch_loader(module: Any) -> None:
         if record is not None and error is not None:
             file = _find_module_file(record, name)
             missing = find_missing_name(error, lambda path: record.relate(path) == file)
-            record.write("unloaded", file=file, missing=missing)
+            record.write_unloaded(file, missing, describe_error(error))
         return make(name, suite_class)
 
     module._make_failed_import_test = record_and_make

@@ -15,6 +15,7 @@ import pytest
 _cases: Any = importlib.import_module("handrail_cases")
 _claimed = [_cases.claim("pytest")]
 _MISSING = "_handrail_missing_name"
+_TROUBLE = "_handrail_trouble"
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -46,7 +47,8 @@ def _record_conftest(record: Any, error: Any) -> None:
     if inner is None and isinstance(cause, tuple):
         inner = cause[1]
     missing = _find_missing(inner, str(path)) if inner is not None else ""
-    record.write("unloaded", file=file, missing=missing)
+    trouble = _cases.describe_error(inner) if inner is not None else ""
+    record.write_unloaded(file, missing, trouble)
     record.end()
 
 
@@ -73,6 +75,7 @@ def pytest_make_collect_report(collector: Any) -> Any:
             error = call.excinfo.value
             inner = getattr(error, "__cause__", None) or error
             setattr(report, _MISSING, _find_missing(inner, str(getattr(collector, "path", collector.fspath))))
+            setattr(report, _TROUBLE, _cases.describe_error(inner))
 
 
 class Recorder:
@@ -94,7 +97,8 @@ class Recorder:
         if report.failed:
             self._has_failed = True
             file, _ = self._split(report.nodeid)
-            self._record.write("unloaded", file=file or report.nodeid, missing=getattr(report, _MISSING, ""))
+            missing, trouble = getattr(report, _MISSING, ""), getattr(report, _TROUBLE, "")
+            self._record.write_unloaded(file or report.nodeid, missing, trouble)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> None:
