@@ -19,7 +19,7 @@ from handrail_code.scan.ids import make_id
 CALLS = frozenset({"call", "jsx"})
 _HANDED_ON = frozenset({"read", "shorthand", "base"})
 """Uses after which anybody may call it."""
-_CARRIERS = frozenset({"function", "class", "method", "variable", "property"})
+_CARRIERS = frozenset({"function", "class", "method"})
 _COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _TEST = re.compile(
     r"(^|/)(__tests__|tests?|spec)/|[._-](test|spec)\.[cm]?[jt]sx?$|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$"
@@ -125,11 +125,15 @@ def find_uses(project: Project, found: Found) -> References:
 
 
 def _find_around(project: Project, path: str, index: int) -> Found | None:
-    """The nearest function, class, method or variable that holds a place; None at the top of a file."""
+    """The nearest function, class or method that holds a place; None at the top of a file.
+
+    A variable or a property carries a call only if its value is a function: one that holds the result of a
+    call does not call.
+    """
     facts = project.facts(path)
     while facts is not None and index != NONE:
         definition = facts.definitions[index]
-        if definition.kind in _CARRIERS:
+        if definition.kind in _CARRIERS or definition.complexity:
             return Found(path=path, index=index, definition=definition)
         index = definition.container
     return None

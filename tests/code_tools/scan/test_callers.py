@@ -12,6 +12,32 @@ from tests.cases import every_case
 from tests.code_tools.reading import found_with_mark, project_of
 
 Files = dict[str, str]
+CALLING: dict[str, tuple[Files, list[str]]] = {
+    "JavaScript": (
+        {
+            "a.js": "export function ^f() { return 1 }\n"
+            "export function mid() { const r = f(); return r }\n"
+            "const arrow = () => { const q = f(); return q }\n"
+            "class A { field = f(); m() { const z = f(); return z } held = () => f() }\n"
+            "const o = { b() { return f() }, c: () => f() }\n"
+            "const top = f()\n",
+            "b.js": "import { mid } from './a'\nfunction outer() { const [p = mid()] = []; return p }\n",
+        },
+        ["", "A", "arrow", "b", "c", "held", "m", "mid", "outer"],
+    ),
+    "Python": (
+        {
+            "a.py": "def ^f(): return 1\n"
+            "def mid():\n    r = f()\n    return r\n"
+            "held = lambda: f()\n"
+            "TOP = f()\n"
+            "class A:\n    x = f()\n"
+            "    def m(self):\n        y = [mid() for _ in range(3)]\n        return y\n",
+        },
+        ["", "A", "held", "m", "mid"],
+    ),
+}
+"""Which functions, methods, classes and modules call, by TypeScript's call hierarchy and by reading."""
 UNSURE: dict[str, Files] = {
     "an argument": {"a.js": "function ^f(){}\nsetTimeout(<f>)"},
     "a value in an object": {"a.js": "function ^f(){}\nmodule.exports = {h: {run: <f>}}"},
@@ -185,6 +211,16 @@ def _strip(text: str) -> str:
 
 
 @pytest.mark.promise("code.proof.callers")
+@every_case("language", sorted(CALLING))
+def test_a_trace_names_functions_never_variables(language: str) -> None:
+    files, names = CALLING[language]
+    project, found, _ = found_with_mark(files)
+
+    traced = trace_callers(project, found, 3)
+
+    assert sorted({node.name for node in traced.nodes}) == names
+
+
 @every_case("case", UNSURE)
 def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
     told, spot = trace(UNSURE[case])
