@@ -64,7 +64,7 @@ REFUSED_RUNS: tuple[tuple[str, dict[str, str], int], ...] = (
 )
 """The same with three refusals, and with the tool definitions once."""
 REFUSALS = 3
-OF_EVIDENCE = ("receiptId", "leftOut", "exitCode")
+OF_EVIDENCE = ("checkResultId", "leftOut", "exitCode")
 """Members of builtin contracts that are there to be checked."""
 WORKFLOWS = {"a step": "wr.research", "a step with an artifact": "wr.small_change"}
 """By what their second step is."""

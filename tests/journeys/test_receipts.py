@@ -65,7 +65,7 @@ class Place:
         return self.run(*flags, "--", sys.executable, "-c", code)
 
     def run(self, *words: str) -> dict[str, Any]:
-        status, document = command(self.runtime, "check", "run", *words)
+        status, document = command(self.runtime, "check", "run", "--mvi", "full", *words)
         assert (status, document["ok"]) == (0, True), document
         data: dict[str, Any] = document["data"]
         data["notices"] = [one["type"] for one in document["meta"].get("notices", [])]
@@ -79,6 +79,20 @@ def place(runtime: Runtime, tmp_path: Path) -> Place:
 
 def receipts(place: Place, reply: dict[str, Any]) -> list[dict[str, Any]]:
     return [event["data"] for event in of_kind(events_of(place.runtime, reply), "receipt_recorded")]
+
+
+@pytest.mark.parametrize(("status", "most"), [(0, 300), (1, 900)])
+def test_a_check_replies_with_its_end_in_few_characters(place: Place, status: int, most: int) -> None:
+    start(place.runtime)
+    code = f"for n in range(99): print('line', n)\nprint('3 passed in 0.12s'); raise SystemExit({status})"
+
+    ran = run_here(place.runtime, ("check", "run", "--compact", "--", sys.executable, "-c", code))
+
+    told = json.loads(ran.out)["data"]
+    assert len(ran.out) <= most
+    assert told["hasPassed"] is (status == 0)
+    assert told["lastLines"].endswith("line 98\n3 passed in 0.12s")
+    assert (b"line 98" in ran.err) is False
 
 
 @pytest.mark.promise("receipt.recorded-as-it-was")
@@ -95,17 +109,8 @@ def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> Non
     assert fact["outputDigest"] == "sha256:" + hashlib.sha256(b"one\ntwo\n").hexdigest()
     assert (fact["outputBytes"], fact["head"], fact.get("tail", "")) == (8, "one\ntwo\n", "")
     assert (fact["by"], fact.get("directory", ".")) == ("handrail", ".")
-    assert (told["receiptId"], told["status"], told["hasPassed"]) == (fact["receiptId"], "exit 0", True)
+    assert (told["checkResultId"], told["status"], told["hasPassed"]) == (fact["receiptId"], "exit 0", True)
     assert told["tail"] == "one\ntwo\n"
-
-
-def test_after_a_check_the_report_comes_next_and_not_the_step_once_more(place: Place) -> None:
-    start(place.runtime)
-
-    _, document = command(place.runtime, "check", "run", "--", sys.executable, "-c", "")
-
-    (said,) = [one["message"] for one in document["meta"]["notices"] if one["type"] == "next_command"]
-    assert said.startswith("Report the step with the command that came with it; only to read it again")
 
 
 @pytest.mark.promise("receipt.recorded-as-it-was")
@@ -365,7 +370,7 @@ def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
     code = f"import os\nprint({said!r})\nprint(os.environ['DEPLOY_TOKEN'], flush=True)"
     words = ["--password", "hunter2-hunter2", "--token=abcd-efgh-ijkl", SECRETS["github"], SECRETS["url"]]
 
-    ran = run_here(place.runtime, ["check", "run", "--", sys.executable, "-c", code, *words])
+    ran = run_here(place.runtime, ["check", "run", "--progress", "--", sys.executable, "-c", code, *words])
 
     shown = capfd.readouterr().err
     loaded = place.runtime.log.load(first["session"]["sessionId"])
@@ -392,7 +397,7 @@ def test_a_token_of_ours_in_the_environment_is_cut_where_it_is_printed_and_told_
 
     told = place.run("--state", first["stateToken"], "--", sys.executable, "-c", code)
 
-    assert told["nextCall"]["params"]["stateToken"] == first["stateToken"]
+    assert told["sessionId"] == first["session"]["sessionId"]
     assert told["tail"] == "st1…\n"
 
 
@@ -437,7 +442,7 @@ def test_nothing_printed_can_steer_a_terminal(place: Place, capfd: pytest.Captur
         "print('y' * 100_000)\n"
     )
 
-    told = place.python(code)
+    told = place.python(code, "--progress")
 
     shown = capfd.readouterr().err
     (fact,) = receipts(place, first)
@@ -474,7 +479,7 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
     assert len(ledger["entries"]) == 1
     assert all("Programs that ran" in report and "started by Handrail" in report for report in reports)
     (copied,) = answer(place.runtime, "session.events", sessionId=moved, kinds=["receipt_recorded"])["items"]
-    assert copied["data"]["receiptId"] == told["receiptId"]
+    assert copied["data"]["receiptId"] == told["checkResultId"]
 
 
 @pytest.mark.promise("evidence.imported")
@@ -529,7 +534,10 @@ class CountedProgress:
         raise AssertionError(f"nothing is counted here: {done} of {total} {what}")
 
     def write(self, line: str) -> None:
-        self.said.append(line)
+        raise AssertionError(f"nothing but the program talks here: {line}")
+
+    def pass_on(self, lines: str) -> None:
+        self.said.append(lines)
 
 
 @pytest.mark.promise("receipt.long-output")

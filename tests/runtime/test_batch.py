@@ -168,6 +168,8 @@ def test_each_target_is_told_as_progress(runtime: Runtime) -> None:
         def write(self, line: str) -> None:
             raise AssertionError(f"no other program talks here: {line}")
 
+        pass_on = write
+
     ran(msgspec.structs.replace(runtime, progress=Told()), "abc", "b")
 
     assert told == [(1, 3, "letters"), (2, 3, "letters"), (3, 3, "letters")]

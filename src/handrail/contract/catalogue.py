@@ -156,7 +156,7 @@ E_INTERRUPTED = Kind(
     code="E_INTERRUPTED", native="E_INTERRUPTED", exit_status=130, http_status=503, is_retryable=True,
     lafs_code="E_TRANSIENT_UPSTREAM", category="TRANSIENT", agent_action="retry", is_lafs_retryable=True,
     hint="Nothing was half-applied; send the same call again.",
-    details=("committed", "items", "summary", "skipped", "receipt_id", *UPDATE_DETAILS),
+    details=("committed", "items", "summary", "skipped", "check_result_id", *UPDATE_DETAILS),
 )
 E_UNKNOWN = Kind(
     code="E_UNKNOWN", native="E_UNKNOWN", exit_status=1, http_status=500,

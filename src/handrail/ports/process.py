@@ -73,7 +73,10 @@ class Progress(Protocol):
         """`done` of `total` (0: unknown) are finished. Cheap: most calls print nothing. Never raises."""
 
     def write(self, line: str) -> None:
-        """Pass on whole lines of another program, for people. Never raises."""
+        """Write whole lines for people. Never raises."""
+
+    def pass_on(self, lines: str) -> None:
+        """Show whole lines of a program whose reply quotes their end. Never raises."""
 
 
 class Terminal(Protocol):

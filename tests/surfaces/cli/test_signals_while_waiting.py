@@ -202,7 +202,7 @@ def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
         fresh_tool.run("session", "events", session, "--input", '{"kinds": ["receipt_recorded"]}')
     )
     recorded = events["data"]["items"][-1]["data"]
-    assert recorded["receiptId"] == error["details"]["receipt_id"]
+    assert recorded["receiptId"] == error["details"]["check_result_id"]
     assert recorded["outcome"] == {"kind": "signalled", "signal": "SIGINT"}
 
 

@@ -109,7 +109,7 @@ def run_command(
 
     def show(lines: list[str]) -> None:
         if lines:
-            rt.progress.write("".join(f"{line}\n" for line in lines))
+            rt.progress.pass_on("".join(f"{line}\n" for line in lines))
 
     before = _take_tree(rt, project)
     counted = run_and_count(rt, programs, command, project, lambda chunk: show(printed.take(chunk)))

@@ -39,7 +39,6 @@ from handrail.engine.receipts import (
     describe_outcome,
     has_passed,
 )
-from handrail.engine.reply import ToolCall
 from handrail.operations.checks.receipt_runs import (
     Command,
     command_of,
@@ -48,7 +47,6 @@ from handrail.operations.checks.receipt_runs import (
     run_command,
 )
 from handrail.operations.declared_checks import find_check
-from handrail.operations.handles import mint_state_token
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import find_pending_step
 from handrail.operations.same_project import find_own_project, settle_project
@@ -60,6 +58,8 @@ from handrail.runtime.sessions import Session, commit, healthy_session, require_
 DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
 MOST_ARGUMENTS = 1_000
+MOST_OF_PASSED, MOST_OF_FAILED = 60, 500
+"""Characters of the last lines in a reply: an agent decides by the result; `--mvi full` has more."""
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
 """What a shell says of a program that was out of time, could not be started, or got a signal."""
@@ -101,9 +101,9 @@ class RunCheck(Input, frozen=True, kw_only=True):
 
 
 class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """The receipt as it is recorded, and where the run goes on."""
+    """The check result as it is recorded."""
 
-    receipt_id: str
+    check_result_id: str
     session_id: str
     run_id: str
     step_id: str
@@ -117,6 +117,8 @@ class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
     exit_status: int
     """Of the program; as a shell tells it where there is none: 124 timed out, 127 not started, 128 and more
     for a signal."""
+    last_lines: str
+    """The end of what it printed: more of it if the check failed."""
     duration_ms: int
     output_bytes: int
     output_digest: str
@@ -127,7 +129,6 @@ class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
     """The files of the project before and after it; empty: unknown."""
     counts: Counts | None
     """What its report counted; null: there is no report."""
-    next_call: ToolCall
 
 
 def run_check(rt: WritePorts, request: RunCheck) -> Success:
@@ -173,7 +174,7 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:
         raise _stopped(receipt)
-    answer = _describe(rt, recorded, receipt)
+    answer = _describe(recorded, receipt)
     return Success(data=msgspec.to_builtins(answer), notices=(*notices, *ran.notices))
 
 
@@ -267,28 +268,42 @@ def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
     return PartlyDone(
         E_INTERRUPTED,
         f"A signal ended the check; receipt {receipt.receipt_id} says so and proves nothing.",
-        details={"committed": True, "receipt_id": receipt.receipt_id},
+        details={"committed": True, "check_result_id": receipt.receipt_id},
         hint="Run it again if the step needs it.",
     )
 
 
-def _describe(rt: ReadPorts, session: Session, receipt: ReceiptRecorded) -> CheckRun:
+def _describe(session: Session, receipt: ReceiptRecorded) -> CheckRun:
     history = session.history
     node = history.nodes[receipt.node_id]
     assert isinstance(node.state, Running), "a receipt belongs to a pending step"
-    token = mint_state_token(rt.keys, history.session_id, node)
+    passed = has_passed(receipt.outcome, receipt.counts, receipt.uncounted)
+    printed = receipt.tail or receipt.head
     return make_from(
         CheckRun,
         receipt,
+        check_result_id=receipt.receipt_id,
         session_id=history.session_id,
         run_id=node.run_id,
         step_id=step_key(node.state),
         status=describe_outcome(receipt.outcome),
-        has_passed=has_passed(receipt.outcome, receipt.counts, receipt.uncounted),
+        has_passed=passed,
         exit_status=_exit_status(receipt.outcome),
-        tail=receipt.tail or receipt.head,
-        next_call=ToolCall(tool="continue_workflow", params={"stateToken": token}),
+        last_lines=find_last_lines(printed, MOST_OF_PASSED if passed else MOST_OF_FAILED),
+        tail=printed,
     )
+
+
+def find_last_lines(printed: str, most: int) -> str:
+    """Return the last whole lines of a text that fit, or the end of its last line."""
+    lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
+    left, kept = most, list[str]()
+    for line in reversed(lines):
+        left -= len(line) + 1
+        if left < 0:
+            break
+        kept.insert(0, line)
+    return "\n".join(kept or [line[-most:] for line in lines[-1:]])
 
 
 def _exit_status(outcome: RunOutcome) -> int:
@@ -322,13 +337,13 @@ OPERATION = Operation(
     perform=run_check,
     shape=Shape(
         levels={
-            "minimal": ("receiptId", "status", "hasPassed", "exitStatus", "tail", "nextCall"),
-            "standard": None,
+            "minimal": ("checkResultId", "hasPassed", "exitStatus"),
+            "standard": ("checkResultId", "status", "exitStatus", "hasPassed", "counts", "lastLines"),
             "full": None,
         },
-        id_field="receiptId",
+        id_field="checkResultId",
         select="top",
-        untrusted=("argv", "tail"),
+        untrusted=("argv", "lastLines", "tail"),
     ),
     errors=(
         "CONTEXT_MISSING",

@@ -99,11 +99,16 @@ PATIENCE_SECONDS = 0.8
 
 
 class TerminalProgress:
-    """`ports.Progress` on stderr: of text at a terminal, or where it is asked for; never if quiet is."""
+    """`ports.Progress` on stderr: of text at a terminal, or where it is asked for; never if quiet is.
+
+    What a check prints is passed on to a person, or if the caller asks for it. An agent that reads the
+    document and stderr would read it twice.
+    """
 
     def __init__(self, process: Process, *, is_quiet: bool, is_asked: bool, is_text: bool) -> None:
         self._process = process
         self._is_silent = is_quiet
+        self._passes_on = not is_quiet and (is_asked or is_text or is_terminal(STDERR))
         self._is_quiet = is_quiet or not (is_asked or (is_text and is_terminal(STDERR)))
         self._due = time.monotonic() + PATIENCE_SECONDS
 
@@ -118,6 +123,10 @@ class TerminalProgress:
     def write(self, line: str) -> None:
         if not self._is_silent:
             self._process.write_error(line.encode(errors="replace"))
+
+    def pass_on(self, lines: str) -> None:
+        if self._passes_on:
+            self.write(lines)
 
 
 # Ports that a signal cannot interrupt in the middle of a commit: it waits, and then the result is reported

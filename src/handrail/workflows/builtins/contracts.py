@@ -89,7 +89,7 @@ _EVIDENCE = _closed(
         "ref": _text(_PLACE),
         "result": _text(_PARAGRAPH),
     },
-    {"exitCode": _STATUS, "receiptId": _RECEIPT},
+    {"exitCode": _STATUS, "checkResultId": _RECEIPT},
 )
 
 
@@ -101,7 +101,7 @@ def _check_sources(rows: str, passes: Term | None = None) -> tuple[Evidence, ...
             at=f"{rows}/ref",
             where={"source": ("command",)},
             status="exitCode",
-            receipt="receiptId",
+            receipt="checkResultId",
             passes=passes,
         ),
     )
@@ -288,7 +288,9 @@ _FILE_LIST: dict[str, Schema] = {
         most=500,
     ),
     "checks": _some(
-        _closed({"command": _text(_PLACE), "exitCode": _STATUS, "summary": _LINE}, {"receiptId": _RECEIPT}),
+        _closed(
+            {"command": _text(_PLACE), "exitCode": _STATUS, "summary": _LINE}, {"checkResultId": _RECEIPT}
+        ),
         least=1,
     ),
 }
@@ -306,7 +308,7 @@ _CHECK_FILE_LIST: tuple[Evidence, ...] = (
     Consistent(when=Term(at="/files/*/change", equals="renamed"), then=Term(at="/files/*/from", exists=True)),
     PathExists(at="/files/*/path", where={"change": ("added", "modified", "renamed")}),
     ChangedInRun(at="/files/*/path", change="change", also="/files/*/from", left_out="/leftOut/*/path"),
-    Ran(at="/checks/*/command", status="exitCode", receipt="receiptId"),
+    Ran(at="/checks/*/command", status="exitCode", receipt="checkResultId"),
 )
 
 _CHANGED_FILES = _contract(
@@ -344,7 +346,7 @@ _REPRODUCTION = _contract(
         "actual": _LINE,
         "happens": _word("always", "sometimes", "not_yet"),
     },
-    optional={"receiptId": _RECEIPT, "dependsOn": _LINE},
+    optional={"checkResultId": _RECEIPT, "dependsOn": _LINE},
     example={
         "command": "python -m billing total 0.333 0.333 0.333",
         "exitCode": 0,
@@ -352,7 +354,7 @@ _REPRODUCTION = _contract(
         "actual": "It prints 0.99.",
         "happens": "always",
     },
-    evidence=(Ran(at="/command", status="exitCode", receipt="receiptId"),),
+    evidence=(Ran(at="/command", status="exitCode", receipt="checkResultId"),),
 )
 
 _CAUSE = _contract(

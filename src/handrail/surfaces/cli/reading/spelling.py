@@ -31,7 +31,6 @@ _WHEN = {
     "await_user_confirmation": "Ask the user first; once they have answered",
     "rehydrate_only": "To read the step again",
 }
-_AFTER_CHECK = "Report the step with the command that came with it; only to read it again"
 _GO_ON = "To go on where the run stands"
 
 
@@ -119,8 +118,6 @@ def _own_next_calls(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
         when = (
             "To do the first child yourself"
             if is_childs
-            else _AFTER_CHECK
-            if "receiptId" in held
             else _WHEN.get(str(held.get("nextIntent")), "To go on")
         )
         calls.append((when, call["params"]))

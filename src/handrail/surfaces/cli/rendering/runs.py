@@ -8,7 +8,7 @@ import msgspec
 
 from handrail.contract.fence import fence_text
 from handrail.contract.outcome import Json
-from handrail.contract.wording import format_count, spell_argv
+from handrail.contract.wording import format_count
 from handrail.engine.children.joins import HOW_TO_BEGIN
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
@@ -101,17 +101,13 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """What came of a check: the output itself went by while it ran."""
-    command = one_line(spell_argv(payload["argv"]))
-    name = f"{one_line(payload['check'])}: " if payload["check"] else ""
-    verdict = "passed" if payload["hasPassed"] else "did not pass"
-    lines = wrap(f"{name}{command}", page.width)
-    lines += [f"It {verdict}: {one_line(payload['status'])}, {payload['durationMs']} ms."]
+    verdict = "Passed" if payload["hasPassed"] else "Did not pass"
+    lines = wrap(f"{verdict}: {one_line(payload['status'])}.", page.width)
     counts = payload["counts"]
     if counts is not None:
         counted = [f"{number} {what}" for what, number in counts.items() if what != "byWords"]
         lines.append(f"{', '.join(counted)}{', by its own words' if counts.get('byWords') else ''}.")
-    step = spell_step(one_line(payload["stepId"]))
-    return [*lines, f"Receipt {one_line(payload['receiptId'])} of step {step}."]
+    return [*lines, f"Check result {one_line(payload['checkResultId'])}."]
 
 
 def _calls(reply: dict[str, Json], pending: Json, page: Page) -> list[tuple[str, str]]:
