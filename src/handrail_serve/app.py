@@ -58,6 +58,7 @@ from handrail_serve.companions.lafs import (
 )
 from handrail_serve.exchange import (
     HTML_TYPE,
+    IS_LET_IN,
     JSON_TYPE,
     Found,
     Headers,
@@ -490,10 +491,10 @@ class App:
             runtime=self._served.runtime,
             address=address_of(scope, self._parts.proxies),
         )
-        answered = await self._in_time(self._enter_and_handle(found, request))
+        answered = await self._in_time(self._enter_and_handle(found, request, scope))
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
 
-    async def _enter_and_handle(self, found: Found, request: HttpRequest) -> Response:
+    async def _enter_and_handle(self, found: Found, request: HttpRequest, scope: Scope) -> Response:
         """The answer of the handler, by the runtime of who asks. Raises Fault for whom no door opens."""
         door = self._parts.door
         if door is not None and found.route.needs_bearer:
@@ -509,6 +510,7 @@ class App:
             )
             self._strangers.note_good(shown)
             request = msgspec.structs.replace(request, runtime=runtime)
+        scope[IS_LET_IN] = found.route.needs_bearer
         with self.load.calls.take(request.runtime.principal):
             return await found.route.handler(request)
 

@@ -26,6 +26,8 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 """The three arguments of every ASGI app; they need no web framework."""
 
+IS_LET_IN = "handrail.is_let_in"
+"""In the scope of a request: its credential was good, so its connection is not that of a stranger."""
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 JSON_TYPE = b"application/json"
 HTML_TYPE = b"text/html; charset=utf-8"

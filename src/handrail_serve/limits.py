@@ -39,7 +39,8 @@ CUT_SECONDS = 1.0
 CONNECTIONS_AT_ONCE = 256
 """Beyond these an idle connection is closed for a new one; without any the new one is refused."""
 IDLE_OF_AN_ADDRESS = 64
-"""Connections of one address on which no request is in progress; the oldest beyond these is closed."""
+"""Connections of one address on which no request is in progress and none was let in; the oldest beyond these
+is closed."""
 
 
 def refuse_size(url: bytes, headers: list[tuple[bytes, bytes]]) -> Failure | None:

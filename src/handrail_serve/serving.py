@@ -27,7 +27,7 @@ from handrail.contract.catalogue import (
     VALIDATION_ERROR,
 )
 from handrail.contract.outcome import Failure, Fault
-from handrail_serve.exchange import Receive, Scope, Send, problem
+from handrail_serve.exchange import IS_LET_IN, Receive, Scope, Send, problem
 from handrail_serve.guard import finish_response
 from handrail_serve.limits import (
     CONNECTIONS_AT_ONCE,
@@ -153,6 +153,7 @@ class TimedProtocol(H11Protocol):
 
     _waiting: asyncio.TimerHandle | None = None
     _is_too_many = False
+    _is_let_in = False
     _idle_since = 0.0
 
     # The library narrows it the same way.
@@ -166,16 +167,18 @@ class TimedProtocol(H11Protocol):
         """Close an idle connection where there are too many. Whether there is room for this one then.
 
         It is the oldest one of the address that has the most: nobody keeps others out by staying silent.
+        Connections of callers who were let in are closed last: those of strangers never interrupt them.
         """
-        idle: dict[str, list[TimedProtocol]] = {}
+        strangers: dict[str, list[TimedProtocol]] = {}
+        let_in: dict[str, list[TimedProtocol]] = {}
         for one in self.connections:
             if isinstance(one, TimedProtocol) and one is not self and one._is_idle():
-                idle.setdefault(one._peer(), []).append(one)
-        mine = idle.get(self._peer(), [])
+                (let_in if one._is_let_in else strangers).setdefault(one._peer(), []).append(one)
+        mine = strangers.get(self._peer(), [])
         is_full = len(self.connections) > CONNECTIONS_AT_ONCE
         if not is_full and len(mine) < IDLE_OF_AN_ADDRESS:
             return True
-        most = max(idle.values(), key=len, default=[]) if is_full else mine
+        most = max((strangers or let_in).values(), key=len, default=[]) if is_full else mine
         if not most:
             return False
         min(most, key=lambda one: one._idle_since).transport.close()
@@ -192,11 +195,15 @@ class TimedProtocol(H11Protocol):
             return self._refuse(_TOO_MANY)
         super().data_received(data)
         if not self._has_no_request():
-            self._idle_since = self.loop.time()
             self._stop_waiting()
         elif self._waiting is None:  # a part of the next request
             self._waiting = self.loop.call_later(IDLE_SECONDS, self._give_up)
         return None
+
+    def on_response_complete(self) -> None:
+        self._idle_since = self.loop.time()
+        self._is_let_in = self._is_let_in or bool(self.cycle.scope.get(IS_LET_IN))
+        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         """The library's own answer to what is no HTTP has neither our headers nor our words."""

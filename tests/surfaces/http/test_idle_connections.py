@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import socket
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail_serve import serving
+from handrail_serve.limits import IDLE_OF_AN_ADDRESS
 from handrail_serve.serving import TimedProtocol
+from tests.surfaces.cli.tool import Tool
+from tests.surfaces.http.test_serving import SECONDS, served
 
 
 class Transport(asyncio.Transport):
@@ -57,6 +64,62 @@ def test_an_address_keeps_only_so_many_idle_connections(monkeypatch: pytest.Monk
 
     assert fourth._make_room()
     assert [one.is_closed for one in ends] == [True, False, False]
+
+
+@pytest.mark.promise("team.sign-in-flood")
+def test_strangers_close_no_connection_of_who_was_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections = Connections(monkeypatch)
+    agents = [connections.open("10.0.0.1") for _ in range(3)]
+    for agent, _ in agents:
+        agent._is_let_in = True
+    silent = [connections.open("10.0.0.1") for _ in range(3)]
+    filling, _ = silent[-1]
+    assert filling._make_room()
+    another, _ = connections.open("10.0.0.2")
+
+    assert another._make_room()
+    assert [end.is_closed for _, end in agents] == [False] * 3
+    assert [end.is_closed for _, end in silent] == [True, False, False]
+
+
+def test_a_server_full_of_agents_closes_the_oldest_idle_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections = Connections(monkeypatch)
+    agents = [connections.open("10.0.0.1") for _ in range(6)]
+    for agent, _ in agents:
+        agent._is_let_in = True
+    newest, _ = connections.open("10.0.0.2")
+
+    assert newest._make_room()
+    assert [end.is_closed for _, end in agents] == [True] + [False] * 5
+
+
+@pytest.mark.thorough
+def test_a_connection_is_let_in_by_a_good_token_alone(tmp_path: Path) -> None:
+    """A crowd of silent callers at one address: of those before them, the one with a token stays."""
+    with served(Tool(str(tmp_path))) as server, ExitStack() as stack:
+        mine, refused = (
+            stack.enter_context(
+                closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS))
+            )
+            for _ in range(2)
+        )
+        token = {"Authorization": f"Bearer {server.state['token']}"}
+        for connection, headers, status in ((mine, token, 200), (refused, {}, 401)):
+            connection.request("GET", "/api", headers=headers)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == status
+        used, given_up = mine.sock, refused.sock
+        for _ in range(IDLE_OF_AN_ADDRESS):
+            stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS))
+
+        assert given_up is not None
+        assert given_up.recv(1) == b""
+        mine.request("GET", "/api", headers=token)
+        answer = mine.getresponse()
+        answer.read()
+        assert answer.status == 200
+        assert mine.sock is used
 
 
 def test_a_full_server_closes_the_oldest_of_who_has_most(monkeypatch: pytest.MonkeyPatch) -> None:
