@@ -31,6 +31,11 @@ TEAM = (
     ("handrail_serve.accounts.strangers", "SIGN_INS_WAITING", "Sign-ins that wait for them."),
     ("handrail_serve.accounts.strangers", "SIGN_INS_OF_AN_ADDRESS", "Those of one address, both together."),
     ("handrail_serve.accounts.strangers", "FREE_REFUSALS", "Refusals until an address waits for the next."),
+    (
+        "handrail_serve.accounts.strangers",
+        "CROWD_REFUSALS",
+        "Refusals of all addresses within ten seconds until each is held.",
+    ),
     ("handrail_serve.accounts.strangers", "REFUSAL_WINDOW_SECONDS", "For how long they count."),
     ("handrail_serve.accounts.door", "BODY_SECONDS", "For the body of a request that signs somebody in."),
     ("handrail_team.door", "LONGEST_WAIT_S", "The longest such wait, in seconds."),

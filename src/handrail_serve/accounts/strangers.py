@@ -2,8 +2,8 @@
 
 One passphrase is hashed at a time, on a thread of its own that yields to every other thread. A few sign-ins
 wait for them; whoever comes beyond that is told when to come back. An address that is refused again and again
-gets its refusals later, so that no loop of requests keeps the server busy. Only the event loop touches the
-counts, so they need no lock.
+gets its refusals later, and while many are refused everybody does, so that no loop of requests keeps the
+server busy. Only the event loop touches the counts, so they need no lock.
 """
 
 from __future__ import annotations
@@ -36,9 +36,13 @@ STEPS_OF_AN_ADDRESS = 16
 FREE_REFUSALS = 30
 """Of one address within the window; from then on its unknown credentials are not looked up."""
 REFUSAL_WINDOW_SECONDS = 60.0
+CROWD_REFUSALS = 20
+"""Of all addresses together within the window; from then on every refusal is held."""
+CROWD_WINDOW_SECONDS = 10.0
 HOLD_SECONDS = 2.0
-"""So much later an answer goes to an address that is over its refusals."""
+"""About so much later a refusal goes to an address that is over its own, or to anybody in a crowd."""
 MOST_HELD = 128
+_STEPS_OF_A_HOLD = 16
 MOST_ADDRESSES = 10_000
 MOST_GOOD = 10_000
 _LOWER_PRIORITY = 10
@@ -109,12 +113,14 @@ class Strangers:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._refused: dict[str, deque[float]] = {}
+        self._lately: deque[float] = deque(maxlen=CROWD_REFUSALS)
         self._good: dict[bytes, None] = {}
         self._holding = 0
 
     def note_refused(self, address: str) -> None:
         times = self._refused.pop(address, None) or deque(maxlen=FREE_REFUSALS)
         times.append(self._clock())
+        self._lately.append(times[-1])
         self._refused[address] = times
         while len(self._refused) > MOST_ADDRESSES:
             del self._refused[next(iter(self._refused))]
@@ -132,6 +138,11 @@ class Strangers:
         times = self._refused.get(address, deque())
         return len(times) >= FREE_REFUSALS and self._clock() - times[0] < REFUSAL_WINDOW_SECONDS
 
+    def _is_crowd(self) -> bool:
+        """Whether so many are refused, wherever they come from, that they would slow down agents."""
+        times = self._lately
+        return len(times) == CROWD_REFUSALS and self._clock() - times[0] < CROWD_WINDOW_SECONDS
+
     def require(self, address: str, token: str) -> None:
         """Raises Fault E_RATE_LIMITED for an unknown credential from an address that is over its refusals."""
         if self.is_over(address) and _digest(token) not in self._good:
@@ -142,12 +153,14 @@ class Strangers:
             )
 
     async def hold(self, address: str) -> None:
-        """Wait before a refusal goes to an address that is over; no more than so many are held."""
-        if not self.is_over(address) or self._holding >= MOST_HELD:
+        """Wait before a refusal goes to an address that is over or to a crowd; only so many are held."""
+        if not (self.is_over(address) or self._is_crowd()) or self._holding >= MOST_HELD:
             return
+        # Not all until the same moment: they would come back together.
+        share = self._holding % _STEPS_OF_A_HOLD / _STEPS_OF_A_HOLD
         self._holding += 1
         try:
-            await asyncio.sleep(HOLD_SECONDS)
+            await asyncio.sleep(HOLD_SECONDS * (share + 0.5))
         finally:
             self._holding -= 1
 

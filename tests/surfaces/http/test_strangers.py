@@ -10,6 +10,8 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail_serve.accounts.strangers import (
+    CROWD_REFUSALS,
+    CROWD_WINDOW_SECONDS,
     FREE_REFUSALS,
     HASHES_AT_ONCE,
     REFUSAL_WINDOW_SECONDS,
@@ -120,3 +122,26 @@ def test_an_address_that_is_refused_often_has_to_wait() -> None:
     strangers.require("elsewhere", "unknown")
     now[0] = REFUSAL_WINDOW_SECONDS
     strangers.require("here", "unknown")
+
+
+@pytest.mark.promise("team.sign-in-flood")
+def test_a_crowd_of_strangers_waits_for_its_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From many addresses, none of which is over its own: so many requests would slow down agents."""
+    now, held = [0.0], list[float]()
+
+    async def note_wait(seconds: float) -> None:
+        held.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", note_wait)
+    strangers = Strangers(lambda: now[0])
+    for number in range(CROWD_REFUSALS):
+        asyncio.run(strangers.hold("10.0.0.1"))
+        strangers.note_refused(f"10.0.0.{number}")
+    assert held == []
+
+    asyncio.run(strangers.hold("10.0.1.1"))
+    assert len(held) == 1
+    strangers.require("10.0.1.1", "unknown")  # later, and not locked out
+    now[0] = CROWD_WINDOW_SECONDS
+    asyncio.run(strangers.hold("10.0.1.1"))
+    assert len(held) == 1
