@@ -27,7 +27,7 @@ def python_page() -> str:
         "# Python",
         "The names that other programs may import; everything else may change in any release.\n"
         "[Use it from Python](../how-to/use-from-python.md) and "
-        "[check your own tool's output](../how-to/check-your-tool.md) show them at work.",
+        "[use it in scripts and CI](../how-to/use-in-scripts.md) show them at work.",
         "## handrail",
         "The operations of the command line, called in the same process.",
         *_names(handrail, handrail.__all__),

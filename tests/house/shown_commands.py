@@ -23,7 +23,6 @@ PAGES = (
     "docs/tutorial/first-helpers.md",
     "docs/tutorial/first-rename.md",
     "docs/how-to/prove-a-change.md",
-    "docs/how-to/rename-over-packages.md",
 )
 FIRST_RUN = "first-run"
 DEADLINE_SECONDS = 60
