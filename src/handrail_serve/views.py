@@ -6,6 +6,7 @@ No page reads the store by itself, so each of its numbers equals the JSON of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -47,6 +48,7 @@ from handrail_serve.pages.moving import export_page, import_page
 from handrail_serve.pages.needs import Card, door_panel
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.parts import SILENCES, Rows, acts, button, cluster, empty, head, page
+from handrail_serve.pages.run_rail import Changes
 from handrail_serve.pages.session import session_page
 from handrail_serve.pages.sessions import sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
@@ -215,8 +217,30 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
     graph = _as(data_of(outcome), RunView)
     shown = read(call, "session.show", {"sessionId": session_id, "run": graph.run_id}, SessionSummary)
     cards = [find_card(call, item) for item in graph.waiting]
-    html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards)
+    changes = find_changes(call, graph)
+    html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards, changes=changes)
     return View(title=shown.goal or graph.workflow_name, html=html)
+
+
+MOST_COMPARED = 8
+"""Steps whose files are compared with those of the step before: the newest."""
+
+
+def find_changes(call: Call, graph: RunView) -> Changes:
+    """The files that a run changed, in all and by its newest steps; it asks nothing where none did."""
+    way = [node for node in graph.nodes if node.is_on_path and node.tree_id]
+    steps = [pair for pair in pairwise(way) if pair[0].tree_id != pair[1].tree_id][-MOST_COMPARED:]
+    pairs = {after.id: (before.id, after.id) for before, after in steps}
+    ends = graph.outcome.first_tree, graph.outcome.last_tree
+    pairs |= {"": ends} if steps else {}
+    found = {
+        name: read_or_none(
+            call, "code.diff", {"before": one, "after": other, "session": graph.session_id}, CodeDiff
+        )
+        for name, (one, other) in pairs.items()
+    }
+    known = {name: files for name, files in found.items() if files is not None and files.differing}
+    return Changes(whole=known.pop("", None), steps=known)
 
 
 def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) -> View:

@@ -160,6 +160,11 @@ def _describe_counts(cell: Cell) -> str:
     return f"FAIL (exit {cell.exit_status}), {shown}" if is_hidden and cell.exit_status else shown
 
 
+def list_rows(cells: Cells) -> tuple[tuple[str, str, str], ...]:
+    """The table of the four runs in words, its heads first; empty where nothing ran."""
+    return _list_rows(cells) if _has_run(cells) else ()
+
+
 def _list_rows(cells: Cells) -> tuple[tuple[str, str, str], ...]:
     before = (cells.tests_before_code_before, cells.tests_before_code_after)
     after = (cells.tests_after_code_before, cells.tests_after_code_after)

@@ -9,6 +9,7 @@ import msgspec
 
 from handrail.contract.ids import SessionId, event_id
 from handrail.contract.outcome import Payload, make_from
+from handrail.contract.wording import name_person
 from handrail.engine.folding import StoredRecord
 from handrail.engine.history import History
 from handrail.engine.navigate import step_key
@@ -80,6 +81,9 @@ class TimelineEntry(msgspec.Struct, frozen=True, kw_only=True):
     the lane of the session `notes`, `renamed` (the last time) or `imported`."""
     words: str = ""
     """What a person did who did not decline; of a check its command and how it ended."""
+    who: str = ""
+    """Who answered, and what they wrote."""
+    note: str = ""
     node_id: str = ""
     step_id: str = ""
     """The step that was acknowledged, or that a check or a person was asked about; empty at the start."""
@@ -106,6 +110,8 @@ def timeline(history: History, most: int) -> tuple[TimelineEntry, ...]:
             lane=nodes[node_id].run_id,
             what=held.fact.answer,
             words=spell_answer(history, held),
+            who=name_person(held.fact.who),
+            note=held.fact.note,
             node_id=node_id,
             step_id=step_key(nodes[node_id].state),
         )

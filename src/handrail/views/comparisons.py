@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.contract.outcome import Answer
+from handrail.views.nodes import NodeAnswer
+from handrail.views.runs import ProofRow
 
 
 class ComparedArtifact(Answer, frozen=True, kw_only=True):
@@ -26,6 +28,10 @@ class ComparedStep(Answer, frozen=True, kw_only=True):
     is_cut: bool
     artifacts: list[ComparedArtifact]
     gaps: list[str]
+    option: str
+    """What was chosen there; empty: nothing was."""
+    answer: NodeAnswer | None
+    """What a person answered about it."""
 
 
 class ComparedRow(Answer, frozen=True, kw_only=True):
@@ -54,6 +60,8 @@ class ComparedEnd(Answer, frozen=True, kw_only=True):
     """What is true of these counts: who recorded them, where that was another store."""
     open_gaps: list[str]
     tree_id: str
+    proofs: list[ProofRow]
+    """The newest of each check on the way."""
 
 
 class Comparison(Answer, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.outcome import Answer
 from handrail.views.inbox import InboxItem
+from handrail.views.nodes import NodeAnswer
 
 
 class PassedRow(Answer, frozen=True, kw_only=True):
@@ -14,6 +15,38 @@ class PassedRow(Answer, frozen=True, kw_only=True):
     condition_id: str
     """Of the part itself; empty for a loop that had no round."""
     why: str
+
+
+class ProofRow(Answer, frozen=True, kw_only=True):
+    """What the four runs of a check showed."""
+
+    check: str
+    """The declared name, or the command."""
+    label: str
+    """The word, as in PROVED."""
+    sentence: str
+    rows: list[list[str]]
+    """The table of the four runs, its heads first; empty where nothing ran."""
+    names: list[str]
+    names_total: int
+    machine: str
+    at: str
+
+
+class OutcomeRow(Answer, frozen=True, kw_only=True):
+    """What came of a run so far, on the way to its preferred tip."""
+
+    sentence: str
+    """What was done; of a finished run also what was proven and what is for review."""
+    seconds: int
+    """From its start to its newest node."""
+    proofs: list[ProofRow]
+    """The newest of each check."""
+    review: list[str]
+    """What a person must look at, the worst first."""
+    first_tree: str
+    """The first and the last node of the way whose files are recorded; empty: there is none."""
+    last_tree: str
 
 
 class RailNode(Answer, frozen=True, kw_only=True):
@@ -35,6 +68,18 @@ class RailNode(Answer, frozen=True, kw_only=True):
     is_tip: bool
     is_fork: bool
     has_notes: bool
+    said: str
+    """The first line of its notes, or why the attempt was not accepted; empty: there is neither."""
+    option: str
+    """What was chosen there; empty: nothing was."""
+    answer: NodeAnswer | None
+    """What a person answered about its report."""
+    seconds: int
+    """Since the step before was done."""
+    attempts: int
+    """Reports of the step that were not accepted on the way."""
+    tree_id: str
+    """Of the files as it was made; empty: they are not recorded."""
     artifact_count: int
     gap_count: int
     verdict: str
@@ -92,6 +137,8 @@ class ChildRow(Answer, frozen=True, kw_only=True):
     """What those who work on it call themselves: their own word."""
     account: str = ""
     """In a team: who reported in it."""
+    result: str = ""
+    """Of finished work: what was done, what was proven, and what is for review."""
 
 
 class RunView(Answer, frozen=True, kw_only=True):
@@ -142,6 +189,7 @@ class RunView(Answer, frozen=True, kw_only=True):
     """What its steps handed out, each beside its node; the oldest first."""
     parent_run_id: str
     """Of work that was handed out: the run that waits for it; else empty."""
+    outcome: OutcomeRow
     runs: list[RunName]
     """The newest, oldest first."""
     runs_omitted: int

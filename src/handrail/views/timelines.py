@@ -19,6 +19,10 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     said: str
     """What a person did who answered: chose an option, gave a value, confirmed, declined; of a check its
     command and how it ended; of a report that was not accepted why, in words for people."""
+    who: str
+    """Who answered; empty: nobody was asked."""
+    note: str
+    """What they wrote."""
     node_id: str
     step_id: str
     title: str

@@ -10,13 +10,13 @@ from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import spell_kind
 from handrail.views.comparisons import ComparedEnd, ComparedRow, ComparedStep, Comparison
 from handrail.views.diffs import CodeDiff
+from handrail_serve.pages.outcome import answer_line, changed_files, proof_part
 from handrail_serve.pages.parts import (
     artifact_body,
     badge,
     count,
     damage_notice,
     details,
-    diff_lines,
     evidence_badges,
     facts,
     head,
@@ -81,11 +81,12 @@ def _end(found: Comparison, end: ComparedEnd, word: str) -> Html:
                 ("When", moment(end.at)),
                 ("Since the fork", count(end.step_count, "node")),
                 ("Pending", end.pending_title or "nothing"),
-                ("Evidence", evidence_badges(end.evidence, end.evidence_caveat)),
+                ("Known", evidence_badges(end.evidence, end.evidence_caveat)),
                 ("Gaps open at this node", gaps),
                 ("Preferences", f"{end.preferences['autonomy']}, {end.preferences['risk_policy']}"),
             ]
         ),
+        *map(proof_part, end.proofs),
         beside=status_badge(end.status, end.evidence, end.evidence_caveat),
     )
 
@@ -128,6 +129,8 @@ def _side(step: ComparedStep | None, notes: Html, same: set[str], *, has_pair: b
         "div",
         element("p", badge("blocked attempt", "bad", "blocked")) if step.kind == "blocked_attempt" else None,
         soft(moment(step.at)),
+        element("p", "Chose ", element("strong", step.option), dir="auto") if step.option else None,
+        answer_line(step.answer) if step.answer is not None else None,
         element("div", notes, class_="prose diff-words", dir="auto") if notes.markup else soft("No notes."),
         soft("The notes go on.") if step.is_cut else None,
         *(
@@ -149,8 +152,7 @@ def _files(files: CodeDiff | None) -> Child:
         return None
     return panel(
         "Files",
-        soft(count(len(files.files), "file differs", "files differ"), " between the two."),
-        diff_lines(files.diff) if files.diff else None,
+        changed_files(files),
     )
 
 

@@ -9,8 +9,9 @@ from handrail.engine.receipts import WHO_SAW
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import spell_kind
-from handrail.views.diffs import CodeDiff, DiffedFile
+from handrail.views.diffs import CodeDiff
 from handrail.views.nodes import NodeAnswer, NodeArtifact, NodeLink, NodeReceipt, NodeView
+from handrail_serve.pages.outcome import changed_files
 from handrail_serve.pages.parts import (
     ago,
     artifact_body,
@@ -23,7 +24,6 @@ from handrail_serve.pages.parts import (
     count,
     damage_notice,
     details,
-    diff_lines,
     dots,
     evidence_badges,
     facts,
@@ -320,22 +320,12 @@ def _files(node: NodeView, files: CodeDiff | None) -> Child:
         return panel("What changed since the step before", soft(text))
     pair = f"{node.parent.id} {node.node_id}"
     command = f"handrail code diff {pair} --session {node.session_id} --human"
-    changed = files.files
-    more = files.differing - len(changed)
     return panel(
         "What changed since the step before",
-        soft(count(files.differing, "file differs", "files differ"), "."),
-        points(_changed(one) for one in changed) if changed else None,
-        soft(f"And {more} more.") if more else None,
-        diff_lines(files.diff) if files.diff else None,
+        changed_files(files),
         command_line(command),
         class_="stack tight",
     )
-
-
-def _changed(one: DiffedFile) -> Html:
-    lines = "" if one.note else f", {one.added} added, {one.removed} removed"
-    return join_html(mono(one.path), f" {one.change}{lines}{one.note and ': ' + one.note}")
 
 
 def _trace(node: NodeView) -> Child:

@@ -1,12 +1,16 @@
-"""A run as a list that reads like a rail: the preferred path open, forks folded beside it. Pure."""
+"""A run as a story: one row per step with what happened, forks and finished rounds folded. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
+from handrail.views.diffs import CodeDiff
 from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunView
+from handrail_serve.pages.outcome import answer_line, spell_lines
 from handrail_serve.pages.parts import (
     add_query,
     asked_badge,
@@ -15,6 +19,7 @@ from handrail_serve.pages.parts import (
     compare_path,
     count,
     details,
+    duration,
     evidence_badge,
     moment,
     more_link,
@@ -35,12 +40,24 @@ DEEPEST = 8
 _KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
 
 
-def rail_list(graph: RunView, before: int | None = None) -> Html:
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """The files that a run changed, as far as they are recorded."""
+
+    whole: CodeDiff | None = None
+    steps: Mapping[str, CodeDiff] = {}
+    """By node: since the step before."""
+
+
+UNKNOWN = Changes()
+"""Of a run whose files are not recorded."""
+
+
+def rail_list(graph: RunView, before: int | None = None, changes: Changes = UNKNOWN) -> Html:
     """The rows of a run from top to bottom, then the step that is pending and those ahead."""
     rows = [node for node in graph.nodes if before is None or node.row < before]
     shown = rows[-MOST_SHOWN:]
     earlier = len(rows) - len(shown)
-    listing = _Listing(graph, shown)
+    listing = _Listing(graph, shown, changes)
     listed = listing.rows()
     is_last = before is None
     return element(
@@ -80,8 +97,10 @@ def _earlier(graph: RunView, row: int, earlier: int) -> Html:
 class _Listing:
     """The rows that are being made."""
 
-    def __init__(self, graph: RunView, shown: Sequence[RailNode]) -> None:
+    def __init__(self, graph: RunView, shown: Sequence[RailNode], changes: Changes) -> None:
         self._graph = graph
+        self._changes = changes
+        self._longest = max((node.seconds for node in shown), default=0)
         self._is_asked = bool(asked_word(graph.waiting))
         self._prefix = node_path(graph.session_id, graph.run_id, "")
         self._by_id = {node.id: node for node in shown}
@@ -205,7 +224,38 @@ class _Listing:
             class_="spot",
             data_node=node.id,
         )
-        return element("li", spot, class_=" ".join(classes), data_key=node.id)
+        told = _tell(node, self._changes.steps.get(node.id), self._longest)
+        return element("li", spot, *told, class_=" ".join(classes), data_key=node.id)
+
+
+WIDEST = 96
+"""Pixels of the bar of the step that took longest."""
+
+
+def _tell(node: RailNode, files: CodeDiff | None, longest: int) -> list[Child]:
+    """What happened: the first line of the notes, the choice, the answer of a person, files and time."""
+    chosen = f"Chose {node.option}." if node.option else ""
+    facts = [
+        count(node.attempts, "attempt was", "attempts were") + " not accepted" if node.attempts else "",
+        f"{count(files.differing, 'file')} {spell_lines(files)}".rstrip() if files else "",
+        duration(node.seconds) if node.seconds else "",
+    ]
+    said = " ".join(filter(None, (chosen, node.said)))
+    words = ", ".join(filter(None, facts))
+    return [
+        element("p", said, class_="told", dir="auto") if said else None,
+        answer_line(node.answer) if node.answer is not None else None,
+        element("p", _bar(node.seconds, longest), words, class_="told soft") if words else None,
+    ]
+
+
+def _bar(seconds: int, longest: int) -> Child:
+    """How long it took beside the others."""
+    if not seconds:
+        return None
+    width = max(2, WIDEST * seconds // longest)
+    bar = element("rect", width=width, height=6, rx=2)
+    return element("svg", bar, width=width, height=6, aria_hidden="true", focusable="false", class_="took")
 
 
 _LANE_BADGES = {
@@ -233,7 +283,8 @@ def _lane(session_id: str, one: ChildRow) -> Html:
         href=run_path(session_id, one.run_id),
         class_="spot",
     )
-    return element("li", spot, class_="node", data_key=one.run_id)
+    result = element("p", one.result, class_="told", dir="auto") if one.result else None
+    return element("li", spot, result, class_="node", data_key=one.run_id)
 
 
 def _fold_rounds(loop: str, nodes: Sequence[RailNode], rows: list[Html]) -> list[Html]:
@@ -241,7 +292,9 @@ def _fold_rounds(loop: str, nodes: Sequence[RailNode], rows: list[Html]) -> list
     if not loop or len(nodes) < 2:
         return rows
     rounds = {node.step_id.split("::")[0].split("/")[0] for node in nodes}
-    return [_fold(f"{loop}: {count(len(rounds), 'round')}", rows, nodes[0].id)]
+    decided = ", ".join(filter(None, (node.option for node in nodes)))
+    title = f"{loop}: {count(len(rounds), 'round')}{decided and f' ({decided})'}"
+    return [_fold(title, rows, nodes[0].id)]
 
 
 def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
@@ -256,13 +309,10 @@ def _marks(node: RailNode) -> list[Child]:
         marks.append(badge("fork", "", "step"))
     if node.gap_count:
         marks.append(badge(count(node.gap_count, "gap"), "warn", "gap"))
-    is_shown = node.level == "confirmed" and node.person == "confirmed"
     if node.verdict in ("contradicted", "stale") or node.level in PROOF:
         marks.append(evidence_badge(node.level, node.verdict, is_imported=node.is_imported))
     if node.is_diverged:
         marks.append(badge("left the instructions", "warn", "gap"))
-    if not is_shown:
-        marks.append(person_badge(node.person, is_imported=node.is_person_imported))
     if node.artifact_count:
         marks.append(element("span", count(node.artifact_count, "artifact"), class_="soft"))
     return marks

@@ -11,6 +11,7 @@ from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
 from handrail.views.runs import RunView
 from handrail.views.summaries import GapRow, RunRow, SessionSummary
 from handrail_serve.pages.needs import Card, close_form, own_card, rename_form, settle_form, whose_agent
+from handrail_serve.pages.outcome import outcome_panel
 from handrail_serve.pages.parts import (
     ANSWERED,
     WAITING,
@@ -25,8 +26,6 @@ from handrail_serve.pages.parts import (
     cut,
     details,
     empty,
-    evidence_badge,
-    evidence_badges,
     facts,
     gap_words,
     head,
@@ -44,13 +43,12 @@ from handrail_serve.pages.parts import (
     silence_badge,
     soft,
     status_badge,
-    table,
     tabs,
     timeline_path,
     under,
     workflow_path,
 )
-from handrail_serve.pages.run_rail import rail_list, rail_map
+from handrail_serve.pages.run_rail import UNKNOWN, Changes, rail_list, rail_map
 
 _SENTENCES = {
     "in_progress": "With the agent",
@@ -65,10 +63,12 @@ def session_page(
     *,
     before: int | None = None,
     cards: Sequence[Card] = (),
+    changes: Changes = UNKNOWN,
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
-    `cards` are what the run waits for. Nothing changes a session that is damaged, and no agent goes on in it.
+    `changes` are the files that it changed, `cards` what the run waits for. Nothing changes a session that
+    is damaged, and no agent goes on in it.
     """
     session_id = shown.session_id
     run = shown.runs[0] if shown.runs else None
@@ -82,7 +82,9 @@ def session_page(
         ),
         _health(shown),
         _tabs(shown, graph),
-        _without_run(shown) if graph is None or run is None else _with_run(shown, graph, run, before, cards),
+        _without_run(shown)
+        if graph is None or run is None
+        else _with_run(shown, graph, run, before, cards, changes),
         live=session_id,
         new="step",
     )
@@ -166,6 +168,7 @@ def _with_run(
     run: RunRow,
     before: int | None,
     cards: Sequence[Card],
+    changes: Changes,
 ) -> Html:
     settled_in = "" if shown.health.banner else shown.session_id
     is_one = len(graph.runs) == 1
@@ -173,11 +176,16 @@ def _with_run(
     return element(
         "div",
         None if is_one else _runs(graph),
-        element("div", _waiting(cards), _rail(graph, run, before), _session_notes(shown), class_="stack"),
+        element(
+            "div",
+            _waiting(cards),
+            outcome_panel(graph, run, titles, changes.whole),
+            _rail(graph, run, before, changes),
+            _session_notes(shown),
+            class_="stack",
+        ),
         element(
             "aside",
-            _proof(run, titles),
-            _summary(run),
             _gaps(run, settled_in),
             _outputs(run, titles),
             _in_force(shown.session_id, run),
@@ -231,7 +239,7 @@ def _runs(graph: RunView) -> Html:
     )
 
 
-def _rail(graph: RunView, run: RunRow, before: int | None) -> Html:
+def _rail(graph: RunView, run: RunRow, before: int | None, changes: Changes) -> Html:
     drawn = rail_map(graph) if graph.branch_count > 1 else None
     return element(
         "section",
@@ -249,7 +257,7 @@ def _rail(graph: RunView, run: RunRow, before: int | None) -> Html:
                 class_="soft small",
             ),
         ),
-        rail_list(graph, before),
+        rail_list(graph, before, changes),
         details("Map of the run", drawn) if drawn is not None else None,
         class_="panel stack",
         id="run",
@@ -278,11 +286,6 @@ def _sentence(run: RunRow, graph: RunView) -> str:
     return passed or "Every step was done."
 
 
-def _summary(run: RunRow) -> Child:
-    """What the last reply of a finished run said: what was done, what was proven, what is for review."""
-    return panel("Summary", element("p", run.summary, dir="auto")) if run.summary else None
-
-
 def _gaps(run: RunRow, settled_in: str) -> Child:
     rows = [_gap(gap, settled_in) for gap in run.gaps]
     return panel("Gaps", element("ul", *rows, class_="facts")) if rows else None
@@ -296,27 +299,6 @@ def _gap(gap: GapRow, settled_in: str) -> Html:
     form = settle_form(settled_in, gap.id) if gap.is_open and settled_in else None
     state = "open" if gap.is_open else "settled"
     return element("li", *gap_words(gap, state), reveal("Resolve it", form) if form else None)
-
-
-def _proof(run: RunRow, titles: Mapping[str, str]) -> Html:
-    rows = [
-        element(
-            "tr",
-            element("td", evidence_badge(claim.level, claim.verdict, is_imported=claim.is_imported)),
-            element("td", titles.get(claim.step_id, "")),
-            element("td", claim.text, dir="auto"),
-            element("td", claim.fact, dir="auto"),
-        )
-        for claim in run.claims
-    ]
-    heads = ("Known as", "Step", "What the report names", "Fact")
-    return panel(
-        "What is proven",
-        details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
-        beside=evidence_badges(run.evidence, run.evidence_caveat),
-        class_="stack tight",
-        id_="proof",
-    )
 
 
 def _outputs(run: RunRow, titles: Mapping[str, str]) -> Child:

@@ -102,7 +102,7 @@ def _rows(session_id: str, moments: Sequence[MomentRow], lanes: Sequence[str], z
     for entry in moments:
         yield element(
             "li",
-            moment(entry.at, with_day=False),
+            moment(entry.at),
             _drawing(lanes, entry.lane, entry.what),
             _words(session_id, entry),
             data_key=str(entry.index),
@@ -133,13 +133,13 @@ def _words(session_id: str, entry: MomentRow) -> Html:
     loop = loop_words(entry.step_id) if entry.what == "step" else ""
     is_start = entry.what == "step" and not entry.step_id
     took = f" after {duration(entry.seconds)}" if entry.seconds else ""
-    more = entry.said if entry.what in MOMENTS_WITH_MORE else ""
+    more = entry.said if entry.what in MOMENTS_WITH_MORE else entry.note
     return element(
         "span",
         "The run " if is_start else _describe_answer(entry) or _name_moment(entry.what),
         _link(session_id, entry),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
-        element("span", ": ", element("bdi", entry.said), class_="soft") if more else None,
+        element("span", ": ", element("bdi", more), class_="soft") if more else None,
     )
 
 
@@ -152,7 +152,7 @@ def _name_moment(what: str) -> str:
 def _describe_answer(entry: MomentRow) -> str:
     """What a person chose, gave, confirmed or declined."""
     answer = "" if entry.what in MOMENTS_WITH_MORE else entry.said
-    return f"A person {answer} at " if answer else ""
+    return f"{entry.who or 'A person'} {answer} at " if answer else ""
 
 
 def _link(session_id: str, entry: MomentRow) -> Child:

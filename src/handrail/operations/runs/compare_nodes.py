@@ -19,8 +19,10 @@ from handrail.engine.facts import excerpt, notes_at, preferences_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
 from handrail.operations.finding import find_session
+from handrail.operations.runs.run_outcome import list_newest_proofs
 from handrail.operations.runs.show_graph import done_title
 from handrail.operations.runs.show_node import find_node
+from handrail.operations.runs.told_nodes import by_node, find_answer, find_choice
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.overview import session_title
 from handrail.projections.run_graph import completed_step, status_at, title_at
@@ -99,6 +101,7 @@ class _Texts:
     def __init__(self, rt: ReadPorts, history: History) -> None:
         self._rt = rt
         self._history = history
+        self._recorded = by_node(history)
 
     def row(self, one: Node | None, other: Node | None) -> ComparedRow:
         node = one or other
@@ -127,6 +130,7 @@ class _Texts:
             evidence_caveat=caveat_of(history),
             open_gaps=[explain_gap(gap) for gap in open_gaps(history, node.node_id)],
             tree_id="" if tree is None else tree.fact.tree_id,
+            proofs=list_newest_proofs(history, node.node_id),
         )
 
     def _step(self, node: Node) -> ComparedStep:
@@ -141,6 +145,8 @@ class _Texts:
             is_cut=notes is not None and (notes.ref is not None or text != notes.text),
             artifacts=[make_from(ComparedArtifact, held.artifact) for held in attached.artifacts],
             gaps=[explain_gap(gap) for gap in attached.gaps],
+            option=find_choice(self._history, self._workflow(node), self._recorded.get(node.node_id), node),
+            answer=find_answer(self._history, node),
         )
 
     def _workflow(self, node: Node) -> CompiledWorkflow:
@@ -163,6 +169,8 @@ OPERATION = Operation(
             *("goal", "ancestor_title", "one.title", "one.pending_title", "one.open_gaps"),
             *("other.title", "other.pending_title", "other.open_gaps"),
             *(f"rows.{side}.{name}" for side in ("one", "other") for name in ("title", "notes", "gaps")),
+            *(f"rows.{side}.{name}" for side in ("one", "other") for name in ("option", "answer.note")),
+            *("one.proofs", "other.proofs"),
             *(f"rows.{side}.artifacts" for side in ("one", "other")),
         ),
     ),

@@ -17,11 +17,13 @@ from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.children.tips import open_gaps
+from handrail.engine.code_trees import find_tree_of
 from handrail.engine.events import is_newer
 from handrail.engine.facts import facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
+    Recorded,
     answer_about,
     attached_to,
     claims_at,
@@ -34,6 +36,8 @@ from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_ke
 from handrail.engine.owners import is_imported
 from handrail.engine.progress import progress_at
 from handrail.operations.finding import find_session
+from handrail.operations.runs.run_outcome import find_outcome
+from handrail.operations.runs.told_nodes import by_node, tell_node
 from handrail.operations.stored_sessions import find_silence
 from handrail.projections.evidence import (
     EvidenceSum,
@@ -106,6 +110,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         if need.run_id == graph.run_id
     )
     actor = run.actor
+    recorded = by_node(history)
     facts_shown = msgspec.structs.replace(
         session_facts(history, session.health.state),
         status=graph.status,
@@ -145,13 +150,14 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         ),
         resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
         nodes=[
-            _rail_node(history, graph, workflow, node, row=row, lane=lane)
+            _rail_node(history, graph, workflow, recorded, node, row=row, lane=lane)
             for row, (node, lane) in enumerate(placed[omitted:])
         ],
         nodes_omitted=omitted,
         ahead=_list_ahead(history, graph, workflow, facts),
         children=_list_children(history, workflows, graphs, graph),
         parent_run_id="" if run.parent is None else run.parent.run_id,
+        outcome=find_outcome(history, workflow, tip.node_id),
         runs=[_name_run(history, workflows, one) for one in list(graphs.values())[-MOST_RUNS:]],
         runs_omitted=max(0, len(graphs) - MOST_RUNS),
     )
@@ -187,6 +193,7 @@ def _list_children(
             pending_title=title_at(workflow, history.nodes[below.preferred_tip]),
             worker=name_workers(run),
             account=", ".join(run.accounts),
+            result=find_outcome(history, workflow, below.preferred_tip).sentence,
         )
         rows.append(row)
     return rows
@@ -251,13 +258,22 @@ def done_title(history: History, workflow: CompiledWorkflow, node: Node) -> str:
 
 
 def _rail_node(
-    history: History, graph: RunGraph, workflow: CompiledWorkflow, node: Node, *, row: int, lane: int
+    history: History,
+    graph: RunGraph,
+    workflow: CompiledWorkflow,
+    recorded: dict[NodeId, Recorded],
+    node: Node,
+    *,
+    row: int,
+    lane: int,
 ) -> RailNode:
     leaves = leaves_of(workflow)
     attached = attached_to(history, node.node_id)
     claim = worst_claim(claims_at(history, node.node_id))
     answer = answer_about(history, node)
     passed = not_run_by_move(attached)
+    title = done_title(history, workflow, node)
+    tree = find_tree_of(history, node.node_id)
     return make_from(
         RailNode,
         node,
@@ -265,8 +281,10 @@ def _rail_node(
         row=row,
         lane=lane,
         step_id=completed_step(history, node),
-        title=done_title(history, workflow, node),
+        title=title,
         pending_title=title_at(workflow, node),
+        **tell_node(history, workflow, recorded, node, title),
+        tree_id="" if tree is None else tree.fact.tree_id,
         is_on_path=node.node_id in graph.preferred_path,
         is_tip=not graph.children[node.node_id],
         is_fork=node.node_id in graph.forks,
@@ -330,6 +348,8 @@ OPERATION = Operation(
             "nodes.title",
             "nodes.pending_title",
             "nodes.passed",
+            *("nodes.said", "nodes.option", "nodes.answer.said", "nodes.answer.note"),
+            *("outcome.sentence", "outcome.proofs", "outcome.review", "children.result"),
             "ahead.title",
             "waiting",
             *("runs.workflow_name", "runs.goal"),

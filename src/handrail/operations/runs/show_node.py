@@ -15,19 +15,17 @@ from handrail.contract.ids import NodeId
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, NextCall, make_from
 from handrail.contract.parameters import MintedId
-from handrail.contract.wording import name_person, quote
+from handrail.contract.wording import quote
 from handrail.engine.ask import kept_report
 from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.events import Artifact, Claim, ValidationPerformed
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
-    Confirmation,
     History,
     Node,
     Receipt,
     Run,
-    answer_about,
     confirmation_of,
     seen_at,
 )
@@ -38,6 +36,7 @@ from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.operations.finding import find_session
 from handrail.operations.runs.show_graph import done_title
+from handrail.operations.runs.told_nodes import find_answer, show_answer
 from handrail.operations.sessions.show_session import describe_divergence
 from handrail.projections.evidence import (
     EvidenceSum,
@@ -46,7 +45,6 @@ from handrail.projections.evidence import (
     describe_sum_at,
     is_from_elsewhere,
     level_of,
-    spell_answer,
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
@@ -61,7 +59,6 @@ from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.views.nodes import (
     KeptRow,
-    NodeAnswer,
     NodeArtifact,
     NodeBlocker,
     NodeCapability,
@@ -141,7 +138,6 @@ def _placed(
     notes = excerpt(moment.notes, NOTES_BYTES)
     before = None if node.parent is None else preferences_at(history, node.parent)
     changed = moment.preferences is not None and before not in (None, moment.preferences)
-    answer = answer_about(history, node)
     recorded = find_tree_of(history, node.node_id)
     return make_from(
         NodeView,
@@ -175,7 +171,7 @@ def _placed(
         preferences_before=msgspec.structs.asdict(before) if changed and before is not None else None,
         context_keys=sorted(history.context.get(node.node_id, {})),
         pending=_pending(history, workflow, node),
-        person=None if answer is None else _answer(history, answer),
+        person=find_answer(history, node),
         tree=None
         if recorded is None
         else NodeTree(tree_id=recorded.fact.tree_id, cause=recorded.fact.cause, at=recorded.at),
@@ -227,7 +223,7 @@ def _pending(history: History, workflow: CompiledWorkflow, node: Node) -> Pendin
         title=title_at(workflow, node),
         prompt=prompt,
         is_cut=prompt != standing.prompt,
-        person=None if answer is None else _answer(history, answer),
+        person=None if answer is None else show_answer(history, answer),
         needs_person=standing.needs_confirmation or (leaf is not None and may_ask(leaf)),
         options=[option.id for option in leaf.options] if isinstance(leaf, Choice) else [],
         done=standing.progress.done,
@@ -283,12 +279,6 @@ def _receipt(held: Receipt) -> NodeReceipt:
         has_passed=has_passed(fact.outcome, fact.counts, fact.uncounted),
         tail=fact.tail or fact.head,
     )
-
-
-def _answer(history: History, answer: Confirmation) -> NodeAnswer:
-    fact = answer.fact
-    words = spell_answer(history, answer)
-    return make_from(NodeAnswer, fact, answer, said=words, who=name_person(fact.who))
 
 
 def _origin(history: History, run: Run, node: Node, name: str) -> NodeOrigin:

@@ -134,7 +134,7 @@ OPERATION = Operation(
         levels={"minimal": ("index", "what", "node_id")},
         id_field="index",
         select="items",
-        untrusted=("workflow_name", "title", "said"),
+        untrusted=("workflow_name", "title", "said", "note"),
     ),
     default_sort="index, the newest first",
     errors=("SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

@@ -228,7 +228,9 @@ def test_rounds_that_are_over_are_folded_and_the_one_of_now_is_open(runtime: Run
         reply = report(runtime, reply["ackToken"], more)
     session_id = reply["session"]["sessionId"]
 
-    inside = show(runtime, f"/sessions/{session_id}").markup.partition("<summary>fix: 3 rounds</summary>")[2]
+    inside = show(runtime, f"/sessions/{session_id}").markup.partition(
+        "<summary>fix: 3 rounds (continue, continue, continue)</summary>"
+    )[2]
 
     folded, _, following = inside.partition("</details>")
     assert folded.count("data-node=") == 3

@@ -1,0 +1,63 @@
+"""What came of a run: in one sentence, with its proofs, what is for review, and how long it took."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from handrail.contract.ids import NodeId
+from handrail.contract.outcome import make_from
+from handrail.engine.code_trees import find_tree_of
+from handrail.engine.history import History, RecordedProof, path_to, way_to
+from handrail.engine.navigate import Complete
+from handrail.evidence.proof import LABELS
+from handrail.evidence.rendering import MOST_SHOWN, describe, list_rows
+from handrail.projections.summary import summarize_run
+from handrail.views.runs import OutcomeRow, ProofRow
+from handrail.workflows.compiled import CompiledWorkflow
+
+
+def find_outcome(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> OutcomeRow:
+    """Return what came of a run on the way to a node; only a finished run has a sentence."""
+    node = history.nodes[node_id]
+    summary = summarize_run(history, workflow, node_id) if isinstance(node.state, Complete) else None
+    recorded = [one.node_id for one in path_to(history, node_id) if find_tree_of(history, one.node_id)]
+    return OutcomeRow(
+        sentence="" if summary is None else summary.text,
+        seconds=count_seconds(history.runs[node.run_id].started_at, node.at),
+        proofs=list_newest_proofs(history, node_id),
+        review=[] if summary is None else list(summary.review),
+        first_tree=recorded[0] if recorded else "",
+        last_tree=recorded[-1] if recorded else "",
+    )
+
+
+def list_newest_proofs(history: History, node_id: NodeId) -> list[ProofRow]:
+    """Return the newest proof of each check on the way to a node, in the order of the log."""
+    newest: dict[str, RecordedProof] = {}
+    for node in way_to(history, node_id) if history.proofs else ():
+        newest |= {one.fact.proof.check: one for one in history.proofs.get(node.node_id, ())}
+    return [_show_proof(one) for one in newest.values()]
+
+
+def _show_proof(held: RecordedProof) -> ProofRow:
+    proof = held.fact.proof
+    return make_from(
+        ProofRow,
+        held.fact,
+        held,
+        proof,
+        check=proof.check or proof.command,
+        label=LABELS[proof.word],
+        sentence=describe(proof),
+        rows=[list(row) for row in list_rows(proof.cells)],
+        names=list(proof.names[:MOST_SHOWN]),
+    )
+
+
+def count_seconds(before: str, at: str) -> int:
+    """Return the seconds between two times; 0 if a bundle brought a time that no calendar has."""
+    try:
+        took = datetime.fromisoformat(at) - datetime.fromisoformat(before)
+    except ValueError:
+        return 0
+    return max(0, int(took.total_seconds()))

@@ -1,0 +1,138 @@
+"""What came of a run: in one sentence, what was proven, which files changed, what is for review. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handrail.projections.evidence import DOORS
+from handrail.projections.html.elements import Child, Html, element
+from handrail.views.diffs import CodeDiff, DiffedFile
+from handrail.views.nodes import NodeAnswer
+from handrail.views.runs import ProofRow, RunView
+from handrail.views.summaries import RunRow
+from handrail_serve.pages.parts import (
+    badge,
+    cells,
+    cluster,
+    count,
+    details,
+    diff_lines,
+    duration,
+    evidence_badge,
+    evidence_badges,
+    meta,
+    moment,
+    mono,
+    panel,
+    points,
+    soft,
+    table,
+)
+
+_GOOD = frozenset({"PROVED", "KEPT"})
+
+
+def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files: CodeDiff | None) -> Child:
+    """What a reader wants to know first; nothing where nothing is known yet.
+
+    `files` is of code.diff over the whole run.
+    """
+    outcome = graph.outcome
+    if not (outcome.sentence or outcome.proofs or run.claims or files):
+        return None
+    shown = [one for one in (_sentence(graph), *map(proof_part, outcome.proofs)) if one is not None]
+    review = outcome.review[1:] if outcome.sentence else outcome.review
+    return panel(
+        "Outcome" if outcome.sentence else "So far",
+        *shown,
+        _claims(run, titles),
+        changed_files(files),
+        element("div", element("h3", "Also for review"), points(review)) if review else None,
+        beside=meta(f"took {duration(outcome.seconds)}" if outcome.seconds else None),
+        class_="stack tight",
+        id_="proof",
+    )
+
+
+def _sentence(graph: RunView) -> Child:
+    text = graph.outcome.sentence
+    return element("p", text, dir="auto") if text else None
+
+
+def proof_part(proof: ProofRow) -> Html:
+    """The word, its sentence and the table of the four runs."""
+    look, glyph = ("good", "done") if proof.label in _GOOD else ("warn", "gap")
+    if proof.label == "FAILS":
+        look, glyph = "bad", "blocked"
+    rows = [cells(element("strong", row[0]), *row[1:]) for row in proof.rows[1:]]
+    more = proof.names_total - len(proof.names)
+    names = [mono(name) for name in proof.names]
+    where = f" on {proof.machine}" if proof.machine else ""
+    return element(
+        "div",
+        element("p", badge(proof.label, look, glyph), " ", proof.sentence, dir="auto"),
+        table(proof.rows[0], rows, f"The four runs of {proof.check}") if rows else None,
+        points((*names, *((f"and {more} more",) if more > 0 else ()))) if names else None,
+        soft(mono(proof.check), f" executed{where}, ", moment(proof.at)),
+        class_="stack tight",
+    )
+
+
+def _claims(run: RunRow, titles: Mapping[str, str]) -> Html:
+    """What is known of the reports, by who recorded it, and each claim."""
+    rows = [
+        cells(
+            evidence_badge(claim.level, claim.verdict, is_imported=claim.is_imported),
+            titles.get(claim.step_id, ""),
+            element("span", claim.text, dir="auto"),
+            element("span", claim.fact, dir="auto"),
+        )
+        for claim in run.claims
+    ]
+    heads = ("Known as", "Step", "What the report names", "Fact")
+    return cluster(
+        evidence_badges(run.evidence, run.evidence_caveat),
+        details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
+    )
+
+
+# Files
+
+
+def changed_files(files: CodeDiff | None) -> Child:
+    """How many files changed, with each of them and the lines behind it."""
+    if files is None:
+        return None
+    more = files.differing - len(files.files)
+    return details(
+        f"{count(files.differing, 'file')} changed {spell_lines(files)}".rstrip(),
+        points(file_line(one) for one in files.files),
+        soft(f"And {more} more.") if more else None,
+        diff_lines(files.diff) if files.diff else None,
+    )
+
+
+def spell_lines(files: CodeDiff) -> str:
+    """Lines that were added and removed, as in (+12 −3); empty where no line is known."""
+    added, removed = (sum(getattr(one, name) for one in files.files) for name in ("added", "removed"))
+    return f"(+{added} −{removed})" if added or removed else ""
+
+
+def file_line(one: DiffedFile) -> Html:
+    """One file, and what changed in it."""
+    lines = one.note or f"+{one.added} −{one.removed}"
+    return element("span", mono(one.path), f" {one.change}, {lines}")
+
+
+def answer_line(answer: NodeAnswer) -> Html:
+    """What a person answered, who it was, where and when, and what they wrote."""
+    return element(
+        "p",
+        element("span", class_="glyph person"),
+        " ",
+        element("strong", answer.who),
+        f" {answer.said} {DOORS[answer.door]}, ",
+        moment(answer.at),
+        element("span", f": “{answer.note}”", dir="auto") if answer.note else None,
+        class_=f"told {'declined' if answer.answer == 'declined' else 'answered'}",
+    )
