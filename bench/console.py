@@ -1,9 +1,9 @@
 """The pages of the Console: what the server needs for one, beside the operations that the page asks.
 
 Run with `python bench/console.py [--json] [--sessions 500] [--rounds 7] [--home FOLDER]`. A store of 10 000
-sessions is what the Console promises to bear; every session is begun and reported by calls, as an agent does
-it. `--home` keeps the store, or reads one that is already there. The exit status says nothing about speed: the
-bounds are of a machine with two free cores.
+sessions is what the Console promises to bear; every session is begun and reported by calls, as an agent
+does it. `--home` keeps the store, or reads one that is already there. The exit status says nothing about
+speed: the bounds are of a machine with two free cores.
 """
 
 from __future__ import annotations
@@ -86,11 +86,12 @@ def fill(runtime: Runtime, sessions: int) -> None:
 
 def measure_lists(runtime: Runtime, rounds: int) -> list[dict[str, Any]]:
     """Each list of a process that only reads: its first page, the hundredth, and the memory at the end."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for path in LISTS:
-        where, _, query = path.partition("?")
-        rows.append(measure(path, runtime, where, rounds, dict(parse_qsl(query))))
-    query, pages, longest = {}, 1, 0.0
+        where, _, given = path.partition("?")
+        rows.append(measure(path, runtime, where, rounds, dict(parse_qsl(given))))
+    query: dict[str, str] = {}
+    pages, longest = 1, 0.0
     while pages < PAGES:
         started = time.process_time()
         page = render_view(lambda name, given: perform(runtime, name, given), "/sessions", query)

@@ -138,6 +138,7 @@ def _words(session_id: str, entry: MomentRow) -> Html:
         "span",
         "The run " if is_start else _describe_answer(entry) or _name_moment(entry.what),
         _link(session_id, entry),
+        element("span", f", {entry.who}" if entry.who else "", dir="auto"),
         element("span", f", {loop}" if loop else "", took, class_="soft"),
         element("span", ": ", element("bdi", more), class_="soft") if more else None,
     )
@@ -152,7 +153,7 @@ def _name_moment(what: str) -> str:
 def _describe_answer(entry: MomentRow) -> str:
     """What a person chose, gave, confirmed or declined."""
     answer = "" if entry.what in MOMENTS_WITH_MORE else entry.said
-    return f"{entry.who or 'A person'} {answer} at " if answer else ""
+    return f"A person {answer} at " if answer else ""
 
 
 def _link(session_id: str, entry: MomentRow) -> Child:
