@@ -135,7 +135,7 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
 @pytest.mark.parametrize(
     "asked",
     [
-        {"output": {"contractRef": "wr.contracts.changed_files"}},
+        {"output": {"contractRef": "wr.contracts.cause"}},
         {"output": {"contractRef": "wr.contracts.verification_report"}},
         {"userOnly": {"reason": "needs_user_approval"}},
     ],
@@ -145,8 +145,8 @@ def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
     runtime: Runtime, asked: dict[str, Any]
 ) -> None:
     first = begin(runtime, step("do", **asked), step("end"), fields={}, preferences=NEVER_STOP)
-    ghost = {"kind": "wr.changed_files", "files": [{"path": "../ghost.py", "change": "modified", "why": "x"}]}
-    second = sent(runtime, first["ackToken"], *([ghost] if "changed_files" in str(asked) else []))
+    ghost = {"kind": "wr.cause", "cause": "It rounds twice.", "place": "../ghost.py:1"}
+    second = sent(runtime, first["ackToken"], *([ghost] if "cause" in str(asked) else []))
     (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
     settling = {"kind": "wr.gap", "severity": "info", "summary": "Fine.", "resolvesGapId": gap["gapId"]}
 

@@ -43,7 +43,7 @@ output:
   contractRef: wr.contracts.changed_files
 ```
 
-Change the files, and list them.
+Change the files, and say why.
 
 ## Verify the change {#verify}
 
@@ -72,8 +72,7 @@ def changed_files(why: str) -> dict[str, Any]:
     """Return the artifact of the second step."""
     return {
         "kind": "wr.changed_files",
-        "files": [{"path": name, "change": "added", "why": why} for name in FILES],
-        "checks": [{"command": "pytest test_till.py -q", "exitCode": 0, "summary": "1 passed"}],
+        "why": why,
     }
 
 
@@ -146,7 +145,7 @@ def show_forgotten_artifact(scene: Scene) -> None:
     """Send a report without what the step requires, then correct it."""
     narrator = scene.narrator
     narrator.begin("The agent forgets what the step requires")
-    narrator.write("The step requires a list of the changed files. The agent sends only notes:")
+    narrator.write("The step requires the reason for the change as an artifact. The agent sends only notes:")
     for name, content in FILES.items():
         scene.write_file(name, content)
     before = scene.log()
@@ -162,7 +161,7 @@ def show_forgotten_artifact(scene: Scene) -> None:
         and bool(blocked["retryAckToken"])
         and scene.log().advances == before.advances,
     )
-    narrator.write("Handrail kept the notes, so the agent sends only the list:")
+    narrator.write("Handrail kept the notes, so the agent sends only the artifact:")
     fixed = scene.correct(CHANGE, changed_files("Rounds half a cent up."))
     narrator.row("step", fixed["pending"]["title"])
     narrator.check("The notes are in the log once.", scene.log().notes.get(CHANGE) == 1)

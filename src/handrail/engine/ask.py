@@ -53,7 +53,7 @@ from handrail.engine.judge.arrival import (
     named_confirmer,
     needs_confirmation,
 )
-from handrail.engine.judge.artifacts import is_blank_answer, subject_of
+from handrail.engine.judge.artifacts import is_blank_answer, read_sent, subject_of
 from handrail.engine.judge.assess import collect_brought, place_of
 from handrail.engine.judge.report_frame import make_retry_frame
 from handrail.engine.navigate import Running, leaf_at, step_key
@@ -252,7 +252,7 @@ def digest_report(
     return digest(
         {
             "notes": notes_ref or blob_ref(brought.notes.encode()),
-            "artifacts": sorted({digest(body) for body in artifacts}),
+            "artifacts": sorted({digest(read_sent(place, body)) for body in artifacts}),
             "context": changed_context(history, node, None if work is None else work.context),
         }
     )
@@ -548,5 +548,8 @@ def _find_confirmed(
     work = WorkDone(input_digest="", notes=kept.notes, artifacts=kept.artifacts, context=context)
     if digest_report(history, workflow, node, work) != asked:
         return None
-    output = {"notesMarkdown": kept.notes} | ({"artifacts": list(kept.artifacts)} if kept.artifacts else {})
+    assert isinstance(node.state, Running), "a report that waits is about a pending step"
+    place = place_of(workflow, node.state, leaf_at(workflow, node.state))
+    sent = [read_sent(place, body) for body in kept.artifacts]
+    output = {"notesMarkdown": kept.notes} | ({"artifacts": sent} if sent else {})
     return {"output": output} | ({"context": context} if context else {})

@@ -201,7 +201,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     sent = work.context | work.result | persons
     held = facts_at(history, workflow, node.node_id)
     autonomy = preferences_after(history, node.node_id).autonomy
-    known = _witness(word, gathered.sighting)
+    known = _witness(history, node, word, gathered)
     proven = _judge_proof(history, node, leaf, _mode_at(autonomy, gathered), gathered.proof_facts)
     answer = answer_report(
         workflow,
@@ -330,7 +330,7 @@ def plan_attempt_look(
     if isinstance(node.state, Running):
         place = place_of(workflow, node.state, leaf_at(workflow, node.state))
         bodies += collect_brought(history, node, place).artifacts
-    if not bodies:
+    if not bodies and (place.step is None or place.step.proof is None):
         return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
 
@@ -375,12 +375,19 @@ def decide_checkpoint(
     ]
 
 
-def _witness(word: PersonsWord, sighting: Sighting | None) -> Witnessed | None:
-    if sighting is None:
+def _witness(history: History, node: Node, word: PersonsWord, gathered: Gathered) -> Witnessed | None:
+    if gathered.sighting is None:
         return None
     from handrail.engine.judge.evidence import Witnessed  # noqa: PLC0415 - notes alone need none of it
+    from handrail.engine.judge.results import compute_results  # noqa: PLC0415 - the same
 
-    return Witnessed(sighting=sighting, is_confirmed=word.is_given, is_declined=word.is_declined)
+    computed = compute_results(history, node, gathered.sighting, gathered.proof_facts)
+    return Witnessed(
+        sighting=gathered.sighting,
+        computed=computed,
+        is_confirmed=word.is_given,
+        is_declined=word.is_declined,
+    )
 
 
 def _judge_proof(
@@ -453,7 +460,7 @@ def _progress(history: History, node: Node, gathered: Gathered) -> Verdict:
         if isinstance(node.state, Running)
         else Place(workflow=workflow, gaps=gaps)
     )
-    known = _witness(PersonsWord(), gathered.sighting)
+    known = _witness(history, node, PersonsWord(), gathered)
     verdict = assess_progress(place, work.artifacts, known)
     if verdict.issues:
         raise _refuse_checkpoint(verdict)

@@ -414,6 +414,14 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     unanswered: tuple[str, ...] = ()  # new or grown tests, without which it failed and has not passed since
 
 
+class ChangeSum(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How much changed since a run began."""
+
+    files: int
+    added: int = 0
+    removed: int = 0
+
+
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """What a report was worth when it was judged. Scoped to the run: it moves no tip and opens no entry."""
 
@@ -426,6 +434,7 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     unseen: str = ""
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
     approved: tuple[str, ...] = ()  # declared checks that a person approved since the run began
+    changed: ChangeSum | None = None  # by the time of the report; None: nobody counted
 
 
 class ReceiptRecorded(Fact, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from handrail.engine.events import (
     AdvanceRecorded,
     Artifact,
     Blocked,
+    ChangeSum,
     CloseReason,
     ConfirmationRecorded,
     ContextSet,
@@ -56,6 +57,7 @@ from handrail.engine.history import (
     steps_after,
 )
 from handrail.engine.judge.assess import Verdict
+from handrail.engine.judge.computed import count_lines
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
     EnteredLoop,
@@ -327,7 +329,8 @@ def plan_evidence(
     sighting: Sighting | None,
 ) -> list[PlannedEvent]:
     """What was seen of a report, for the run as a whole: the event moves no tip."""
-    if not verdict.claims:
+    changed = None if sighting is None else _sum_changes(sighting)
+    if not verdict.claims and changed is None:
         return []
     recorded = EvidenceRecorded(
         attempt_id=attempt_id,
@@ -336,8 +339,16 @@ def plan_evidence(
         omitted=max(0, len(verdict.claims) - MOST_CLAIMS),
         tree="" if sighting is None else sighting.tree,
         machine="" if sighting is None else sighting.machine,
+        changed=changed,
     )
     return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
+
+
+def _sum_changes(sighting: Sighting) -> ChangeSum | None:
+    if sighting.changes is None:
+        return None
+    added, removed = count_lines(sighting.changes)
+    return ChangeSum(files=len(sighting.changes), added=added, removed=removed)
 
 
 def plan_disclosures(

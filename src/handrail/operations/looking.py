@@ -13,6 +13,7 @@ from handrail.contract.outcome import make_from
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.history import History, Node
 from handrail.engine.judge.places import AskedPlace, Look, SeenPlace, Sighting
+from handrail.operations.changed_files import list_changed_files
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
@@ -27,8 +28,13 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     tree: Tree | None = None
 
 
-def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
-    """Return what the working tree of the run's project says to a report. Never raises for an odd tree."""
+def look(
+    rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None, head: str = ""
+) -> Seen:
+    """Return what the working tree of the run's project says to a report. Never raises for an odd tree.
+
+    `head` is the git tree of the present files, where it is known.
+    """
     if not wanted.places and not wanted.wants_tree:
         return Seen(sighting=Sighting())
     if directory is None or history.runs[node.run_id].project is None:
@@ -42,7 +48,9 @@ def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: s
     if isinstance(tree, Unseen):
         return Seen(sighting=Sighting(places=places, trouble=tree.reason))
     deleted = _find_deleted(rt, history, node, directory, tree, missing) if missing else frozenset()
-    return Seen(sighting=Sighting(places=places, tree=tree.tree_id, deleted=deleted), tree=tree)
+    changes = list_changed_files(rt, history, node, directory, tree, head) if wanted.wants_changes else None
+    sighting = Sighting(places=places, tree=tree.tree_id, deleted=deleted, changes=changes)
+    return Seen(sighting=sighting, tree=tree)
 
 
 def _find_deleted(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -15,7 +14,6 @@ from handrail.engine.events import GapRecorded, ReceiptRecorded
 from handrail.engine.history import (
     History,
     RecordedProof,
-    attached_to,
     list_confirmations,
     list_receipts,
     not_run_at,
@@ -32,7 +30,6 @@ from handrail.projections.evidence import list_claims, sum_evidence
 from handrail.workflows.compiled import CompiledWorkflow, Leaf, Step, list_leaves
 
 MOST_CHARACTERS = 300
-CHANGED_FILES = "wr.changed_files"
 _SEVERITIES = ("critical", "warning", "info")
 _MOST_PEOPLE = 3
 
@@ -129,21 +126,12 @@ def summarize_run(
 
 
 def _count_files(history: History, node_id: NodeId) -> tuple[int | None, int, int]:
-    """The changed files and lines that Handrail counted for the last such report."""
-    for node in reversed(way_to(history, node_id)):
-        for held in attached_to(history, node.node_id).artifacts:
-            body = held.artifact.body
-            if held.artifact.kind == CHANGED_FILES and body.get("source") == "observed":
-                rows = body.get("files")
-                listed = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-                total = body.get("filesTotal")
-                count = total if isinstance(total, int) else len(listed)
-                return count, _add_up(listed, "added"), _add_up(listed, "removed")
+    """The changed files and lines that Handrail counted for the last report that speaks of them."""
+    for node in reversed(way_to(history, node_id)) if history.evidence else ():
+        judged = history.evidence.get(node.node_id)
+        if judged is not None and judged.changed is not None:
+            return judged.changed.files, judged.changed.added, judged.changed.removed
     return None, 0, 0
-
-
-def _add_up(rows: Sequence[dict[str, Any]], name: str) -> int:
-    return sum(value for row in rows if isinstance(value := row.get(name), int))
 
 
 def _find_proof(

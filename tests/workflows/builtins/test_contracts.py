@@ -96,7 +96,6 @@ def test_what_the_engine_reads_itself_fits_its_contract(kind: str) -> None:
 EVIDENCE = {"source": "command", "ref": "just test", "result": "12 passed"}
 CLAIM = {"claim": "It works.", "status": "confirmed", "evidence": [EVIDENCE]}
 OPTION = {"id": "a", "description": "A", "advantages": ["fast"], "drawbacks": ["loud"]}
-CHECK = {"command": "just test", "exitCode": 0, "summary": "12 passed"}
 FINDING = {
     "title": "Off by one",
     "severity": "major",
@@ -149,13 +148,12 @@ CASES: list[tuple[str, dict[str, Any], bool]] = [
         {"verdict": "reject", "findings": [FINDING | {"line": 0}], "reviewed": ["a"], "notReviewed": []},
         False,
     ),
-    ("changed_files", {"files": [{"path": "a", "change": "added", "why": "b"}], "checks": [CHECK]}, True),
-    ("changed_files", {"files": [{"path": "a", "change": "added", "why": "b"}], "checks": []}, False),
-    (
-        "changed_files",
-        {"files": [{"path": "a", "change": "touched", "why": "b"}], "checks": [CHECK]},
-        False,
-    ),
+    ("changed_files", {"why": "Totals are rounded once."}, True),
+    ("changed_files", {"why": {"a.py": "Totals are rounded once."}}, True),
+    ("changed_files", {"why": "Rounded.", "files": [{"path": "a"}], "filesTotal": 1}, True),
+    ("changed_files", {"why": " "}, False),
+    ("changed_files", {"why": {"a.py": ""}}, False),
+    ("changed_files", {"files": [{"path": "a"}], "checks": []}, False),
     (
         "decision",
         {

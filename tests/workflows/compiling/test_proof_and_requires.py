@@ -89,7 +89,7 @@ def test_irreversible_choice_marks_every_option() -> None:
     [
         (step("a"), 1),
         (step("a", requires=["notes"]), 1),
-        (step("a", output={"contractRef": "wr.contracts.changed_files"}), 2),
+        (step("a", output={"contractRef": "wr.contracts.cause"}), 2),
         (step("a", requireConfirmation={"by": "other"}), 3),
         (step("a", requires=["context.size"]), 4),
         (step("a", proof="passes", requireConfirmation={"by": "other"}), 4),

@@ -35,6 +35,12 @@ def list_open_spans(history: History, node: Node) -> list[tuple[float, float]]:
     ]
 
 
+def shares_directory(history: History, node: Node) -> bool:
+    """Whether another run that was handed out worked in the directory of this node's run at the same time."""
+    begun = history.runs[node.run_id].index
+    return any(last > begun for _, last in list_open_spans(history, node))
+
+
 def _list_above(history: History, run: Run) -> Iterable[Run]:
     while run.parent is not None:
         run = history.runs[run.parent.run_id]

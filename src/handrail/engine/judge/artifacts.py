@@ -30,6 +30,7 @@ from handrail.engine.artifact_shapes import (
     read_kind,
 )
 from handrail.engine.events import Artifact
+from handrail.engine.judge.computed import Computed, drop_computed, fill_in
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of, mark_of
 from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
 from handrail.engine.reasons import InputProblem, Issue, shorten_message
@@ -41,7 +42,6 @@ from handrail.workflows.compiled import (
     Step,
     has_declared_type,
 )
-from handrail.workflows.evidence import Evidence
 
 # ruff: noqa: PLC0415 - contracts are loaded only when an artifact needs one
 
@@ -233,12 +233,6 @@ def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -
     return _builtin(kind) if kind.startswith(OURS) else ("", None)
 
 
-def list_evidence_rules(workflow: CompiledWorkflow, kind: str, asked: str) -> tuple[Evidence, ...]:
-    """What the contract of a kind holds against the world."""
-    _, contract = find_kind_contract(workflow, kind, asked)
-    return () if contract is None else contract.evidence
-
-
 def find_misnaming(workflow: CompiledWorkflow, kind: str) -> MisnamedKind | None:
     """Find what a misspelt kind was meant to be; None if the kind is known or a name of its own."""
     if find_kind_contract(workflow, full_kind(kind))[0]:
@@ -342,6 +336,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Those of this branch; None where nobody knows them (a simulation)."""
     is_given: bool = False
     """A person gave what only the user can give."""
+    computed: Computed | None = None
+    """What Handrail fills into a report; None: nobody knows it (a simulation)."""
 
 
 class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -431,6 +427,13 @@ def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
     ]
 
 
+def read_sent(place: Place, body: dict[str, Any]) -> dict[str, Any]:
+    """An artifact without what Handrail fills in: the same before and after a report was judged."""
+    asked = place.step.contract if place.step is not None else ""
+    _, contract = find_kind_contract(place.workflow, full_kind(str(body["kind"])), asked)
+    return body if contract is None else drop_computed(contract, body)
+
+
 def _judge_all(place: Place, bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
     return [_judge(place, name, body) for name, body in _unique(bodies)]
 
@@ -448,6 +451,9 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> JudgedArtifact:
     if contract is None:
         artifact = Artifact(kind=kind, digest=name, body=body)
         return JudgedArtifact(artifact=artifact, misnamed=find_misnaming(place.workflow, kind))
+    filled = fill_in(contract, body, place.computed)
+    if filled is not body:
+        name, body = digest(filled), filled
     issues = _violations(ref, contract.schema, body)
     is_whole = not issues
     if issues and kind in SHAPES and ref != asked:

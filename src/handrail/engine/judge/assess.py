@@ -162,6 +162,8 @@ def assess(
     `kept` is what the blocked attempts right before it brought. `known` is what was seen and what ran;
     without it nothing is weighed (a simulation).
     """
+    if known is not None:
+        place = msgspec.structs.replace(place, computed=known.computed)
     judged = judge_report(place, brought, kept)
     weighed = _weigh(judged, known)
     judged = judged if weighed is None else weighed.judged
@@ -196,6 +198,8 @@ def assess_progress(
     others: list[dict[str, Any]] = []
     for body in brought:
         (facts if full_kind(str(body["kind"])) in kinds else others).append(body)
+    if known is not None:
+        place = msgspec.structs.replace(place, computed=known.computed)
     unasked = msgspec.structs.replace(place, step=None)
     counted = judge_report(place, facts)
     weighed = _weigh(counted, known)

@@ -22,7 +22,15 @@ from handrail.contract.wording import make_readable
 from handrail.engine.events import Claim, EvidenceCheck
 from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
-from handrail.engine.judge.artifacts import ISSUE_BYTES, JudgedArtifact, Place, full_kind, list_evidence_rules
+from handrail.engine.judge.artifacts import (
+    ISSUE_BYTES,
+    JudgedArtifact,
+    Place,
+    find_kind_contract,
+    full_kind,
+)
+from handrail.engine.judge.computed import Computed
+from handrail.engine.judge.computed import wants_changes as asks_for_changes
 from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.places import AskedPlace, Look, Sighting, describe_place, read_place
 from handrail.engine.reasons import BY_PERSON, Issue, OutputContract, Reason, WaitsFor, shorten_message
@@ -48,6 +56,8 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     """What a report is compared with: the places that were looked at, and what a person said."""
 
     sighting: Sighting = Sighting()
+    computed: Computed = Computed()
+    """What Handrail fills into the report."""
     is_confirmed: bool = False
     """A person confirmed what is pending."""
     is_declined: bool = False
@@ -65,10 +75,13 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
 def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
     """Return the places that a report names, and whether it speaks of the work as a whole."""
     asked: dict[AskedPlace, None] = {}
-    wants_tree = False
+    is_proven = place.step is not None and place.step.proof is not None
+    wants_changes = wants_tree = is_proven
     ref = place.step.contract if place.step is not None else ""
     for body in bodies:
-        for rule in list_evidence_rules(place.workflow, full_kind(str(body.get("kind", ""))), ref):
+        _, contract = find_kind_contract(place.workflow, full_kind(str(body.get("kind", ""))), ref)
+        wants_changes = wants_changes or (contract is not None and asks_for_changes(contract))
+        for rule in () if contract is None else contract.evidence:
             match rule:
                 case PathExists() | PlaceExists():
                     asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in _list_rows(rule, body))
@@ -78,7 +91,8 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
                     pass
                 case never:
                     assert_never(never)
-    return Look(places=tuple(asked), wants_tree=wants_tree)
+    wants_tree = wants_tree or wants_changes
+    return Look(places=tuple(asked), wants_tree=wants_tree, wants_changes=wants_changes)
 
 
 def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 import msgspec
 
 from handrail.contract.wording import make_readable
+from handrail.engine.judge.computed import ChangedFile
 from handrail.workflows.evidence import PathExists, PlaceExists
 
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing"]
@@ -51,6 +52,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     places: tuple[AskedPlace, ...] = ()
     wants_tree: bool = False
+    wants_changes: bool = False
+    """Whether the files that changed since the run began are filled in."""
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,8 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the whole tree; empty: not looked at, or not seen."""
     trouble: str = ""
     """Why the files could not be seen."""
+    changes: tuple[ChangedFile, ...] | None = None
+    """Every file that changed since the run began; None: not asked for, or not seen."""
     machine: str = ""
     """Whose companion looked; empty: this one."""
 

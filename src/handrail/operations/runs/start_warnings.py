@@ -8,6 +8,7 @@ from handrail.contract.ids import BlobRef, SourceKind, WorkflowHash
 from handrail.contract.wording import quote
 from handrail.engine.facts import Place, is_same_place, run_place, session_place
 from handrail.engine.history import History, Run, closing_of
+from handrail.engine.judge.computed import wants_changes
 from handrail.engine.reply import ReplyWarning, ToolCall
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.handles import mint_state_token
@@ -20,7 +21,6 @@ from handrail.runtime.runtime import ReadPorts, WritePorts, looks_at_code
 from handrail.runtime.sessions import Session
 from handrail.workflows.catalog import suggest_id
 from handrail.workflows.compiled import CompiledWorkflow, Step, list_leaves, list_wanted_checks
-from handrail.workflows.evidence import ChangedInRun
 from handrail.workflows.limits import id_status
 
 SESSIONS_LOOKED_AT = 5
@@ -69,18 +69,17 @@ def warn_of_missing_look(
     first = next((one.fact for one in trees if one.fact.cause == "start"), None)
     if rt.trees_due is None or first is not None:
         return ()
-    rules = (rule for contract in workflow.contracts.values() for rule in contract.evidence)
     if looks_at_code(rt, project):  # and did not see them
         message = (
             "The files that this run begins with were not recorded. What changes in it can be seen from the "
             "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
         )
-    elif any(isinstance(rule, ChangedInRun) for rule in rules):
+    elif any(map(wants_changes, workflow.contracts.values())):
         is_off = rt.settings.of(project).looking == "off"
         why = "code.snapshots is off" if is_off else "there is no git repository here"
         message = (
-            f"Nobody looks at the files of this run: {why}. What it changes is your word. For the next run "
-            "the user can set code.snapshots to always, by `handrail settings set`."
+            f"Handrail does not look at the files of this run: {why}. Name the files that you change. For "
+            "the next run the user can set code.snapshots to always, by `handrail settings set`."
         )
     else:
         return ()

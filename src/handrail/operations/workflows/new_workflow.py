@@ -161,7 +161,7 @@ _DO = """
     promptBlocks:
       goal: The plan is carried out.
       procedure: [Follow the plan in its order., Run the check of each step before the next one.]
-      verify: [Every file that changed is listed in the artifact.]
+      verify: [The artifact says why the files changed.]
     output: {contractRef: wr.contracts.changed_files}
 """
 _VERIFY = """

@@ -1,7 +1,8 @@
 """Builtin contracts: what artifacts must hold so that a claim can be checked by somebody else. Pure.
 
 The shapes are flat and small, because an agent fills them in from memory of the example. Evidence always
-names its source, the exact command or place, and what it showed.
+names its source, the exact command or place, and what it showed. `readOnly` members are Handrail's own
+(`engine/judge/computed.py`); `deprecated` ones are accepted, and no prompt shows them.
 """
 
 from __future__ import annotations
@@ -9,16 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from handrail.workflows.builtins.specs import ContractSpec
-from handrail.workflows.evidence import (
-    ChangedInRun,
-    Consistent,
-    Evidence,
-    PathExists,
-    PlaceExists,
-    Ran,
-    RedThenGreen,
-    Term,
-)
+from handrail.workflows.evidence import Consistent, Evidence, PathExists, PlaceExists, Term
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -81,30 +73,21 @@ def _contract(
 
 _LINE = _text(_SENTENCE)
 _LINES = _some(_LINE)
-_STATUS: Schema = {"type": "integer"}
-_RECEIPT = _text(64)
+_OLD_STATUS: Schema = {"type": "integer", "deprecated": True}
+_OLD_RECEIPT: Schema = _text(64) | {"deprecated": True}
 _EVIDENCE = _closed(
     {
         "source": _word("command", "file", "document", "user"),
         "ref": _text(_PLACE),
         "result": _text(_PARAGRAPH),
     },
-    {"exitCode": _STATUS, "checkResultId": _RECEIPT},
+    {"exitCode": _OLD_STATUS, "checkResultId": _OLD_RECEIPT},
 )
 
 
-def _check_sources(rows: str, passes: Term | None = None) -> tuple[Evidence, ...]:
-    """Evidence of source `file` is looked at, and evidence of source `command` needs a receipt."""
-    return (
-        PlaceExists(at=f"{rows}/ref", where={"source": ("file",)}, quoted_in="result"),
-        Ran(
-            at=f"{rows}/ref",
-            where={"source": ("command",)},
-            status="exitCode",
-            receipt="checkResultId",
-            passes=passes,
-        ),
-    )
+def _check_places(rows: str) -> PlaceExists:
+    """A place that evidence of source `file` names must exist."""
+    return PlaceExists(at=f"{rows}/ref", where={"source": ("file",)})
 
 
 _A_TEST_RUN = {
@@ -186,6 +169,8 @@ _GAP = _contract(
     },
 )
 
+_OWN_ROWS: Schema = {"type": "array", "items": {"type": "object"}, "readOnly": True}
+
 _VERIFICATION_REPORT = _contract(
     "verification_report",
     title="Verification report",
@@ -205,6 +190,7 @@ _VERIFICATION_REPORT = _contract(
         ),
         "notChecked": _some(_closed({"what": _LINE, "why": _LINE})),
     },
+    optional={"checks": _OWN_ROWS, "proofs": _OWN_ROWS},
     example={
         "verdict": "passed",
         "claims": [
@@ -221,7 +207,7 @@ _VERIFICATION_REPORT = _contract(
             when=Term(at="/verdict", equals="passed"),
             then=Term(at="/claims/*/status", differs="refuted"),
         ),
-        *_check_sources("/claims/*/evidence/*", Term(at="/claims/*/status", equals="confirmed")),
+        _check_places("/claims/*/evidence/*"),
     ),
 )
 
@@ -269,69 +255,49 @@ _REVIEW_FINDINGS = _contract(
             then=Term(at="/findings/*/severity", differs="blocker"),
         ),
         PlaceExists(at="/findings/*/file", line="line"),
-        PathExists(at="/reviewed/*", is_told=True, demand="shown"),
-        *_check_sources("/findings/*/evidence/*", Term(at="/verdict", equals="approve")),
+        PathExists(at="/reviewed/*", demand="shown"),
+        _check_places("/findings/*/evidence/*"),
     ),
 )
 
-_FILE_LIST: dict[str, Schema] = {
-    "files": _some(
-        _closed(
-            {
-                "path": _text(_PLACE),
-                "change": _word("added", "modified", "deleted", "renamed"),
-                "why": _LINE,
-            },
-            {"from": _text(_PLACE)},
-        ),
-        least=1,
-        most=500,
-    ),
-    "checks": _some(
-        _closed(
-            {"command": _text(_PLACE), "exitCode": _STATUS, "summary": _LINE}, {"checkResultId": _RECEIPT}
-        ),
-        least=1,
-    ),
+_COUNT: Schema = {"type": "integer", "readOnly": True}
+_REASONS: Schema = {
+    "type": ["string", "object"],
+    "minLength": 1,
+    "maxLength": _PARAGRAPH,
+    "pattern": r"\S",
+    "additionalProperties": _LINE,
 }
-_LEFT_OUT: dict[str, Schema] = {"leftOut": _some(_closed({"path": _text(_PLACE), "why": _LINE}), most=500)}
-_SOME_FILES = {
-    "files": [
-        {"path": "src/invoice.py", "change": "modified", "why": "Round once, after the sum."},
-        {"path": "tests/test_invoice.py", "change": "modified", "why": "Covers three lines of 0.333."},
-    ],
-    "checks": [
-        {"command": "pytest tests/test_invoice.py -q", "exitCode": 0, "summary": "4 passed, 0 failed"}
-    ],
+"""One sentence, or one for each file by its path."""
+_COMPUTED_LIST: dict[str, Schema] = {
+    "files": _OWN_ROWS,
+    "filesTotal": _COUNT,
+    "linesAdded": _COUNT,
+    "linesRemoved": _COUNT,
+    "source": _word("observed", "stated") | {"readOnly": True},
+    "checks": _OWN_ROWS,
 }
-_CHECK_FILE_LIST: tuple[Evidence, ...] = (
-    Consistent(when=Term(at="/files/*/change", equals="renamed"), then=Term(at="/files/*/from", exists=True)),
-    PathExists(at="/files/*/path", where={"change": ("added", "modified", "renamed")}),
-    ChangedInRun(at="/files/*/path", change="change", also="/files/*/from", left_out="/leftOut/*/path"),
-    Ran(at="/checks/*/command", status="exitCode", receipt="checkResultId"),
-)
+_OLD_LIST: dict[str, Schema] = {"leftOut": {"type": "array", "deprecated": True}}
+
 
 _CHANGED_FILES = _contract(
     "changed_files",
     title="Changed files",
-    summary="Every file that a step touched, why, and the checks that ran afterwards.",
-    guidance="List every file that changed in the run, and each check, without a pipe, with its exit code.",
-    required=_FILE_LIST,
-    optional=_LEFT_OUT,
-    example=_SOME_FILES,
-    evidence=_CHECK_FILE_LIST,
+    summary="Why files changed; Handrail adds which ones, and what it executed.",
+    guidance="Say why the files changed, in one sentence or in one for each path; Handrail lists the files.",
+    required={"why": _REASONS},
+    optional=_COMPUTED_LIST | _OLD_LIST,
+    example={"why": "Totals are rounded once, after the sum; a test covers three lines of 0.333."},
 )
 
 _BUG_FIX = _contract(
     "bug_fix",
     title="Bug fix",
-    summary="The files of a fix, the checks that ran afterwards, and the test that failed without it.",
-    guidance="List every file that changed in the run; guard, without a pipe, failed and passes now "
-    "on the same tests.",
-    required=_FILE_LIST | {"guard": _text(_PLACE)},
-    optional=_LEFT_OUT,
-    example=_SOME_FILES | {"guard": "pytest -q"},
-    evidence=(*_CHECK_FILE_LIST, RedThenGreen(at="/guard", demand="where_possible")),
+    summary="Why files changed to remove a cause; Handrail adds which ones, and what it executed.",
+    guidance="Say how the change removes the cause, in one sentence or in one for each path.",
+    required={"why": _REASONS},
+    optional=_COMPUTED_LIST | _OLD_LIST | {"guard": _text(_PLACE) | {"deprecated": True}},
+    example={"why": "Totals are rounded once, after the sum; a test covers three lines of 0.333."},
 )
 
 _REPRODUCTION = _contract(
@@ -341,20 +307,17 @@ _REPRODUCTION = _contract(
     guidance="Give the line that shows the bug as you ran it, and what it printed; later steps run it again.",
     required={
         "command": _text(_PLACE),
-        "exitCode": _STATUS,
         "expected": _LINE,
         "actual": _LINE,
         "happens": _word("always", "sometimes", "not_yet"),
     },
-    optional={"checkResultId": _RECEIPT, "dependsOn": _LINE},
+    optional={"dependsOn": _LINE, "exitCode": _OLD_STATUS, "checkResultId": _OLD_RECEIPT},
     example={
         "command": "python -m billing total 0.333 0.333 0.333",
-        "exitCode": 0,
         "expected": "It prints 1.00.",
         "actual": "It prints 0.99.",
         "happens": "always",
     },
-    evidence=(Ran(at="/command", status="exitCode", receipt="checkResultId"),),
 )
 
 _CAUSE = _contract(
@@ -514,7 +477,7 @@ _HANDOFF = _contract(
         ],
     },
     evidence=(
-        *_check_sources("/evidence/*"),
+        _check_places("/evidence/*"),
         PlaceExists(at="/delivered/*/where", demand="shown"),
     ),
 )

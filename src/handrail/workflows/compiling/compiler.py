@@ -53,6 +53,7 @@ from handrail.workflows.compiling.compilation import (
 from handrail.workflows.compiling.expand_templates import collect_feature_texts, expand_templates
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
+from handrail.workflows.contracts.own_members import list_own_members
 from handrail.workflows.limits import RESERVED_NAMESPACE
 from handrail.workflows.model import Displaced, SourceOverlay, SourceSlot, SourceWorkflow
 from handrail.workflows.problem import Findings, is_within
@@ -245,7 +246,9 @@ def _list_displaced(overlay: SourceOverlay, base: BaseCompilation) -> Iterator[t
 def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
     match leaf:
         case Step():
-            if leaf.check or leaf.proof or (leaf.contract and workflow.contracts[leaf.contract].evidence):
+            contract = workflow.contracts[leaf.contract] if leaf.contract else None
+            is_looked_at = contract and (contract.evidence or list_own_members(contract.schema))
+            if leaf.check or leaf.proof or is_looked_at:
                 return "has to be proven"
             return "asks a person" if leaf.require_confirmation or leaf.user_only else ""
         case Choice():

@@ -10,6 +10,7 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail.workflows.compiled import MAX_DEPTH, Schema, resolve_ref
+from handrail.workflows.contracts.own_members import is_asked_for
 from handrail.workflows.contracts.patterns import PART
 from handrail.workflows.limits import MAX_EXAMPLE_BYTES, MAX_EXAMPLE_VALUES, Effort
 from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
@@ -44,6 +45,8 @@ def _lines(
     required = schema.get("required", ())
     for name, declared in properties.items():
         inner = resolve_ref(declared, root)
+        if not is_asked_for(inner):
+            continue
         here = f"{path}.{name}" if path else name
         text = _describe_field(inner, is_optional=name not in required)
         if text == MAY_BE_LEFT_OUT and path:
@@ -76,8 +79,10 @@ def _describe_field(schema: Json, *, is_optional: bool) -> str:
 def _rows(schema: Json) -> str:
     """The members of each row: no example shows a list that may be left out."""
     items = schema.get("items") if isinstance(schema, dict) else None
-    members = items.get("properties") if isinstance(items, dict) else None
-    return f"rows of {', '.join(members)}" if isinstance(members, dict) and members else ""
+    declared = items.get("properties") if isinstance(items, dict) else None
+    held = declared.items() if isinstance(declared, dict) else ()
+    members = [name for name, one in held if is_asked_for(one)]
+    return f"rows of {', '.join(members)}" if members else ""
 
 
 def _values(schema: Json) -> str:

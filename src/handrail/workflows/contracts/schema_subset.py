@@ -17,6 +17,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_nearest, find_only_near, find_same_word
 from handrail.contract.wording import quote
 from handrail.workflows.compiled import DEFINITIONS, MAX_DEPTH, Schema, list_definitions, resolve_ref
+from handrail.workflows.contracts.own_members import find_unfilled
 from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.evidence import ChangedInRun, Consistent, Evidence, Person, PlaceExists, Ran, Term
 from handrail.workflows.problem import (
@@ -38,7 +39,7 @@ CHECKS = frozenset(
         *("minLength", "maxLength", "minimum", "maximum", "additionalProperties", "pattern"),
     }
 )
-REMARKS = frozenset({"title", "description", "$comment", "examples", "default"})
+REMARKS = frozenset({"title", "description", "$comment", "examples", "default", "deprecated", "readOnly"})
 AT_THE_ROOT = frozenset({"$schema", "$defs"})
 _OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 _LISTS = frozenset(
@@ -56,8 +57,8 @@ KEYWORDS = (
     | {
         *("$ref", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "definitions"),
         *("multipleOf", "exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "maxContains", "minContains"),
-        *("maxProperties", "minProperties", "dependentRequired", "dependencies", "format", "readOnly"),
-        *("writeOnly", "deprecated", "contentEncoding", "contentMediaType", "contentSchema"),
+        *("maxProperties", "minProperties", "dependentRequired", "dependencies", "format", "writeOnly"),
+        *("contentEncoding", "contentMediaType", "contentSchema"),
     }
 )
 """Of JSON Schema as a whole."""
@@ -79,6 +80,7 @@ def find_unsupported(schema: Json) -> Iterator[Problem]:
     yield from _outside(schema, "", 0)
     if isinstance(schema, dict):
         yield from _root_keys(schema)
+        yield from find_unfilled(schema)
         yield from _circles(schema)
 
 
