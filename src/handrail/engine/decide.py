@@ -106,7 +106,7 @@ from handrail.workflows.conditions import Facts
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Joined
     from handrail.engine.judge.evidence import Witnessed
-    from handrail.engine.judge.places import Look, Sighting
+    from handrail.engine.judge.places import Look
     from handrail.engine.judge.proofs import ProofFacts, ProofVerdict
 
 MOST_PROBLEMS = 20
