@@ -120,18 +120,3 @@ def test_an_event_of_a_later_version_ends_what_a_salvage_can_hold(runtime: Runti
 
     assert (salvage["health"], salvage["is_salvage"]) == ("unknown_version", True)
     assert salvage["event_count"] == loaded.head
-
-
-def test_an_event_in_a_form_that_we_do_not_write_is_not_exported(runtime: Runtime) -> None:
-    """Read and written again it would have another digest, and an import would call it altered."""
-    session_id = SessionId(start(runtime)["session"]["sessionId"])
-    loaded = runtime.log.load(session_id)
-    assert loaded is not None
-    with runtime.log.hold(session_id, 0) as hold:
-        spaced = json.dumps(json.loads(loaded.records[1].body)).encode()
-        hold.append(loaded.head, [Draft(dedupe_key="spaced", body=spaced)])
-
-    refused = refusal(runtime, "session.export", sessionId=session_id)
-
-    assert refused.kind.code == "BUNDLE_INVALID_FORMAT"
-    assert refused.details["path"] == f"session/events/{loaded.head}"

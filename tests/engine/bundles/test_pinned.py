@@ -37,6 +37,22 @@ def test_what_we_compiled_is_taken() -> None:
     assert check_workflows({"h": workflow})["h"].id == workflow["id"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda w: w["contracts"]["wr.contracts.decision"].update(guidance="x" * 2_000),
+        lambda w: w.update(steps=[{**part(w, "step"), "id": f"s{n}"} for n in range(1_000)]),
+        lambda w: hand_out(w, *({"id": f"c{n}"} for n in range(16))),
+        lambda w: part(w, "loop").update(maxIterations=1_000),
+    ],
+)
+def test_pinned_workflow_at_a_limit_is_taken(change: Callable[[Workflow], object]) -> None:
+    workflow = given()
+    change(workflow)
+
+    assert check_workflows({"h": workflow})["h"].id == workflow["id"]
+
+
 CASES: list[tuple[Callable[[Workflow], object], str]] = [
     (lambda w: w.update(steps=[]), "no steps"),
     (lambda w: w["steps"].append(dict(part(w, "step"))), "used twice"),

@@ -221,16 +221,6 @@ def export_too_large_fault(what: str, measured: int, limit: int) -> Fault:
     )
 
 
-def import_refused_fault(fault: Fault) -> Fault:
-    """What an import would say about this bundle, before it is written."""
-    return Fault(
-        BUNDLE_INVALID_FORMAT,
-        f"An import would refuse the bundle of this session, so nothing was written. {fault.message}",
-        details=fault.details,
-        hint=_OTHER_WAYS,
-    )
-
-
 def newer_version_fault(message: str, path: str, *, found: str, supported: int) -> Fault:
     details = {"path": path, "found": found[:200], "supported": supported}
     return Fault(BUNDLE_UNSUPPORTED_VERSION, message, details=details)

@@ -79,7 +79,7 @@ def export_session(rt: ReadPorts, request: ExportSession) -> ExportedSession:
     """Nothing in it is a token, and nothing names a place on this machine.
 
     Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY where only a part is proven and no salvage was asked
-    for, and a BUNDLE_ code where an import would refuse the bundle.
+    for, and BUNDLE_TOO_LARGE.
     """
     exported = export_in_chunks(rt, request)
     content = b"".join(exported.chunks)
