@@ -14,7 +14,7 @@ from handrail.engine.facts import facts_at
 from handrail.engine.history import Node
 from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.navigate import Running
-from handrail.engine.owners import is_plain_name, owners_at
+from handrail.engine.owners import is_imported, is_plain_name, is_unproven, owners_at
 from handrail.engine.plans import plan_event
 from handrail.ports.log import Record
 from handrail.workflows.compiled import Action, Choice, Option
@@ -150,6 +150,18 @@ def test_an_action_runs_unasked_only_if_an_option_is_why_its_condition_holds(opt
 )
 def test_a_name_is_plain(name: str, is_plain: bool) -> None:
     assert is_plain_name(name) is is_plain
+
+
+@pytest.mark.parametrize(("index", "from_elsewhere", "from_before"), [(1, False, True), (2, True, False)])
+def test_event_at_the_end_of_the_list_came_after_it(
+    index: int, *, from_elsewhere: bool, from_before: bool
+) -> None:
+    log = WrittenLog("a", "b")
+    log.advance(log.start(), "done")
+    history = msgspec.structs.replace(log.history, listed=2, unsigned=(1, 2))
+
+    assert is_imported(history, index) is from_elsewhere
+    assert is_unproven(history, index) is from_before
 
 
 def test_repeat_of_equal_rank_belongs_to_the_later_step() -> None:

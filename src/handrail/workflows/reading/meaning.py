@@ -36,7 +36,14 @@ from handrail.workflows.problem import (
     value_at,
 )
 from handrail.workflows.reading.grammar import SHAPES
-from handrail.workflows.reading.repairs import INPUT_FITS, OPERATOR_FITS, convert_value, find_free_id, make_id
+from handrail.workflows.reading.repairs import (
+    INPUT_FITS,
+    OPERATOR_EXAMPLES,
+    OPERATOR_FITS,
+    convert_value,
+    find_free_id,
+    make_id,
+)
 from handrail.workflows.reading.shapes import Record
 
 # Parts of a document that may still be broken: no shape is trusted
@@ -205,12 +212,8 @@ def _compare(found: Findings, value: Object, pointer: str) -> None:
             "missing_key",
             pointer,
             "value is missing.",
-            f'Add "value": {_VALUES.get(operator, "1")}. It must be {words}.',
+            f'Add "value": {OPERATOR_EXAMPLES[operator]}. It must be {words}.',
         )
-
-
-_VALUES = {"equals": '"large"', "not_equals": '"large"', "contains": '"large"', "in": '["small", "large"]'}
-"""What may stand there, by operator; the others compare numbers."""
 
 
 def _regex(found: Findings, value: Object, pointer: str) -> None:

@@ -84,6 +84,12 @@ OPERATOR_FITS: dict[str, Fit] = {
     "exists": INPUT_FITS["boolean"],
 }
 """By operator: what the value of a comparison must be."""
+OPERATOR_EXAMPLES: dict[str, str] = {
+    **dict.fromkeys(("equals", "not_equals", "contains"), '"large"'),
+    "in": '["small", "large"]',
+    **dict.fromkeys(("gt", "gte", "lt", "lte"), "1"),
+}
+"""By operator that takes a value: one that may stand there."""
 
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,14})", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
