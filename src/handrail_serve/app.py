@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote as percent_encode
@@ -30,7 +31,7 @@ from handrail.runtime.runtime import Runtime, no_http_client, no_terminal
 from handrail.surfaces.mcp.results import run_guarded
 from handrail_serve.accounts.door import Door, challenge, sign_in_routes
 from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
-from handrail_serve.accounts.strangers import Strangers, address_of
+from handrail_serve.accounts.strangers import Strangers, Turn, address_of
 from handrail_serve.api import (
     PREFIX,
     answer_request,
@@ -122,6 +123,8 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     door: Door | None = None
     """Who may come in, where callers have accounts; None: whoever has the token of the server."""
     bounds: Bounds = Bounds()
+    turn_to_hash: Turn = nullcontext
+    """Waited for before a passphrase is hashed."""
 
 
 class App:
@@ -239,7 +242,8 @@ class App:
             serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
             handler=partial(self._call_companion, door),
         )
-        return [*sign_in_routes(door, self._parts.runtime.origin), companion]
+        signing_in = sign_in_routes(door, self._parts.runtime.origin, self._parts.turn_to_hash)
+        return [*signing_in, companion]
 
     def _operation_routes(self) -> list[Route]:
         listed = Route(

@@ -10,6 +10,8 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from queue import Full, Queue
 from typing import Any
@@ -40,7 +42,16 @@ from handrail_serve.guard import loopback_identity, team_identity
 from handrail_serve.host.server_files import ServerFiles
 from handrail_serve.limits import TEAM_FEEDS_AT_ONCE, Bounds
 from handrail_serve.mcp_door import HttpDoor
-from handrail_serve.serving import DEFAULT_PORT, address_of, bind, require_loopback, serve
+from handrail_serve.serving import (
+    DEFAULT_PORT,
+    BoundSocket,
+    address_of,
+    bind,
+    require_loopback,
+    serve,
+    share,
+)
+from handrail_serve.workers import HASHES_OF_A_SERVER, Worker, Workers
 
 
 class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +217,7 @@ class TreesDue(list[Due]):
 
 
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+")
-_FLAGS = ("store", "origin", "workflows", "issuer", "client_id", "proxy", "tls_cert", "tls_key")
+_FLAGS = ("store", "origin", "workflows", "issuer", "client_id", "proxy", "tls_cert", "tls_key", "workers")
 
 
 class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +237,12 @@ class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The only addresses that are answered, with commas between them; empty: all."""
     tls_cert: str = ""
     tls_key: str = ""
+    workers: int = 1
+    """How many processes answer."""
+
+    @property
+    def proxies(self) -> frozenset[str]:
+        return frozenset(one.strip() for one in self.proxy.split(",") if one.strip())
 
     @property
     def provider(self) -> dict[str, str] | None:
@@ -252,6 +269,8 @@ def take_team_options(given: dict[str, Any], environment: Mapping[str, str]) -> 
     options.setdefault("store", environment.get("HANDRAIL_STORE", ""))
     if not options["store"].startswith(("postgresql://", "postgres://")):
         raise _misused("A server of a team needs its database: --store postgresql://HOST/DATABASE.")
+    if options.get("workers", 1) < 1:
+        raise _misused("--workers is the number of processes that answer: 1 or more.")
     if not os.path.isdir(options.get("workflows", os.curdir)):
         raise _misused("--workflows is a folder that is there.")
     origin = options.get("origin", "").rstrip("/")
@@ -275,21 +294,26 @@ def _misused(message: str) -> Fault:
     )
 
 
-def run_team_server(
-    options: ServeOptions,
-    team: TeamOptions,
-    *,
-    runtime: Runtime,
-    build_mcp: Callable[[Runtime], AnswerMcp],
-    door: Door,
-) -> int:
-    """Serve until a signal. Returns the exit status.
+def bind_team(options: ServeOptions, team: TeamOptions, door: Door) -> BoundSocket:
+    """The socket of a server of a team.
 
     Raises Fault when the address, the port or the database cannot be used; then nothing was bound.
     """
     door.check()
-    proxies = frozenset(one.strip() for one in team.proxy.split(",") if one.strip())
-    bound = bind(options.host, options.port, is_open=bool(team.tls_cert or proxies))
+    return bind(options.host, options.port, is_open=bool(team.tls_cert or team.proxies))
+
+
+def run_team_server(
+    options: ServeOptions,
+    team: TeamOptions,
+    bound: BoundSocket,
+    *,
+    runtime: Runtime,
+    build_mcp: Callable[[Runtime], AnswerMcp],
+    door: Door,
+    worker: Worker | None = None,
+) -> int:
+    """Serve until a signal; a worker until it is told to stop. Returns the exit status."""
     name, port = address_of(bound)
     address = team.origin or f"{'https' if team.tls_cert else 'http'}://{name}:{port}"
     served = replace(runtime, database=door.facts, origin=address)
@@ -299,19 +323,24 @@ def run_team_server(
             identity=team_identity(address, port),
             answer_mcp=build_mcp(served),
             log=write_line if options.access_log else None,
-            proxies=proxies,
+            proxies=team.proxies,
             door=door,
+            turn_to_hash=nullcontext if worker is None else partial(worker.counts.one_of, HASHES_OF_A_SERVER),
             bounds=Bounds(feeds=TEAM_FEEDS_AT_ONCE, limits=runtime.settings.of().limits),
         )
     )
 
     def announce_ready() -> None:
-        door.start_sending(address)
+        if worker is None or worker.index == 0:  # one of them is enough
+            door.start_sending(address)
+        if worker is not None and not worker.is_first:
+            return
         write_server_start_line(runtime, Caller(tool="handrail http", command="serve --team"))
         write_line(f"handrail {__version__} serve --team: {address}/; database {door.facts().place}")
         print_address(f"{address}/")
 
-    return serve(app, bound, announce_ready, (team.tls_cert, team.tls_key) if team.tls_cert else None)
+    certificate = (team.tls_cert, team.tls_key) if team.tls_cert else None
+    return serve(app, bound, announce_ready, certificate, None if worker is None else worker.orders)
 
 
 # The start of `serve` and `console`: joins what the core and this package bring, and runs it
@@ -342,17 +371,11 @@ def start_server(
         announce_process(runtime, "http", tuple(adapter.tools))
         return HttpDoor(adapter).answer
 
+    if team is not None:
+        return _start_team(options, team, environment, secrets, build_mcp)
     observer = build_observer(environment, write_line)
     runtime = replace(build_runtime(environment, secrets=secrets, is_server=True), observer=observer)
     try:
-        if team is not None:
-            if team.client_secret:
-                secrets.register(team.client_secret.encode())
-            if team.workflows:
-                runtime = replace(runtime, library=DirectoryLibrary(home, environment, team.workflows))
-            known = replace(runtime, origin=team.origin)
-            door = runtime.registry.adapter("team_door")(team.store, known, team.provider, write_line)
-            return run_team_server(options, team, runtime=runtime, build_mcp=build_mcp, door=door)
         return run_server(
             options,
             ServerFiles(home, SystemRandomness(), environment),
@@ -366,6 +389,48 @@ def start_server(
     finally:
         runtime.mcp_processes().withdraw()
         observer.close()
+
+
+def _start_team(
+    options: ServeOptions,
+    team: TeamOptions,
+    environment: Mapping[str, str],
+    secrets: Secrets,
+    build_mcp: Callable[[Runtime], AnswerMcp],
+) -> int:
+    """Serve in this process, or in workers that are forked before there is a thread or a connection."""
+    if team.client_secret:
+        secrets.register(team.client_secret.encode())
+
+    def build(worker: Worker | None) -> tuple[Runtime, Door]:
+        runtime = build_runtime(environment, secrets=secrets, is_server=True)
+        if team.workflows:
+            runtime = replace(runtime, library=DirectoryLibrary(options.store, environment, team.workflows))
+        make = runtime.registry.adapter("team_door")
+        known, note = replace(runtime, origin=team.origin), write_line
+        if worker is None:
+            return runtime, make(team.store, known, team.provider, note)
+        return runtime, make(team.store, known, team.provider, note, worker.counts, worker.of)
+
+    def work(worker: Worker | None) -> int:
+        runtime, door = build(worker)
+        observer = build_observer(environment, write_line)
+        runtime = replace(runtime, observer=observer)
+        try:
+            return run_team_server(
+                options, team, bound, runtime=runtime, build_mcp=build_mcp, door=door, worker=worker
+            )
+        finally:
+            runtime.mcp_processes().withdraw()
+            observer.close()
+
+    first = build(None)[1]
+    bound = bind_team(options, team, first)
+    first.close()
+    if team.workers == 1:
+        return work(None)
+    bound = share(bound)
+    return Workers(team.workers, work, write_line).run()
 
 
 def build_observer(environment: Mapping[str, str], note: Callable[[str], None]) -> Observer:

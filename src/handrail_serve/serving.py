@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol, RequestResponseCycle
@@ -39,6 +40,7 @@ from handrail_serve.limits import (
     Load,
 )
 
+BoundSocket: TypeAlias = socket.socket
 ADDRESSES = {"127.0.0.1": socket.AF_INET, "localhost": socket.AF_INET, "::1": socket.AF_INET6}
 DEFAULT_PORT = 7245
 _BACKLOG = 128
@@ -104,13 +106,29 @@ def bind(host: str, port: int, *, is_open: bool = False) -> socket.socket:
     return bound
 
 
+class SharedSocket(socket.socket):
+    """One that listens already. A worker accepts one connection at a time, and the queue stays as long."""
+
+    def listen(self, backlog: int = 0, /) -> None:
+        del backlog
+
+
+def share(bound: socket.socket) -> SharedSocket:
+    """The socket, listening, for the workers that are forked from now on."""
+    bound.listen(_BACKLOG)
+    return SharedSocket(bound.family, bound.type, bound.proto, bound.detach())
+
+
 def serve(
     app: ServedApp,
     bound: socket.socket,
     when_ready: Callable[[], None],
     certificate: tuple[str, str] | None = None,
+    orders: int | None = None,
 ) -> int:
-    """Serve until a signal. Returns the exit status: 0 when all work was finished, else 1."""
+    """Serve until a signal, or as a worker until an order. Returns the exit status: 0 when all work was
+    finished, else 1.
+    """
     config = uvicorn.Config(
         app,
         http=TimedProtocol,
@@ -125,10 +143,11 @@ def serve(
         h11_max_incomplete_event_size=MOST_HEADER_BYTES + MOST_URL_BYTES + 4096,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
+        backlog=1 if orders is not None else _BACKLOG,
         ssl_certfile=certificate[0] if certificate else None,
         ssl_keyfile=certificate[1] if certificate else None,
     )
-    server = DrainingServer(config, app, when_ready)
+    server = DrainingServer(config, app, when_ready, orders)
     bound.listen(_BACKLOG)
     server.run(sockets=[bound])
     return 0 if server.is_drained else E_UNKNOWN.exit_status
@@ -245,8 +264,16 @@ class TimedProtocol(H11Protocol):
 class DrainingServer(uvicorn.Server):
     """Goes on answering while it drains, so that clients learn that it stops, and when to come back."""
 
-    def __init__(self, config: uvicorn.Config, app: ServedApp, when_ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: ServedApp,
+        when_ready: Callable[[], None],
+        orders: int | None = None,
+    ) -> None:
+        """`orders` is the pipe of a worker, which a signal stops once, however many come."""
         super().__init__(config)
+        self._orders = orders
         self._app = app
         self._when_ready = when_ready
         self._signals = 0
@@ -266,12 +293,21 @@ class DrainingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        if self._orders is not None:
+            asyncio.get_running_loop().add_reader(self._orders, self._on_order, self._orders)
         if self.started:
             self._when_ready()
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        self._signals += 1
+        self._signals = self._signals + 1 if self._orders is None else max(1, self._signals)
+        self._app.drain()
+
+    def _on_order(self, orders: int) -> None:
+        given = os.read(orders, 16)
+        if not given:  # nobody is left to give one
+            asyncio.get_running_loop().remove_reader(orders)
+        self._signals = max(1, self._signals + len(given))
         self._app.drain()
 
     async def on_tick(self, counter: int) -> bool:

@@ -31,6 +31,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.released import __version__
 from handrail.contract.tokens.confirm import refusal
+from handrail.host.counts import Counts, OwnCounts
 from handrail.ports.log import Record
 from handrail.ports.process import Audit, AuditLine
 from handrail.ports.store import DatabaseFacts
@@ -110,8 +111,12 @@ class TeamDoor:
         runtime: Runtime,
         provider: Mapping[str, str] | None = None,
         note: Callable[[str], None] = lambda _: None,
+        counts: Counts | None = None,
+        workers: int = 1,
     ) -> None:
-        """`provider` has the fields of `ProviderOptions`, where people come from an identity provider.
+        """`counts` are those of all `workers` of one server; each keeps its part in memory.
+
+        `provider` has the fields of `ProviderOptions`, where people come from an identity provider.
 
         `note` takes what the operator reads and no caller is told.
         """
@@ -125,11 +130,14 @@ class TeamDoor:
         self._lock = threading.Lock()
         self._known: dict[str, tuple[float, Credential]] = {}
         self._rooms: dict[str, dict[str, Any]] = {}
-        self._histories = make_histories(MOST_TEAM_BYTES)
-        self._tries = Tries()
+        paces, tries = counts or OwnCounts(), counts or OwnCounts()
+        self._histories = make_histories(MOST_TEAM_BYTES // workers)
+        self._tries = Tries(tries)
         self._limits = runtime.settings.of().limits
-        self._paces = Paces(self._limits.calls_a_minute)
-        self._paces_of_workspaces = Paces(self._limits.calls_a_minute * CALLS_OF_A_WORKSPACE, "workspace")
+        self._paces = Paces(paces, self._limits.calls_a_minute)
+        self._paces_of_workspaces = Paces(
+            paces, self._limits.calls_a_minute * CALLS_OF_A_WORKSPACE, "workspace"
+        )
 
     def check(self) -> None:
         """Raises Fault when there is no team, the tables are too new, or a superuser would pass the walls."""
@@ -146,6 +154,9 @@ class TeamDoor:
                 details={"setting": "--store"},
                 hint="Make one first: handrail team init --store URI --request-id first.",
             )
+
+    def close(self) -> None:
+        self.database.close()
 
     def facts(self) -> DatabaseFacts:
         return facts_of(self.database)
@@ -484,26 +495,23 @@ class NoAuthoredFiles:
 
 
 class Paces:
-    """How many calls an account or a workspace may make: so many a minute, counted in this process, with a
+    """How many calls an account or a workspace may make: so many a minute, counted by one server, with a
     minute's worth saved up at most.
     """
 
-    def __init__(self, a_minute: int, whose: str = "account") -> None:
+    def __init__(self, counts: Counts, a_minute: int, whose: str = "account") -> None:
         self._most = a_minute
         self._whose = whose
-        self._lock = threading.Lock()
-        self._left: dict[str, tuple[float, float]] = {}
+        self._counts = counts
 
     def require(self, account: str) -> None:
         """Raises Fault E_RATE_LIMITED, with when to come back."""
-        now = time.monotonic()
-        with self._lock:
-            left, at = self._left.pop(account, (float(self._most), now))
+        name, now = f"pace {self._whose} {account}", time.monotonic()
+        with self._counts.guarded():
+            left, at = self._counts.get(name) or (float(self._most), now)
             left = min(self._most, left + (now - at) * self._most / 60)
             is_over = left < 1
-            self._left[account] = (left if is_over else left - 1, now)
-            while len(self._left) > MOST_KEPT:
-                del self._left[next(iter(self._left))]
+            self._counts.put(name, (left if is_over else left - 1, now))
         if is_over:
             raise Fault(
                 E_RATE_LIMITED,
@@ -520,15 +528,14 @@ class Tries:
     many, and the right passphrase works at once from an address that tried no wrong one.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, counts: Counts, clock: Callable[[], float] = time.monotonic) -> None:
+        """Kept by address and name: how often it was wrong, and when the last wait ends."""
         self._clock = clock
-        self._lock = threading.Lock()
-        self._wrong: dict[tuple[str | None, str], tuple[int, float]] = {}
-        """By address and name: how often, and when the last wait ends. No name: any; None: any address."""
+        self._counts = counts
 
     def require(self, address: str, names: Sequence[str]) -> None:
         """Raises Fault E_RATE_LIMITED while the next try has to wait."""
-        with self._lock:
+        with self._counts.guarded():
             left = max(
                 [self._find_wait((address, ""), FREE_TRIES_OF_AN_ADDRESS)]
                 + [self._find_wait((address, name), self._count_free(name)) for name in names]
@@ -541,32 +548,35 @@ class Tries:
             )
 
     def note(self, address: str, names: Sequence[str]) -> None:
-        with self._lock:
+        with self._counts.guarded():
             self._add((address, ""), FREE_TRIES_OF_AN_ADDRESS)
             for name in names:
                 self._add((address, name), self._count_free(name))
                 self._add((None, name), FREE_TRIES_OF_A_NAME)
 
     def forget(self, address: str, names: Sequence[str]) -> None:
-        with self._lock:
+        with self._counts.guarded():
             for name in names:
-                self._wrong.pop((address, name), None)
+                self._counts.remove(_tried((address, name)))
 
     def _count_free(self, name: str) -> int:
-        count, _ = self._wrong.get((None, name), (0, 0.0))
+        count, _ = self._counts.get(_tried((None, name))) or (0, 0.0)
         return FREE_TRIES if count < FREE_TRIES_OF_A_NAME else 1
 
     def _find_wait(self, key: tuple[str | None, str], free: int) -> float:
-        count, until = self._wrong.get(key, (0, 0.0))
+        count, until = self._counts.get(_tried(key)) or (0, 0.0)
         return until - self._clock() if count >= free else 0.0
 
     def _add(self, key: tuple[str | None, str], free: int) -> None:
         now = self._clock()
-        count, until = self._wrong.pop(key, (0, 0.0))
+        count, until = self._counts.get(_tried(key)) or (0, 0.0)
         count = 1 if now - until > FORGOTTEN_S else count + 1
-        self._wrong[key] = (count, now + min(LONGEST_WAIT_S, 2 ** max(0, count - free)))
-        while len(self._wrong) > MOST_KEPT:
-            del self._wrong[next(iter(self._wrong))]
+        self._counts.put(_tried(key), (count, now + min(LONGEST_WAIT_S, 2 ** max(0, int(count) - free))))
+
+
+def _tried(key: tuple[str | None, str]) -> str:
+    """How a try is counted. No name: any; None: any address."""
+    return f"try {key!r}"
 
 
 def _page(made: Made) -> dict[str, Json]:

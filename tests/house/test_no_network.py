@@ -48,6 +48,7 @@ two take addresses apart, and one reads a request for the library of another pro
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/main.py",
+    "src/handrail_serve/workers.py",
     "src/handrail/demo/scene.py",
     "src/handrail/host/checks.py",
     "src/handrail/host/programs.py",
@@ -64,7 +65,7 @@ STARTERS = (
 this same program in order to kill it; git reads a repository that the user configured, and counts changed
 files for a hook of an agent's client; `check run` starts what its caller names; a check of `doctor` that was
 asked for by name greets our own server; `setup` runs the clients' own commands; `update` runs the package
-manager, and a child of its own that checks a signature."""
+manager, and a child of its own that checks a signature; `serve --team --workers` forks itself."""
 CHILD_CALLS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork")
 
 

@@ -10,6 +10,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from handrail.wiring import build_runtime
+from handrail_team.accounts.directory import open_directory
 from tests.referees.console_place import WAIT_SECONDS, next_line
 from tests.referees.equipment import ROOT
 
@@ -47,6 +49,17 @@ class TeamServer:
             command, env=self._around, capture_output=True, check=True, timeout=WAIT_SECONDS
         )
         return json.loads(done.stdout)["data"]
+
+    def make_token(self, name: str) -> str:
+        """The secret of an agent of a person who joins for it."""
+        rt = build_runtime(
+            {"HANDRAIL_PROJECT": self._around["HANDRAIL_PROJECT"]}, home=f"{self._around['HOME']}/own"
+        )
+        directory = open_directory(self._around["HANDRAIL_STORE"], rt.clock, rt.randomness, rt.secrets)
+        workspace = directory.find_workspace("").id
+        directory.accept(directory.invite(workspace, "member", name, "test").secret, name, "three blue words")
+        account = directory.find_member(workspace, name).account
+        return directory.make_token(workspace, account, name, "laptop", ("read", "work"), 1).secret
 
     def call(self, operation: str, bearer: str, **params: Any) -> Any:
         """What the operation answers an agent."""

@@ -13,6 +13,7 @@ import pytest
 from psycopg import conninfo, sql
 
 from handrail.contract.outcome import Fault
+from handrail.host.counts import OwnCounts
 from handrail.operations import stored_sessions
 from handrail.ports.log import Draft
 from handrail_serve.app import App, Parts
@@ -170,7 +171,7 @@ def test_who_guesses_passphrases_has_to_wait_longer_each_time(server: Server) ->
 
 
 def test_the_rate_is_of_one_account() -> None:
-    paces = Paces(600)
+    paces = Paces(OwnCounts(), 600)
     for _ in range(600):
         paces.require("a")
 

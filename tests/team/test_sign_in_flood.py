@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Fault
+from handrail.host.counts import OwnCounts
 from handrail_serve.accounts.strangers import HASHES_AT_ONCE, SIGN_INS_WAITING
 from handrail_team.accounts import credentials
 from handrail_team.door import FORGOTTEN_S, FREE_TRIES, FREE_TRIES_OF_A_NAME, FREE_TRIES_OF_AN_ADDRESS, Tries
@@ -21,7 +22,7 @@ class Guessing:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.tries = Tries(lambda: self.now)
+        self.tries = Tries(OwnCounts(), lambda: self.now)
 
     def fails(self, address: str, name: str = "ana", times: int = 1) -> None:
         for _ in range(times):

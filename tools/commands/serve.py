@@ -73,6 +73,13 @@ _TEAM = (
         value="FILE",
         text="Of a team: the certificate to encrypt with; without it or a proxy, loopback only.",
     ),
+    Spelling(
+        field="workers",
+        kind="int",
+        value="N",
+        most=64,
+        text="Of a team: how many processes answer, 1 by default; one for each core is a good number.",
+    ),
     Spelling(field="tls_key", kind="text", value="FILE", text="Of a team: its private key."),
 )
 _OPEN = Spelling(field="open", kind="switch", text="Open the Console in a browser.")

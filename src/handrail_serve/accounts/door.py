@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Protocol
 
@@ -22,6 +23,7 @@ from handrail_serve.accounts.strangers import (
     STEPS_OF_AN_ADDRESS,
     STEPS_WAITING,
     SignInQueue,
+    Turn,
 )
 from handrail_serve.exchange import JSON_TYPE, HttpRequest, Response, Route, parameters, read_body
 from handrail_serve.feed import Marks
@@ -37,6 +39,9 @@ class Door(Protocol):
 
     def check(self) -> None:
         """Raises Fault when the database cannot be used as it is; one that is away may come back."""
+
+    def close(self) -> None:
+        """Close what is open to the database; the next call opens it again."""
 
     def facts(self) -> DatabaseFacts:
         """Where it is and whether it answers. Changes nothing, never raises."""
@@ -100,12 +105,12 @@ _HASHING = frozenset({"invitation", "passphrase"})
 """The steps that hash a passphrase."""
 
 
-def sign_in_routes(door: Door, origin: str) -> list[Route]:
+def sign_in_routes(door: Door, origin: str, turn_to_hash: Turn = nullcontext) -> list[Route]:
     """Where somebody who has no token yet can ask; nothing here shows anything of a workspace.
 
     What they ask is done on threads of their own, and only so much of it at a time.
     """
-    hashing = SignInQueue(HASHES_AT_ONCE, SIGN_INS_WAITING, SIGN_INS_OF_AN_ADDRESS)
+    hashing = SignInQueue(HASHES_AT_ONCE, SIGN_INS_WAITING, SIGN_INS_OF_AN_ADDRESS, turn_to_hash)
     plain = SignInQueue(STEPS_AT_ONCE, STEPS_WAITING, STEPS_OF_AN_ADDRESS)
 
     async def describe(_: HttpRequest) -> Response:

@@ -17,8 +17,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TypeAlias, TypeVar
 
 from handrail.contract.catalogue import E_RATE_LIMITED
 from handrail.contract.outcome import Fault
@@ -50,6 +50,7 @@ _LOWER_PRIORITY = 10
 _OF_A_SITE = 64
 """Bits of an IPv6 address that one site has to itself."""
 _T = TypeVar("_T")
+Turn: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 def address_of(scope: Scope, proxies: Collection[str]) -> str:
@@ -79,7 +80,9 @@ def _site(host: str) -> str:
 class SignInQueue:
     """Threads of their own for what callers without a credential ask, and few places to wait for them."""
 
-    def __init__(self, at_once: int, waiting: int, of_an_address: int) -> None:
+    def __init__(self, at_once: int, waiting: int, of_an_address: int, turn: Turn = nullcontext) -> None:
+        """`turn` is waited for in the thread of the work: several processes share what it hands out."""
+        self._turn = turn
         self._most = at_once + waiting
         self._of_an_address = of_an_address
         self._held: Counter[str] = Counter()
@@ -98,7 +101,11 @@ class SignInQueue:
             self._held = +self._held
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        def in_turn() -> _T:
+            with self._turn():
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, in_turn)
 
 
 def _yield_to_all() -> None:

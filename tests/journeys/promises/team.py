@@ -35,6 +35,8 @@ PROMISES = read_table(
       team.erased: Erasing an account clears its name, not what it did.
       team.one-account: One person is one account in every workspace, and no workspace opens another by it.
     team, section 4
+      team.workers: Several workers look like one server: one stop, one count of calls, and a dead one is
+          replaced.
       team.live: A commit on one server is live on another within a second.
       team.away: While the database or the server is away, calls say so in time, and nothing falls back.
       team.limits: A noisy account or workspace is told to wait, and the others are not.

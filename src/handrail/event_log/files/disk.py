@@ -35,8 +35,8 @@ _PLAIN = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 class Disk:
     """The calls themselves. `directory` is a descriptor; names are relative to it."""
 
-    usual_sync_ns: int = 4_000_000
-    """How long a sync took lately; until that is known, the disk counts as slow."""
+    usual_sync_ns: int = 0
+    """How long a sync took lately; until that is known, the disk counts as quick."""
 
     def open(self, name: str, flags: int, directory: int) -> int:
         return os.open(name, flags | _PLAIN, FILE_MODE, dir_fd=directory)
@@ -85,7 +85,8 @@ class Disk:
         """Measure only the sync: on a busy machine, starting a thread takes longer than a quick sync."""
         started = time.monotonic_ns()
         self.sync(descriptor)
-        self.usual_sync_ns += (time.monotonic_ns() - started - self.usual_sync_ns) // 4
+        took = time.monotonic_ns() - started
+        self.usual_sync_ns += (took - self.usual_sync_ns) // 4 if self.usual_sync_ns else took
 
     def sync_names(self, descriptor: int) -> None:
         """Make the names in a directory durable."""
