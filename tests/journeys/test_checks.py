@@ -21,6 +21,7 @@ from handrail.host.checks import MOST_BYTECODE
 from handrail.operations.checks.reports import UnreadableReport, count_tests
 from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
+from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import start
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_receipts import SECRET, Place, receipts
@@ -456,3 +457,26 @@ def test_a_report_behind_a_link_out_of_the_project_is_not_read(place: Place, tmp
 
     assert told["counts"] is None
     assert "report_not_read" in told["notices"]
+
+
+def test_a_check_finds_the_run_of_its_own_worktree(place: Place, tmp_path: Path) -> None:
+    workspace = place.runtime.workspace
+    assert isinstance(workspace, GivenWorkspace)
+    workspace.seen["repo_root_hash"] = "sha256:" + "7" * 64
+    begun = {}
+    for name in [f"worktree_{number}" for number in range(7)]:
+        (tmp_path / name).mkdir()
+        workspace.directory = str(tmp_path / name)
+        begun[name] = start(place.runtime)["session"]["sessionId"]
+
+    found = {}
+    for name in begun:
+        workspace.directory = str(tmp_path / name)
+        found[name] = place.python("")["sessionId"]
+    (tmp_path / "without").mkdir()
+    workspace.directory = str(tmp_path / "without")
+    _, refused = command(place.runtime, "check", "run", "--", "true")
+
+    assert found == begun
+    assert "in other checkouts of this project" in refused["error"]["message"]
+    assert refused["error"]["details"]["next_command"] == "handrail session resume --compact"

@@ -86,7 +86,7 @@ def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
     started = work.start()
     write(work.root, "a.py", "a = 2\n")
 
-    ran = work.tool.data("check", "run", "--quiet", "--", "true")
+    ran = work.tool.data("check", "run", "--mvi", "full", "--quiet", "--", "true")
 
     last = work.events(started, "tree_recorded")[-1]["data"]
     assert (last["cause"], last["treeId"]) == ("receipt", ran["treeAfter"])

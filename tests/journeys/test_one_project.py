@@ -86,7 +86,7 @@ def test_who_joins_a_session_of_another_project_is_told(places: Places, tmp_path
 def test_work_is_found_and_looked_at_in_another_clone(places: Places) -> None:
     begun = places.run(places.own, *START)
 
-    ran = places.tool.data("check", "run", "--project", str(places.clone), "--", "true")
+    ran = places.tool.data("check", "run", "--mvi", "full", "--project", str(places.clone), "--", "true")
     line = ("run", "continue", "--ack", begun["ackToken"], "--notes", "done")
     there = places.run(places.clone, *line)
     again = places.run(places.other, *line)

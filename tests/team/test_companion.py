@@ -181,7 +181,7 @@ def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -
     )
 
     assert (ran["status"], ran["exitStatus"], ran["hasPassed"]) == ("exit 0", 0, True)
-    assert "42" in ran["tail"]
+    assert "42" in ran["lastLines"]
     assert done["kind"] == "ok", done.get("blockers")
     noted = machine.data(
         "session.events", sessionId=begun["session"]["sessionId"], kinds=["receipt_recorded"]

@@ -18,7 +18,7 @@ from handrail.contract.outcome import Fault, NextCall, refuse_argument
 from handrail.contract.wording import quote
 from handrail.engine.ask import find_ask
 from handrail.engine.children.joins import UNDONE, find_join, is_set_aside
-from handrail.engine.facts import encode_project
+from handrail.engine.facts import encode_project, run_place
 from handrail.engine.history import Node, Run
 from handrail.engine.messages import RUN_CONFIRM
 from handrail.engine.navigate import Running
@@ -128,17 +128,21 @@ def _target(session: Session, node: Node) -> PendingStep:
 def _find_only_run(
     rt: ReadPorts, project: str, again: Callable[[str], NextCall] | None, *, is_asked: bool
 ) -> tuple[Session, RunId]:
-    work = find_open_work(rt, project).runs
+    found = find_open_work(rt, project)
+    work = found.runs
     if len(work) != 1:
-        text = f"{len(work)} runs are in progress in this project." if work else "No run is in progress here."
+        where = "this project" if found.is_here else "other checkouts of this project"
+        text = f"{len(work)} runs are in progress in {where}." if work else "No run is in progress here."
         named = list(dict.fromkeys(str(one.session.history.session_id) for one in work))
         waiting = [one for one in named if _waits_for_person(rt, one)] if is_asked else []
         if len(named) == 1 and not is_asked:
             raise _several_handed_out(len(work), named[0])
         refused = _no_run(text, named, waiting)
-        if again is not None and named:
+        if again is not None and named and found.is_here:
             refused.next_call = again(named[0])
             refused.hint = f"Say which one it is for; {named[0]} moved last: --session {named[0]}"
+        if not found.is_here:
+            refused.next_call = NextCall(operation="session.resume", params={})
         raise refused
     return work[0].session, work[0].run_id
 
@@ -181,6 +185,8 @@ class OpenWork(msgspec.Struct, frozen=True, kw_only=True):
     """What is in progress in a directory."""
 
     runs: tuple[OpenRun, ...]
+    is_here: bool = True
+    """Whether they are of the caller's own directory; else of another worktree or clone of its project."""
     waiting: tuple[OpenRun, ...] = ()
     """Runs that wait for children."""
 
@@ -213,7 +219,17 @@ def find_open_work(rt: ReadPorts, project: str) -> OpenWork:
             # Where a child works is open until its first call that writes, so it may be meant anywhere.
             if is_here or not run.has_own_project:
                 runs.append(one)
-    return OpenWork(runs=tuple(runs), waiting=tuple(waiting))
+    elsewhere = [one for one in runs if _is_elsewhere(one, project)]
+    is_here = len(elsewhere) < len(runs)
+    mine = [one for one in runs if one not in elsewhere] if is_here else runs
+    return OpenWork(runs=tuple(mine), is_here=is_here, waiting=tuple(waiting))
+
+
+def _is_elsewhere(open_run: OpenRun, project: str) -> bool:
+    """Whether a run is known to work in another directory than this one."""
+    run = open_run.session.history.runs[open_run.run_id]
+    is_placed = run.project is not None and (run.parent is None or run.has_own_project)
+    return is_placed and run_place(run).directory not in ("", encode_project(project).directory)
 
 
 def open_by_token(rt: ReadPorts, token: str) -> OpenRun:

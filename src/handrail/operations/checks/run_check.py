@@ -58,7 +58,7 @@ from handrail.runtime.sessions import Session, commit, healthy_session, require_
 DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
 MOST_ARGUMENTS = 1_000
-MOST_OF_PASSED, MOST_OF_FAILED = 60, 500
+MOST_OF_PASSED, MOST_OF_FAILED = 45, 500
 """Characters of the last lines in a reply: an agent decides by the result; `--mvi full` has more."""
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
@@ -338,7 +338,15 @@ OPERATION = Operation(
     shape=Shape(
         levels={
             "minimal": ("checkResultId", "hasPassed", "exitStatus"),
-            "standard": ("checkResultId", "status", "exitStatus", "hasPassed", "counts", "lastLines"),
+            "standard": (
+                "checkResultId",
+                "runId",
+                "status",
+                "exitStatus",
+                "hasPassed",
+                "counts",
+                "lastLines",
+            ),
             "full": None,
         },
         id_field="checkResultId",

@@ -227,7 +227,10 @@ class ShowWork(Input, frozen=True, kw_only=True):
 
 
 def find_work_in_progress(rt: ReadPorts, project: str) -> WorkHere:
-    """The unfinished runs of the project where the caller stands, the latest first; at most five."""
+    """The unfinished runs of the project where the caller stands, the latest first; at most five.
+
+    If some began in the caller's own directory, only these: other worktrees and clones have their own work.
+    """
     here = place_of(project, rt.workspace.observations(project), rt.workspace.identity(project))
     return ask_sessions(rt, lambda sessions: _in_progress(rt, project, here, sessions))
 
@@ -239,6 +242,7 @@ def _in_progress(rt: ReadPorts, project: str, here: Place, sessions: Sessions) -
         for subject in looked.all_of_them()
         if subject.run_id is not None and subject.status in _UNFINISHED and is_same_place(subject.place, here)
     ]
+    mine = [one for one in mine if here.directory and one.place.directory == here.directory] or mine
     damaged = (
         name for name, health in looked.unsound.items() if not is_newer(health) and _is_of(rt, name, here)
     )
