@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from handrail.runtime.runtime import Runtime
 from tests.conftest import settings_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import answer
+from tests.journeys.conversation import start as begin
 from tests.journeys.doors import events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, step
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, RENAMED, WRITE, code, start
@@ -44,6 +46,36 @@ def test_the_notes_of_an_agent_do_not_stand_where_the_result_of_a_write_does(cod
         if event["data"]["channel"] == "recap"
     ]
     assert notes == [FORGED]
+
+
+@pytest.mark.parametrize(
+    ("policy", "intent", "said"),
+    [
+        ("conservative", "await_user_confirmation", "ask the user first"),
+        ("balanced", "perform_pending_then_continue", "you need not ask"),
+        ("aggressive", "perform_pending_then_continue", "you need not ask"),
+    ],
+)
+def test_only_the_conservative_policy_asks_before_a_write(
+    code: CodeProject, policy: str, intent: str, said: str
+) -> None:
+    waiting = start(code, FIND, PREVIEW, ALONE, preferences={"riskPolicy": policy})
+
+    done = tool_call(code.runtime, "continue_workflow", ackToken=waiting["ackToken"]).structured
+
+    assert (waiting["nextIntent"], waiting["pending"]["requireConfirmation"]) == (intent, True)
+    assert said in waiting["pending"]["prompt"]
+    assert ("ask the user" in waiting["pending"]["prompt"]) is (policy == "conservative")
+    assert done["isComplete"] is True
+    assert f"wrote {len(RENAMED)} files" in lines_in(code, waiting)[-1]
+
+
+def test_each_risk_policy_gives_a_first_prompt_of_its_own(runtime: Runtime) -> None:
+    policies = ("conservative", "balanced", "aggressive")
+
+    prompts = {begin(runtime, preferences={"riskPolicy": one})["pending"]["prompt"] for one in policies}
+
+    assert len(prompts) == 3
 
 
 @pytest.mark.promise("code.workflow.guard")

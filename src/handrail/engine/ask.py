@@ -49,6 +49,7 @@ from handrail.engine.judge.arrival import (
     PersonsWord,
     SeenReport,
     ask_of,
+    asks_before,
     may_ask,
     named_confirmer,
     needs_confirmation,
@@ -189,8 +190,8 @@ def _is_waiting(
     history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, kind: AskKind, facts: Facts
 ) -> bool:
     """Whether the mode in force stops for it before anybody attempts the step."""
-    autonomy = preferences_after(history, node.node_id).autonomy
-    if autonomy == "full_auto_never_stop":
+    preferences = preferences_after(history, node.node_id)
+    if preferences.autonomy == "full_auto_never_stop":
         return False
     match kind:
         case "choose":
@@ -200,7 +201,8 @@ def _is_waiting(
             return needed is not None and not _is_in_force(history, node, needed, facts)
         case "confirm" | "allow_write":
             is_person = history.runs[node.run_id].confirmations == "person" or bool(named_confirmer(leaf))
-            return (is_person or autonomy == "guided") and needs_confirmation(workflow, leaf, facts)
+            is_asked = is_person or asks_before(leaf, preferences)
+            return is_asked and needs_confirmation(workflow, leaf, facts)
 
 
 def _is_in_force(history: History, node: Node, needed: UserOnly, facts: Facts) -> bool:

@@ -16,6 +16,7 @@ from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import LOOP_CONTROL
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import (
+    DEFAULT_PREFERENCES,
     add_loop_values,
     cap_preferences,
     facts_at,
@@ -36,7 +37,9 @@ from handrail.engine.judge.arrival import (
     NOT_ANSWERED,
     PassedPart,
     PersonsWord,
+    asks_before,
     describe_consent,
+    describe_risk,
     find_lasting_sections,
     list_passed_parts,
     needs_confirmation,
@@ -169,7 +172,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """How a step is shown: the mode, the values it asks for, the occasion."""
 
-    autonomy: Autonomy
+    preferences: Preferences
     occasion: Occasion
     asks: Sequence[Ask] = ()
     has_new_mode: bool = False
@@ -185,8 +188,8 @@ def prompt_at(
 ) -> str:
     """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
-    own = view.waits or render_step(workflow, leaf, facts, view.autonomy, view.answered)
-    text = phrase_for_mode(own, leaf, view.autonomy, view.answered)
+    own = view.waits or render_step(workflow, leaf, facts, view.preferences, view.answered)
+    text = phrase_for_mode(own, leaf, view.preferences.autonomy, view.answered)
     if _is_decision(workflow, leaf) and len(open_loops(workflow, node.state.loops)) > 1:
         text = name_loop(text, deciding_loop(workflow, node.state.loops))
     shown = text if view.occasion == "rehydrate" else _leave_out_known(history, workflow, node, text)
@@ -201,7 +204,9 @@ def prompt_at(
     wanted = leaf.functions if isinstance(leaf, Step) else ()
     occasion = view.occasion
     if occasion == "rehydrate" or view.has_new_mode:
-        parts += _repeat_first_sections(history, workflow, node, text, view.autonomy)
+        parts += _repeat_first_sections(history, workflow, node, text, view.preferences.autonomy)
+    is_told = occasion == "rehydrate" or view.has_new_mode or _is_first_step(history, node)
+    parts += [describe_risk(view.preferences.risk_policy)] if is_told else []
     known = _functions_before(history, workflow, node)
     match occasion:
         case "reply":
@@ -279,7 +284,7 @@ def render_step(
     workflow: CompiledWorkflow,
     leaf: Leaf,
     facts: Facts,
-    autonomy: Autonomy = "guided",
+    preferences: Preferences = DEFAULT_PREFERENCES,
     answered: Set[AskKind] = NOT_ANSWERED,
 ) -> str:
     """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
@@ -293,7 +298,7 @@ def render_step(
             shown = fill_values(workflow, msgspec.json.encode(params).decode(), facts)
             if leaf.is_own:
                 line = f"Handrail runs {operation} {shown} when this step is acknowledged."
-                return line + describe_consent(leaf, autonomy, answered)
+                return line + describe_consent(leaf, preferences, answered)
             kept = f" and send the result back as context.{save_as}" if save_as else ""
             return f"Run the operation {operation} with the parameters {shown}{kept}."
         case Delegate():
@@ -503,7 +508,7 @@ def standing_at(
             facts = add_loop_values(workflow, state, known)  # a prompt names the item of its round
             asks = list_asks(workflow, leaf, facts)
             view = View(
-                autonomy=preferences.autonomy,
+                preferences=preferences,
                 occasion=occasion,
                 asks=[ask for ask in asks if ask.allowed],
                 has_new_mode=attached.preferences is not None,
@@ -579,7 +584,8 @@ def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: boo
         case Choice(non_assumable=kind):
             return "user_choice" if kind is not None and is_users else "choice"
         case Step() | Action():
-            is_asked = standing.needs_confirmation and autonomy == "guided" and is_unanswered
+            is_asked = standing.needs_confirmation and is_unanswered
+            is_asked = is_asked and asks_before(standing.leaf, standing.preferences)
             return "confirmation" if is_asked else "step"
         case Delegate(non_assumable=kind):
             if standing.is_stopped:

@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from handrail.contract.ids import Autonomy
+from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.contract.wording import shorten
-from handrail.engine.events import Claim, GapRecorded
+from handrail.engine.events import Claim, GapRecorded, Preferences
 from handrail.engine.history import Confirmation
 from handrail.engine.navigate import ExitedLoop, Move, Running, TraceEntry, find_loop, leaf_at, list_passed
 from handrail.engine.owners import counter_of
@@ -201,17 +201,38 @@ _WHY_THE_USER: Mapping[ChoiceKind, str] = {
 }
 _WRITES_UNASKED = " It writes files; nobody is asked in this mode."
 _ASK_BEFORE_WRITE = " It writes files: ask the user first."
+_WRITES_BY_POLICY = " It writes files, which can be undone: with this risk policy you need not ask."
+_RISK_GUIDANCE: dict[RiskPolicy, str] = {
+    "balanced": "Risk policy balanced: do not ask about a change that is easy to undo.",
+    "aggressive": "Risk policy aggressive: take the direct way, and note what you did not check.",
+}
 _FIND_FILES = "Find the files that this step needs; nobody is asked in this mode."
 
 
 NOT_ANSWERED: Set[AskKind] = frozenset()
 
 
-def describe_consent(leaf: Action, autonomy: Autonomy, answered: Set[AskKind]) -> str:
+def describe_consent(leaf: Action, preferences: Preferences, answered: Set[AskKind]) -> str:
     """What the prompt of an action says about its write: whom it asks first, if anybody."""
     if not leaf.is_guarded or "allow_write" in answered:
         return ""
-    return _WRITES_UNASKED if autonomy == "full_auto_never_stop" else _ASK_BEFORE_WRITE
+    if preferences.autonomy == "full_auto_never_stop":
+        return _WRITES_UNASKED
+    return _ASK_BEFORE_WRITE if preferences.risk_policy == "conservative" else _WRITES_BY_POLICY
+
+
+def asks_before(leaf: Leaf, preferences: Preferences) -> bool:
+    """Whether the preferences in force ask the user about this step: guided does.
+
+    A write that Handrail makes itself can be undone, so only the policy conservative asks about it.
+    """
+    is_asked = not isinstance(leaf, Action) or preferences.risk_policy == "conservative"
+    return is_asked and preferences.autonomy == "guided"
+
+
+def describe_risk(risk_policy: RiskPolicy) -> str:
+    """What the first prompt of a run says about its policy; the default adds nothing to the procedure."""
+    return _RISK_GUIDANCE.get(risk_policy, "")
 
 
 def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy, answered: Set[AskKind] = NOT_ANSWERED) -> str:

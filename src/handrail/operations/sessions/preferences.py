@@ -67,14 +67,16 @@ CHOICES = Choices(
         ),
     ),
     risk_policy=(
-        Choice(id="conservative", label="Conservative", text="The agent is told to take the careful way."),
+        Choice(id="conservative", label="Conservative", text="A workflow asks you before it writes files."),
         Choice(
-            id="balanced", label="Balanced", text="The agent is told to be quick where little can go wrong."
+            id="balanced",
+            label="Balanced",
+            text="A workflow writes files unasked; you can undo it.",
         ),
         Choice(
             id="aggressive",
             label="Aggressive",
-            text="The agent is told to be quick, and to mend mistakes later.",
+            text="The same, and the agent takes the direct way and notes what it left unchecked.",
         ),
     ),
 )
