@@ -47,8 +47,8 @@ from handrail_serve.pages.inbox import inbox_page
 from handrail_serve.pages.moving import export_page, import_page
 from handrail_serve.pages.needs import Card, door_panel
 from handrail_serve.pages.node import node_page
+from handrail_serve.pages.outcome import Changes
 from handrail_serve.pages.parts import SILENCES, Rows, acts, button, cluster, empty, head, page
-from handrail_serve.pages.run_rail import Changes
 from handrail_serve.pages.session import session_page
 from handrail_serve.pages.sessions import sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
@@ -240,7 +240,7 @@ def find_changes(call: Call, graph: RunView) -> Changes:
         for name, (one, other) in pairs.items()
     }
     known = {name: files for name, files in found.items() if files is not None and files.differing}
-    return Changes(whole=known.pop("", None), steps=known)
+    return Changes(whole=known.pop("", None), steps=known, is_hidden=bool(pairs) and not any(found.values()))
 
 
 def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) -> View:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from handrail.projections.evidence import DOORS
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.diffs import CodeDiff, DiffedFile
@@ -29,16 +31,31 @@ from handrail_serve.pages.parts import (
     table,
 )
 
+HIDDEN = "Files changed, and this server cannot compare them. Add the project to its roots in the settings."
 _GOOD = frozenset({"PROVED", "KEPT"})
 
 
-def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files: CodeDiff | None) -> Child:
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """The files that a run changed, as far as they are recorded."""
+
+    whole: CodeDiff | None = None
+    steps: Mapping[str, CodeDiff] = {}
+    """By node: since the step before."""
+    is_hidden: bool = False
+    """Whether files changed that this server cannot compare."""
+
+
+UNKNOWN = Changes()
+"""Of a run whose files are not recorded."""
+
+
+def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], changes: Changes) -> Child:
     """What a reader wants to know first; nothing where nothing is known yet.
 
-    `files` is of code.diff over the whole run.
+    `changes` are the files of the whole run.
     """
     outcome = graph.outcome
-    if not (outcome.sentence or outcome.proofs or run.claims or files):
+    if not (outcome.sentence or outcome.proofs or run.claims or changes.whole):
         return None
     shown = [one for one in (_sentence(graph), *map(proof_part, outcome.proofs)) if one is not None]
     review = outcome.review[1:] if outcome.sentence else outcome.review
@@ -46,7 +63,8 @@ def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files:
         "Outcome" if outcome.sentence else "So far",
         *shown,
         _claims(run, titles),
-        changed_files(files),
+        changed_files(changes.whole),
+        soft(HIDDEN) if changes.is_hidden else None,
         element("div", element("h3", "Also for review"), points(review)) if review else None,
         beside=meta(f"took {duration(outcome.seconds)}" if outcome.seconds else None),
         class_="stack tight",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import msgspec
+from collections.abc import Sequence
 
 from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.diffs import CodeDiff
 from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunView
-from handrail_serve.pages.outcome import answer_line, spell_lines
+from handrail_serve.pages.outcome import UNKNOWN, Changes, answer_line, spell_lines
 from handrail_serve.pages.parts import (
     add_query,
     asked_badge,
@@ -38,18 +36,6 @@ OPEN_STEPS = 8
 DEEPEST = 8
 """Forks inside forks; deeper ones are counted."""
 _KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
-
-
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that a run changed, as far as they are recorded."""
-
-    whole: CodeDiff | None = None
-    steps: Mapping[str, CodeDiff] = {}
-    """By node: since the step before."""
-
-
-UNKNOWN = Changes()
-"""Of a run whose files are not recorded."""
 
 
 def rail_list(graph: RunView, before: int | None = None, changes: Changes = UNKNOWN) -> Html:
@@ -234,7 +220,8 @@ WIDEST = 96
 
 def _tell(node: RailNode, files: CodeDiff | None, longest: int) -> list[Child]:
     """What happened: the first line of the notes, the choice, the answer of a person, files and time."""
-    chosen = f"Chose {node.option}." if node.option else ""
+    is_of_person = node.answer is not None and bool(node.answer.option_id)  # their answer says it
+    chosen = f"Chose {node.option}." if node.option and not is_of_person else ""
     facts = [
         count(node.attempts, "attempt was", "attempts were") + " not accepted" if node.attempts else "",
         f"{count(files.differing, 'file')} {spell_lines(files)}".rstrip() if files else "",
@@ -309,7 +296,8 @@ def _marks(node: RailNode) -> list[Child]:
         marks.append(badge("fork", "", "step"))
     if node.gap_count:
         marks.append(badge(count(node.gap_count, "gap"), "warn", "gap"))
-    if node.verdict in ("contradicted", "stale") or node.level in PROOF:
+    is_told = node.level == "confirmed" and node.answer is not None
+    if node.verdict in ("contradicted", "stale") or (node.level in PROOF and not is_told):
         marks.append(evidence_badge(node.level, node.verdict, is_imported=node.is_imported))
     if node.is_diverged:
         marks.append(badge("left the instructions", "warn", "gap"))

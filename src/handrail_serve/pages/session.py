@@ -11,7 +11,7 @@ from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
 from handrail.views.runs import RunView
 from handrail.views.summaries import GapRow, RunRow, SessionSummary
 from handrail_serve.pages.needs import Card, close_form, own_card, rename_form, settle_form, whose_agent
-from handrail_serve.pages.outcome import outcome_panel
+from handrail_serve.pages.outcome import UNKNOWN, Changes, outcome_panel
 from handrail_serve.pages.parts import (
     ANSWERED,
     WAITING,
@@ -48,7 +48,7 @@ from handrail_serve.pages.parts import (
     under,
     workflow_path,
 )
-from handrail_serve.pages.run_rail import UNKNOWN, Changes, rail_list, rail_map
+from handrail_serve.pages.run_rail import rail_list, rail_map
 
 _SENTENCES = {
     "in_progress": "With the agent",
@@ -179,7 +179,7 @@ def _with_run(
         element(
             "div",
             _waiting(cards),
-            outcome_panel(graph, run, titles, changes.whole),
+            outcome_panel(graph, run, titles, changes),
             _rail(graph, run, before, changes),
             _session_notes(shown),
             class_="stack",
