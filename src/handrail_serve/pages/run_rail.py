@@ -228,9 +228,10 @@ def _tell(node: RailNode, files: CodeDiff | None, longest: int) -> list[Child]:
         duration(node.seconds) if node.seconds else "",
     ]
     said = " ".join(filter(None, (chosen, node.said)))
+    is_quoted = node.kind != "blocked_attempt"  # of that it is our own sentence
     words = ", ".join(filter(None, facts))
     return [
-        element("p", said, class_="told", dir="auto") if said else None,
+        element("p", said, class_="told prose" if is_quoted else "told", dir="auto") if said else None,
         answer_line(node.answer) if node.answer is not None else None,
         element("p", _bar(node.seconds, longest), words, class_="told soft") if words else None,
     ]
