@@ -208,11 +208,13 @@ DECIDED = {"kind": "compare", "artifact": "wr.decision", "field": "question", "o
 NEED_A_REPOSITORY = {
     "FILES_DIFFER",
     "FIRST_LOOK_MISSING",
+    "CHANGE_UNKNOWN",
     "EVIDENCE_NOT_WEIGHED",
     "PROJECT_NOT_USED",
     "OTHER_PROJECT",
 }
-"""Shown in test_code_of_nodes.py, test_own_project.py, test_one_project.py and test_old_evidence.py."""
+"""Shown in test_code_of_nodes.py, test_own_project.py, test_one_project.py, test_old_evidence.py and
+test_review_coverage.py."""
 
 
 @pytest.mark.promise("answers.every-code")

@@ -101,7 +101,7 @@ from handrail.workflows.compiled import (
     Option,
     Step,
 )
-from handrail.workflows.conditions import Facts
+from handrail.workflows.conditions import Facts, named_value
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Joined
@@ -334,7 +334,10 @@ def plan_attempt_look(
         return None
     from handrail.engine.judge.evidence import plan_look  # noqa: PLC0415 - notes alone need none of it
 
-    return plan_look(place, bodies)
+    def find_value(name: str) -> Any:
+        return named_value(facts_at(history, workflow, node.node_id).values, name)
+
+    return plan_look(place, bodies, find_value)
 
 
 def decide_checkpoint(

@@ -390,6 +390,7 @@ EvidenceCheck: TypeAlias = Literal[
     "changed_in_run",
     "ran",
     "red_then_green",
+    "covers_change",
     "person",
 ]
 EvidenceLevel: TypeAlias = Literal["claimed", "observed", "ran", "confirmed"]

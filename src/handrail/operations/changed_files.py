@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from handrail.contract.wording import make_readable
+import re
+
+from handrail.contract.wording import make_readable, quote
 from handrail.engine.children.shared_files import shares_directory
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.history import History, Node
@@ -10,11 +12,13 @@ from handrail.engine.judge.computed import ChangedFile, FileChange
 from handrail.engine.judge.proofs import find_base
 from handrail.operations.kept_trees import load_tree
 from handrail.operations.proof_trees import take_git_tree
-from handrail.ports.trees import ChangeStatus, TreeChange
+from handrail.ports.trees import ChangeStatus, TreeChange, TreeReader
 from handrail.ports.worktree import Tree, Unseen
 from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import ProofDemand
 
+_REVISION = re.compile(r"[A-Za-z0-9_@][\w./@{}~^+-]{0,249}", re.ASCII)
+"""What may be the name of a commit; a sentence is none."""
 _SINCE_START = ProofDemand(wants="passes", base="run")
 _CHANGES: dict[ChangeStatus, FileChange] = {
     "added": "added",
@@ -40,6 +44,43 @@ def list_changed_files(
         if not isinstance(found, Unseen):
             return tuple(_describe(one) for one in found)
     return _compare_lists(rt, history, node, project, tree)
+
+
+def list_named_change(rt: ReadPorts, project: str, name: str) -> tuple[str, ...] | Unseen:
+    """Return the files of a change: `REV` (that commit), `REV..REV`, or empty (merge base to working tree).
+
+    Of a file that was renamed, the new path.
+    """
+    trees = rt.trees()
+    first, dots, last = name.strip().partition("..")
+    if not first and not dots:
+        base, taken = trees.find_merge_base(project), trees.take(project)
+        if isinstance(base, Unseen) or isinstance(taken, Unseen):
+            return Unseen(reason="the files of the change are not known: there is no base to compare with")
+        return _list_paths(trees.diff(project, base.tree, taken.tree))
+    names = (first, last or "HEAD") if dots else (f"{first}^", first)
+    ends = [_resolve(trees, project, one) for one in names]
+    if None in ends:
+        return Unseen(reason=f"the files of the change are not known: {quote(name)} names no commits here")
+    return _list_paths(trees.diff(project, ends[0] or "", ends[1] or ""))
+
+
+def _resolve(trees: TreeReader, project: str, name: str) -> str | None:
+    if not _REVISION.fullmatch(name):
+        return None
+    found = trees.resolve(project, name)
+    return None if isinstance(found, Unseen) else found.tree
+
+
+def _list_paths(found: tuple[TreeChange, ...] | Unseen) -> tuple[str, ...] | Unseen:
+    if isinstance(found, Unseen):
+        return found
+    arrived = {one.after.object_id for one in found if one.status == "added" and one.after is not None}
+    return tuple(
+        make_readable(one.path)
+        for one in found
+        if one.status != "deleted" or one.before is None or one.before.object_id not in arrived
+    )
 
 
 def _describe(one: TreeChange) -> ChangedFile:

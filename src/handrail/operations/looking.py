@@ -13,7 +13,7 @@ from handrail.contract.outcome import make_from
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.history import History, Node
 from handrail.engine.judge.places import AskedPlace, Look, SeenPlace, Sighting
-from handrail.operations.changed_files import list_changed_files
+from handrail.operations.changed_files import list_changed_files, list_named_change
 from handrail.operations.kept_trees import load_tree
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
@@ -35,10 +35,23 @@ def look(
 
     `head` is the git tree of the present files, where it is known.
     """
-    if not wanted.places and not wanted.wants_tree:
+    if not wanted.places and not wanted.wants_tree and wanted.change is None:
         return Seen(sighting=Sighting())
     if directory is None or history.runs[node.run_id].project is None:
-        return Seen(sighting=Sighting(trouble=NOT_HERE))
+        unknown = "" if wanted.change is None else NOT_HERE
+        return Seen(sighting=Sighting(trouble=NOT_HERE, change_trouble=unknown))
+    seen = _look_here(rt, history, node, wanted, directory, head)
+    if wanted.change is None:
+        return seen
+    named = list_named_change(rt, directory, wanted.change)
+    if isinstance(named, Unseen):
+        sighting = msgspec.structs.replace(seen.sighting, change_trouble=named.reason)
+    else:
+        sighting = msgspec.structs.replace(seen.sighting, named_change=named)
+    return msgspec.structs.replace(seen, sighting=sighting)
+
+
+def _look_here(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str, head: str) -> Seen:
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
     missing = [one.path for one in places if places[one].state == "missing"]

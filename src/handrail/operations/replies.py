@@ -155,6 +155,7 @@ def reply_to_answer(
         from handrail.operations.kept_trees import warn_of_recorded
 
         warnings = (*warnings, *warn_of_recorded(history, made))
+    warnings = (*warnings, *_warn_of_unknown_change(history, made))
     if sent is not None and recorded.input_digest != input_digest:
         from handrail.operations.position import add_current_place, warn_of_other_input
 
@@ -334,6 +335,20 @@ def _find_status(reader: EventReader, history: History, child: ChildState) -> Ch
 
     workflow = load_pinned_workflow(reader, child.run.workflow_hash)
     return "open" if find_ask(history, workflow, child.tip) is None else "needs_person"
+
+
+def _warn_of_unknown_change(history: History, node: Node) -> tuple[ReplyWarning, ...]:
+    """What nobody could compare a review with; recorded with it, so every repeat says the same."""
+    judged = history.evidence.get(node.node_id)
+    unknown = [
+        claim.fact
+        for claim in (() if judged is None else judged.claims)
+        if claim.check == "covers_change" and claim.verdict == "unknown"
+    ]
+    return tuple(
+        ReplyWarning(code="CHANGE_UNKNOWN", message=f"Nobody checked that the review is complete: {fact}.")
+        for fact in unknown[:1]
+    )
 
 
 def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -> str:

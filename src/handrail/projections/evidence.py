@@ -206,7 +206,8 @@ def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
 
 def sum_claims(history: History, node_id: NodeId, claims: Sequence[PlacedClaim]) -> EvidenceSum:
     own = receipts_by_id(history, node_id)
-    things = {(worth_of(placed.claim), _name_thing(history, own, placed)) for placed in claims}
+    counted = [placed for placed in claims if placed.claim.check != "covers_change"]  # names no place
+    things = {(worth_of(placed.claim), _name_thing(history, own, placed)) for placed in counted}
     return EvidenceSum(**Counter[str](worth for worth, _ in things))
 
 

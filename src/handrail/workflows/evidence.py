@@ -101,10 +101,20 @@ class RedThenGreen(EvidenceShape, frozen=True, kw_only=True, tag="red_then_green
     demand: Demand = "required"
 
 
+class CoversChange(EvidenceShape, frozen=True, kw_only=True, tag="covers_change"):
+    """Together the texts name every file of the change that an input of the workflow names."""
+
+    at: tuple[str, ...]
+    input: str = "change"
+    demand: Demand = "required"
+
+
 class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
     """A person confirmed the artifact as a whole, through a door that the agent does not hold."""
 
     demand: Demand = "required"
 
 
-Evidence: TypeAlias = Consistent | PathExists | PlaceExists | ChangedInRun | Ran | RedThenGreen | Person
+Evidence: TypeAlias = (
+    Consistent | PathExists | PlaceExists | ChangedInRun | Ran | RedThenGreen | CoversChange | Person
+)

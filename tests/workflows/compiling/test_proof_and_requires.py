@@ -94,6 +94,7 @@ def test_irreversible_choice_marks_every_option() -> None:
         (step("a", requires=["context.size"]), 4),
         (step("a", proof="passes", requireConfirmation={"by": "other"}), 4),
         (choice("a", irreversible=True), 4),
+        (step("a", output={"contractRef": "wr.contracts.review_findings"}), 4),
     ],
 )
 def test_only_new_parts_raise_the_version(part: dict[str, Any], version: int) -> None:

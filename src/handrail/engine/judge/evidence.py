@@ -13,12 +13,12 @@ judge nothing.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
 import msgspec
 
-from handrail.contract.wording import make_readable
+from handrail.contract.wording import format_count, list_names, make_readable
 from handrail.engine.events import Claim, EvidenceCheck
 from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
@@ -32,12 +32,20 @@ from handrail.engine.judge.artifacts import (
 from handrail.engine.judge.computed import Computed
 from handrail.engine.judge.computed import wants_changes as asks_for_changes
 from handrail.engine.judge.copied_examples import find_copied, list_prose
-from handrail.engine.judge.places import AskedPlace, Look, Sighting, describe_place, read_place
+from handrail.engine.judge.places import (
+    AskedPlace,
+    Look,
+    Sighting,
+    describe_place,
+    list_uncovered,
+    read_place,
+)
 from handrail.engine.reasons import BY_PERSON, Issue, OutputContract, Reason, WaitsFor, shorten_message
 from handrail.workflows.compiled import Contract
 from handrail.workflows.evidence import (
     ChangedInRun,
     Consistent,
+    CoversChange,
     Demand,
     Evidence,
     PathExists,
@@ -72,8 +80,14 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[Reason, ...] = ()
 
 
-def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
-    """Return the places that a report names, and whether it speaks of the work as a whole."""
+def plan_look(
+    place: Place, bodies: Iterable[dict[str, Any]], find_value: Callable[[str], Any] = lambda _: None
+) -> Look:
+    """Return the places that a report names, and whether it speaks of the work as a whole.
+
+    `find_value` gives the value of an input.
+    """
+    change: str | None = None
     asked: dict[AskedPlace, None] = {}
     is_proven = place.step is not None and place.step.proof is not None
     wants_changes = wants_tree = is_proven
@@ -87,12 +101,15 @@ def plan_look(place: Place, bodies: Iterable[dict[str, Any]]) -> Look:
                     asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in _list_rows(rule, body))
                 case Ran() | RedThenGreen() | ChangedInRun():
                     wants_tree = True
+                case CoversChange(input=name):
+                    named = find_value(name) if name in place.workflow.inputs else None
+                    change = named if isinstance(named, str) else change
                 case Consistent() | Person():
                     pass
                 case never:
                     assert_never(never)
     wants_tree = wants_tree or wants_changes
-    return Look(places=tuple(asked), wants_tree=wants_tree, wants_changes=wants_changes)
+    return Look(places=tuple(asked), wants_tree=wants_tree, wants_changes=wants_changes, change=change)
 
 
 def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
@@ -156,6 +173,8 @@ class _Weighing:
             case PathExists() | PlaceExists():
                 for spot in _list_rows(rule, self._body):
                     self._weigh_place(rule, spot)
+            case CoversChange():
+                self._weigh_coverage(rule)
             case Person():
                 self._weigh_person(rule)
             case ChangedInRun() | Ran() | RedThenGreen():
@@ -196,6 +215,24 @@ class _Weighing:
             self._claim(check, pointer, verdict="missing", fact=describe_place(seen))
         else:
             self._refute(check, pointer, rule.demand, describe_place(seen))
+
+    def _weigh_coverage(self, rule: CoversChange) -> None:
+        sighting, pointer = self._known.sighting, rule.at[0].removesuffix("/*")
+        if sighting.named_change is None:
+            if sighting.change_trouble:
+                self._claim("covers_change", pointer, verdict="unknown", fact=sighting.change_trouble)
+            return
+        named = [value for path in rule.at for _, value, _ in find_spots(self._body, path)]
+        missing = list_uncovered(sighting.named_change, [one for one in named if isinstance(one, str)])
+        if not missing:
+            self._claim("covers_change", pointer, level="observed")
+            return
+        lists = " and ".join(path.removesuffix("/*").removeprefix("/") for path in rule.at)
+        files = format_count(len(missing), "file")
+        shown = list_names([make_readable(path) for path in missing])
+        self._refute(
+            "covers_change", pointer, rule.demand, f"{lists} leave out {files} of the change: {shown}"
+        )
 
     def _weigh_person(self, rule: Person) -> None:
         if self._known.is_confirmed:

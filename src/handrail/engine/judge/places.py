@@ -7,7 +7,8 @@ sees the actual lines beside it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -23,6 +24,9 @@ _PLACE = re.compile(
     r"(?:\s*[-–]\s*L?(?P<end>\d{1,9}))?(?:[:,]\d{1,9}(?:-\d{1,9})?)?\)?)?"
 )
 _WRAPPED = re.compile(r"([\"'`])(?P<text>[^\"'`]+)\1")
+
+
+_ANY_PLACE = PlaceExists(at="/place")
 
 
 class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +58,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     wants_tree: bool = False
     wants_changes: bool = False
     """Whether the files that changed since the run began are filled in."""
+    change: str | None = None
+    """The change whose files the report has to name, as an input names it; None: it need not."""
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +74,10 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """Why the files could not be seen."""
     changes: tuple[ChangedFile, ...] | None = None
     """Every file that changed since the run began; None: not asked for, or not seen."""
+    named_change: tuple[str, ...] | None = None
+    """The files of the change that an input names; None: not asked for, or not known."""
+    change_trouble: str = ""
+    """Why they are not known."""
     machine: str = ""
     """Whose companion looked; empty: this one."""
 
@@ -88,6 +98,17 @@ def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]
     if isinstance(beside, int) and not isinstance(beside, bool):
         line, end = beside, 0
     return AskedPlace(path=path, line=line, end=end, written=written)
+
+
+def list_uncovered(files: Iterable[str], named: Iterable[str]) -> list[str]:
+    """Return the files that no name covers: a path, a folder of the project, or a pattern with `*`."""
+    places = [read_place(_ANY_PLACE, one, {}).path.rstrip("/") for one in named]
+    wanted = [place for place in places if place not in ("", ".", "*", "**", "**/*")]
+    return [path for path in files if not any(_covers(place, path) for place in wanted)]
+
+
+def _covers(place: str, path: str) -> bool:
+    return place == path or path.startswith(f"{place}/") or ("*" in place and fnmatchcase(path, place))
 
 
 def describe_place(seen: SeenPlace) -> str:

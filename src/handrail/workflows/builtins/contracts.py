@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from handrail.workflows.builtins.specs import ContractSpec
-from handrail.workflows.evidence import Consistent, Evidence, PathExists, PlaceExists, Term
+from handrail.workflows.evidence import Consistent, CoversChange, Evidence, PathExists, PlaceExists, Term
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -256,6 +256,7 @@ _REVIEW_FINDINGS = _contract(
         ),
         PlaceExists(at="/findings/*/file", line="line"),
         PathExists(at="/reviewed/*", demand="shown"),
+        CoversChange(at=("/reviewed/*", "/notReviewed/*")),
         _check_places("/findings/*/evidence/*"),
     ),
 )

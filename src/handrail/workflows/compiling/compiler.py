@@ -54,6 +54,7 @@ from handrail.workflows.compiling.expand_templates import collect_feature_texts,
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.contracts.heavy_parts import find_heavy_parts
 from handrail.workflows.contracts.own_members import list_own_members
+from handrail.workflows.evidence import CoversChange
 from handrail.workflows.limits import RESERVED_NAMESPACE
 from handrail.workflows.model import Displaced, SourceOverlay, SourceSlot, SourceWorkflow
 from handrail.workflows.problem import Findings, is_within
@@ -132,13 +133,15 @@ def _compiled(
     if source.overlay is not None and around.base is not None:
         base = describe_base(source.overlay, around.base, trail)
         _warn_of_lost_values(source.overlay, around.base, steps, trail)
-    looks = any(contract.evidence for contract in contracts.values()) or any(list_wanted_checks(steps))
+    rules = [rule for contract in contracts.values() for rule in contract.evidence]
+    looks = bool(rules) or any(list_wanted_checks(steps))
+    is_new = any(isinstance(rule, CoversChange) for rule in rules)
     plain = WITH_EVIDENCE if looks else COMPILED_VERSION
     handed = WITH_CHILDREN if any(_waits_for_others(leaf) for leaf in list_leaves(steps)) else plain
     return make_from(
         CompiledWorkflow,
         source,
-        v=WITH_PROOF if any(_wants_proof(leaf) for leaf in list_leaves(steps)) else handed,
+        v=WITH_PROOF if is_new or any(_wants_proof(leaf) for leaf in list_leaves(steps)) else handed,
         inputs=dict(sorted({**implicit, **source.inputs}.items())),
         capabilities=dict(sorted(source.capabilities.items())),
         conditions=conditions,

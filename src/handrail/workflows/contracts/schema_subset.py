@@ -19,7 +19,16 @@ from handrail.contract.wording import quote
 from handrail.workflows.compiled import DEFINITIONS, MAX_DEPTH, Schema, list_definitions, resolve_ref
 from handrail.workflows.contracts.own_members import find_unfilled
 from handrail.workflows.contracts.patterns import explain_refusal
-from handrail.workflows.evidence import ChangedInRun, Consistent, Evidence, Person, PlaceExists, Ran, Term
+from handrail.workflows.evidence import (
+    ChangedInRun,
+    Consistent,
+    CoversChange,
+    Evidence,
+    Person,
+    PlaceExists,
+    Ran,
+    Term,
+)
 from handrail.workflows.problem import (
     NO_EDIT,
     Edit,
@@ -340,6 +349,9 @@ def _check_places(rule: Evidence, pointer: str, schema: Schema) -> Iterator[Prob
             beside = f"{at.rpartition('/')[0]}/{change}" if change else ""
             for key, path in (("change", beside), ("also", also), ("leftOut", left_out)):
                 yield from _check_path(path, f"{pointer}/{key}", schema) if path else ()
+        case CoversChange(at=paths):
+            for place, path in enumerate(paths):
+                yield from _check_path(path, f"{pointer}/at/{place}", schema)
         case Person():
             return
         case rows:
