@@ -33,3 +33,15 @@ def test_what_begins_the_name_comes_before_what_begins_a_word_in_it() -> None:
 
 def test_another_word_with_nearly_the_same_letters_is_not_offered() -> None:
     assert find_nearest("--session", ["--version", "--query"]) == []
+
+
+@every_case(
+    ("written", "nearest"),
+    [
+        ("lit", ["limit"]),  # two letters are missing
+        ("lt", ["lit"]),
+        ("lm", []),  # three are
+    ],
+)
+def test_a_name_may_lack_as_many_letters_as_a_slip_may_change(written: str, nearest: list[str]) -> None:
+    assert find_nearest(written, ["lit" if written == "lt" else "limit"]) == nearest

@@ -88,6 +88,19 @@ def test_an_unproven_token_is_never_turned_into_more_than_a_query(changes: dict[
         assert recovery["suggestion"] == "Repeat the query to get a new token."
 
 
+@pytest.mark.parametrize(("letters", "is_written"), [(171, True), (172, False)])
+def test_suggested_line_has_at_most_200_characters(letters: int, *, is_written: bool) -> None:
+    line = f"js-scan --search '{'x' * letters}' --ai-mode"
+    foreign = mint_continuation(OTHER_KEY, changed(SEARCH, parameters={"search": "x" * letters}))
+
+    with pytest.raises(Fault) as raised:
+        read_continuation([KEY], foreign, now=NOW)
+
+    repeated = f"Get a new token by running: {line}" if is_written else "Repeat the query to get a new token."
+    assert len(line) == 29 + letters
+    assert raised.value.details["recovery"]["suggestion"] == repeated
+
+
 def test_the_tool_that_repeats_a_preview_still_only_previews() -> None:
     foreign = mint_continuation(OTHER_KEY, PREVIEW)
 
