@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.workflows.conditions import Compare
+from handrail.workflows.limits import Spelling
 from handrail.workflows.model import InlineCondition, SourceLoop, SourceStep
 from handrail.workflows.reading.reader import read_workflow
+from tests.cases import every_case
 from tests.workflows.reading.breaking import break_somewhere, places_in
 
 CONTENT = b"""{
@@ -78,3 +80,42 @@ def test_a_foreign_file_broken_at_random_is_read_or_explained(seed: int, breaks:
     errors = [problem for problem in reading.problems if problem.severity == "error"]
     assert (reading.workflow is None) == bool(errors)
     assert all(problem.line == 1 for problem in reading.problems)
+
+
+OTHERS: dict[str, tuple[Spelling, bytes, str]] = {
+    "GitHub Actions": (
+        "yaml",
+        b"name: CI\non: [push]\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: make\n",
+        "a workflow of GitHub Actions",
+    ),
+    "a skill": (
+        "md",
+        b"---\nname: pdf\ndescription: PDFs, with forms: fill them.\n---\n# PDF\n",
+        "an agent's skill",
+    ),
+    "spec-kit": (
+        "md",
+        b"---\ndescription: Plan it\n---\n## User Input\n\n$ARGUMENTS\n",
+        "a command of spec-kit",
+    ),
+}
+
+
+@every_case("kind", sorted(OTHERS))
+def test_a_file_of_another_tool_is_named_once(kind: str) -> None:
+    spelling, content, name = OTHERS[kind]
+
+    reading = read_workflow(content, spelling)
+
+    (problem,) = reading.problems
+    assert problem.message == f"This file is {name}, not a workflow of Handrail."
+    assert (problem.line, problem.severity) == (1, "error")
+
+
+def test_a_page_with_an_id_keeps_its_own_problems() -> None:
+    page = b"---\nid: project.a\nname: A\ndescription: Plan it\n---\n## Look\n\n$ARGUMENTS\n"
+
+    problems = read_workflow(page, "md").problems
+
+    assert problems
+    assert not any("not a workflow of Handrail" in one.message for one in problems)

@@ -34,6 +34,7 @@ from handrail.workflows.reading.build import Origin, build_workflow
 from handrail.workflows.reading.compose_overlay import compose, split_known
 from handrail.workflows.reading.grammar import OVERLAY, ROOT, SHAPES
 from handrail.workflows.reading.meaning import check_size
+from handrail.workflows.reading.other_files import name_other_file
 from handrail.workflows.reading.shape_check import check_shape
 from handrail.workflows.reading.shapes import ID, NAME, PATH, Named, Record
 from handrail.workflows.spellings.decoded import NOT_DAMAGED, Decoded
@@ -294,6 +295,24 @@ def read_workflow(
 
     `decoded` is its document as JSON, where that is known already; `base` is what an overlay changes.
     """
+    reading = _read_file(content, spelling, decoded, base)
+    other = name_other_file(content, spelling) if reading.workflow is None else ""
+    return reading if not other else Reading(workflow=None, problems=(_refuse_other(other),))
+
+
+def _refuse_other(kind: str) -> Problem:
+    """One problem in place of all that its own keys would cause."""
+    return Problem(
+        code="unreadable",
+        message=f"This file is {kind}, not a workflow of Handrail.",
+        pointer="",
+        fix="Run `handrail workflow new` and move what its steps say into the prompts of the new file.",
+        line=1,
+        column=1,
+    )
+
+
+def _read_file(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument | None) -> Reading:
     try:
         found = decode_file(content, spelling, decoded)
     except Fault as fault:
