@@ -60,7 +60,8 @@ def test_marked_fields_are_shown_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", ["session", "workflowId"])
 def test_a_text_in_place_of_an_id_is_hidden(name: str) -> None:
-    assert describe_params(Sample, {name: CANARY}) == {name: measured(CANARY)}
+    """Its digest too: it may be a person's name, and those can be guessed."""
+    assert describe_params(Sample, {name: CANARY}) == {name: {"bytes": len(CANARY)}}
 
 
 def test_names_that_the_operation_lacks_are_counted() -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from handrail.contract.outcome import Json
 from handrail_team.store.database import Link
+from handrail_team.store.migrations import ERASING
 
 
 def forget_name(link: Link, account: str, names: set[str]) -> None:
@@ -23,6 +24,7 @@ def forget_name(link: Link, account: str, names: set[str]) -> None:
     pattern = re.compile("|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.IGNORECASE)
     digests = {sha256(name.encode()).hexdigest() for name in spelled}
     wanted = "|".join(map(re.escape, sorted(digests | spelled)))
+    link.execute(ERASING)
     found = link.execute(
         "SELECT id, line FROM handrail.audit WHERE convert_from(line, 'UTF8') ~* %s", (wanted,)
     ).fetchall()

@@ -25,6 +25,9 @@ _HERE: Final = "current_setting('handrail.workspace', true)"
 _IS_HERE: Final = f"workspace = substr({_HERE}, 2) AND left({_HERE}, 1) = '='"
 _IS_ANYWHERE: Final = f"{_HERE} = '*'"
 _IS_HERE_OR_ANYWHERE: Final = f"({_IS_HERE}) OR {_IS_ANYWHERE}"
+_IS_ERASING: Final = f"{_IS_ANYWHERE} AND current_setting('handrail.is_erasing', true) = 'yes'"
+ERASING: Final = "SELECT set_config('handrail.is_erasing', 'yes', true)"
+"""Said before an erased person is taken out of the audit; it ends with the transaction."""
 _HAS_A_MEMBERSHIP: Final = "account IN (SELECT m.account FROM handrail.memberships m)"
 _IS_HERE_ONCE: Final = f"workspace = (SELECT substr({_HERE}, 2)) AND (SELECT left({_HERE}, 1) = '=')"
 """The same, worked out once and not for each of a hundred thousand rows."""
@@ -170,6 +173,11 @@ MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
         "folded",
         f"session_id text NOT NULL, {_OWN}, head bigint NOT NULL, digest text NOT NULL,"
         " content bytea NOT NULL, PRIMARY KEY (session_id, workspace)",
+    ),
+    # An erased person leaves the audit of every workspace, for which a transaction has to say so.
+    (
+        f"CREATE POLICY audit_searched ON handrail.audit FOR SELECT USING ({_IS_ERASING})",
+        f"CREATE POLICY audit_erased ON handrail.audit FOR UPDATE USING ({_IS_ERASING})",
     ),
 )
 NEWEST: Final = len(MIGRATIONS)
