@@ -313,7 +313,8 @@ AUDIT_FIELDS = {
     "tool": "Through which door: the command line, MCP, a hook, Python.",
     "version": "Of Handrail.",
     "command": "What was asked for.",
-    "args": "With what: ids, numbers, words and paths; a text by its size and digest, what is no id by its size, a token not at all.",
+    "args": "With what: ids, numbers, words and paths; a text by its size and digest, no token. "
+    "A text in place of an id has its size alone.",
     "account": "By whom.",
     "workspace": "In which project.",
     "effect": "What the command may do: record, process, create, ack, gated, dangerous, update.",
