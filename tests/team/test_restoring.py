@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Failure
-from handrail.ports.worktree import Tree, TreeEntry
-from handrail.wiring import build_runtime
-from handrail_team.companion import kept_contents
-from handrail_team.companion.kept_contents import KEPT_DAYS, KeepingWorktree
+from handrail.ports.trees import TakenTree
+from handrail.worktree import keeping
+from handrail_team.companion.kept_contents import KeepingTrees
 from tests.host.worktree.project import write
 from tests.hostile.repository.checkout import run_git
 from tests.team.linked_machine import Machine
@@ -39,7 +38,7 @@ def restore(machine: Machine, node: str, **more: Any) -> Any:
 
 
 def list_kept(home: Path) -> list[Path]:
-    return sorted((home / "data" / "contents").glob("*/*"))
+    return sorted(home.glob("trees/stores/*/refs/kept/team/*"))
 
 
 @pytest.mark.promise("team.server-decides")
@@ -135,104 +134,39 @@ def test_where_a_project_switches_snapshots_off_its_files_are_named_and_not_kept
     assert list_kept(machine.home) == []
 
 
-def test_a_full_home_changes_no_answer_and_a_restore_says_so(
+def test_a_home_that_keeps_nothing_changes_no_answer(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(kept_contents, "replace_private", refuse)
+    monkeypatch.setattr(keeping, "replace_private", refuse)
     _, node = begin(machine)
     write(machine.project, "c.py", "c = 3\n")
-    shown = machine.call("code.restore", node=node, dryRun=True)
 
-    assert isinstance(shown, Failure)
-    assert (shown.kind.code, shown.details["reason"]) == ("E_IO", os.strerror(28))
-    assert "Make room" in shown.hint
+    done = restore(machine, node)
 
-
-# What is kept, without any server
+    assert [left["path"] for left in done["left_out"]] == ["c.py"]
+    assert (machine.project / "c.py").exists()
 
 
-class Keeping:
-    """A project, and a home that keeps contents of its files."""
+def test_trees_of_a_team_are_kept_for_ninety_days(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    run_git(project, "init", "-q", ".")
+    write(project, "a.py", "a = 1\n")
+    home = tmp_path / "home"
+    trees = KeepingTrees(str(home), {"PATH": os.environ["PATH"]})
+    taken = trees.take(str(project))
+    assert isinstance(taken, TakenTree)
 
-    def __init__(self, folder: Path) -> None:
-        self.project, self.home = folder / "project", folder / "home"
-        self.project.mkdir()
-        run_git(self.project, "init", "-q", ".")
-        environment = {"HANDRAIL_PROJECT": str(self.project), "PATH": "/usr/bin:/bin"}
-        local = build_runtime(environment, home=str(self.home))
-        self.now = local.clock.unix_seconds()
-        self.worktree = KeepingWorktree(str(self.home), environment, local, str)
+    assert isinstance(trees.pack_step(str(project), taken.tree, (), 0), bytes)
+    assert list_kept(home) == [], "without contents nothing is kept"
+    assert isinstance(trees.pack_step(str(project), taken.tree), bytes)
+    (kept,) = list_kept(home)
+    os.utime(kept, (1, 1))
+    for mark in home.rglob("pruned"):
+        os.utime(mark, (1, 1))
+    trees.take(str(project))
 
-    def keep(self, **files: str) -> tuple[str, ...]:
-        """The digests that were new."""
-        for name, content in files.items():
-            write(self.project, name, content)
-        tree = self.worktree.take_tree(str(self.project))
-        assert isinstance(tree, Tree)
-        return self.worktree.pack_contents(str(self.project), tree).digests
-
-    def read(self, *digests: str) -> dict[str, bytes]:
-        return dict(self.worktree.read_contents(str(self.project), (), digests))
-
-    def age(self, seconds: int) -> None:
-        for path in list_kept(self.home):
-            os.utime(path, (self.now - seconds,) * 2)
-
-
-@pytest.fixture
-def keeping(tmp_path: Path) -> Keeping:
-    return Keeping(tmp_path)
-
-
-def test_contents_are_kept_once_for_oneself_alone_and_found_again(keeping: Keeping) -> None:
-    (digest,) = keeping.keep(b="b = 2\n", same="b = 2\n")
-    again = keeping.keep()
-    (kept,) = list_kept(keeping.home)
-    (keeping.project / "b").unlink()
-    (keeping.project / "same").unlink()
-
-    assert again == (), "what is kept is not packed again"
-    assert keeping.read(digest) == {digest: b"b = 2\n"}
-    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    kept.write_bytes(b"damaged")
-    assert keeping.read(digest, "sha1:../../../team.json", "") == {}
-
-
-def test_another_project_finds_nothing_of_it(keeping: Keeping, tmp_path: Path) -> None:
-    digests = keeping.keep(b="b = 2\n")
-    other = tmp_path / "other"
-    other.mkdir()
-
-    assert keeping.worktree.read_contents(str(other), (), digests) == {}
-
-
-def test_what_no_tree_names_for_long_goes_when_something_new_is_kept(keeping: Keeping) -> None:
-    (named,) = keeping.keep(named="named")
-    (gone,) = keeping.keep(gone="gone")
-    (keeping.project / "gone").unlink()
-    keeping.age(KEPT_DAYS * 86_400 + 60)
-
-    (new,) = keeping.keep(new="new")
-
-    assert keeping.read(named, gone, new).keys() == {named, new}
-
-
-def test_the_oldest_go_where_there_is_too_much(keeping: Keeping, monkeypatch: pytest.MonkeyPatch) -> None:
-    (old,) = keeping.keep(old="a" * 40)
-    keeping.age(60)
-    monkeypatch.setattr(kept_contents, "MOST_KEPT_BYTES", list_kept(keeping.home)[0].stat().st_size + 10)
-
-    (new,) = keeping.keep(new="b" * 40)
-
-    assert keeping.read(old, new).keys() == {new}
-
-
-def test_an_absent_file_has_no_content_to_keep(keeping: Keeping) -> None:
-    entry = TreeEntry(path="gone.py", mode="absent", digest="", size=0)
-    tree = Tree(head="", entries=(entry,), tree_id="t")
-
-    assert keeping.worktree.pack_contents(str(keeping.project), tree).content == b""
-    assert not list_kept(keeping.home)
+    assert list_kept(home) == []

@@ -163,13 +163,6 @@ def dirty_submodule(root: Path) -> None:
     write(root / "nested", "src/a.py", "dirty")
 
 
-def hide_by_hand(root: Path) -> None:
-    run_git(root, "update-index", "--skip-worktree", "src/a.py")
-    (root / "src/a.py").unlink()
-    run_git(root, "update-index", "--assume-unchanged", "src/b.py")
-    write(root, "src/b.py", "changed")
-
-
 def split_index(root: Path) -> None:
     run_git(root, "update-index", "--split-index")
     write(root, "src/a.py", "changed")
@@ -215,7 +208,7 @@ CHANGES = (
     ),
     *(folder_to_link, folder_to_ignored_link, link_out, odd_names, stage, intend, convert_lines),
     *(convert_by_setting, convert_by_own_attributes, conflict, nest, submodule, dirty_submodule),
-    *(hide_by_hand, split_index, newer_index, no_index, sparse, by_link, untrack),
+    *(split_index, newer_index, no_index, sparse, by_link, untrack),
 )
 
 
@@ -549,3 +542,105 @@ def test_what_a_killed_process_left_is_no_obstacle(trees: GitTrees, root: Path, 
 
 def test_take_has_the_form_of_the_port(trees: GitTrees, root: Path) -> None:
     assert isinstance(trees.take(str(root)), TakenTree)
+
+
+@pytest.mark.promise("evidence.code.marked-files")
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_file_that_git_leaves_alone_is_taken(trees: GitTrees, root: Path, mark: str) -> None:
+    run_git(root, "update-index", mark, "src/a.py", "run.sh")
+    before = take(trees, root)
+    write(root, "src/a.py", "hidden\n")
+    (root / "run.sh").unlink()
+
+    after = take(trees, root)
+
+    found = trees.diff(str(root), before.tree, after.tree)
+    assert isinstance(found, tuple)
+    assert [(one.path, one.status) for one in found] == [("run.sh", "deleted"), ("src/a.py", "changed")]
+    assert before.tree == run_git(root, "rev-parse", "HEAD^{tree}").decode().strip()
+    changed = trees.list_changed(str(root), before.tree, 10)
+    assert changed == ("run.sh", "src/a.py")
+
+
+@pytest.mark.promise("evidence.code.marked-files")
+def test_sparse_checkout_has_the_tree_of_its_commit(trees: GitTrees, root: Path) -> None:
+    whole = take(trees, root)
+    run_git(root, "sparse-checkout", "set", "--no-cone", "/run.sh")
+    assert not (root / "src/a.py").exists()
+
+    assert take(trees, root).tree == whole.tree
+    write(root, "src/a.py", "hidden\n")
+    found = trees.diff(str(root), whole.tree, take(trees, root).tree)
+    assert isinstance(found, tuple)
+    assert [one.path for one in found] == ["src/a.py"]
+
+
+BY_PRODUCTS = (
+    "src/__pycache__/a.cpython-311.pyc",
+    "__pycache__/b.cpython-311.pyc",
+    ".pytest_cache/v/cache/lastfailed",
+    ".mypy_cache/3.11/a.json",
+    ".ruff_cache/0/1",
+    "node_modules/.cache/babel/1.json",
+    ".coverage",
+    ".coverage.host.1",
+)
+
+
+@pytest.mark.promise("evidence.code.by-products")
+def test_what_tools_leave_behind_is_in_no_tree(trees: GitTrees, root: Path) -> None:
+    before = take(trees, root)
+    for path in BY_PRODUCTS:
+        write(root, path)
+
+    assert take(trees, root).tree == before.tree
+    assert trees.list_changed(str(root), before.tree, 10) == ()
+
+
+@pytest.mark.promise("evidence.code.by-products")
+def test_tracked_by_product_is_in_the_tree(trees: GitTrees, root: Path) -> None:
+    write(root, "src/__pycache__/b.cpython-311.pyc", "one\n")
+    run_git(root, "add", "-f", "src/__pycache__/b.cpython-311.pyc")
+    before = take(trees, root)
+    write(root, "src/__pycache__/b.cpython-311.pyc", "two\n")
+
+    assert take(trees, root).tree != before.tree
+
+
+@pytest.mark.promise("evidence.code.odd-trees")
+def test_plain_folder_has_a_tree_where_it_is_asked_for(trees: GitTrees, tmp_path: Path) -> None:
+    plain = tmp_path / "plain with blanks"
+    write(plain, "a.py", "a\n")
+    write(plain, ".gitignore", "*.log\n")
+    write(plain, "noise.log")
+
+    first = trees.take(str(plain), is_anywhere=True)
+    write(plain, "b.py", "b\n")
+    second = trees.take(str(plain), is_anywhere=True)
+
+    assert isinstance(first, TakenTree)
+    assert isinstance(second, TakenTree)
+    assert first.tree == git_id_of_plain(tmp_path / "copy", {"a.py": "a\n", ".gitignore": "*.log\n"})
+    found = trees.diff(str(plain), first.tree, second.tree)
+    assert isinstance(found, tuple)
+    assert [(one.path, one.status) for one in found] == [("b.py", "added")]
+    assert not (plain / ".git").exists()
+
+
+def git_id_of_plain(copy: Path, files: dict[str, str]) -> str:
+    for name, content in files.items():
+        write(copy, name, content)
+    run_git(copy, "init", "-q", ".")
+    run_git(copy, "add", "-A")
+    return run_git(copy, "write-tree").decode().strip()
+
+
+@pytest.mark.promise("evidence.code.odd-trees")
+def test_bare_and_missing_projects_are_unseen(trees: GitTrees, tmp_path: Path) -> None:
+    run_git(tmp_path, "init", "-q", "--bare", "bare.git")
+
+    bare = trees.take(str(tmp_path / "bare.git"), is_anywhere=True)
+    missing = trees.take(str(tmp_path / "nowhere"), is_anywhere=True)
+
+    assert bare == Unseen(reason="this is a bare repository, which has no files")
+    assert missing == Unseen(reason="the project directory does not exist")

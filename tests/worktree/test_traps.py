@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.ports.trees import TakenTree
+from handrail.ports.trees import EarlierFile, TakenTree
 from handrail.worktree.git_trees import GitTrees
 from tests.host.worktree.project import picture
 from tests.hostile.repository.checkout import (
@@ -51,6 +51,10 @@ def use_everything(trees: GitTrees, root: Path, folder: Path) -> object:
     trees.find_merge_base(project)
     entries = trees.list_entries(project, tree)
     trees.write_out(project, tree, str(folder))
+    trees.read_written(project, tree, {one.path for one in entries} if isinstance(entries, tuple) else ())
+    trees.find_filtered(project, tree, ["kept.txt"])
+    trees.pack_step(project, tree)
+    trees.rebuild(project, "", [EarlierFile(path="x.txt", mode="file", content=b"x")], [])
     if isinstance(entries, tuple):
         trees.build(project, entries)
         trees.read_all(project, [one.object_id for one in entries])
@@ -66,6 +70,7 @@ def use_everything(trees: GitTrees, root: Path, folder: Path) -> object:
 
 
 @pytest.mark.promise("programs.git-config-starts-nothing")
+@pytest.mark.promise("evidence.code.looking-runs-nothing")
 @pytest.mark.parametrize("trick", GIT_TRICKS, ids=name_of)
 def test_no_trick_of_a_configuration_starts_anything(
     trick: GitTrick, trap: Trap, repository: Path, trees: GitTrees, tmp_path: Path

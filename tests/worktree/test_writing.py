@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.ports.trees import GitEntry, WrittenTree
+from handrail.ports.trees import EarlierFile, GitEntry, WrittenTree
 from handrail.ports.worktree import Unseen
 from handrail.worktree import keeping
 from handrail.worktree.git_trees import GitTrees
@@ -281,3 +281,70 @@ def test_pack_with_a_path_into_git_is_refused(trees: GitTrees, root: Path, tmp_p
 def make_tree(root: Path, row: str) -> str:
     done = subprocess.run(["git", "mktree"], cwd=root, input=row.encode(), capture_output=True, check=True)
     return done.stdout.decode().strip()
+
+
+def test_step_pack_is_only_what_is_new(trees: GitTrees, root: Path, tmp_path: Path) -> None:
+    project = str(root)
+    first = take(trees, root)
+    write(root, "new.txt", "new\n")
+    write(root, "large.bin", "x" * 3_000)
+    second = take(trees, root)
+    other = open_trees(tmp_path / "other")
+
+    whole = trees.pack_step(project, second.tree, [f"{first.head}^{{tree}}"], 2_999)
+    names = trees.pack_step(project, second.tree, [first.tree], 0)
+    nothing = trees.pack_step(project, first.tree, [f"{first.head}^{{tree}}"])
+
+    assert isinstance(whole, bytes)
+    assert isinstance(names, bytes)
+    assert nothing == b""
+    assert other.unpack(project, names) == ""
+    listed = other.list_entries(project, second.tree)
+    assert isinstance(listed, tuple)
+    assert [one.path for one in listed if one.size < 0] == ["large.bin", "new.txt"]
+    assert other.unpack(project, whole) == ""
+    assert other.read_written(project, second.tree, ["new.txt", "large.bin"]) == {"new.txt": b"new\n"}
+
+
+def test_contents_are_written_as_a_checkout_does(trees: GitTrees, root: Path) -> None:
+    write(root, ".gitattributes", "*.dos text eol=crlf\nlfs.bin filter=lfs\n")
+    write(root, "deep/a.dos", "one\r\ntwo\r\n")
+    write(root, "lfs.bin", "raw\n")
+    taken = take(trees, root)
+
+    found = trees.read_written(str(root), taken.tree, ["deep/a.dos", "link", "lfs.bin", "absent"])
+
+    assert found == {"deep/a.dos": b"one\r\ntwo\r\n", "link": b"src/a.py", "lfs.bin": b"raw\n"}
+    paths = ["deep/a.dos", "lfs.bin"]
+    assert trees.find_filtered(str(root), taken.tree, paths) == {"lfs.bin"}
+
+
+def test_only_committed_objects_are_those_of_the_project(trees: GitTrees, root: Path) -> None:
+    write(root, "new.txt", "new\n")
+    entries = trees.list_entries(str(root), take(trees, root).tree)
+    assert isinstance(entries, tuple)
+    ids = {one.path: one.object_id for one in entries}
+
+    found = trees.find_committed(str(root), ids.values())
+
+    assert ids["src/a.py"] in found
+    assert ids["new.txt"] not in found
+
+
+def test_tree_is_rebuilt_from_files_of_an_earlier_version(trees: GitTrees, root: Path) -> None:
+    taken = take(trees, root)
+    files = [
+        EarlierFile(path="src/a.py", mode="file", content=b"a = 2\n"),
+        EarlierFile(path="new/link", mode="link", content=b"../run.sh"),
+        EarlierFile(path="lost.txt", mode="file", object_id="1" * 40),
+    ]
+
+    tree = trees.rebuild(str(root), taken.head, files, ["src/b.py"])
+
+    write(root, "src/a.py", "a = 2\n")
+    (root / "src/b.py").unlink()
+    (root / "new").mkdir()
+    (root / "new/link").symlink_to("../run.sh")
+    assert tree == take(trees, root).tree
+    odd = [EarlierFile(path="../out", mode="file", content=b"x")]
+    assert isinstance(trees.rebuild(str(root), "", odd, []), Unseen)

@@ -1,14 +1,14 @@
 """The code of a node: which recorded tree is whose, and what it builds on. Pure.
 
-An event names the tree; its list of files is a blob that says what differs from the list of an earlier tree,
-and contents that nobody else keeps are one more blob, a pack. Both may be absent: then the tree is known by
-its id alone, as in a session that came without its code. `operations/kept_trees.py` reads and makes
-them.
+An event names the tree. Names and contents that neither the commit nor an earlier tree has are a blob, a git
+pack; what was left out of the tree is a list of its own. Both may be absent: then the tree is known by its id
+alone, as in a session that came without its code. `operations/kept_trees.py` makes them, `stored_trees.py`
+reads them, and `earlier_trees.py` those of earlier versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.engine.events import TreeRecorded
@@ -18,27 +18,6 @@ LONGEST_CHAIN = 16
 """Lists that build on each other, before one is kept whole again."""
 LONGEST_LARGE_CHAIN = 48
 """The same where a whole list would be large."""
-LINKED = "linked"
-"""The mark of a repository inside a project that is as the commit of the project names it."""
-
-
-def state_of(mark: str) -> str:
-    """What a mark in `apart` tells of the files, without what git thinks of the folder."""
-    return mark.rpartition(" ")[2]
-
-
-def list_unclear(first: Mapping[str, str] | None, last: Mapping[str, str] | None) -> list[str]:
-    """By the marks of two trees: repositories inside that changed, and nobody can tell in which files.
-
-    Of one that went from commit to commit a comparison names them.
-    """
-    old, new = first or {}, last or {}
-    states = {name: {state_of(side.get(name, "")) for side in (old, new)} for name in old.keys() | new.keys()}
-    return sorted(
-        name
-        for name, both in states.items()
-        if len(both) > 1 and any(one not in ("", "sparse") and one[0] != "@" for one in both)
-    )
 
 
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:
@@ -55,16 +34,6 @@ def find_nearest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
 def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
     """The newest tree of the node or, if it has none, of its nearest ancestor with one."""
     return next((trees[-1] for trees in _list_upwards(history, node_id)), None)
-
-
-def find_last_seen(history: History, node_id: NodeId) -> RecordedTree | None:
-    """The files as the last report was held against them, else the newest tree.
-
-    Files that are as they were once at this step are not recorded again: the newest tree may be an older one.
-    """
-    judged = history.evidence.get(node_id) if not history.trees.get(node_id) else None
-    seen = find_tree(history, judged.tree, history.nodes[node_id].run_id) if judged and judged.tree else None
-    return seen or find_latest_tree(history, node_id)
 
 
 def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:

@@ -49,7 +49,7 @@ from handrail.workflows.compiled import Choice
 
 if TYPE_CHECKING:
     from handrail.ports.process import Keys, Randomness
-    from handrail.ports.worktree import Tree
+    from handrail.ports.trees import TakenTree
 
 # Who works: what a helper calls itself, its own word and shown as such
 
@@ -279,7 +279,7 @@ class Prepared(msgspec.Struct, frozen=True, kw_only=True):
     blobs: tuple[Blob, ...]
     project: str | None
     """That of the run; None: it is not at hand."""
-    tree: Tree | None = None
+    tree: TakenTree | None = None
     """All files, where a contract asks about them."""
 
 

@@ -14,8 +14,10 @@ from handrail.engine.code_trees import find_baseline
 from handrail.engine.history import History, Node
 from handrail.engine.judge.places import AskedPlace, Look, SeenPlace, Sighting
 from handrail.operations.changed_files import list_changed_files, list_named_change
-from handrail.operations.kept_trees import load_tree
-from handrail.ports.worktree import MOST_PLACES, PlaceAsked, Tree, TreeLook, Unseen
+from handrail.operations.proof_trees import take_present
+from handrail.operations.stored_trees import load_tree
+from handrail.ports.trees import TakenTree
+from handrail.ports.worktree import MOST_PLACES, PlaceAsked, TreeLook, Unseen
 from handrail.runtime.runtime import ReadPorts
 
 NOT_HERE = "the project of the run is not where it was begun, or not on this machine"
@@ -25,22 +27,17 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     """What a report is compared with, and the whole tree if it was taken."""
 
     sighting: Sighting
-    tree: Tree | None = None
+    tree: TakenTree | None = None
 
 
-def look(
-    rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None, head: str = ""
-) -> Seen:
-    """Return what the working tree of the run's project says to a report. Never raises for an odd tree.
-
-    `head` is the git tree of the present files, where it is known.
-    """
+def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
+    """Return what the working tree of the run's project says to a report. Never raises for an odd tree."""
     if not wanted.places and not wanted.wants_tree and wanted.change is None:
         return Seen(sighting=Sighting())
     if directory is None or history.runs[node.run_id].project is None:
         unknown = "" if wanted.change is None else NOT_HERE
         return Seen(sighting=Sighting(trouble=NOT_HERE, change_trouble=unknown))
-    seen = _look_here(rt, history, node, wanted, directory, head)
+    seen = _look_here(rt, history, node, wanted, directory)
     if wanted.change is None:
         return seen
     named = list_named_change(rt, directory, wanted.change)
@@ -51,31 +48,32 @@ def look(
     return msgspec.structs.replace(seen, sighting=sighting)
 
 
-def _look_here(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str, head: str) -> Seen:
+def _look_here(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str) -> Seen:
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
     missing = [one.path for one in places if places[one].state == "missing"]
     if not wanted.wants_tree and not missing:  # what is missing may have been deleted in this run
         return Seen(sighting=Sighting(places=places))
-    tree = worktree.take_tree(directory)
+    tree = take_present(rt, directory)
     if isinstance(tree, Unseen):
         return Seen(sighting=Sighting(places=places, trouble=tree.reason))
     deleted = _find_deleted(rt, history, node, directory, tree, missing) if missing else frozenset()
-    changes = list_changed_files(rt, history, node, directory, tree, head) if wanted.wants_changes else None
-    sighting = Sighting(places=places, tree=tree.tree_id, deleted=deleted, changes=changes)
+    changes = list_changed_files(rt, history, node, directory, tree.tree) if wanted.wants_changes else None
+    sighting = Sighting(places=places, tree=tree.tree, deleted=deleted, changes=changes)
     return Seen(sighting=sighting, tree=tree)
 
 
 def _find_deleted(
-    rt: ReadPorts, history: History, node: Node, directory: str, tree: Tree, missing: Sequence[str]
+    rt: ReadPorts, history: History, node: Node, directory: str, tree: TakenTree, missing: Sequence[str]
 ) -> frozenset[str]:
     """Those of the missing paths that were there when the run began."""
     first = find_baseline(history, node.node_id)
-    stored = None if first is None else load_tree(rt.log, history, first)
+    stored = None if first is None else load_tree(rt, directory, history, first)
     if stored is None or isinstance(stored, Unseen):
         return frozenset()
-    changes = rt.worktree().compare(directory, stored.tree, tree)
-    gone = set[str]() if isinstance(changes, Unseen) else {*changes.deleted}
+    changes = rt.trees().diff(directory, stored.tree, tree.tree)
+    found = () if isinstance(changes, Unseen) else changes
+    gone = {one.path for one in found if one.status == "deleted"}
     located = rt.worktree().locate_files(directory, missing)
     return frozenset(
         path

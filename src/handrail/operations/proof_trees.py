@@ -8,11 +8,18 @@ from handrail.engine.events import TreeCause
 from handrail.engine.history import History, Run
 from handrail.engine.judge.proofs import NO_CHECK, ProofFacts, name_command
 from handrail.engine.navigate import Complete, frames_of
+from handrail.ports.trees import TAKE_SECONDS, TakenTree
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts
 
 _WITHOUT_SHELL = ("claude-ai", "chatgpt", "openai-mcp")
 """How the names of chat applications begin whose agents can start no program."""
+
+
+def take_present(rt: ReadPorts, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
+    """Return the files now; outside of a repository only if the user asked for it."""
+    is_anywhere = rt.settings.of(project).looking == "always"
+    return rt.trees().take(project, seconds, is_anywhere=is_anywhere)
 
 
 def gather_proof_facts(rt: ReadPorts, run: Run, project: str | None) -> ProofFacts:
@@ -21,7 +28,7 @@ def gather_proof_facts(rt: ReadPorts, run: Run, project: str | None) -> ProofFac
         return ProofFacts(untried=NO_CHECK)
     if project is None:
         return ProofFacts(untried="the files of the project are not on this machine")
-    taken = rt.trees().take(project)
+    taken = take_present(rt, project)
     if isinstance(taken, Unseen):
         return ProofFacts(untried=taken.reason)
     untried = f"ask a person to run: {name_command(run.run_id)}" if _has_no_shell(rt.client) else ""
@@ -31,15 +38,6 @@ def gather_proof_facts(rt: ReadPorts, run: Run, project: str | None) -> ProofFac
 def _has_no_shell(client: str) -> bool:
     """Whether a client is known to give its agent no shell."""
     return client.casefold().startswith(_WITHOUT_SHELL)
-
-
-def take_git_tree(rt: ReadPorts, project: str) -> str:
-    """Return the git tree of the present files; empty where git cannot tell it.
-
-    A change that is proven begins at such a tree, and a step in progress is compared with it.
-    """
-    taken = rt.trees().take(project)
-    return "" if isinstance(taken, Unseen) else taken.tree
 
 
 def may_begin_change(history: History, node_id: NodeId, cause: TreeCause) -> bool:

@@ -23,6 +23,10 @@ TAKE_SECONDS = 10.0
 CHANGED_SECONDS = 0.2
 """The time that a reply may spend on naming the files that changed."""
 MOST_READ_BYTES = 5_000_000
+MOST_WRITTEN_BYTES = 100_000_000
+"""A larger file is not brought back."""
+MOST_STEP_BYTES = 32_000_000
+"""New contents of one step; more, and only their names are kept."""
 
 GitMode: TypeAlias = Literal["100644", "100755", "120000", "160000"]
 """A file, an executable file, a symbolic link, and the commit of another repository."""
@@ -85,6 +89,16 @@ class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
     after: GitEntry | None = None
 
 
+class EarlierFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of a snapshot that an earlier version kept."""
+
+    path: str
+    mode: Literal["file", "executable", "link"]
+    content: bytes | None = None
+    """None: not kept; then its id may still name what git has."""
+    object_id: str = ""
+
+
 class WrittenTree(msgspec.Struct, frozen=True, kw_only=True):
     """A tree that was written into a folder."""
 
@@ -130,12 +144,40 @@ class TreeReader(Protocol):
     ) -> Mapping[str, bytes]:
         """The same for several; without those that are larger or not here."""
 
+    def find_committed(self, project: str, object_ids: Collection[str]) -> frozenset[str]:
+        """Those objects that the repository of the project has itself."""
+
 
 class Trees(TreeReader, Protocol):
     """Takes and makes trees, and writes them into other folders; never into the project."""
 
-    def take(self, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
-        """The files now. A file that did not change since the last tree costs a stat."""
+    def take(
+        self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
+    ) -> TakenTree | Unseen:
+        """The files now. A file that did not change since the last tree costs a stat.
+
+        What tools leave behind and git does not track (`__pycache__`) is in no tree. `is_anywhere`: also
+        where there is no repository.
+        """
+
+    def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
+        """Those of the paths that have a `filter` attribute in a tree."""
+
+    def read_written(
+        self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
+    ) -> Mapping[str, bytes] | Unseen:
+        """Contents by path as a checkout would write them, of a link its target; without larger ones.
+
+        No program of a filter runs. What is not on this machine is not there.
+        """
+
+    def rebuild(
+        self, project: str, commit: str, files: Sequence[EarlierFile], gone: Collection[str]
+    ) -> str | Unseen:
+        """The id of the tree of a commit with these files in place of its own; `commit` may be empty.
+
+        A file without content whose id git does not have is left out.
+        """
 
     def build(self, project: str, entries: Sequence[GitEntry]) -> str | Unseen:
         """The id of a tree with these entries, of any trees of the project. Their order does not matter.
@@ -166,6 +208,14 @@ class Trees(TreeReader, Protocol):
     def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
         """Everything of these trees that no commit of the project has, as one git pack."""
 
+    def pack_step(
+        self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
+    ) -> bytes | Unseen:
+        """What a tree has beside the known trees and commits, as one git pack; empty: nothing.
+
+        Without contents above so many bytes; with 0 names and ids alone.
+        """
+
     def unpack(self, project: str, content: bytes) -> str:
         """Take over such a pack. Returns why not, or an empty text."""
 
@@ -175,8 +225,36 @@ class UnseenTrees:
 
     _UNSEEN = Unseen(reason="files are not looked at here")
 
-    def take(self, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
-        del project, seconds
+    def take(
+        self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
+    ) -> TakenTree | Unseen:
+        del project, seconds, is_anywhere
+        return self._UNSEEN
+
+    def find_committed(self, project: str, object_ids: Collection[str]) -> frozenset[str]:
+        del project, object_ids
+        return frozenset()
+
+    def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
+        del project, tree, paths
+        return frozenset()
+
+    def read_written(
+        self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
+    ) -> Mapping[str, bytes] | Unseen:
+        del project, tree, paths, most_bytes
+        return self._UNSEEN
+
+    def rebuild(
+        self, project: str, commit: str, files: Sequence[EarlierFile], gone: Collection[str]
+    ) -> str | Unseen:
+        del project, commit, files, gone
+        return self._UNSEEN
+
+    def pack_step(
+        self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
+    ) -> bytes | Unseen:
+        del project, tree, known, most_bytes
         return self._UNSEEN
 
     def list_changed(

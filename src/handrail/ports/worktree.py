@@ -22,10 +22,6 @@ MOST_FILES = 100_000
 """Files of a tree."""
 MOST_CONTENT_BYTES = 5_000_000
 """A larger file is listed without its content."""
-MOST_BINARY_BYTES = 1_000_000
-"""A larger file with a zero byte in its beginning is, too."""
-MOST_PACK_BYTES = 32_000_000
-"""Contents of one pack before compression; what does not fit is listed without."""
 
 NO_ENDING = "/"
 """As the last of the endings that files are listed by: also those whose name has no dot."""
@@ -82,30 +78,6 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
     size: int
 
 
-class Tree(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a project at one moment: a commit, and every path that differs from it.
-
-    Without git `head` is empty and every file is listed. Ignored files, submodules, pipes, sockets and
-    devices are in no tree.
-    """
-
-    head: str
-    entries: tuple[TreeEntry, ...]
-    """Sorted by path."""
-    tree_id: str
-    """Equal for equal files, whatever their times are, and whether or not they were committed meanwhile."""
-    files: int = 0
-    """How many files the project has."""
-    skipped: int = 0
-    """Paths that are no files: submodules, pipes, sockets, devices."""
-    repositories: tuple[str, ...] = ()
-    """Folders that are checked out from another repository; sorted."""
-    apart: dict[str, str] = {}
-    """What a commit of this project does not hold, or a checkout leaves out, with a mark of its state: such a
-    folder (`linked …` as the commit names it, `submodule …` where it is not, `repository …` where git does
-    not track it; `@` and its commit where it has no changes), and files of the commit that are `sparse`."""
-
-
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
     """Files of a project at one moment, changed or not."""
 
@@ -125,19 +97,6 @@ class Unseen(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """The paths that differ between two trees; sorted, and no path is in both lists."""
-
-    changed: tuple[str, ...]
-    """They differ from the commit that is checked out now."""
-    arrived: tuple[str, ...]
-    """They are as the commit that is checked out now has them: a commit, pull or switch brought them."""
-    added: tuple[str, ...] = ()
-    """Those of both lists that the first tree does not have."""
-    deleted: tuple[str, ...] = ()
-    """Those of both lists that the second tree does not have."""
-
-
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     """A path that something was not done with, and why, as the end of a sentence."""
 
@@ -145,26 +104,20 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
-class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """Contents of files as one compressed value."""
-
-    content: bytes
-    """Empty when nothing was packed."""
-    digests: tuple[str, ...]
-    """What is in it; sorted."""
-    left_out: tuple[LeftOut, ...] = ()
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One path in two trees; where a tree does not have it, its mode there is `absent`."""
-
-    path: str
-    before: TreeEntry
-    after: TreeEntry
+def absent(path: str) -> TreeEntry:
+    """The entry of a path that is not there."""
+    return TreeEntry(path=path, mode="absent", digest="", size=0)
 
 
 READ_ONLY = "it is read-only"
 """Why a write is left out that spares such files."""
+
+
+class PresentFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as it is on the disk."""
+
+    entry: TreeEntry
+    content: bytes
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,12 +144,6 @@ class Written(msgspec.Struct, frozen=True, kw_only=True):
 
 class TreeLook(Protocol):
     """Looks at the files of a project; no method changes one. The limits above hold for all of them."""
-
-    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
-        """All files now. What was digested before the seconds ran out is not read again next time."""
-
-    def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
-        """What differs; reads commits of the repository if another one was checked out in between."""
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         """One answer per place, in the same order. Looks at the named paths and at nothing else.
@@ -225,24 +172,8 @@ class TreeLook(Protocol):
         more. A file that is larger, not a plain one, or was not readable when it was listed is left out.
         """
 
-    def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
-        """Every path that differs, with both states; sorted by path."""
-
-    def pack_contents(
-        self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
-    ) -> Packed:
-        """The contents of the tree's entries, without the digests already known.
-
-        A file that has changed since, or that is too large, is left out with the reason.
-        """
-
-    def unpack(self, content: bytes) -> Mapping[str, bytes]:
-        """Contents by digest, each checked against it; without those that do not match or are too large."""
-
-    def read_contents(
-        self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
-    ) -> Mapping[str, bytes]:
-        """Contents by digest, from the present files or from git's objects; without what is in neither."""
+    def read_files(self, project: str, paths: Collection[str]) -> Mapping[str, PresentFile]:
+        """These files as they are now, by path; without what is no file, too large, or not to be read."""
 
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
         """Why some of these writes would be left out, as things are. Changes nothing."""
@@ -288,10 +219,6 @@ class UnseenWorktree:
         del project
         return dict.fromkeys(paths, self._REASON)
 
-    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
-        del project, seconds
-        return Unseen(reason=self._REASON)
-
     def list_files(self, project: str, suffixes: Sequence[str], seconds: float = 10.0) -> FileList | Unseen:
         del project, suffixes, seconds
         return Unseen(reason=self._REASON)
@@ -302,28 +229,8 @@ class UnseenWorktree:
         del project, files, needles, most_bytes
         return iter(())
 
-    def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
-        del project, before, after, seconds
-        return Unseen(reason=self._REASON)
-
-    def list_differences(self, project: str, before: Tree, after: Tree) -> tuple[Difference, ...] | Unseen:
-        del project, before, after
-        return Unseen(reason=self._REASON)
-
-    def pack_contents(
-        self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
-    ) -> Packed:
-        del project, tree, known, most_bytes
-        return Packed(content=b"", digests=())
-
-    def unpack(self, content: bytes) -> Mapping[str, bytes]:
-        del content
-        return {}
-
-    def read_contents(
-        self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
-    ) -> Mapping[str, bytes]:
-        del project, present, digests
+    def read_files(self, project: str, paths: Collection[str]) -> Mapping[str, PresentFile]:
+        del project, paths
         return {}
 
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from handrail.ports.program import ClientFiles, Installation, Provenance, Updates
     from handrail.ports.server import HttpClient, Team
     from handrail.ports.store import DatabaseFacts, SessionIndex, StoreKeeper, StoreProof
-    from handrail.ports.trees import TreeReader, Trees
+    from handrail.ports.trees import TakenTree, TreeReader, Trees
     from handrail.ports.trials import TrialResults, Trials
     from handrail.ports.workspace import (
         AuthoredFiles,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         WorkflowLibrary,
         Workspace,
     )
-    from handrail.ports.worktree import FactStore, Tree, TreeLook, Worktree
+    from handrail.ports.worktree import FactStore, TreeLook, Worktree
 
 
 # Defaults: what a runtime has unless a surface provides more
@@ -176,7 +176,7 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
     node_id: NodeId
     project: str
     cause: Literal["start", "advance", "checkpoint", "receipt"]
-    tree: Tree | None = None
+    tree: TakenTree | None = None
     """What the call itself has seen; None: nobody has looked yet."""
 
 
@@ -335,7 +335,7 @@ def leave_tree(
     node_id: NodeId,
     asked: str | UnsetType,
     cause: Literal["advance", "checkpoint", "receipt"],
-    tree: Tree | None = None,
+    tree: TakenTree | None = None,
 ) -> None:
     """Have the tree of a new node kept after the reply; a replay made no node, and leaves none."""
     if rt.trees_due is None or not rt.commits.is_made:

@@ -9,7 +9,9 @@ from typing import TypeVar
 from handrail.ports.trees import (
     CHANGED_SECONDS,
     MOST_READ_BYTES,
+    MOST_WRITTEN_BYTES,
     TAKE_SECONDS,
+    EarlierFile,
     GitEntry,
     Revision,
     TakenTree,
@@ -34,8 +36,10 @@ class GitTrees:
         self._home = home
         self._environment = environment
 
-    def take(self, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
-        return self._perform(project, self._take, seconds)
+    def take(
+        self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
+    ) -> TakenTree | Unseen:
+        return self._perform(project, self._take, seconds, is_anywhere=is_anywhere)
 
     def _take(self, place: Place, git: GitChild) -> TakenTree:
         taken = take.take_tree(place, git)
@@ -51,13 +55,17 @@ class GitTrees:
         )
 
     def resolve(self, project: str, name: str) -> Revision | Unseen:
-        return self._perform(project, lambda place, git: read_trees.resolve(place, name, git))
+        return self._perform(
+            project, lambda place, git: read_trees.resolve(place, name, git), is_anywhere=False
+        )
 
     def find_merge_base(self, project: str) -> Revision | Unseen:
-        return self._perform(project, read_trees.find_merge_base)
+        return self._perform(project, read_trees.find_merge_base, is_anywhere=False)
 
     def is_clean(self, project: str, taken: TakenTree) -> bool | Unseen:
-        return self._perform(project, lambda place, git: read_trees.is_clean(place, taken, git))
+        return self._perform(
+            project, lambda place, git: read_trees.is_clean(place, taken, git), is_anywhere=False
+        )
 
     def has_tree(self, project: str, tree: str) -> bool:
         found = self._perform(project, lambda place, git: read_trees.has_tree(place, tree, git))
@@ -99,17 +107,57 @@ class GitTrees:
         self._perform(project, lambda place, _: keeping.drop_trees(place, prefix))
 
     def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
-        return self._perform(project, lambda place, git: keeping.pack_trees(place, trees, git))
+        return self._perform(
+            project, lambda place, git: keeping.pack_trees(place, trees, git), is_anywhere=False
+        )
+
+    def pack_step(
+        self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
+    ) -> bytes | Unseen:
+        def pack(place: Place, git: GitChild) -> bytes:
+            return keeping.pack_step(place, tree, known, most_bytes, git)
+
+        return self._perform(project, pack)
+
+    def find_committed(self, project: str, object_ids: Collection[str]) -> frozenset[str]:
+        found = self._perform(project, lambda place, git: read_trees.find_committed(place, object_ids, git))
+        return frozenset() if isinstance(found, Unseen) else found
+
+    def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
+        found = self._perform(project, lambda place, git: write_out.find_filtered(place, tree, paths, git))
+        return frozenset() if isinstance(found, Unseen) else found
+
+    def read_written(
+        self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
+    ) -> Mapping[str, bytes] | Unseen:
+        if not paths:
+            return {}
+        return self._perform(
+            project, lambda place, git: write_out.read_written(place, tree, paths, most_bytes, git)
+        )
+
+    def rebuild(
+        self, project: str, commit: str, files: Sequence[EarlierFile], gone: Collection[str]
+    ) -> str | Unseen:
+        return self._perform(
+            project, lambda place, git: write_out.rebuild_tree(place, commit, files, gone, git)
+        )
 
     def unpack(self, project: str, content: bytes) -> str:
         return _explain(self._perform(project, lambda place, git: keeping.unpack_trees(place, content, git)))
 
     def _perform(
-        self, project: str, work: Callable[[Place, GitChild], _T], seconds: float = ASK_SECONDS
+        self,
+        project: str,
+        work: Callable[[Place, GitChild], _T],
+        seconds: float = ASK_SECONDS,
+        *,
+        is_anywhere: bool = True,
     ) -> _T | Unseen:
         try:
             git = GitChild(self._environment, seconds)
-            return work(find_place(project, self._home, self._environment, git), git)
+            place = find_place(project, self._home, self._environment, git, is_anywhere=is_anywhere)
+            return work(place, git)
         except NotSeen as trouble:
             return Unseen(reason=str(trouble))
         except OSError as trouble:

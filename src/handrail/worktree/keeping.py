@@ -17,6 +17,9 @@ from handrail.worktree.git_child import GitChild, NotSeen
 from handrail.worktree.place import Place, is_id, read_head
 from handrail.worktree.read_trees import NOT_HERE, check_id, has_tree
 
+TEAM_PREFIX = "team/"
+"""Before the names of trees that a session of a team saw: their sessions are elsewhere."""
+TEAM_DAYS = 90
 MOST_TREE_PACK_BYTES = 200_000_000
 KEPT_FOR = "2.weeks.ago"
 _PRUNE_SECONDS = 86_400
@@ -53,6 +56,9 @@ def prune(place: Place, git: GitChild) -> None:
             return
     with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"):
         pass
+    for name, path in _list_kept(place):
+        if name.startswith(TEAM_PREFIX) and os.stat(path).st_mtime < time.time() - TEAM_DAYS * _PRUNE_SECONDS:
+            os.unlink(path)
     if _run_prune(place, git):
         return
     for _, path in _list_kept(place):
@@ -99,6 +105,24 @@ def pack_trees(place: Place, trees: Sequence[str], git: GitChild) -> bytes:
     if len(ran.printed) > MOST_TREE_PACK_BYTES:
         raise NotSeen(f"the files need more than {MOST_TREE_PACK_BYTES // 1_000_000} MB")
     return ran.printed
+
+
+def pack_step(place: Place, tree: str, known: Sequence[str], most_bytes: int, git: GitChild) -> bytes:
+    """What a tree has beside those that are known, without contents above a size; empty: nothing.
+
+    Names and ids are always in it. Raises NotSeen.
+    """
+    given = "".join((f"{check_id(tree)}\n", *(f"^{one}\n" for one in known))).encode("ascii")
+    chosen = f"blob:limit={most_bytes + 1}" if most_bytes else "blob:none"
+    ran = git.run(
+        *("pack-objects", "--revs", "--stdout", "-q", "--window=0", f"--filter={chosen}"),
+        variables=place.make_object_variables(),
+        where=os.sep,
+        given=given,
+    )
+    if ran.status:
+        raise NotSeen(NOT_HERE)
+    return ran.printed if int.from_bytes(ran.printed[8:12], "big") else b""
 
 
 def unpack_trees(place: Place, content: bytes, git: GitChild) -> None:

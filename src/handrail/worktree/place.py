@@ -27,6 +27,7 @@ from handrail.host.worktree.bounds import Bounds
 from handrail.worktree.git_child import REFUSED, GitChild, NotSeen
 
 NO_REPOSITORY = "the project is not in a git repository"
+BARE = "this is a bare repository, which has no files"
 VALUES = (
     "core.autocrlf",
     "core.eol",
@@ -38,7 +39,13 @@ VALUES = (
     "core.attributesfile",
 )
 """What decides which bytes and modes a commit has."""
-_OWN_VALUES = {"core.splitIndex": "false", "index.sparse": "false", "core.bigFileThreshold": "32m"}
+_OWN_VALUES = {
+    "core.splitIndex": "false",
+    "index.sparse": "false",
+    "core.bigFileThreshold": "32m",
+    "core.fsync": "loose-object",  # an empty object after a power failure would never be written again
+    "core.fsyncMethod": "batch",
+}
 _COPIED = ("info/exclude", "info/attributes")
 _MOST_BYTES = 1_000_000
 _MOST_RECORD_BYTES = 50_000_000
@@ -59,12 +66,15 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     sub: str
     """The project below it; empty: the same."""
     git_dir: str
+    """Empty: the project is in no repository."""
     common: str
-    """The same, or that of the main worktree."""
+    """The same, or that of the main worktree; without a repository the project."""
     algorithm: Algorithm
     values: dict[str, str]
     sources: dict[str, Stamp]
     """The files that all this was read from."""
+    is_sparse: bool
+    """Files may be left out of the working tree on purpose."""
     is_lasting: bool
     """Settings that depend on the branch are read each time."""
     home: str
@@ -119,23 +129,35 @@ def _explain_refusal(complaint: bytes, top: str) -> str:
     return f"another user owns the repository; allow it: git config --global --add safe.directory {top}"
 
 
-def find_place(project: str, home: str, environment: Mapping[str, str], git: GitChild) -> Place:
-    """The place of a project, ready to be used. Raises NotSeen, and OSError if the home cannot be written."""
+def find_place(
+    project: str, home: str, environment: Mapping[str, str], git: GitChild, *, is_anywhere: bool = False
+) -> Place:
+    """The place of a project, ready to be used. Raises NotSeen, and OSError if the home cannot be written.
+
+    `is_anywhere`: it may be in no repository.
+    """
     bounds = Bounds(project, home)
     if bounds.trouble:
         raise NotSeen(bounds.trouble)
     root = bounds.root
+    if not os.path.isdir(root):
+        raise NotSeen("the project directory does not exist")
     top = _find_top(root)
+    if not top and not is_anywhere:
+        raise NotSeen(NO_REPOSITORY)
+    is_outside = not top
+    top = top or root
     record = os.path.join(make_project_folder(home, root), "place.json")
     known = read_record(record, Place)
     if (
         known is not None
         and (known.project, known.top, known.home, known.is_lasting) == (root, top, home, True)
+        and (known.git_dir == "") == is_outside
         and all(read_stamp(path) == stamp for path, stamp in known.sources.items())
         and os.path.isdir(os.path.join(known.store, "objects"))
     ):
         return known
-    place = _look_up(root, top, home, environment, git)
+    place = _look_up(root, top, home, environment, git, is_outside=is_outside)
     _prepare(place)
     ensure_private_directory(place.folder)
     write_record(record, place)
@@ -171,10 +193,16 @@ def _find_top(root: str) -> str:
         inside = os.path.join(folder, ".git")
         if os.path.isfile(inside) or os.path.lexists(os.path.join(inside, "HEAD")):
             return folder
-    raise NotSeen(NO_REPOSITORY)
+    if os.path.isfile(os.path.join(root, "HEAD")) and all(
+        os.path.isdir(os.path.join(root, name)) for name in ("objects", "refs")
+    ):
+        raise NotSeen(BARE)
+    return ""
 
 
-def _look_up(root: str, top: str, home: str, environment: Mapping[str, str], git: GitChild) -> Place:
+def _look_up(
+    root: str, top: str, home: str, environment: Mapping[str, str], git: GitChild, *, is_outside: bool
+) -> Place:
     variables = {
         "GIT_WORK_TREE": top,
         "GIT_CEILING_DIRECTORIES": os.path.dirname(top),
@@ -190,12 +218,15 @@ def _look_up(root: str, top: str, home: str, environment: Mapping[str, str], git
             raise NotSeen(_explain_refusal(ran.complaint, top))
         return ran.printed
 
-    git_dir, common = (
-        os.path.realpath(os.path.join(top, os.fsdecode(ask("rev-parse", name)[:-1])))
-        for name in ("--git-dir", "--git-common-dir")
-    )
-    algorithm: Algorithm = "sha256" if ask("rev-parse", "--show-object-format") == b"sha256\n" else "sha1"
-    _check_linked(top, git_dir, common)
+    git_dir, common = "", top
+    algorithm: Algorithm = "sha1"
+    if not is_outside:
+        git_dir, common = (
+            os.path.realpath(os.path.join(top, os.fsdecode(ask("rev-parse", name)[:-1])))
+            for name in ("--git-dir", "--git-common-dir")
+        )
+        algorithm = "sha256" if ask("rev-parse", "--show-object-format") == b"sha256\n" else "sha1"
+        _check_linked(top, git_dir, common)
     settings, origins, is_lasting = _read_settings(
         ask("config", "--includes", "--show-origin", "-z", "--list")
     )
@@ -203,10 +234,10 @@ def _look_up(root: str, top: str, home: str, environment: Mapping[str, str], git
     below = environment.get("XDG_CONFIG_HOME", "") or (os.path.join(own, ".config") if own else "")
     read = {
         *(os.path.join(top, path) for path in origins),
-        *(os.path.join(common, name) for name in ("config", *_COPIED)),
+        *(os.path.join(common, name) for name in ("config", *_COPIED) if git_dir),
         *((os.path.join(own, ".gitconfig"),) if own else ()),
         *((os.path.join(below, "git", "config"),) if below else ()),
-        os.path.join(git_dir, "config.worktree"),
+        *((os.path.join(git_dir, "config.worktree"),) if git_dir else ()),
         os.path.join(top, ".git"),
         "/etc/gitconfig",
     }
@@ -225,6 +256,7 @@ def _look_up(root: str, top: str, home: str, environment: Mapping[str, str], git
         algorithm=algorithm,
         values=values,
         sources={path: read_stamp(path) for path in sorted(read)},
+        is_sparse=settings.get("core.sparsecheckout", "false").lower() not in ("false", "no", "off", "0", ""),
         is_lasting=is_lasting,
         home=home,
     )
@@ -264,13 +296,16 @@ def _prepare(place: Place) -> None:
     for name in ("objects/info", "objects/pack", "refs/kept", "info"):
         ensure_private_directory(os.path.join(store, name))
     form = "1\n[extensions]\n\tobjectformat = sha256" if place.algorithm == "sha256" else "0"
-    objects = _quote(os.path.join(place.common, "objects"))
+    objects = _quote(os.path.join(place.common, "objects")) if place.git_dir else b""
     contents: Iterator[tuple[str, bytes]] = iter(
         (
             ("HEAD", b"ref: refs/heads/none\n"),
             ("config", f"[core]\n\tbare = true\n\trepositoryformatversion = {form}\n".encode()),
             ("objects/info/alternates", objects + b"\n"),
-            *((name, content_of(os.path.join(place.common, name), _MOST_BYTES)) for name in _COPIED),
+            *(
+                (name, content_of(os.path.join(place.common, name), _MOST_BYTES) if place.git_dir else b"")
+                for name in _COPIED
+            ),
         )
     )
     for name, content in contents:
@@ -293,6 +328,8 @@ def _quote(path: str) -> bytes:
 
 def read_head(place: Place, git: GitChild) -> str:
     """The commit that is checked out; empty before the first. No child for the usual forms."""
+    if not place.git_dir:
+        return ""
     held = (
         content_of(os.path.join(place.git_dir, "HEAD"), _MOST_BYTES)
         .decode("utf-8", "surrogateescape")

@@ -64,6 +64,11 @@ def _describe(place: Place, name: str, found: str, git: GitChild) -> Revision:
     return Revision(name=name, commit=lines[0], tree=below if place.sub else lines[1], root=lines[1])
 
 
+def find_commit_tree(place: Place, commit: str, git: GitChild) -> str:
+    """The tree of the project's folder in a commit. Raises NotSeen."""
+    return _describe(place, commit, check_id(commit), git).tree
+
+
 def _ask(place: Place, git: GitChild, *arguments: str) -> str:
     ran = git.run(*arguments, variables=place.make_repository_variables(), where=place.top)
     return os.fsdecode(ran.printed).strip()
@@ -119,6 +124,22 @@ def check_id(text: str) -> str:
     if not is_id(text):
         raise NotSeen(NOT_HERE)
     return text
+
+
+def find_committed(place: Place, object_ids: Collection[str], git: GitChild) -> frozenset[str]:
+    """Those that the repository of the project has itself. Raises NotSeen."""
+    if not place.git_dir:
+        return frozenset()
+    given = "".join(f"{one}\n" for one in sorted(set(filter(is_id, object_ids)))).encode("ascii")
+    ran = git.run(
+        "cat-file",
+        "--batch-check",
+        variables=place.make_repository_variables(),
+        where=place.top,
+        given=given,
+    )
+    rows = (line.split(" ") for line in ran.printed.decode("ascii", "replace").split("\n"))
+    return frozenset(row[0] for row in rows if len(row) == 3)
 
 
 def diff(place: Place, before: str, after: str, git: GitChild) -> tuple[TreeChange, ...]:

@@ -21,6 +21,7 @@ from handrail.host.private_files import (
     replace_cache,
 )
 from handrail.host.worktree.bounds import HIDDEN, Bounds
+from handrail.host.worktree.walking import is_by_product
 from handrail.ports.trees import TakenTree
 from handrail.ports.worktree import LeftOut
 from handrail.worktree.git_child import REFUSED, GitChild, NotSeen, Ran
@@ -60,6 +61,8 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
     """The project's index that it began as."""
     rows: dict[str, _Row] = {}
     taken: TakenTree | None = None
+    marked: tuple[str, ...] = ()
+    """Files of the project's index that git was told to leave alone."""
 
 
 class _Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +99,7 @@ def list_changed(place: Place, tree: str, git: GitChild) -> tuple[str, ...]:
 def _try_to_take(place: Place, git: GitChild, *, is_afresh: bool) -> TakenTree | None:
     """None: try again, with a new copy of the project's index."""
     own = os.path.join(place.folder, "index")
-    source = os.path.join(place.git_dir, "index")
+    source = os.path.join(place.git_dir, "index") if place.git_dir else f"{own}.none"
     stamp = read_stamp(source)
     state = None if is_afresh or not os.path.exists(own) else read_record(_record_of(place), _State)
     if state is not None and state.index != stamp:
@@ -104,10 +107,13 @@ def _try_to_take(place: Place, git: GitChild, *, is_afresh: bool) -> TakenTree |
     _copy_shared(place)
     head = read_head(place, git)
     # Conflicts outside of the project keep git from writing its tree, until their files are added too.
-    listed = _list(place, source, git, "" if is_afresh else place.sub)
+    marked = _find_marked(place, source, git) if state is None else state.marked
+    listed = _list(place, source, git, "" if is_afresh else place.sub, marked)
     if state is not None and state.taken is not None and _is_same(place, state, listed):
         return msgspec.structs.replace(state.taken, head=head)
     with _working_copy(place, source if state is None else own) as index:
+        if state is None:
+            _unmark(place, index, [path for path in marked if path in listed.rows], git)
         refused = _update(place, index, state or _State(index=stamp), listed, git)
         tree = _write_tree(place, index, git)
         if tree is None:
@@ -120,7 +126,7 @@ def _try_to_take(place: Place, git: GitChild, *, is_afresh: bool) -> TakenTree |
             left_out=_sort_left_out((*listed.left_out, *refused)),
         )
         rows = {path: row for path, row in listed.rows.items() if path not in {one.path for one in refused}}
-        _save(place, index, _State(index=stamp, rows=rows, taken=taken))
+        _save(place, index, _State(index=stamp, rows=rows, taken=taken, marked=marked))
         return taken
 
 
@@ -170,6 +176,8 @@ def _copy(source: str, target: str) -> None:
 
 def _copy_shared(place: Place) -> None:
     """The other half of a split index; its name is the digest of its content."""
+    if not place.git_dir:
+        return
     with os.scandir(place.git_dir) as entries:
         names = [entry.name for entry in entries if entry.name.startswith("sharedindex.")]
     for name in names:
@@ -230,7 +238,7 @@ def _remove_old(folder: str) -> None:
 # What differs from it
 
 
-def _list(place: Place, index: str, git: GitChild, scope: str) -> _Listed:
+def _list(place: Place, index: str, git: GitChild, scope: str, marked: Sequence[str] = ()) -> _Listed:
     ran = git.run(
         *("ls-files", "-z", "-t", "-m", "-o", "--exclude-standard"),
         *(("--", scope) if scope else ()),
@@ -240,7 +248,18 @@ def _list(place: Place, index: str, git: GitChild, scope: str) -> _Listed:
     )
     if ran.status:
         raise NotSeen(REFUSED)
-    return _Sorting(place).sort(ran)
+    return _Sorting(place).sort(ran, marked)
+
+
+def _find_marked(place: Place, index: str, git: GitChild) -> tuple[str, ...]:
+    """The files that git was told not to look at, by `assume-unchanged` or `skip-worktree`."""
+    rows = _list_index(place, index, git, "-v")
+    return tuple(os.fsdecode(row[2:]) for row in rows if row[:1] == b"S" or row[:1].islower())
+
+
+def _unmark(place: Place, index: str, paths: Sequence[str], git: GitChild) -> None:
+    for how in ("--no-assume-unchanged", "--no-skip-worktree") if paths else ():
+        _run_update(place, index, paths, git, how)
 
 
 class _Sorting:
@@ -255,7 +274,10 @@ class _Sorting:
         self._nested: dict[str, None] = {}
         self._left_out: dict[str, str] = {}
 
-    def sort(self, ran: Ran) -> _Listed:
+    def sort(self, ran: Ran, marked: Sequence[str]) -> _Listed:
+        for path in marked:
+            if not self._place.is_sparse or os.path.lexists(os.path.join(self._place.top, path)):
+                self._sort_one(path, is_tracked=True)
         for row in ran.printed.split(b"\0")[:-1]:
             self._sort_one(os.fsdecode(row[2:].rstrip(b"/")), is_tracked=row[:1] != _OTHER)
         for line in ran.complaint.split(b"\n"):
@@ -271,6 +293,8 @@ class _Sorting:
 
     def _sort_one(self, path: str, *, is_tracked: bool) -> None:
         shown = self._place.show(path)
+        if not is_tracked and is_by_product(os.fsencode(shown)):
+            return
         if self._bounds.is_hidden(os.fsencode(shown)):
             self._left_out[self._find_hidden(shown)] = HIDDEN
             return

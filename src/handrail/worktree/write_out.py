@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from handrail.host.private_files import ensure_private_directory, is_below
 from handrail.host.worktree.bounds import is_plain
-from handrail.ports.trees import GitEntry, WrittenTree
+from handrail.ports.trees import EarlierFile, GitEntry, GitMode, WrittenTree
 from handrail.ports.worktree import LeftOut
 from handrail.worktree.git_child import GitChild, NotSeen
 from handrail.worktree.place import Place, is_id
-from handrail.worktree.read_trees import list_entries
+from handrail.worktree.read_trees import check_id, find_commit_tree, list_entries, read_all
 
 NOT_HERE = "its content is not on this machine"
 OTHER_REPOSITORY = "it is the commit of another repository"
@@ -26,14 +27,8 @@ def build_tree(place: Place, entries: Sequence[GitEntry], git: GitChild) -> str:
     """Raises NotSeen."""
     _check_entries(entries)
     with _temporary_index(place) as index:
+        _read_into(place, index, entries, git)
         variables = {"GIT_DIR": place.store, "GIT_INDEX_FILE": index}
-        given = b"".join(
-            f"{entry.mode} {entry.object_id}\t".encode("ascii") + os.fsencode(entry.path) + b"\0"
-            for entry in entries
-        )
-        ran = git.run("update-index", "-z", "--index-info", variables=variables, where=os.sep, given=given)
-        if ran.status or b"Ignoring path" in ran.complaint:
-            raise NotSeen("git refused one of the paths")
         ran = git.run("write-tree", variables=variables, where=os.sep)
     if ran.status:
         raise NotSeen("some contents are not on this machine")
@@ -147,6 +142,135 @@ def _remove_others(
                 shutil.rmtree(place)
             elif path not in paths:
                 os.unlink(place)
+
+
+# Some files of a tree, and trees from files
+
+
+def read_written(
+    place: Place, tree: str, paths: Collection[str], most_bytes: int, git: GitChild
+) -> dict[str, bytes]:
+    """Contents by path, as a checkout of the tree would write them; without what is larger or not here.
+
+    Raises NotSeen, and OSError if the home cannot be written.
+    """
+    entries = list_entries(place, tree, git)
+    wanted = [one for one in entries if one.path in paths and 0 <= one.size <= most_bytes]
+    links = {one.path: one.object_id for one in wanted if one.mode == _LINK}
+    files = [one for one in wanted if one.mode not in (_LINK, _GITLINK)]
+    targets = read_all(place, links.values(), most_bytes, git) if links else {}
+    found = {path: targets[one] for path, one in links.items() if one in targets}
+    if not files:
+        return found
+    rules = [one for one in entries if os.path.basename(one.path) == ".gitattributes" and one not in files]
+    _check_entries([*files, *rules])
+    with _temporary_folder(place) as folder, _temporary_index(place) as index:
+        _read_into(place, index, [*files, *(one for one in rules if one.size >= 0)], git)
+        ran = git.run(
+            *("checkout-index", "-a", "-q"),
+            variables={"GIT_DIR": place.store, "GIT_WORK_TREE": folder, "GIT_INDEX_FILE": index},
+            values=place.make_values(),
+            where=folder,
+        )
+        if ran.status:
+            raise NotSeen("git could not write the files")
+        for one in files:
+            with open(os.path.join(folder, one.path), "rb") as file:
+                found[one.path] = file.read()
+    return found
+
+
+def find_filtered(place: Place, tree: str, paths: Collection[str], git: GitChild) -> frozenset[str]:
+    """Those of the paths for which the attributes of a tree name a filter. Raises NotSeen."""
+    with _temporary_index(place) as index:
+        variables = {"GIT_DIR": place.store, "GIT_INDEX_FILE": index}
+        if git.run("read-tree", check_id(tree), variables=variables, where=os.sep).status:
+            return frozenset()
+        ran = git.run(
+            *("check-attr", "-z", "--stdin", "--cached", "filter"),
+            variables=variables,
+            values=place.make_values(),
+            where=os.sep,
+            given=b"".join(os.fsencode(path) + b"\0" for path in sorted(paths)),
+        )
+    words = ran.printed.split(b"\0")
+    pairs = zip(words[::3], words[2::3], strict=False)
+    return frozenset(os.fsdecode(path) for path, value in pairs if value not in (b"unspecified", b"unset"))
+
+
+def rebuild_tree(
+    place: Place, commit: str, files: Sequence[EarlierFile], gone: Collection[str], git: GitChild
+) -> str:
+    """The tree of a commit with these files in place of its own. Raises NotSeen, OSError."""
+    base = list_entries(place, find_commit_tree(place, commit, git), git) if commit else ()
+    held = {one.path: one for one in base}
+    for path in (*gone, *(one.path for one in files)):
+        held.pop(path, None)
+    with _temporary_folder(place) as folder, _temporary_index(place) as index:
+        known = [_make_entry(one) for one in files if one.content is None and is_id(one.object_id)]
+        known = [one for one in known if _has_object(place, one.object_id, git)]
+        kept = [*held.values(), *known]
+        _check_entries([*kept, *(_make_entry(one) for one in files if one.content is not None)])
+        _read_into(place, index, kept, git)
+        written = [one for one in files if one.content is not None]
+        for one in written:
+            _write_file(os.path.join(folder, one.path), one)
+        ran = git.run(
+            *("update-index", "-z", "--add", "--stdin"),
+            variables={"GIT_DIR": place.store, "GIT_WORK_TREE": folder, "GIT_INDEX_FILE": index},
+            values=place.make_values(),
+            where=folder,
+            given=b"".join(os.fsencode(one.path) + b"\0" for one in written),
+        )
+        if ran.status:
+            raise NotSeen("git could not read the files")
+        variables = {"GIT_DIR": place.store, "GIT_INDEX_FILE": index}
+        made = git.run("write-tree", "--missing-ok", variables=variables, where=os.sep)
+    if made.status:
+        raise NotSeen("git could not write the tree")
+    return made.printed.decode("ascii").strip()
+
+
+def _make_entry(one: EarlierFile) -> GitEntry:
+    modes: dict[str, GitMode] = {"file": "100644", "executable": "100755", "link": "120000"}
+    return GitEntry(path=one.path, mode=modes[one.mode], object_id=one.object_id or "0" * 40)
+
+
+def _has_object(place: Place, object_id: str, git: GitChild) -> bool:
+    ran = git.run("cat-file", "-e", object_id, variables=place.make_object_variables(), where=os.sep)
+    return ran.status == 0
+
+
+def _write_file(path: str, one: EarlierFile) -> None:
+    assert one.content is not None, "chosen by the caller"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if one.mode == "link":
+        os.symlink(one.content, os.fsencode(path))
+        return
+    with open(path, "xb") as file:
+        file.write(one.content)
+    os.chmod(path, 0o700 if one.mode == "executable" else 0o600)
+
+
+def _read_into(place: Place, index: str, entries: Sequence[GitEntry], git: GitChild) -> None:
+    given = b"".join(
+        f"{one.mode} {one.object_id}\t".encode("ascii") + os.fsencode(one.path) + b"\0" for one in entries
+    )
+    variables = {"GIT_DIR": place.store, "GIT_INDEX_FILE": index}
+    ran = git.run("update-index", "-z", "--index-info", variables=variables, where=os.sep, given=given)
+    if ran.status or b"Ignoring path" in ran.complaint:
+        raise NotSeen("git refused one of the paths")
+
+
+@contextmanager
+def _temporary_folder(place: Place) -> Iterator[str]:
+    work = os.path.join(place.folder, "work")
+    ensure_private_directory(work)
+    folder = tempfile.mkdtemp(dir=work)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -28,11 +28,10 @@ from handrail.contract.outcome import Failure, Fault, Json, Outcome
 from handrail.contract.released import __version__
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.operations.kept_trees import COMMAND_PACK_BYTES
 from handrail.ports.server import HttpClient, TeamCall, TeamState
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
-from handrail_team.companion.kept_contents import KeepingWorktree
+from handrail_team.companion.kept_contents import KeepingTrees, KeepingWorktree
 from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
 from handrail_team.companion.session_here import LOOKS_AT_A_SESSION, perform_here
 from handrail_team.companion.team_file import Link, TeamFile, read_team_file
@@ -185,14 +184,16 @@ class CompanionLink:
         raise _unavailable("The server kept asking for another look.")
 
     def _open_worktree(self, note: Callable[[], str]) -> KeepingWorktree:
-        return KeepingWorktree(self._home, self._environment, self._local, note)
+        trees = KeepingTrees(self._home, self._environment)
+        return KeepingWorktree(self._home, self._environment, self._local, note, trees)
 
     def _keep_contents(self, project: str, seen: Sighting) -> str:
         """What the files held that the server knows by name now, for `code.restore`."""
+        trees = KeepingTrees(self._home, self._environment)
         if keeps_code(self._local, project):
             for tree in (seen.tree, *(row.tree for row in seen.programs)):
                 if tree is not None:
-                    self._open_worktree(str).pack_contents(project, tree, (), COMMAND_PACK_BYTES)
+                    trees.keep_for_team(project, tree.taken.tree)
         return ""
 
     def _send(self, link: Link, sent: CompanionCall) -> CompanionAnswer:

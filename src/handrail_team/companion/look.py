@@ -13,15 +13,17 @@ import msgspec
 from handrail.contract.catalogue import INTERNAL_ERROR
 from handrail.contract.outcome import Fault, make_from
 from handrail.operations.declared_checks import digest_check
+from handrail.operations.proof_trees import take_present
 from handrail.ports.actions import OwnAction
 from handrail.ports.checks import ProgramEnd, ReportFile
 from handrail.ports.server import TeamCall
-from handrail.ports.worktree import Changes, Tree, Unseen
+from handrail.ports.trees import TakenTree
+from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import Runtime, looks_at_code
-from handrail_team.companion.sent import name_tree
 from handrail_team.companion.wire import (
     ActionOrder,
     ActionRow,
+    ChangedRow,
     ChangesRow,
     ContentRow,
     DirectoryRow,
@@ -31,6 +33,7 @@ from handrail_team.companion.wire import (
     PlaceRow,
     ProgramOrder,
     ProgramRow,
+    SeenTree,
     Sighting,
     Surroundings,
     TreePair,
@@ -110,6 +113,7 @@ class Looking:
                 *(UnlistedRow(path=path, why=unlisted.get(path, "")) for path in order.unlisted),
             ),
             changes=(*seen.changes, *map(self._compare, order.compare)),
+            changed=(*seen.changed, *map(self._list_changed, order.changed)),
             contents=(
                 *seen.contents,
                 *(
@@ -127,13 +131,23 @@ class Looking:
         )
 
     def _compare(self, pair: TreePair) -> ChangesRow:
-        found = self._rt.worktree().compare(self._project, pair.before, pair.after)
+        trees = self._rt.trees()
+        if not trees.has_tree(self._project, pair.before):
+            for pack in pair.packs:
+                trees.unpack(self._project, pack)
+        found = trees.diff(self._project, pair.before, pair.after)
         return ChangesRow(
-            before=name_tree(pair.before),
-            after=name_tree(pair.after),
-            changes=found if isinstance(found, Changes) else None,
+            before=pair.before,
+            after=pair.after,
+            changes=None if isinstance(found, Unseen) else found,
             trouble=found.reason if isinstance(found, Unseen) else "",
         )
+
+    def _list_changed(self, tree: str) -> ChangedRow:
+        found = self._rt.trees().list_changed(self._project, tree)
+        if isinstance(found, Unseen):
+            return ChangedRow(tree=tree, trouble=found.reason)
+        return ChangedRow(tree=tree, paths=found)
 
     def _find_directory(self, asked: str) -> DirectoryRow:
         try:
@@ -164,7 +178,7 @@ class Looking:
             ended = programs.run(call, rt.interruptions.stop_reason, take)
         self._keep_duration(order, ended)
         report = programs.read_report(self._project, order.report, before) if order.report else ReportFile()
-        tree = rt.worktree().take_tree(self._project)
+        taken = take_present(rt, self._project)
         return ProgramRow(
             call=order.call,
             end=msgspec.structs.replace(
@@ -173,7 +187,7 @@ class Looking:
             ),
             printed=rt.secrets.redact_text(bytes(kept).decode(errors="replace")).encode(),
             report=report,
-            tree=tree if isinstance(tree, Tree) else None,
+            tree=_describe(rt, self._project, taken) if isinstance(taken, TakenTree) else None,
         )
 
     def _may_start(self, order: ProgramOrder) -> bool:
@@ -212,10 +226,20 @@ class Looking:
 
 
 def _with_tree(rt: Runtime, project: str, seen: Sighting) -> Sighting:
-    tree = rt.worktree().take_tree(project)
-    if isinstance(tree, Unseen):
-        return msgspec.structs.replace(seen, tree_trouble=tree.reason)
-    return msgspec.structs.replace(seen, tree=tree)
+    taken = take_present(rt, project)
+    if isinstance(taken, Unseen):
+        return msgspec.structs.replace(seen, tree_trouble=taken.reason)
+    return msgspec.structs.replace(seen, tree=_describe(rt, project, taken))
+
+
+def _describe(rt: Runtime, project: str, taken: TakenTree) -> SeenTree:
+    known = (f"{taken.head}^{{tree}}",) if taken.head else ()
+    names = rt.trees().pack_step(project, taken.tree, known, 0)
+    return SeenTree(
+        taken=taken,
+        names=b"" if isinstance(names, Unseen) else names,
+        is_clean=bool(taken.head) and rt.trees().is_clean(project, taken) is True,
+    )
 
 
 def _find_sources(rt: Runtime, project: str) -> tuple[Any, ...]:

@@ -32,11 +32,11 @@ class TreeNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):
 def note_tree(rt: WritePorts, request: NoteTree) -> TreeNoted:
     """Record it at the open place of the session's latest run. Raises Fault E_IO where it cannot be seen."""
     project = project_of(rt, request.project)
-    tree = look(rt, project)
+    taken = look(rt, project)
     session, tip = find_run_here(rt, request.session, project)
-    if trouble := record_tree(rt, session.history, tip.node_id, project, tree, "restore"):
+    if trouble := record_tree(rt, session.history, tip.node_id, project, taken, "restore"):
         raise Fault(E_IO, f"The files could not be recorded: {trouble}.", details={"reason": trouble})
-    return TreeNoted(tree_id=tree.tree_id)
+    return TreeNoted(tree_id=taken.tree)
 
 
 NOTE_TREE = Operation(

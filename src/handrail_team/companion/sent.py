@@ -23,6 +23,15 @@ from handrail.ports.actions import Preview
 from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.process import Randomness
 from handrail.ports.server import LookDue
+from handrail.ports.trees import (
+    CHANGED_SECONDS,
+    MOST_READ_BYTES,
+    TAKE_SECONDS,
+    GitEntry,
+    TakenTree,
+    TreeChange,
+    UnseenTrees,
+)
 from handrail.ports.workspace import (
     DeclaredCheck,
     DesiredSettings,
@@ -32,15 +41,7 @@ from handrail.ports.workspace import (
     SettingsFiles,
     WorkflowLibrary,
 )
-from handrail.ports.worktree import (
-    Changes,
-    LocatedFile,
-    PlaceAsked,
-    PlaceSeen,
-    Tree,
-    Unseen,
-    UnseenWorktree,
-)
+from handrail.ports.worktree import LocatedFile, PlaceAsked, PlaceSeen, Unseen, UnseenWorktree
 from handrail.runtime.runtime import NO_PLACES, Runtime
 from handrail_team.companion.wire import (
     ActionOrder,
@@ -62,7 +63,8 @@ def enter_companion(runtime: Runtime, call: CompanionCall) -> Runtime:
     """The runtime for a call of this companion: store and keys are the server's, the looks are sent."""
     here, account = call.here, runtime.workspace.account()
     worktree = SentWorktree(call)
-    programs = SentPrograms(call, worktree)
+    trees = SentTrees(call)
+    programs = SentPrograms(call, trees)
     known = SentKnownChecks(here)
     return msgspec.structs.replace(
         runtime,
@@ -70,6 +72,7 @@ def enter_companion(runtime: Runtime, call: CompanionCall) -> Runtime:
         settings=SentSettings(runtime.settings, here),
         library=SentLibrary(runtime.library, call),
         worktree=lambda: worktree,
+        trees=lambda: trees,
         places=NO_PLACES,
         check_programs=lambda: programs,
         known_checks=lambda: known,
@@ -235,10 +238,6 @@ class SentWorktree(UnseenWorktree):
         self._places = {row.asked: row.seen for row in seen.places}
         self._files = {row.text: row.file for row in seen.files}
         self._unlisted = {row.path: row.why for row in seen.unlisted}
-        self._changes = {(row.before, row.after): row for row in seen.changes}
-        self._trouble = seen.tree_trouble
-        self.tree = seen.tree
-        """The files now; those that a program left, once it ran."""
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         del project
@@ -258,35 +257,86 @@ class SentWorktree(UnseenWorktree):
             _ask(unlisted=missing)
         return {path: self._unlisted[path] for path in paths if self._unlisted[path]}
 
-    def take_tree(self, project: str, seconds: float = 10.0) -> Tree | Unseen:
-        del project, seconds
-        if self.tree is not None:
-            return self.tree
+
+_UNKNOWN: Final = GitEntry(path="", mode="100644", object_id="")
+"""Stands for the files of a tree: a server has their names at most, for whoever compares trees."""
+
+
+class SentTrees(UnseenTrees):
+    """`ports.Trees` by what the companion saw. Contents of files are not sent."""
+
+    def __init__(self, call: CompanionCall) -> None:
+        seen = call.sighting
+        self._changes = {(row.before, row.after): row for row in seen.changes}
+        self._changed = {row.tree: row for row in seen.changed}
+        self._trouble = seen.tree_trouble
+        self._packs: list[bytes] = []
+        self._seen = {row.tree.taken.tree: row.tree for row in seen.programs if row.tree is not None}
+        self._seen |= {} if seen.tree is None else {seen.tree.taken.tree: seen.tree}
+        self.now = seen.tree
+        """The files now; those that a program left, once it ran."""
+
+    def take(
+        self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
+    ) -> TakenTree | Unseen:
+        del project, seconds, is_anywhere
+        if self.now is not None:
+            return self.now.taken
         if self._trouble:
             return Unseen(reason=self._trouble)
         _ask(tree=True)
 
-    def compare(self, project: str, before: Tree, after: Tree, seconds: float = 10.0) -> Changes | Unseen:
+    def is_clean(self, project: str, taken: TakenTree) -> bool | Unseen:
+        del project
+        return taken.tree in self._seen and self._seen[taken.tree].is_clean
+
+    def pack_step(
+        self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
+    ) -> bytes | Unseen:
+        del project, known, most_bytes
+        seen = self._seen.get(tree)
+        return Unseen(reason="that tree was not sent") if seen is None else seen.names
+
+    def keep(self, project: str, name: str, tree: str) -> str:
+        del project, name, tree
+        return ""
+
+    def list_entries(self, project: str, tree: str) -> tuple[GitEntry, ...] | Unseen:
+        del project, tree
+        return (_UNKNOWN,)
+
+    def unpack(self, project: str, content: bytes) -> str:
+        del project
+        self._packs.append(content)
+        return ""
+
+    def list_changed(
+        self, project: str, tree: str, seconds: float = CHANGED_SECONDS
+    ) -> tuple[str, ...] | Unseen:
         del project, seconds
-        row = self._changes.get((name_tree(before), name_tree(after)))
+        row = self._changed.get(tree)
         if row is None:
-            _ask(compare=(TreePair(before=before, after=after),))
+            _ask(changed=(tree,))
+        return Unseen(reason=row.trouble) if row.paths is None else row.paths
+
+    def diff(self, project: str, before: str, after: str) -> tuple[TreeChange, ...] | Unseen:
+        del project
+        if before == after:
+            return ()
+        row = self._changes.get((before, after))
+        if row is None:
+            _ask(compare=(TreePair(before=before, after=after, packs=tuple(self._packs)),))
         return Unseen(reason=row.trouble) if row.changes is None else row.changes
-
-
-def name_tree(tree: Tree) -> str:
-    """What tells a tree from another in a message: also the commit that it stands on."""
-    return f"{tree.head}:{tree.tree_id}"
 
 
 class SentPrograms:
     """`ports.CheckPrograms` by programs that the companion started. It decides itself which it starts."""
 
-    def __init__(self, call: CompanionCall, worktree: SentWorktree) -> None:
+    def __init__(self, call: CompanionCall, trees: SentTrees) -> None:
         self._machine = call.here.machine
         self._directories = {row.asked: row for row in call.sighting.directories}
         self._ran = list(call.sighting.programs)
-        self._worktree = worktree
+        self._trees = trees
         self._report_path = ""
         self._report = ReportFile()
 
@@ -294,7 +344,7 @@ class SentPrograms:
         del project
         row = self._directories.get(asked)
         if row is None:
-            _ask(directories=(asked,), tree=self._worktree.tree is None)
+            _ask(directories=(asked,), tree=self._trees.now is None)
         if row.path:
             return f"{self._machine}:{row.path}"
         raise refuse_argument(row.trouble, "directory", row.trouble)
@@ -311,7 +361,7 @@ class SentPrograms:
             _ask(checks=(ProgramOrder(call=call, report=self._report_path),))
         self._ran.remove(row)
         take(row.printed)
-        self._report, self._worktree.tree = row.report, row.tree
+        self._report, self._trees.now = row.report, row.tree
         return row.end
 
     def find_trouble(self, project: str, argv: Sequence[str]) -> str:

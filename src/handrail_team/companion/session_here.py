@@ -53,7 +53,7 @@ def perform_here(
     bundle = _require(ask("session.export", {"sessionId": named, "withCode": True}))
     log = _open_bundle(msgspec.json.encode(bundle["content"]).decode())
     worktree = keeping(lambda: str(_require(ask(NOTE_TREE.name, {"session": named}))["treeId"]))
-    entered = msgspec.structs.replace(local, log=log, worktree=lambda: worktree)
+    entered = msgspec.structs.replace(local, log=log, worktree=lambda: worktree, trees=lambda: worktree.trees)
     called = local.registry.operation(call.operation)
     return perform_operation(entered, called, {**params, "session": named}, call.ask)
 

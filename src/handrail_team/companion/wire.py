@@ -18,8 +18,9 @@ from handrail.contract.released import __version__
 from handrail.contract.workflow_files import WorkflowFile
 from handrail.ports.actions import Preview
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.trees import TakenTree, TreeChange
 from handrail.ports.workspace import DeclaredCheck
-from handrail.ports.worktree import Changes, LocatedFile, PlaceAsked, PlaceSeen, Tree
+from handrail.ports.worktree import LocatedFile, PlaceAsked, PlaceSeen
 
 PROTOCOL = 1
 _BYTES = "bytes!"
@@ -55,8 +56,25 @@ class ChangesRow(_Row, frozen=True, kw_only=True):
 
     before: str
     after: str
-    changes: Changes | None = None
+    changes: tuple[TreeChange, ...] | None = None
     trouble: str = ""
+
+
+class ChangedRow(_Row, frozen=True, kw_only=True):
+    """The paths that differ from a tree by the times of the files; None: why nobody knows."""
+
+    tree: str
+    paths: tuple[str, ...] | None = None
+    trouble: str = ""
+
+
+class SeenTree(_Row, frozen=True, kw_only=True):
+    """The files at one moment: names and ids, no contents."""
+
+    taken: TakenTree
+    names: bytes = b""
+    """A git pack of what the commit does not have of it."""
+    is_clean: bool = False
 
 
 class ContentRow(_Row, frozen=True, kw_only=True):
@@ -82,7 +100,7 @@ class ProgramRow(_Row, frozen=True, kw_only=True):
     end: ProgramEnd
     printed: bytes = b""
     report: ReportFile = ReportFile()
-    tree: Tree | None = None
+    tree: SeenTree | None = None
 
 
 class ActionRow(_Row, frozen=True, kw_only=True):
@@ -103,10 +121,11 @@ class Sighting(_Row, frozen=True, kw_only=True):
     places: tuple[PlaceRow, ...] = ()
     files: tuple[FileRow, ...] = ()
     unlisted: tuple[UnlistedRow, ...] = ()
-    tree: Tree | None = None
+    tree: SeenTree | None = None
     tree_trouble: str = ""
     """Why there is no tree; both empty: nobody looked."""
     changes: tuple[ChangesRow, ...] = ()
+    changed: tuple[ChangedRow, ...] = ()
     sources: tuple[WorkflowFile, ...] | None = None
     """The workflow files that do not come with the program; None: not sent."""
     contents: tuple[ContentRow, ...] = ()
@@ -119,8 +138,10 @@ class Sighting(_Row, frozen=True, kw_only=True):
 
 
 class TreePair(_Row, frozen=True, kw_only=True):
-    before: Tree
-    after: Tree
+    before: str
+    after: str
+    packs: tuple[bytes, ...] = ()
+    """What the server has of them."""
 
 
 class SourceName(_Row, frozen=True, kw_only=True):
@@ -151,6 +172,7 @@ class LookOrder(_Row, frozen=True, kw_only=True):
     unlisted: tuple[str, ...] = ()
     tree: bool = False
     compare: tuple[TreePair, ...] = ()
+    changed: tuple[str, ...] = ()
     sources: bool = False
     contents: tuple[SourceName, ...] = ()
     directories: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports.worktree import Tree, Unseen
+from handrail.ports.worktree import FileList
 from tests.hostile.repository.checkout import run_git
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
@@ -42,20 +42,11 @@ def open_worktree(home: Path) -> LocalWorktree:
     return LocalWorktree(str(home), ENVIRONMENT)
 
 
-def take(worktree: LocalWorktree, root: Path) -> Tree:
-    tree = worktree.take_tree(str(root))
-    assert isinstance(tree, Tree), tree
-    return tree
-
-
-def refuse(worktree: LocalWorktree, root: Path, seconds: float = 10.0) -> str:
-    tree = worktree.take_tree(str(root), seconds)
-    assert isinstance(tree, Unseen), tree
-    return tree.reason
-
-
-def modes(tree: Tree) -> dict[str, str]:
-    return {entry.path: entry.mode for entry in tree.entries}
+def list_all(worktree: LocalWorktree, root: Path) -> dict[str, str]:
+    """The mode of every file that is listed."""
+    listed = worktree.list_files(str(root), [""])
+    assert isinstance(listed, FileList), listed
+    return {entry.path: entry.mode for entry in listed.files}
 
 
 def age(root: Path) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.host.worktree.restore import absent
-from handrail.ports.worktree import FileList, FileWrite, PlaceAsked, Unseen
-from tests.host.worktree.project import commit, open_worktree, take, write
+from handrail.ports.worktree import FileList, FileWrite, PlaceAsked, Unseen, absent
+from tests.host.worktree.project import open_worktree, write
 from tests.hostile.repository.checkout import run_git
 
 SECRET = "s3cr3t-of-the-keyring"
@@ -84,37 +83,20 @@ def test_lines_of_what_the_system_tells_about_a_process_have_one_answer(
     assert (right.state, right.note) == (wrong.state, wrong.note)
 
 
-def test_no_tree_and_no_list_holds_a_private_file(owner: Path) -> None:
+def test_no_list_holds_a_private_file(owner: Path) -> None:
     worktree = open_here(owner)
 
-    tree = take(worktree, owner)
     listed = worktree.list_files(str(owner), [".js", ".json", ".py"])
-    (owner / ".handrail/keys/keyring.json").write_text("rotated\n", encoding="utf-8")
-    later = take(worktree, owner)
 
     assert isinstance(listed, FileList)
-    named = {one.path for one in (*tree.entries, *listed.files)}
+    named = {one.path for one in listed.files}
     assert not [path for path in named if path.startswith((".handrail/", ".git/", "inner/.git"))]
-    assert "src/a.py" in {one.path for one in listed.files}
-    assert later.tree_id == tree.tree_id
+    assert "src/a.py" in named
+    assert worktree.read_files(str(owner), PRIVATE[:4]) == {}
 
 
-def test_credentials_are_told_as_changed_and_copied_nowhere(owner: Path) -> None:
-    worktree = open_here(owner)
-    before = take(worktree, owner)
-    for name in CLOSED:
-        write(owner, name, SECRET + " once more\n")
-
-    after = take(worktree, owner)
-    changes = worktree.compare(str(owner), before, after)
-    packed = worktree.pack_contents(str(owner), after)
-    kept = worktree.read_contents(str(owner), after.entries, [one.digest for one in after.entries])
-
-    assert not isinstance(changes, Unseen)
-    assert set(CLOSED) <= {*changes.changed, *changes.added}
-    assert set(CLOSED) <= {one.path for one in packed.left_out}
-    held = b"".join((*worktree.unpack(packed.content).values(), *kept.values()))
-    assert SECRET.encode() not in held
+def test_credentials_are_read_by_nobody(owner: Path) -> None:
+    assert open_here(owner).read_files(str(owner), CLOSED) == {}
 
 
 def test_text_is_found_in_no_file_of_credentials(owner: Path) -> None:
@@ -150,7 +132,6 @@ def test_nothing_of_the_home_is_a_project(tmp_path: Path, below: str) -> None:
 
     (seen,) = worktree.see_places(project, [PlaceAsked(path="keyring.json")])
 
-    assert isinstance(worktree.take_tree(project), Unseen)
     assert isinstance(worktree.list_files(project, [".json"]), Unseen)
     assert seen.state == "unreadable"
     assert worktree.explain_unlisted(project, ["keys", "nothing"])["keys"] == seen.note
@@ -166,26 +147,10 @@ def test_a_file_of_another_user_is_listed_by_its_size_and_never_read(tmp_path: P
         pytest.skip("this root has no other user")
     worktree = open_worktree(tmp_path / "home")
 
-    tree = take(worktree, root)
+    listed = worktree.list_files(str(root), [".txt"])
     (seen,) = worktree.see_places(str(root), [PlaceAsked(path="notes.txt", line=1)])
 
-    assert [one.digest for one in tree.entries] == [f"size:{len(SECRET)}"]
+    assert isinstance(listed, FileList)
+    assert [one.digest for one in listed.files] == [f"size:{len(SECRET)}"]
+    assert worktree.read_files(str(root), ["notes.txt"]) == {}
     assert (seen.state, seen.note) == ("unreadable", "it belongs to another user")
-
-
-def test_a_home_that_git_tracks_is_in_no_commit_that_is_compared(tmp_path: Path) -> None:
-    root = tmp_path / "project"
-    write(root, "a.txt", "one\n")
-    write(root, "home/keys.json", "old\n")
-    run_git(root, "init", "-q", ".")
-    commit(root)
-    worktree = open_worktree(root / "home")
-    before = take(worktree, root)
-    write(root, "home/keys.json", "new\n")
-    write(root, "a.txt", "two\n")
-    commit(root, "two")
-
-    differing = worktree.list_differences(str(root), before, take(worktree, root))
-
-    assert isinstance(differing, tuple)
-    assert [one.path for one in differing] == ["a.txt"]

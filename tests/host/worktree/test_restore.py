@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import pytest
 from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.host.worktree.restore import Disk, Journals
-from handrail.ports.worktree import FileWrite, Tree, TreeEntry, Written
-from tests.host.worktree.project import commit, make_project, picture, take, write
+from handrail.ports.worktree import FileWrite, PresentFile, TreeEntry, Written, absent
+from tests.host.worktree.project import commit, make_project, picture, write
 from tests.hostile.repository.checkout import run_git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -62,27 +63,28 @@ def files_of(root: Path) -> dict[str, tuple[str, bytes, bool]]:
     return found
 
 
-def plan(worktree: LocalWorktree, root: Path, target: Tree, kept: dict[str, bytes]) -> list[FileWrite]:
-    present = take(worktree, root)
-    differing = worktree.list_differences(str(root), present, target)
-    assert isinstance(differing, tuple), differing
-    wanted = {one.after.digest for one in differing if one.after.mode != "absent"}
-    contents = {**worktree.read_contents(str(root), (), wanted), **kept}
-    return [
-        FileWrite(
-            path=one.path,
-            mode=one.after.mode,
-            content=contents[one.after.digest] if one.after.mode != "absent" else b"",
-            before=one.before,
+def snap(worktree: LocalWorktree, root: Path) -> Mapping[str, PresentFile]:
+    """Every file that is neither git's nor ignored."""
+    paths = run_git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard").split(b"\0")[:-1]
+    return worktree.read_files(str(root), [os.fsdecode(path) for path in paths])
+
+
+def plan(worktree: LocalWorktree, root: Path, target: Mapping[str, PresentFile]) -> list[FileWrite]:
+    present = snap(worktree, root)
+    writes = []
+    for path in sorted(present.keys() | target.keys()):
+        before, after = present.get(path), target.get(path)
+        if before == after:
+            continue
+        writes.append(
+            FileWrite(
+                path=path,
+                mode="absent" if after is None else after.entry.mode,
+                content=b"" if after is None else after.content,
+                before=absent(path) if before is None else before.entry,
+            )
         )
-        for one in differing
-    ]
-
-
-def keep(worktree: LocalWorktree, root: Path, tree: Tree) -> dict[str, bytes]:
-    packed = worktree.pack_contents(str(root), tree)
-    assert packed.left_out == ()
-    return dict(worktree.unpack(packed.content))
+    return writes
 
 
 def make_mess(root: Path, chance: random.Random) -> None:
@@ -131,24 +133,21 @@ def test_there_and_back_is_byte_for_byte_the_same(root: Path, worktree: LocalWor
     make_mess(root, chance)
     if seed % 3 == 0:
         commit(root, "in between")
-    there = take(worktree, root)
-    files_there, contents = files_of(root), keep(worktree, root, there)
+    there, files_there = snap(worktree, root), files_of(root)
     make_mess(root, chance)
-    here = take(worktree, root)
-    files_here = files_of(root)
-    contents.update(keep(worktree, root, here))
+    here, files_here = snap(worktree, root), files_of(root)
     repository = picture(root / ".git")
     ignored = {name for name in files_there.keys() | files_here.keys() if name.endswith((".log", ".tmp"))}
 
-    back = worktree.write_files(str(root), plan(worktree, root, there, contents))
+    back = worktree.write_files(str(root), plan(worktree, root, there))
 
     assert back.left_out == ()
     assert _but(files_of(root), ignored) == _but(files_there, ignored)
-    assert take(worktree, root).tree_id == there.tree_id
+    assert snap(worktree, root) == there
     assert {name: held for name, held in files_of(root).items() if name in ignored} == {
         name: held for name, held in files_here.items() if name in ignored
     }
-    again = worktree.write_files(str(root), plan(worktree, root, here, contents))
+    again = worktree.write_files(str(root), plan(worktree, root, here))
     assert again.left_out == ()
     assert files_of(root) == files_here
     assert picture(root / ".git") == repository
@@ -165,7 +164,7 @@ def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_sett
 ) -> None:
     made = tmp_path / "made"
     make_project(made)
-    there = take(worktree, made)
+    there = snap(worktree, made)
     write(made, "src/a.py", "changed\n")
     (made / "src/b.py").unlink()
     (made / "link").unlink()
@@ -178,7 +177,7 @@ def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_sett
         root = tmp_path / f"copy{steps}"
         shutil.copytree(made, root, symlinks=True)
         old = files_of(root)
-        writes = plan(worktree, root, there, {})
+        writes = plan(worktree, root, there)
         try:
             Journals(str(home), DyingDisk(steps)).write_files(Bounds(str(root), ""), writes)
             is_killed = False
@@ -189,7 +188,7 @@ def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_sett
 
         assert (done is not None) == is_killed
         whole = files_of(root)
-        assert take(worktree, root).tree_id == there.tree_id, steps
+        assert snap(worktree, root) == there, steps
         assert all(held in (old.get(name), whole.get(name)) for name, held in left.items()), steps
         assert not list(home.rglob("data/restores/*[0-9a-f]")), "no journal is left"
         steps += 1
@@ -200,10 +199,10 @@ def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_sett
 def test_what_somebody_wrote_after_a_killed_restore_stays(
     tmp_path: Path, root: Path, worktree: LocalWorktree
 ) -> None:
-    there = take(worktree, root)
+    there = snap(worktree, root)
     write(root, "src/a.py", "edited\n")
     write(root, "new.txt", "to go\n")
-    writes = plan(worktree, root, there, {})
+    writes = plan(worktree, root, there)
     with pytest.raises(Killed):
         Journals(str(tmp_path / "home"), DyingDisk(0)).write_files(Bounds(str(root), ""), writes)
     write(root, "src/a.py", "written since\n")
@@ -234,14 +233,12 @@ def one(path: str, before: TreeEntry, content: bytes = b"new\n") -> FileWrite:
     return FileWrite(path=path, mode="file", content=content, before=before)
 
 
-def gone(path: str) -> TreeEntry:
-    return TreeEntry(path=path, mode="absent", digest="", size=0)
-
-
 def test_an_ignored_file_in_the_way_stays(root: Path, worktree: LocalWorktree) -> None:
     write(root, "build/out", "mine")
 
-    done = worktree.write_files(str(root), [one("build/out", gone("build/out")), one("free", gone("free"))])
+    done = worktree.write_files(
+        str(root), [one("build/out", absent("build/out")), one("free", absent("free"))]
+    )
 
     assert (root / "build/out").read_text(encoding="utf-8") == "mine"
     assert done.changed == ("free",)
@@ -249,7 +246,7 @@ def test_an_ignored_file_in_the_way_stays(root: Path, worktree: LocalWorktree) -
 
 
 def test_a_file_that_changed_since_the_look_stays(root: Path, worktree: LocalWorktree) -> None:
-    (entry,) = _entries(worktree, root, "src/a.py", "edited\n")
+    entry = _edit(worktree, root, "src/a.py", "edited\n")
     write(root, "src/a.py", "edited again\n")
 
     done = worktree.write_files(str(root), [one("src/a.py", entry)])
@@ -259,9 +256,9 @@ def test_a_file_that_changed_since_the_look_stays(root: Path, worktree: LocalWor
     assert (root / "src/a.py").read_text(encoding="utf-8") == "edited again\n"
 
 
-def _entries(worktree: LocalWorktree, root: Path, name: str, content: str) -> tuple[TreeEntry, ...]:
+def _edit(worktree: LocalWorktree, root: Path, name: str, content: str) -> TreeEntry:
     write(root, name, content)
-    return take(worktree, root).entries
+    return worktree.read_files(str(root), [name])[name].entry
 
 
 @pytest.mark.thorough
@@ -275,7 +272,7 @@ def test_nothing_outside_of_the_project_is_written(
     (root / "away").symlink_to(tmp_path / "elsewhere")
     repository = picture(root / ".git")
 
-    done = worktree.write_files(str(root), [one(path, gone(path))])
+    done = worktree.write_files(str(root), [one(path, absent(path))])
 
     assert done.changed == ()
     assert len(done.left_out) == 1
@@ -285,7 +282,7 @@ def test_nothing_outside_of_the_project_is_written(
 
 def test_a_written_file_keeps_its_permissions(root: Path, worktree: LocalWorktree) -> None:
     (root / "src/a.py").chmod(0o640)
-    (entry,) = _entries(worktree, root, "src/a.py", "edited\n")
+    entry = _edit(worktree, root, "src/a.py", "edited\n")
 
     worktree.write_files(str(root), [one("src/a.py", entry)])
 

@@ -10,7 +10,7 @@ import pytest
 from handrail.host.worktree import stat_cache
 from handrail.host.worktree.stat_cache import CacheFiles, StatCache, is_recent
 from tests.cases import every_case
-from tests.host.worktree.project import open_worktree, take, write
+from tests.host.worktree.project import list_all, open_worktree, write
 
 SECOND = 1_000_000_000
 
@@ -20,7 +20,7 @@ def test_a_file_as_new_as_the_look_is_not_remembered(tmp_path: Path) -> None:
     write(root, "new.txt")
     worktree = open_worktree(tmp_path / "home")
 
-    take(worktree, root)
+    list_all(worktree, root)
 
     (cache,) = worktree._remembered.values()
     assert cache.others == {}
@@ -63,4 +63,4 @@ def test_a_home_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     write(tmp_path / "project", "a.txt")
     (tmp_path / "home").write_text("a file", encoding="utf-8")
 
-    assert take(open_worktree(tmp_path / "home"), tmp_path / "project").files == 1
+    assert list_all(open_worktree(tmp_path / "home"), tmp_path / "project") == {"a.txt": "file"}

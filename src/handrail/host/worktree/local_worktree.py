@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TypeVar
 
 from handrail.contract.wording import make_readable, quote
-from handrail.engine.code_trees import LINKED, state_of
 from handrail.host.private_files import walk_up
 from handrail.host.programs import RunningGit
 from handrail.host.worktree import restore
@@ -23,35 +22,25 @@ from handrail.host.worktree.list_files import (
     list_with_git,
     list_without_git,
 )
-from handrail.host.worktree.repository import Files, Repository, RepositoryFacts
-from handrail.host.worktree.restore import Journals, absent, find_obstacles
+from handrail.host.worktree.repository import Repository, RepositoryFacts
+from handrail.host.worktree.restore import Journals, find_obstacles
 from handrail.host.worktree.stat_cache import WORTH_SAVING, CacheFiles, StatCache
 from handrail.host.worktree.trees import (
     BARE,
     REFUSED,
     Look,
-    Lookup,
     NotReadableError,
     OutOfTimeError,
-    effective_entries,
-    mark_state,
-    set_apart,
     show_path,
-    take_with_git,
-    take_without_git,
 )
 from handrail.ports.worktree import (
-    MOST_PACK_BYTES,
-    Changes,
-    Difference,
     FileList,
     FileWrite,
     LeftOut,
     LocatedFile,
-    Packed,
     PlaceAsked,
     PlaceSeen,
-    Tree,
+    PresentFile,
     TreeEntry,
     Unseen,
     Written,
@@ -61,11 +50,7 @@ _T = TypeVar("_T")
 
 _WITHOUT_GIT = "sha256"
 _MOST_IN_MEMORY = 4
-_MOST_INSIDE = 24
-"""Repositories inside a project that are looked at."""
 _READING_SECONDS = 10.0
-_NO_FILES: Files = {}
-_COMMIT_GONE = "the repository no longer has a commit that was checked out then"
 
 
 class LocalWorktree:
@@ -109,37 +94,6 @@ class LocalWorktree:
         is_there = _is_in_repository(bounds.root)
         return Repository(bounds, self._environment, _READING_SECONDS) if is_there else None
 
-    def take_tree(self, project: str, seconds: float = _READING_SECONDS) -> Tree | Unseen:
-        tree = self._see_project(project, seconds, take_without_git, take_with_git)
-        if isinstance(tree, Unseen) or not tree.head or not tree.repositories:
-            return tree
-        found = self._look_inside(Bounds(project, self._home), tree, seconds)
-        return set_apart(tree, found) if found else tree
-
-    def _look_inside(self, bounds: Bounds, tree: Tree, seconds: float) -> dict[str, str]:
-        """The repositories inside a project, with marks of their states.
-
-        One without changes is known by its commit, whether or not the project has it committed already. More
-        than a few are only named: each costs as much as a look at a project.
-        """
-        links = Repository(bounds, self._environment, seconds).find_links(tree.head, tree.repositories)
-        with self._one_at_a_time:
-            cache = self._remembered.get(bounds.root)
-        found: dict[str, str] = {}
-        for at, name in enumerate(tree.repositories):
-            is_looked_at = at < _MOST_INSIDE
-            inner = self.take_tree(os.path.join(bounds.root, name), seconds) if is_looked_at else None
-            state = mark_state(inner)
-            word = (
-                LINKED if state == f"@{links.get(name)}" else "submodule" if name in links else "repository"
-            )
-            found[name] = f"{word} {state}"
-        with self._one_at_a_time:
-            if cache is not None:  # looks at others may have pushed out what is remembered of this one
-                self._remembered.pop(bounds.root, None)
-                self._remembered[bounds.root] = cache
-        return found
-
     def list_files(
         self, project: str, suffixes: Sequence[str], seconds: float = _READING_SECONDS
     ) -> FileList | Unseen:
@@ -180,125 +134,8 @@ class LocalWorktree:
     ) -> Iterator[tuple[TreeEntry, bytes | None]]:
         return find_text(Bounds(project, self._home), files, needles, most_bytes)
 
-    def compare(
-        self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
-    ) -> Changes | Unseen:
-        found = self._compare_files(project, before, after, seconds)
-        names = {name for name, _ in before.apart.items() ^ after.apart.items()}
-        if isinstance(found, Unseen) or not names:
-            return found
-        repository = Repository(Bounds(project, self._home), self._environment, seconds)
-        marks = [_find_marks(repository, tree, names) for tree in (before, after)]
-        return self._add_apart(project, found, marks[0], marks[1], is_moved=before.head != after.head)
-
-    def _add_apart(
-        self, project: str, found: Changes, old: dict[str, str], new: dict[str, str], *, is_moved: bool
-    ) -> Changes:
-        """With what is of another repository, or of a sparse checkout, and differs between the trees.
-
-        Of a repository that went from one commit to another these are its files: a commit brought them.
-        """
-        changed, arrived, added, deleted = (
-            {*paths} for paths in (found.changed, found.arrived, found.added, found.deleted)
-        )
-        names = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
-        for name in names - changed - arrived:
-            commits = [side.get(name, "") for side in (old, new)]
-            inner = self._compare_commits(os.path.join(project, name), commits)
-            if inner is None:
-                (arrived if is_moved else changed).add(name)
-                added |= {name} if commits[0] in ("", "sparse") and commits[1] != "sparse" else set()
-                deleted |= {name} if commits[1] in ("", "sparse") and commits[0] != "sparse" else set()
-                continue
-            arrived |= {f"{name}/{path}" for path in (*inner.changed, *inner.arrived)}
-            added |= {f"{name}/{path}" for path in inner.added}
-            deleted |= {f"{name}/{path}" for path in inner.deleted}
-        sets = (tuple(sorted(one)) for one in (changed, arrived, added, deleted))
-        return Changes(**dict(zip(("changed", "arrived", "added", "deleted"), sets, strict=True)))
-
-    def _compare_commits(self, project: str, marks: list[str]) -> Changes | None:
-        """What differs between two commits of a repository; None where one is none, or cannot be read."""
-        if not all(mark.startswith("@") for mark in marks):
-            return None
-        trees = [Tree(head=mark[1:], entries=(), tree_id=mark) for mark in marks]
-        found = self._compare_files(project, trees[0], trees[1], _READING_SECONDS)
-        return None if isinstance(found, Unseen) else found
-
-    def _compare_files(self, project: str, before: Tree, after: Tree, seconds: float) -> Changes | Unseen:
-        differing = self.list_differences(project, before, after, seconds)
-        if isinstance(differing, Unseen):
-            return differing
-        listed = {entry.path for entry in after.entries}
-        is_moved = before.head != after.head
-        arrived = tuple(one.path for one in differing if is_moved and one.path not in listed)
-        came = set(arrived)
-        return Changes(
-            changed=tuple(one.path for one in differing if one.path not in came),
-            arrived=arrived,
-            added=tuple(one.path for one in differing if one.before.mode == "absent"),
-            deleted=tuple(one.path for one in differing if one.after.mode == "absent"),
-        )
-
-    def _open_commit(self, bounds: Bounds, commit: str, seconds: float) -> Lookup | None:
-        """What a commit has at a path, from what the last look remembers if it was of this one."""
-        cache = self._remembered.get(bounds.root)
-        if cache is not None and cache.head is not None and cache.head.head == commit:
-            return cache.head.find
-        files = Repository(bounds, self._environment, seconds).find_commit_files(commit)
-        return None if files is None else files.get
-
-    def list_differences(
-        self, project: str, before: Tree, after: Tree, seconds: float = _READING_SECONDS
-    ) -> tuple[Difference, ...] | Unseen:
-        if before.tree_id == after.tree_id:
-            return ()
-        if not _are_comparable(before, after):
-            return Unseen(reason="the project was put under git, or taken out of it, in between")
-        bounds = Bounds(project, self._home)
-        paths = {entry.path for tree in (before, after) for entry in tree.entries}
-        if before.head == after.head:
-            found = self._open_commit(bounds, after.head, seconds) if paths else _NO_FILES.get
-            return _differ(before, after, found, found, paths) if found else Unseen(reason=_COMMIT_GONE)
-        repository = Repository(bounds, self._environment, seconds)
-        old, new = (repository.find_commit_files(tree.head) for tree in (before, after))
-        if old is None or new is None:
-            return Unseen(reason=_COMMIT_GONE)
-        paths |= {show_path(path) for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
-        return _differ(before, after, old.get, new.get, paths)
-
-    def pack_contents(
-        self, project: str, tree: Tree, known: Collection[str] = (), most_bytes: int = MOST_PACK_BYTES
-    ) -> Packed:
-        return restore.pack_contents(Bounds(project, self._home), tree, known, most_bytes)
-
-    def unpack(self, content: bytes) -> Mapping[str, bytes]:
-        return restore.unpack(content)
-
-    def read_contents(
-        self, project: str, present: Sequence[TreeEntry], digests: Collection[str]
-    ) -> Mapping[str, bytes]:
-        bounds = Bounds(project, self._home)
-        found: dict[str, bytes] = {}
-        for entry in present:
-            if entry.digest in digests and entry.digest not in found:
-                content = restore.read_present(bounds, entry)
-                if isinstance(content, bytes):
-                    found[entry.digest] = content
-        asked = {
-            digest.partition(":")[2]: digest
-            for digest in digests
-            if digest not in found and not digest.startswith("size:")
-        }
-        if asked:
-            read = Repository(bounds, self._environment, _READING_SECONDS).read_contents(sorted(asked))
-            found.update(
-                {
-                    asked[name]: content
-                    for name, content in read.items()
-                    if name in asked and restore.matches(content, asked[name])
-                }
-            )
-        return found
+    def read_files(self, project: str, paths: Collection[str]) -> Mapping[str, PresentFile]:
+        return restore.read_files(Bounds(project, self._home), paths)
 
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
         return find_obstacles(Bounds(project, self._home), writes)
@@ -381,15 +218,6 @@ class LocalWorktree:
                 self._files.save(look.project, look.cache)
 
 
-def _find_marks(repository: Repository, tree: Tree, names: Collection[str]) -> dict[str, str]:
-    """How these are in a tree: as they were seen, else as its commit names them."""
-    unmarked = [name for name in names if name not in tree.apart]
-    links = repository.find_links(tree.head, unmarked) if unmarked else {}
-    return {name: f"@{link}" for name, link in links.items()} | {
-        name: state_of(mark) for name, mark in tree.apart.items() if name in names
-    }
-
-
 def _locate(bounds: Bounds, text: str) -> LocatedFile:
     from handrail.host.worktree.seen_places import find_named, list_readings
 
@@ -403,33 +231,6 @@ def _locate(bounds: Bounds, text: str) -> LocatedFile:
         return LocatedFile(paths=list_readings(bounds, text))
     paths = [named.path, os.path.relpath(named.real, root) if named.real not in ("", root) else ""]
     return LocatedFile(paths=tuple(dict.fromkeys(path for path in paths if path)), is_there=is_there)
-
-
-def _differ(
-    before: Tree, after: Tree, old: Lookup, new: Lookup, paths: Collection[str]
-) -> tuple[Difference, ...]:
-    """Those of these paths at which the trees are not the same."""
-    was, now = effective_entries(before, old, paths), effective_entries(after, new, paths)
-    pairs = ((path, was.get(path) or absent(path), now.get(path) or absent(path)) for path in sorted(paths))
-    return tuple(
-        Difference(path=path, before=one, after=other)
-        for path, one, other in pairs
-        if _facts(one) != _facts(other)
-    )
-
-
-def _facts(entry: TreeEntry) -> tuple[str, str]:
-    return (entry.mode, entry.digest)
-
-
-def _are_comparable(before: Tree, after: Tree) -> bool:
-    one, other = _algorithms(before), _algorithms(after)
-    return not one or not other or one == other
-
-
-def _algorithms(tree: Tree) -> set[str]:
-    found = {entry.digest.partition(":")[0] for entry in tree.entries}
-    return found - {"", "size"}
 
 
 def _is_in_repository(root: str) -> bool:

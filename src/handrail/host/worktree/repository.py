@@ -10,7 +10,7 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -21,10 +21,6 @@ from handrail.host.worktree.bounds import Bounds, is_plain
 FILE, EXECUTABLE, LINK = b"f", b"x", b"l"
 """Modes of a file, as one byte."""
 
-Files: TypeAlias = dict[bytes, tuple[bytes, bytes]]
-"""Mode and id of the content by path."""
-
-_MODES = {b"100644": FILE, b"100664": FILE, b"100755": EXECUTABLE, b"120000": LINK}
 _SUBMODULE = b"160000"
 _FACTS = ("rev-parse", "--is-inside-work-tree", "--show-object-format", "--git-path", "index")
 _SETTINGS = (
@@ -32,7 +28,7 @@ _SETTINGS = (
     "--includes",
     "-z",
     "--get-regexp",
-    r"^core\.(autocrlf|eol|filemode|attributesfile|sparsecheckout)$",
+    r"^core\.(autocrlf|eol|filemode|attributesfile)$",
 )
 _IGNORING = (
     "config",
@@ -134,34 +130,6 @@ class Repository:
         rows = (line.partition(b" ") for line in printed.split(b"\0")[:-1])
         return [(path, letter) for letter, _, path in rows]
 
-    def find_commit_files(self, commit: str) -> Files | None:
-        """The files of a commit below the project; None when the repository does not have it."""
-        if not commit:
-            return {}
-        if not _is_id(commit):  # it may come from a bundle, and must not be an option of git
-            return None
-        printed = self._git.run("ls-tree", "-r", "-z", commit)
-        if printed is None:
-            return None
-        files: Files = {}
-        for line in printed.split(b"\0")[:-1]:
-            facts, _, path = line.partition(b"\t")
-            mode, _, digest = facts.split(b" ")
-            if mode != _SUBMODULE and is_plain(path) and not self._bounds.is_hidden(path):
-                files[path] = (_MODES.get(mode, FILE), bytes.fromhex(digest.decode("ascii")))
-        return files
-
-    def find_links(self, commit: str, paths: Iterable[str]) -> dict[str, str]:
-        """Those of these folders that are submodules of the commit, with the commits that it names."""
-        asked = [path for path in paths if _is_id(commit)]
-        printed = self._git.run("ls-tree", "-z", commit, "--", *asked) if asked else None
-        rows = (line.partition(b"\t") for line in (printed or b"").split(b"\0"))
-        return {
-            path.decode("utf-8", "surrogateescape"): facts.split(b" ")[2].decode("ascii")
-            for facts, _, path in rows
-            if facts.startswith(_SUBMODULE)
-        }
-
     def find_indexed(self) -> dict[bytes, IndexedFile]:
         """Stat data that git keeps; empty if it prints them in a form that is not known."""
         printed = self._git.run("ls-files", "-s", "-z", "--debug")
@@ -181,28 +149,9 @@ class Repository:
             at = stat_data.end()
         return found
 
-    def find_unchanged(self, commit: str, paths: Iterable[bytes]) -> set[bytes]:
-        """Those that git knows to be as the commit has them, by its own record of when it looked at them."""
-        files, indexed = self.find_commit_files(commit) or {}, self.find_indexed()
-        found: set[bytes] = set()
-        for path in paths:
-            known, held = indexed.get(path), files.get(path)
-            try:
-                seen = os.lstat(os.path.join(os.fsencode(self._project), path))
-            except OSError:
-                continue
-            times = (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size)
-            if known and held and known.digest == held[1] and known[1:3] + known[4:] == times:
-                found.add(path)
-        return found
-
     def keeps_modes(self) -> bool:
         """Whether the executable bit of a file means something here."""
         return self._find_settings().get(b"core.filemode", b"true") not in _NO
-
-    def is_sparse(self) -> bool:
-        """Whether files may be left out on purpose; without, one that is not there is gone."""
-        return self._find_settings().get(b"core.sparsecheckout", b"false") not in _NO
 
     def find_ignore_settings(self) -> str | None:
         """The user's file of ignore rules, empty for the usual one; None where settings lead to others."""
@@ -213,16 +162,6 @@ class Repository:
         if any(name.lower() != b"core.excludesfile" for name, _, _ in pairs):
             return None
         return os.fsdecode(pairs[-1][2]) if pairs else ""
-
-    def find_ignore_rules(self) -> dict[str, str]:
-        """The files of ignore rules that are no files of the project, by what people call them."""
-        _, printed = self._git.ask("rev-parse", "--git-path", "info/exclude")
-        _, named = self._git.ask("config", "--includes", "-z", "--type=path", "--get", "core.excludesFile")
-        own = os.fsdecode(named.rstrip(b"\0")) or os.path.join(
-            _find_own_settings(self._environment), "ignore"
-        )
-        found = {".git/info/exclude": os.fsdecode(printed.strip()), "core.excludesFile": own}
-        return {name: os.path.join(self._project, place) for name, place in found.items()}
 
     def find_ignored(self, folders: Iterable[bytes]) -> set[bytes] | None:
         """Those of these untracked folders that git does not look into; None when it cannot be asked."""
@@ -255,12 +194,6 @@ class Repository:
             pairs = (entry.partition(b"\n") for entry in printed.split(b"\0") if entry)
             self._settings = {name.lower(): value.lower() for name, _, value in pairs}
         return self._settings
-
-    def read_contents(self, digests: Iterable[str]) -> dict[str, bytes]:
-        """Contents by their ids in hexadecimal; what the repository does not have is not there."""
-        asked = "".join(f"{digest}\n" for digest in digests if _is_id(digest)).encode("ascii")
-        printed = self._git.run("cat-file", "--batch", given=asked) if asked else b""
-        return _read_batch(printed or b"")
 
 
 def _attributes_above(project: str) -> Iterable[bytes]:
@@ -307,24 +240,6 @@ def _read_stat_data(digest: bytes, found: re.Match[bytes]) -> IndexedFile:
         inode=inode,
         size=size,
     )
-
-
-def _read_batch(printed: bytes) -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
-    at = 0
-    while at < len(printed):
-        end = printed.find(b"\n", at)
-        if end < 0:
-            break
-        words = printed[at:end].decode("ascii", "replace").split(" ")
-        at = end + 1
-        if len(words) != 3 or not words[2].isdigit():
-            continue  # `… missing`
-        size = int(words[2])
-        if words[1] == "blob":
-            found[words[0]] = printed[at : at + size]
-        at += size + 1
-    return found
 
 
 # Git's index, read without git: which files are tracked, and their stat data when git last saw them.

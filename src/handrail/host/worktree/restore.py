@@ -1,4 +1,4 @@
-"""Contents of files: as one compressed value, each with its digest; and written through a journal.
+"""Files of a project as they are, each with its digest; and written through a journal.
 
 A crash leaves each file old or new.
 
@@ -19,7 +19,7 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -28,10 +28,8 @@ from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
 from handrail.host.private_files import (
     ensure_private_directory,
-    is_below,
     lock_file,
     open_regular_file,
-    open_unfollowed,
     replace_private,
     write_all,
 )
@@ -39,100 +37,62 @@ from handrail.host.worktree.bounds import HIDDEN, Bounds
 from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, digest_content, is_plain_path, read_path
 from handrail.host.worktree.walking import FILE_NAMES, is_ignored_below
 from handrail.ports.worktree import (
-    MOST_BINARY_BYTES,
-    MOST_CONTENT_BYTES,
-    MOST_PACK_BYTES,
     READ_ONLY,
+    FileMode,
     FileWrite,
     LeftOut,
-    Packed,
-    Tree,
+    PresentFile,
     TreeEntry,
     Written,
 )
 
-_MOST_UNPACKED = MOST_PACK_BYTES + MOST_PACK_BYTES // 2
-_LOOKED_AT = 8_000
-_LARGE = 1_000_000
 _ALGORITHMS = ("sha1", "sha256")
 
 
-def pack_contents(
-    bounds: Bounds, tree: Tree, known: Collection[str], most_bytes: int = MOST_PACK_BYTES
-) -> Packed:
-    """The contents of the tree's entries as they are on the disk, without those already known."""
-    contents: dict[str, bytes] = {}
-    left_out: list[LeftOut] = []
-    total = 0
-    for entry in tree.entries:
-        if entry.mode == "absent" or entry.digest in known or entry.digest in contents:
-            continue
-        found = read_present(bounds, entry) if total + entry.size <= most_bytes else _NO_ROOM
-        if isinstance(found, str):
-            left_out.append(LeftOut(path=entry.path, why=found))
-        else:
-            contents[entry.digest] = found
-            total += len(found)
-    return Packed(
-        content=compress(contents) if contents else b"",
-        digests=tuple(sorted(contents)),
-        left_out=tuple(left_out),
+def read_files(bounds: Bounds, paths: Collection[str]) -> dict[str, PresentFile]:
+    """What these paths hold; without what is no file, too large, or not to be read."""
+    found: dict[str, PresentFile] = {}
+    root = os.open(bounds.root, FOLDER)
+    try:
+        for path in paths:
+            if is_plain_path(path) and not bounds.is_hidden(read_path(path)):
+                with suppress(OSError):
+                    file = _read_file(bounds, root, path)
+                    found |= {path: file} if file is not None else {}
+    finally:
+        os.close(root)
+    return found
+
+
+def _read_file(bounds: Bounds, root: int, path: str) -> PresentFile | None:
+    """Raises OSError."""
+    folders, name = os.path.split(read_path(path))
+    with open_below(root, folders) as folder:
+        found = os.lstat(name, dir_fd=folder)
+        if bounds.explain_closed(path, found) or found.st_size > MOST_DIGESTED_BYTES:
+            return None
+        if stat.S_ISLNK(found.st_mode):
+            return _describe(path, "link", os.readlink(name, dir_fd=folder))
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
+        with os.fdopen(descriptor, "rb") as file:
+            content = file.read(MOST_DIGESTED_BYTES + 1)
+    mode: FileMode = "executable" if found.st_mode & 0o100 else "file"
+    return _describe(path, mode, content) if len(content) <= MOST_DIGESTED_BYTES else None
+
+
+def _describe(path: str, mode: FileMode, content: bytes) -> PresentFile:
+    digest = f"sha256:{digest_content(content, 'sha256').hex()}"
+    return PresentFile(
+        entry=TreeEntry(path=path, mode=mode, digest=digest, size=len(content)), content=content
     )
-
-
-_NO_ROOM = "the other contents of this tree already fill its pack"
-
-
-def read_present(bounds: Bounds, entry: TreeEntry) -> bytes | str:
-    """The content of an entry from the disk, or why there is none."""
-    if entry.digest.startswith("size:") or entry.size > MOST_CONTENT_BYTES:
-        return "it is too large, or may not be read"
-    path = os.path.join(os.fsencode(bounds.root), read_path(entry.path))
-    folder = os.path.realpath(os.path.dirname(path))
-    if not is_plain_path(entry.path) or not is_below(os.fsdecode(folder), bounds.root):
-        return "it is behind a link that leads out of the project"
-    if bounds.is_hidden_place(os.fsdecode(os.path.join(folder, os.path.basename(path)))):
-        return HIDDEN
-    try:
-        closed = bounds.explain_closed(entry.path, os.lstat(path))
-        if closed:
-            return closed
-        if entry.mode == "link":
-            content = os.readlink(path)
-        else:
-            with open(path, "rb", opener=open_unfollowed) as file:
-                content = file.read(MOST_CONTENT_BYTES + 1)
-    except OSError:
-        return "it is gone, or may not be read"
-    if not matches(content, entry.digest):
-        return "it has changed meanwhile"
-    if len(content) > MOST_BINARY_BYTES and b"\0" in content[:_LOOKED_AT]:
-        return "it is not text, and large"
-    return content
-
-
-def unpack(content: bytes) -> Mapping[str, bytes]:
-    """Contents by digest; a pack may come from anywhere, so each is checked, and its size is limited."""
-    try:
-        inflater = zlib.decompressobj()
-        packed = inflater.decompress(content, _MOST_UNPACKED)
-        if not inflater.eof:
-            return {}
-        found = msgspec.msgpack.decode(packed, type=dict[str, bytes])
-    except (zlib.error, ValueError, msgspec.MsgspecError):
-        return {}
-    return {digest: inner for digest, inner in found.items() if matches(inner, digest)}
 
 
 def matches(content: bytes, digest: str) -> bool:
     """Whether these bytes have this digest."""
     algorithm, _, expected = digest.partition(":")
     return algorithm in _ALGORITHMS and digest_content(content, algorithm).hex() == expected
-
-
-def compress(contents: Mapping[str, bytes]) -> bytes:
-    body = msgspec.msgpack.encode({digest: contents[digest] for digest in sorted(contents)})
-    return zlib.compress(body, 6 if len(body) < _LARGE else 1)
 
 
 # Writing files of a project through a journal, so that a crash leaves each of them old or new.
@@ -544,8 +504,3 @@ def _digest_of(write: _Write) -> str:
         return ""
     hasher = hashlib.sha256(b"blob %d\0" % len(write.content) + write.content)
     return f"sha256:{hasher.hexdigest()}"
-
-
-def absent(path: str) -> TreeEntry:
-    """The entry of a path that a tree does not have."""
-    return TreeEntry(path=path, mode="absent", digest="", size=0)

@@ -13,14 +13,13 @@ import hashlib
 import os
 import zlib
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
 
 from handrail.host.private_files import ensure_private_directory, open_regular_file, replace_cache
-from handrail.host.worktree.repository import Files, Tracked
+from handrail.host.worktree.repository import Tracked
 from handrail.ports.worktree import MOST_FILES, TreeEntry
 
 MOST_PROJECTS = 32
@@ -33,7 +32,7 @@ COARSEST_CLOCK_NS = 2_000_000_000
 WORTH_SAVING = 64
 """Files read again that make writing the cache worth its price."""
 
-_VERSION = 4
+_VERSION = 5
 _COLUMNS = 5
 LARGEST = (1 << 63) - 1
 _LENGTHS = {"sha1": 20, "sha256": 32}
@@ -74,14 +73,6 @@ class Kept(msgspec.Struct, kw_only=True, frozen=True, array_like=True):
     folders: bytes = b""
     tracked_stamps: tuple[bytes, ...] = ()
     tracked_digests: bytes = b""
-    clean: bytes = b""
-    clean_head: str = ""
-    unlisted: bytes = b""
-    head: str = ""
-    head_paths: bytes = b""
-    head_modes: bytes = b""
-    head_digests: bytes = b""
-    head_sum: bytes = b""
     known_folders: KnownFolders | None = None
 
 
@@ -107,11 +98,6 @@ class TrackedTable:
         self.length = length
         self.columns = [array("q", bytes(8 * len(self.paths))) for _ in range(_COLUMNS)]
         self.digests = bytearray(length * len(self.paths))
-        self.clean = bytearray(len(self.paths))
-        """1 where stamp and digest are known, and the file is as in `clean_head`."""
-        self.clean_head = ""
-        self.unlisted: list[bytes] = []
-        """Paths of that commit that git does not track any more."""
         self.entries: dict[int, TreeEntry] = {}
         """Made from a row, and good until the row changes."""
 
@@ -123,36 +109,9 @@ class TrackedTable:
 
     def set(self, at: int, stamp: Stamp, digest: bytes) -> None:
         self.entries.pop(at, None)
-        self.clean[at] = 0  # nobody has compared it with a commit
         for column, value in zip(self.columns, stamp, strict=True):
             column[at] = value
         self.digests[at * self.length : (at + 1) * self.length] = digest
-
-
-class HeadTable:
-    """The files of the commit that is checked out; sorted, so that few of them are found without a map."""
-
-    def __init__(self, head: str, files: Files, total: int) -> None:
-        self.head = head
-        self.paths = sorted(files)
-        self.modes = b"".join(files[path][0] for path in self.paths)
-        self.digests = b"".join(files[path][1] for path in self.paths)
-        self.total = total
-        """The sum that stands for all of them in the id of a tree."""
-
-    def find(self, path: bytes) -> tuple[bytes, bytes] | None:
-        at = bisect_left(self.paths, path)
-        if at == len(self.paths) or self.paths[at] != path:
-            return None
-        length = len(self.digests) // len(self.paths)
-        return self.modes[at : at + 1], self.digests[at * length : (at + 1) * length]
-
-    def all(self) -> Files:
-        length = len(self.digests) // len(self.paths) if self.paths else 1
-        return {
-            path: (self.modes[at : at + 1], self.digests[at * length : (at + 1) * length])
-            for at, path in enumerate(self.paths)
-        }
 
 
 class StatCache:
@@ -162,7 +121,6 @@ class StatCache:
         self.algorithm = algorithm
         self.tracked: TrackedTable | None = None
         self.others: dict[bytes, tuple[Stamp, bytes]] = {}
-        self.head: HeadTable | None = None
         self.folders: KnownFolders | None = None
         self.unsaved = 0
         """About how many files would be read again if it were lost."""
@@ -298,7 +256,7 @@ def _make_kept(project: bytes, cache: StatCache) -> Kept:
         stamps=tuple(array("q", column).tobytes() for column in columns),
         digests=b"".join(known[1] for _, known in others),
     )
-    tracked, head = cache.tracked, cache.head
+    tracked = cache.tracked
     if tracked is not None:
         kept = msgspec.structs.replace(
             kept,
@@ -310,18 +268,6 @@ def _make_kept(project: bytes, cache: StatCache) -> Kept:
             folders=b"\0".join(tracked.folders),
             tracked_stamps=tuple(column.tobytes() for column in tracked.columns),
             tracked_digests=bytes(tracked.digests),
-            clean=bytes(tracked.clean),
-            clean_head=tracked.clean_head,
-            unlisted=b"\0".join(tracked.unlisted),
-        )
-    if head is not None:
-        kept = msgspec.structs.replace(
-            kept,
-            head=head.head,
-            head_paths=b"\0".join(head.paths),
-            head_modes=head.modes,
-            head_digests=head.digests,
-            head_sum=head.total.to_bytes(32, "big"),
         )
     return msgspec.structs.replace(kept, known_folders=cache.folders)
 
@@ -344,17 +290,12 @@ def _fill(cache: StatCache, kept: Kept) -> None:
             folders=_names(kept.folders),
         )
         table.columns = [read_numbers(column) for column in kept.tracked_stamps]
-        table.digests, table.clean = bytearray(kept.tracked_digests), bytearray(kept.clean)
-        table.clean_head, table.unlisted = kept.clean_head, _names(kept.unlisted)
-        lengths = {len(table.clean), *(len(column) for column in table.columns)}
+        table.digests = bytearray(kept.tracked_digests)
+        lengths = {len(column) for column in table.columns}
         if lengths != {len(table.paths)} or len(table.columns) != _COLUMNS:
             raise ValueError("columns of different lengths")
         cache.tracked = table
     cache.folders = kept.known_folders
-    if kept.head:
-        head = HeadTable(kept.head, {}, int.from_bytes(kept.head_sum, "big"))
-        head.paths, head.modes, head.digests = _names(kept.head_paths), kept.head_modes, kept.head_digests
-        cache.head = head
 
 
 def read_numbers(column: bytes) -> array[int]:

@@ -28,9 +28,11 @@ from handrail.operations.checks.reports import (
 )
 from handrail.operations.declared_checks import digest_check, digest_environment
 from handrail.operations.pending_step import PendingStep
+from handrail.operations.proof_trees import take_present
 from handrail.ports.checks import PRINTED, CheckPrograms, ProgramCall, ProgramEnd, ReportFile
+from handrail.ports.trees import TakenTree
 from handrail.ports.workspace import DeclaredCheck, ReportPlace
-from handrail.ports.worktree import Tree, Unseen
+from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
@@ -79,7 +81,7 @@ class RanCommand(msgspec.Struct, frozen=True, kw_only=True):
     notices: list[Notice]
     """What could not be found out about it."""
     is_interrupted: bool
-    tree: Tree | None
+    tree: TakenTree | None
     """The files after it; None: they cannot be seen."""
 
 
@@ -147,8 +149,8 @@ def run_command(
         output_bytes=printed.size,
         head=printed.head,
         tail=printed.tail,
-        tree_before="" if before is None else before.tree_id,
-        tree_after="" if after is None else after.tree_id,
+        tree_before="" if before is None else before.tree,
+        tree_after="" if after is None else after.tree,
         changed_meanwhile=meanwhile,
         counts=counted.counts,
         uncounted=counted.uncounted,
@@ -200,28 +202,24 @@ def _show_value(rt: ReadPorts, value: str) -> str:
     return shown[:200]
 
 
-def _take_tree(rt: ReadPorts, project: str) -> Tree | None:
+def _take_tree(rt: ReadPorts, project: str) -> TakenTree | None:
     """The project's files now; None when they cannot be seen."""
-    tree = rt.worktree().take_tree(project, TREE_SECONDS)
+    tree = take_present(rt, project, TREE_SECONDS)
     return None if isinstance(tree, Unseen) else tree
 
 
 def _name_changes(
-    rt: ReadPorts, project: str, before: Tree | None, after: Tree | None, reports: set[str]
+    rt: ReadPorts, project: str, before: TakenTree | None, after: TakenTree | None, reports: set[str]
 ) -> tuple[str, ...]:
     """Files that changed while a program ran: nobody knows which of the two it ran on.
 
     The reports that checks declare are theirs to write. Whatever else it writes is in nobody's way once it
     is ignored, or the same after every run.
     """
-    if before is None or after is None or before.tree_id == after.tree_id:
+    if before is None or after is None or before.tree == after.tree:
         return ()
-    found = rt.worktree().compare(project, before, after)
-    if isinstance(found, Unseen):
-        same = set(before.entries) & set(after.entries)
-        paths = {entry.path for entry in (*before.entries, *after.entries) if entry not in same}
-    else:
-        paths = {*found.changed, *found.arrived}
+    found = rt.trees().diff(project, before.tree, after.tree)
+    paths = {"some files"} if isinstance(found, Unseen) else {one.path for one in found}
     return tuple(make_readable(path) for path in sorted(paths - reports)[:MOST_CHANGED_MEANWHILE])
 
 

@@ -12,9 +12,11 @@ from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.operations.finding import find_session, read_or_pass_over
-from handrail.operations.kept_trees import StoredEntry, load_tree
 from handrail.operations.pending_step import find_open_work, open_by_token
-from handrail.ports.worktree import Difference, Tree, Unseen
+from handrail.operations.proof_trees import take_present
+from handrail.operations.stored_trees import FileTree, as_file_tree, load_tree
+from handrail.ports.trees import TakenTree, TreeChange
+from handrail.ports.worktree import Unseen
 from handrail.projections.overview import latest_run
 from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.refused_calls import refuse_handed_out
@@ -23,10 +25,10 @@ from handrail.runtime.sessions import Session
 from handrail.views.diffs import FileChange
 
 
-def describe_change(one: Difference) -> FileChange:
-    if one.before.mode == "absent":
+def describe_change(one: TreeChange) -> FileChange:
+    if one.before is None:
         return "added"
-    return "removed" if one.after.mode == "absent" else "changed"
+    return "removed" if one.after is None else "changed"
 
 
 MOST_SESSIONS = 500
@@ -36,12 +38,13 @@ NOW = "now"
 
 
 class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree, and where its contents are kept."""
+    """A tree, and how it is called."""
 
-    tree: Tree
+    tree: FileTree
+    tree_id: str
+    """As it was recorded: an earlier version had names of its own."""
     recorded: RecordedTree | None = None
     """None: the files that are there now."""
-    entries: tuple[StoredEntry, ...] = ()
 
 
 def find_run_here(
@@ -102,7 +105,8 @@ def read_named(
     E_IO when the files cannot be seen.
     """
     if name == NOW:
-        return NamedTree(tree=look(rt, project))
+        taken = look(rt, project)
+        return NamedTree(tree=as_file_tree(taken), tree_id=taken.tree)
     if not name:
         recorded = find_nearest_tree(history, tip.node_id)
     elif name in history.nodes:
@@ -113,7 +117,7 @@ def read_named(
         recorded = find_tree(history, name, own)
     if recorded is None:
         raise _no_tree(rt, history, name or tip.node_id, project, own)
-    stored = load_tree(rt.log, history, recorded)
+    stored = load_tree(rt, project, history, recorded)
     if isinstance(stored, Unseen):
         raise Fault(
             E_NOT_FOUND,
@@ -121,18 +125,28 @@ def read_named(
             details={"resource": "tree", "id": recorded.fact.tree_id},
             hint="Name another node; code status lists those with a tree.",
         )
-    return NamedTree(tree=stored.tree, recorded=recorded, entries=stored.entries)
+    return NamedTree(tree=stored, tree_id=recorded.fact.tree_id, recorded=recorded)
 
 
-def look(rt: ReadPorts, project: str) -> Tree:
+def compare_trees(
+    rt: ReadPorts, project: str, before: FileTree, after: FileTree
+) -> tuple[TreeChange, ...] | Unseen:
+    """Every path that differs, without those of which one of the trees knows nothing."""
+    found = rt.trees().diff(project, before.tree, after.tree)
+    if isinstance(found, Unseen):
+        return found
+    return tuple(one for one in found if not before.explain(one.path) and not after.explain(one.path))
+
+
+def look(rt: ReadPorts, project: str) -> TakenTree:
     """The files that are there now. Raises Fault E_IO with the reason when they cannot be seen."""
-    tree = rt.worktree().take_tree(project)
-    if isinstance(tree, Tree):
-        return tree
+    taken = take_present(rt, project)
+    if isinstance(taken, TakenTree):
+        return taken
     raise Fault(
         E_IO,
-        f"The files of the project cannot be seen: {tree.reason}.",
-        details={"reason": shorten(tree.reason)},
+        f"The files of the project cannot be seen: {taken.reason}.",
+        details={"reason": shorten(taken.reason)},
         hint="Send the same call again where they can.",
     )
 

@@ -7,7 +7,7 @@ removed or written over that the same command could not bring back. Ignored file
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated, assert_never
 
 import msgspec
@@ -20,21 +20,25 @@ from handrail.contract.outcome import Answer, Commits, Fault, NextCall, Success
 from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
-from handrail.engine.code_trees import find_tree
 from handrail.engine.history import History, Node
 from handrail.operations.code.named_trees import NamedTree, describe_change, find_run_here, look, read_named
-from handrail.operations.code.show_diff import require_comparison
 from handrail.operations.finding import find_session
-from handrail.operations.kept_trees import load_tree, prepare_node_tree, read_tree_contents, record_tree
-from handrail.ports.worktree import Difference, FileWrite, LeftOut, Tree, Unseen
+from handrail.operations.kept_trees import PreparedTree, prepare_node_tree, record_tree
+from handrail.operations.proof_trees import take_present
+from handrail.operations.stored_trees import NOT_KEPT, as_file_tree
+from handrail.ports.trees import MOST_READ_BYTES, GitMode, TakenTree, TreeChange
+from handrail.ports.worktree import FileMode, FileWrite, LeftOut, PresentFile, Unseen, absent
 from handrail.runtime.operation import Maybe, Operation
-from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
+from handrail.runtime.runtime import ReadPorts, WritePorts, keeps_code, project_of
 from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
-_NOT_KEPT = "its content is not kept on this machine"
 _STAYS = "it stays, because what it holds now is not kept and could not be brought back"
 _HOLDS_MORE = "a file below it stays"
+_FILTERED = "a filter of git changes it (Git LFS), so what git keeps is not its content"
+_REPOSITORY = "it is another repository"
+_GITLINK = "160000"
+_MODES: dict[GitMode, FileMode] = {"100644": "file", "100755": "executable", "120000": "link"}
 
 
 class RestoreCode(GatedInput, frozen=True, kw_only=True):
@@ -67,9 +71,9 @@ class RestoredCode(Answer, frozen=True, kw_only=True):
 class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
     """A restore as resolved right now."""
 
-    present: Tree
+    present: TakenTree
     target: NamedTree
-    differing: tuple[Difference, ...]
+    differing: tuple[TreeChange, ...]
     writes: tuple[FileWrite, ...]
     left_out: tuple[LeftOut, ...]
 
@@ -112,45 +116,63 @@ def restore_code(rt: WritePorts, request: RestoreCode) -> DryRun | Success:
 def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str) -> _Restoring:
     target = read_named(rt, history, tip, name, project)
     present = look(rt, project)
-    differing = require_comparison(rt, project, present, target.tree)
-    wanted = {one.after.digest for one in differing if one.after.mode != "absent"}
-    contents = read_tree_contents(rt, project, target.entries, wanted, present.entries)
-    missing = tuple(
-        LeftOut(path=one.path, why=_NOT_KEPT)
+    differing = rt.trees().diff(project, present.tree, target.tree.tree)
+    if isinstance(differing, Unseen):
+        message = f"The two trees cannot be compared: {differing.reason}."
+        raise Fault(E_IO, message, details={"reason": shorten(differing.reason)})
+    now = as_file_tree(present)
+    there = rt.worktree().read_files(project, [one.path for one in differing if one.before is not None])
+    contents = _read_target(rt, project, target, differing)
+    missing = {
+        one.path: target.tree.explain(one.path) or NOT_KEPT
         for one in differing
-        if one.after.mode != "absent" and one.after.digest not in contents
-    )
-    unkept = _find_unkept(rt, history, tip, project, present, differing)
-    stays = {left.path for left in missing} | unkept
-    holding = _list_folders_above(unkept)
-    staying = (
-        *missing,
-        *(LeftOut(path=path, why=_STAYS) for path in sorted(unkept - {left.path for left in missing})),
-        *(
-            LeftOut(path=one.path, why=_HOLDS_MORE)
-            for one in differing
-            if one.path in holding and one.path not in stays
-        ),
-    )
-    left = {one.path for one in staying}
+        if target.tree.explain(one.path) or (one.after is not None and one.path not in contents)
+    }
+    filtered = rt.trees().find_filtered(project, present.tree, {one.path for one in differing})
+    filtered |= rt.trees().find_filtered(project, target.tree.tree, {one.path for one in differing})
+    unkept = _find_unkept(rt, history, tip, project, present, differing, there)
+    stays = {
+        **dict.fromkeys(unkept, _STAYS),
+        **missing,
+        **dict.fromkeys(filtered, _FILTERED),
+        **{one.path: _REPOSITORY for one in differing if _is_repository(one)},
+        **{path: _STAYS for path in now.left_out if not target.tree.explain(path)},
+    }
+    holding = _list_folders_above(stays)
+    stays |= {one.path: _HOLDS_MORE for one in differing if one.path in holding and one.path not in stays}
     writes = tuple(
         FileWrite(
             path=one.path,
-            mode=one.after.mode,
-            content=contents.get(one.after.digest, b"") if one.after.mode != "absent" else b"",
-            before=one.before,
+            mode="absent" if one.after is None else _MODES[one.after.mode],
+            content=contents.get(one.path, b""),
+            before=there[one.path].entry if one.path in there else absent(one.path),
         )
         for one in differing
-        if one.path not in left
+        if one.path not in stays
     )
-    obstacles = rt.worktree().find_obstacles(project, writes)
     return _Restoring(
         present=present,
         target=target,
         differing=differing,
         writes=writes,
-        left_out=(*staying, *obstacles),
+        left_out=(
+            *(LeftOut(path=path, why=stays[path]) for path in sorted(stays)),
+            *rt.worktree().find_obstacles(project, writes),
+        ),
     )
+
+
+def _is_repository(one: TreeChange) -> bool:
+    return any(side is not None and side.mode == _GITLINK for side in (one.before, one.after))
+
+
+def _read_target(
+    rt: ReadPorts, project: str, target: NamedTree, differing: Iterable[TreeChange]
+) -> Mapping[str, bytes]:
+    """What the files of the step are to hold, by path."""
+    wanted = {one.path for one in differing if one.after is not None and one.after.mode != _GITLINK}
+    found = rt.trees().read_written(project, target.tree.tree, wanted)
+    return {} if isinstance(found, Unseen) else found
 
 
 def _find_unkept(
@@ -158,31 +180,35 @@ def _find_unkept(
     history: History,
     tip: Node,
     project: str,
-    present: Tree,
-    differing: Iterable[Difference | FileWrite],
+    present: TakenTree,
+    differing: Iterable[TreeChange],
+    there: Mapping[str, PresentFile],
 ) -> set[str]:
-    """The files whose present content a restore of the present tree would not find."""
-    there = {one.path: one.before.digest for one in differing if one.before.mode != "absent"}
-    kept = _find_kept(rt, history, tip, project, present, set(there.values())) if there else ()
-    return {path for path, digest in there.items() if digest not in kept}
+    """The files whose present content a restore of the present tree would not bring back byte for byte."""
+    sides = [one.before for one in differing if one.before is not None and one.before.mode != _GITLINK]
+    if not sides:
+        return set()
+    committed = rt.trees().find_committed(project, {one.object_id for one in sides})
+    kept = {one.path for one in sides if one.object_id in committed}
+    recorded = [one.path for one in sides if one.path not in kept and 0 <= one.size <= MOST_READ_BYTES]
+    if recorded and keeps_code(rt, project) and _fits(rt, history, tip, project, present):
+        kept |= {*recorded}
+    written = rt.trees().read_written(project, present.tree, kept)
+    contents = {} if isinstance(written, Unseen) else written
+    return {
+        one.path
+        for one in sides
+        if one.path not in there or contents.get(one.path) != there[one.path].content
+    }
 
 
-def _find_kept(
-    rt: ReadPorts, history: History, tip: Node, project: str, present: Tree, digests: Collection[str]
-) -> Collection[str]:
-    """Contents in the record of the present tree, or of the one that is about to be made, or in git."""
-    if any(held.fact.tree_id == present.tree_id for held in history.trees.get(tip.node_id, ())):
-        recorded = find_tree(history, present.tree_id)
-        assert recorded is not None, "a node holds it"
-        stored = load_tree(rt.log, history, recorded)
-        entries = () if isinstance(stored, Unseen) else stored.entries
-        coming: set[str] = set()
-    else:
-        prepared = prepare_node_tree(rt, history, tip.node_id, project, present, "restore")
-        entries, pack = prepared.entries, prepared.fact.pack_ref
-        coming = {entry.digest for entry in entries if pack and entry.pack == pack}
-    named = NamedTree(tree=present, entries=entries)
-    return coming | read_tree_contents(rt, project, named.entries, set(digests) - coming, ()).keys()
+def _fits(rt: ReadPorts, history: History, tip: Node, project: str, present: TakenTree) -> bool:
+    """Whether the contents of the present tree are recorded, or will be."""
+    held = [one for one in history.trees.get(tip.node_id, ()) if one.fact.tree_id == present.tree]
+    if held:
+        return not held[0].fact.left_out
+    prepared = prepare_node_tree(rt, history, tip.node_id, project, present, "restore")
+    return isinstance(prepared, PreparedTree) and not prepared.fact.left_out
 
 
 def _list_folders_above(paths: Iterable[str]) -> set[str]:
@@ -197,7 +223,10 @@ def _list_folders_above(paths: Iterable[str]) -> set[str]:
 
 def _plan(restoring: _Restoring) -> Plan[_Restoring]:
     why = {left.path: left.why for left in restoring.left_out}
-    changes = tuple(_change(one, why.get(one.path, "")) for one in restoring.differing)
+    paths = {one.path for one in restoring.differing}
+    others = tuple(TreeChange(path=path, status="changed") for path in sorted(why.keys() - paths))
+    differing = sorted((*restoring.differing, *others), key=lambda one: one.path)
+    changes = tuple(_change(one, why.get(one.path, "")) for one in differing)
     written = len(changes) - len(why)
     text = f"{format_count(written, 'file')} of the project are written; ignored files are not touched."
     if why:
@@ -207,17 +236,17 @@ def _plan(restoring: _Restoring) -> Plan[_Restoring]:
         action="restore the files of a step",
         changes=changes,
         targets=tuple(one.path for one in restoring.differing if one.path not in why),
-        versions={"present": restoring.present.tree_id, "target": restoring.target.tree.tree_id},
+        versions={"present": restoring.present.tree, "target": restoring.target.tree_id},
         blast_radius=text,
         found=restoring,
     )
 
 
-def _change(one: Difference, why: str) -> Change:
+def _change(one: TreeChange, why: str) -> Change:
     if why:
         return Change(action="none", resource="file", id=one.path, after={"reason": why})
-    before = {"mode": one.before.mode, "size_bytes": one.before.size}
-    after = {"mode": one.after.mode}
+    before = None if one.before is None else {"mode": _MODES[one.before.mode], "size_bytes": one.before.size}
+    after = None if one.after is None else {"mode": _MODES[one.after.mode]}
     match describe_change(one):
         case "added":
             return Change(action="create", resource="file", id=one.path, after=after)
@@ -233,7 +262,7 @@ def _restore(
     rt: WritePorts, history: History, tip: Node, project: str, restoring: _Restoring
 ) -> RestoredCode:
     """Record the present files, write what can be undone from that record, and record what is there then."""
-    if look(rt, project).tree_id != restoring.present.tree_id:
+    if look(rt, project).tree != restoring.present.tree:
         raise refusal("target_changed")
     recording = msgspec.structs.replace(rt, commits=_NotYet())
     trouble = record_tree(recording, history, tip.node_id, project, restoring.present, "restore")
@@ -246,7 +275,10 @@ def _restore(
     blocked = {left.path for left in restoring.left_out}
     planned = [write for write in restoring.writes if write.path not in blocked]
     recorded_now = find_session(rt, history.session_id).history
-    if _find_unkept(rt, recorded_now, tip, project, restoring.present, planned):
+    changing = {write.path for write in planned}
+    differing = [one for one in restoring.differing if one.path in changing]
+    there = rt.worktree().read_files(project, [one.path for one in differing if one.before is not None])
+    if _find_unkept(rt, recorded_now, tip, project, restoring.present, differing, there):
         raise refusal("target_changed")
     done = rt.worktree().write_files(project, planned)
     rt.commits.note(NextCall(operation="code.status", params={"session": history.session_id}))
@@ -259,16 +291,16 @@ def _restore(
         tree_id=recorded.fact.tree_id,
         changed=list(done.changed),
         left_out=[LeftAlone(path=left.path, why=left.why) for left in (*restoring.left_out, *done.left_out)],
-        undo=restoring.present.tree_id,
+        undo=restoring.present.tree,
     )
 
 
 def _record_present(rt: WritePorts, session_id: SessionId, node_id: NodeId, project: str) -> None:
     """The files as they are now; the restore has happened, so trouble here changes nothing."""
-    tree = rt.worktree().take_tree(project)
-    if isinstance(tree, Tree):
+    taken = take_present(rt, project)
+    if isinstance(taken, TakenTree):
         try:
-            record_tree(rt, find_session(rt, session_id).history, node_id, project, tree, "restore")
+            record_tree(rt, find_session(rt, session_id).history, node_id, project, taken, "restore")
         except Fault:
             return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -14,29 +14,30 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Fault
 from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.wording import shorten
-from handrail.operations.code.named_trees import NOW, describe_change, find_run_here, read_named
+from handrail.operations.code.named_trees import (
+    NOW,
+    compare_trees,
+    describe_change,
+    find_run_here,
+    read_named,
+)
 from handrail.operations.code.unified_diff import diff_texts
-from handrail.operations.kept_trees import read_tree_contents
 from handrail.operations.same_project import find_own_project
-from handrail.ports.worktree import Difference, Tree, TreeEntry, Unseen
+from handrail.operations.stored_trees import NOT_KEPT
+from handrail.ports.trees import GitEntry, TreeChange
+from handrail.ports.worktree import Unseen
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.views.diffs import CodeDiff, DiffedFile
-
-
-def require_comparison(rt: ReadPorts, project: str, one: Tree, other: Tree) -> tuple[Difference, ...]:
-    """How two trees differ. Raises Fault E_IO where they cannot be compared."""
-    differing = rt.worktree().list_differences(project, one, other)
-    if isinstance(differing, Unseen):
-        message = f"The two trees cannot be compared: {differing.reason}."
-        raise Fault(E_IO, message, details={"reason": shorten(differing.reason)})
-    return differing
-
 
 MOST_DIFF_BYTES = 100_000
 """Of all hunks together; later files are only counted."""
 MOST_DIFF_FILES = 200
 """Files that one answer names."""
+
+
+_GITLINK = "160000"
+_MODES = {"100644": "file", "100755": "executable", "120000": "link", _GITLINK: "repository"}
 
 
 class ShowDiff(Input, frozen=True, kw_only=True):
@@ -61,12 +62,12 @@ def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
     project = find_own_project(rt.workspace, rt.places, history.runs[tip.run_id], request.project) or here
     before = read_named(rt, history, tip, request.before, project)
     after = read_named(rt, history, tip, NOW if request.after is UNSET else request.after, project)
-    differing = require_comparison(rt, project, before.tree, after.tree)
+    differing = compare_trees(rt, project, before.tree, after.tree)
+    if isinstance(differing, Unseen):
+        message = f"The two trees cannot be compared: {differing.reason}."
+        raise Fault(E_IO, message, details={"reason": shorten(differing.reason)})
     shown = differing[:MOST_DIFF_FILES]
-    present = after.tree.entries if after.recorded is None else ()
-    contents: dict[str, bytes] = {}
-    contents.update(read_tree_contents(rt, project, before.entries, _digests(shown, "before"), present))
-    contents.update(read_tree_contents(rt, project, after.entries, _digests(shown, "after"), present))
+    contents = rt.trees().read_all(project, _list_contents(shown))
     files: list[DiffedFile] = []
     hunks: list[str] = []
     room = MOST_DIFF_BYTES
@@ -79,29 +80,40 @@ def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
         hunks.append(text)
     return CodeDiff(
         session_id=history.session_id,
-        before=before.tree.tree_id,
-        after=after.tree.tree_id,
+        before=before.tree_id,
+        after=after.tree_id,
         differing=len(differing),
         files=files,
         diff="".join(hunks),
     )
 
 
-def _digests(differing: tuple[Difference, ...], side: str) -> set[str]:
-    entries: list[TreeEntry] = [one.before if side == "before" else one.after for one in differing]
-    return {one.digest for one in entries if one.mode != "absent" and not holds_credentials(one.path)}
+def _list_contents(differing: Sequence[TreeChange]) -> set[str]:
+    sides = [side for one in differing for side in (one.before, one.after) if side is not None]
+    return {one.object_id for one in sides if one.mode != _GITLINK and not holds_credentials(one.path)}
 
 
-def _diff_file(one: Difference, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
+def _find_content(side: GitEntry | None, contents: Mapping[str, bytes]) -> bytes | None:
+    if side is None:
+        return b""
+    if side.mode == _GITLINK:
+        return f"commit {side.object_id}\n".encode()
+    return contents.get(side.object_id)
+
+
+def _name_mode(side: GitEntry | None) -> str:
+    return "absent" if side is None else _MODES[side.mode]
+
+
+def _diff_file(one: TreeChange, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
     file = DiffedFile(path=one.path, change=describe_change(one), added=0, removed=0, note="")
     if holds_credentials(one.path):  # two files may have one content, and so one digest
         return _without(file, "it holds credentials, which are never shown"), ""
-    sides = [b"" if side.mode == "absent" else contents.get(side.digest) for side in (one.before, one.after)]
-    old, new = sides
+    old, new = (_find_content(side, contents) for side in (one.before, one.after))
     if old is None or new is None:
-        return _without(file, "its content is not kept on this machine"), ""
+        return _without(file, NOT_KEPT), ""
     if old == new:
-        return _without(file, f"only its mode: {one.before.mode} to {one.after.mode}"), ""
+        return _without(file, f"only its mode: {_name_mode(one.before)} to {_name_mode(one.after)}"), ""
     diffed = diff_texts(one.path, old, new)
     if isinstance(diffed, str):
         return _without(file, diffed), ""

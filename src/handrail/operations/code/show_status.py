@@ -11,8 +11,16 @@ from handrail.contract.outcome import Answer, make_from
 from handrail.contract.parameters import MintedId, ProjectPath, TokenText
 from handrail.engine.code_trees import list_recorded
 from handrail.engine.navigate import step_key
-from handrail.operations.code.named_trees import NOW, describe_change, find_run_here, read_named
-from handrail.ports.worktree import Tree, Unseen
+from handrail.operations.code.named_trees import (
+    NOW,
+    compare_trees,
+    describe_change,
+    find_run_here,
+    read_named,
+)
+from handrail.operations.proof_trees import take_present
+from handrail.operations.stored_trees import as_file_tree
+from handrail.ports.worktree import Unseen
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.views.diffs import FileChange
@@ -90,15 +98,15 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     then = read_named(rt, history, tip, name, project, own)
     recorded = then.recorded
     assert recorded is not None, "only a recorded tree is named here"
-    now = rt.worktree().take_tree(project)
-    differing = now if isinstance(now, Unseen) else rt.worktree().list_differences(project, then.tree, now)
+    now = take_present(rt, project)
+    differing = now if isinstance(now, Unseen) else compare_trees(rt, project, then.tree, as_file_tree(now))
     reason = differing.reason if isinstance(differing, Unseen) else ""
     found = () if isinstance(differing, Unseen) else differing
     return CodeStatus(
         session_id=history.session_id,
         node_id=recorded.fact.node_id,
         tree_id=recorded.fact.tree_id,
-        present_tree_id=now.tree_id if isinstance(now, Tree) else "",
+        present_tree_id="" if isinstance(now, Unseen) else now.tree,
         reason=reason,
         differing=len(found),
         files=[ShownFile(path=one.path, change=describe_change(one)) for one in found[:MOST_SHOWN]],
