@@ -1,8 +1,8 @@
 """Looking at the files of a project, as ratios beside `git status` in the same rounds.
 
 Run with `python bench/looking.py [--json] [--files 100,10000,50000] [--rounds 7]`. Each size is a repository
-of its own with small files. `new process` looks with the stat cache of an earlier one, as a command line
-does; `running server` keeps it in memory. Five files are changed for the tree, which packs their contents.
+of its own with small files. Each look takes the git tree of the files, with the index that an earlier one
+left. Five files are changed for the tree, which packs their contents.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from bench.floor import interleaved
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports.worktree import PlaceAsked, Tree
+from handrail.ports.trees import TakenTree
+from handrail.ports.worktree import PlaceAsked
+from handrail.worktree.git_trees import GitTrees
 
 SIZES = (100, 10_000, 50_000)
 LOOKING_BOUND, TREE_BOUND = 3.0, 4.0
@@ -52,12 +54,12 @@ def measure(size: int, rounds: int) -> dict[str, Any]:
         make_repository(project, size)
         environment = dict(os.environ)
         server = LocalWorktree(home, environment)
-        first_ms = _time(lambda: look(server, project))
+        trees = GitTrees(home, environment)
+        first_ms = _time(lambda: look(trees, project))
         paths = [f"part0/file{number}.py" for number in range(_PLACES)]
         calls: dict[str, Callable[[], object]] = {
             "git status": lambda: _git(project, "status", "--porcelain"),
-            "look, new process": lambda: look(LocalWorktree(home, environment), project),
-            "look, running server": lambda: look(server, project),
+            "look": lambda: look(trees, project),
             "named places": lambda: server.see_places(project, [PlaceAsked(path=path) for path in paths]),
         }
         clean = {name: statistics.median(times) for name, times in interleaved(calls, rounds).items()}
@@ -66,8 +68,7 @@ def measure(size: int, rounds: int) -> dict[str, Any]:
                 file.write("changed = True\n")
         calls = {
             "git status": calls["git status"],
-            "tree, new process": lambda: take(LocalWorktree(home, environment), project),
-            "tree, running server": lambda: take(server, project),
+            "tree": lambda: take(trees, project),
         }
         changed = {name: statistics.median(times) for name, times in interleaved(calls, rounds).items()}
     finally:
@@ -99,16 +100,17 @@ def make_repository(project: str, size: int) -> None:
     _git(project, "status")
 
 
-def look(worktree: LocalWorktree, project: str) -> Tree:
-    tree = worktree.take_tree(project)
-    assert isinstance(tree, Tree), tree
-    return tree
+def look(trees: GitTrees, project: str) -> TakenTree:
+    taken = trees.take(project)
+    assert isinstance(taken, TakenTree), taken
+    return taken
 
 
-def take(worktree: LocalWorktree, project: str) -> None:
-    tree = look(worktree, project)
-    assert len(tree.entries) == _CHANGED
-    worktree.pack_contents(project, tree)
+def take(trees: GitTrees, project: str) -> None:
+    taken = look(trees, project)
+    packed = trees.pack_step(project, taken.tree, [f"{taken.head}^{{tree}}"])
+    assert isinstance(packed, bytes), packed
+    assert len(packed) > _CHANGED
 
 
 def _git(project: str, *words: str) -> None:

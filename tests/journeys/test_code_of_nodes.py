@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     output = {"notesMarkdown": "Done.", "artifacts": [body | {"files": files}]}
     answer(runtime, "run.continue", ackToken=planned["ackToken"], output=output, project=str(work.root))
 
-    monkeypatch.delattr("handrail.host.worktree.local_worktree.LocalWorktree.take_tree")
+    monkeypatch.delattr("handrail.worktree.git_trees.GitTrees.take")
     told = [take_for_command(runtime, one, 60) for one in due]
 
     assert told == [""]
@@ -145,11 +146,11 @@ def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
     runtime = msgspec.structs.replace(build_runtime(work.tool.environment, home=work.tool.home), trees_due=[])
     given: list[float] = []
 
-    def look(self: object, project: str, seconds: float) -> Unseen:
+    def look(self: object, project: str, seconds: float, *, is_anywhere: bool) -> Unseen:
         given.append(seconds)
         return Unseen(reason="not today")
 
-    monkeypatch.setattr("handrail.host.worktree.local_worktree.LocalWorktree.take_tree", look)
+    monkeypatch.setattr("handrail.worktree.git_trees.GitTrees.take", look)
     asked = {"workflowId": "wr.small_change", "goal": "g", "requestId": "k", "project": str(work.root)}
     first, again = (answer(runtime, "run.start", **asked) for _ in range(2))
 
@@ -200,7 +201,7 @@ def test_the_library_says_why_it_kept_nothing(work: Work) -> None:
 
     assert isinstance(outcome, Success)
     (notice,) = [one for one in outcome.notices if one.type == "tree_skipped"]
-    assert "refused to list the files" in notice.message
+    assert "git refused to read the repository" in notice.message
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")
@@ -244,7 +245,8 @@ def test_a_project_keeps_the_contents_of_its_files_out_of_the_store(work: Work) 
 
     trees = [one["data"] for one in work.events(started, "tree_recorded")]
     assert trees[0]["cause"] == "start"
-    assert not any("packRef" in one for one in trees)
+    blobs = [path.read_bytes() for path in Path(work.tool.home).rglob("blobs/*") if path.is_file()]
+    assert [one for one in blobs if zlib.compress(b"kept nowhere\n")[2:8] in one] == []
 
 
 @pytest.mark.promise("evidence.code.tree-of-a-node")

@@ -107,7 +107,7 @@ def test_an_ignored_file_in_the_way_is_told_and_stays(work: Work) -> None:
 
 
 LARGE_TEXT = b"z" * 5_000_001
-LARGE_BINARY = bytes(range(256)) * 4_000
+LARGE_BINARY = bytes(range(256)) * 20_000
 
 
 def stays(shown: Any, done: Any) -> list[str]:

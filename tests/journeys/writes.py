@@ -24,8 +24,8 @@ from handrail.ports.program import (
     SkillCopy,
     UpdateCheck,
 )
+from handrail.ports.trees import TakenTree
 from handrail.ports.workspace import DeclaredCheck, Settings
-from handrail.ports.worktree import Tree
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
@@ -165,9 +165,9 @@ def _restored(world: World) -> dict[str, Any]:
     assert session is not None
     settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, snapshots="always")
     (node_id,) = session.history.nodes
-    tree = runtime.worktree().take_tree(world.project)
-    assert isinstance(tree, Tree)
-    record_tree(runtime, session.history, node_id, world.project, tree, "start")
+    taken = runtime.trees().take(world.project, is_anywhere=True)
+    assert isinstance(taken, TakenTree), taken
+    record_tree(runtime, session.history, node_id, world.project, taken, "start")
     with open(f"{world.project}/new.txt", "w", encoding="utf-8") as file:
         file.write("not there then\n")
     return _confirmed(runtime, "code.restore", node=node_id)

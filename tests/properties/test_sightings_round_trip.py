@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
-from handrail.ports.worktree import Changes, LocatedFile, PlaceAsked, PlaceSeen, Tree, TreeEntry
+from handrail.ports.trees import GitEntry, TakenTree, TreeChange
+from handrail.ports.worktree import LeftOut, LocatedFile, PlaceAsked, PlaceSeen
 from handrail_team.companion.wire import (
+    ChangedRow,
     ChangesRow,
     CompanionCall,
     FileRow,
     LookOrder,
     PlaceRow,
     ProgramRow,
+    SeenTree,
     Sighting,
     Surroundings,
     TreePair,
@@ -33,12 +36,24 @@ MANY: Any = st.lists(PATHS, max_size=3).map(tuple)
 ASKED = st.builds(PlaceAsked, path=PATHS, line=st.integers(0, 9), end=st.integers(0, 9), written=PATHS)
 SEEN = st.builds(PlaceSeen, path=PATHS, state=st.sampled_from(("here", "missing", "outside")), own=PATHS)
 ENTRIES = st.builds(
-    TreeEntry, path=PATHS, mode=st.just("file"), digest=st.just("sha1:0"), size=st.integers(0, 99)
+    GitEntry, path=PATHS, mode=st.just("100644"), object_id=st.just("0" * 40), size=st.integers(0, 99)
 )
+LEFT_OUT = st.builds(LeftOut, path=PATHS, why=st.just("it is no file"))
 TREES = st.builds(
-    Tree, head=st.just("c" * 40), entries=st.lists(ENTRIES, max_size=3).map(tuple), tree_id=st.just("t1")
+    SeenTree,
+    taken=st.builds(
+        TakenTree,
+        tree=st.just("c" * 40),
+        filtered=MANY,
+        nested=MANY,
+        left_out=st.lists(LEFT_OUT, max_size=2).map(tuple),
+    ),
+    names=st.binary(max_size=20),
+    is_clean=st.booleans(),
 )
-CHANGES = st.builds(Changes, changed=MANY, arrived=MANY, added=MANY, deleted=MANY)
+CHANGES = st.lists(
+    st.builds(TreeChange, path=PATHS, status=st.just("changed"), before=ENTRIES, after=ENTRIES), max_size=2
+).map(tuple)
 PROGRAMS = st.builds(
     ProgramRow,
     call=st.builds(ProgramCall, argv=MANY, directory=PATHS, project=PATHS, seconds=st.integers(1, 9)),
@@ -59,6 +74,7 @@ SIGHTINGS = st.builds(
         st.builds(ChangesRow, before=st.just("a"), after=st.just("b"), changes=st.none() | CHANGES),
         max_size=2,
     ).map(tuple),
+    changed=st.lists(st.builds(ChangedRow, tree=st.just("a"), paths=st.none() | MANY), max_size=2).map(tuple),
     programs=st.lists(PROGRAMS, max_size=2).map(tuple),
 )
 
@@ -72,11 +88,15 @@ def test_a_call_with_its_sighting_arrives_as_it_was_sent(seen: Sighting, project
     assert from_wire(to_wire(sent), CompanionCall) == sent
 
 
-@given(paths=st.lists(ASKED, max_size=3).map(tuple), files=MANY, before=TREES, after=TREES)
+@given(
+    paths=st.lists(ASKED, max_size=3).map(tuple),
+    files=MANY,
+    packs=st.lists(st.binary(max_size=9), max_size=2).map(tuple),
+)
 def test_an_order_arrives_as_it_was_given(
-    paths: tuple[PlaceAsked, ...], files: tuple[str, ...], before: Tree, after: Tree
+    paths: tuple[PlaceAsked, ...], files: tuple[str, ...], packs: tuple[bytes, ...]
 ) -> None:
-    pair = TreePair(before=before, after=after)
+    pair = TreePair(before="a", after="b", packs=packs)
     order = LookOrder(request_state="s", paths=paths, files=files, tree=True, compare=(pair,))
 
     assert from_wire(to_wire(order), LookOrder) == order
