@@ -370,7 +370,7 @@ FILES: Rows = (
     ("host.worktree.walking", "MOST_RULES", "Lines of it."),
     ("ports.trees", "TAKE_SECONDS", "How long taking a tree of the files may last."),
     ("ports.trees", "CHANGED_SECONDS", "How long a reply compares the files with the last tree."),
-    ("ports.trees", "MOST_READ_BYTES", "A file of a tree whose content is read."),
+    ("ports.trees", "MOST_READ_BYTES", "A file of a tree whose content is read, or kept with a step."),
     ("worktree.take", "MOST_FILE_BYTES", "A file that is in no commit; a larger one is left out of a tree."),
     (
         "worktree.take",
@@ -378,8 +378,7 @@ FILES: Rows = (
         "Trees of a project with which the files can be compared by their times.",
     ),
     ("worktree.keeping", "MOST_TREE_PACK_BYTES", "Files of trees that leave or enter as one pack."),
-    ("ports.worktree", "MOST_CONTENT_BYTES", "A file whose content is kept with a tree."),
-    ("ports.worktree", "MOST_BINARY_BYTES", "A file that is not text, whose content is kept with a tree."),
+    ("ports.trees", "LASTING_DAYS", "Days for which a tree of a team, or one that a restore replaced, is kept."),
     (
         "operations.kept_trees",
         "COMMAND_SECONDS",
@@ -387,11 +386,6 @@ FILES: Rows = (
     ),
     ("operations.kept_trees", "SERVER_SECONDS", "The same for a server."),
     ("operations.kept_trees", "FIRST_SECONDS", "The same for a command that starts a run."),
-    (
-        "operations.kept_trees",
-        "COMMAND_PACK_BYTES",
-        "New contents that a command line keeps with a tree.",
-    ),
     ("operations.kept_trees", "ADVANCE_SECONDS", "How long a call that continues an older step looks."),
     ("operations.kept_trees", "REREAD_SECONDS", "How long one that reads an older step again looks."),
     ("engine.history", "MOST_TREES", "Trees of one node that can be found again."),
@@ -403,7 +397,8 @@ FILES: Rows = (
     ("operations.code.unified_diff", "MOST_DIFF_LINES", "Differing lines of one file in it."),
     ("operations.code.unified_diff", "MOST_DIFF_WORK", "Its differing lines, one side times the other."),
     ("host.worktree.restore", "MOST_JOURNAL_BYTES", "Everything that one `code restore` or edit writes."),
-    ("ports.worktree", "MOST_PACK_BYTES", "All contents that one tree adds, before they are compressed."),
+    ("ports.trees", "MOST_STEP_BYTES", "New contents of one tree that are kept, compressed; of more, only names."),
+    ("ports.trees", "MOST_WRITTEN_BYTES", "A file that a restore brings back."),
 )
 SOURCES: Rows = (
     ("handrail_code.languages.reading", "MAX_BYTES", "A source file that is read."),

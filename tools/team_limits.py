@@ -45,12 +45,6 @@ TEAM = (
     ("handrail_team.accounts.machines", "TOKEN_DAYS", "How long the token of such a machine is good."),
     ("handrail_team.companion.answer", "LIFETIME_SECONDS", "For a look that the server asked for."),
     ("handrail_team.companion.link", "ANSWER_SECONDS", "How long a companion waits for its server."),
-    (
-        "handrail_team.companion.kept_contents",
-        "MOST_KEPT_BYTES",
-        "Contents that a machine keeps per project.",
-    ),
-    ("handrail_team.companion.kept_contents", "KEPT_DAYS", "How long, after a step named them last."),
     ("handrail_team.companion.look", "MOST_PRINTED_BYTES", "What a check printed, as it is sent: its end."),
     ("handrail_team.sender", "LOOK_EVERY_SECONDS", "Between two looks for runs that fell silent."),
     ("handrail_team.sender", "MOST_LOOKED_AT", "Sessions that one such look reads; the next one goes on."),

@@ -39,7 +39,6 @@ NOT_MADE_HERE = {
     "run/mcp-<pid>.json": "needs a running server: tests/journeys/test_settings_in_force.py",
     "store-key/<place>/adopted": "needs a person's yes: tests/journeys/test_proven_history.py",
     "data/restores/<digest>": "needs a restore: tests/host/worktree/test_restore.py",
-    "data/contents/<digest>/<digest>": "needs a server of a team: tests/team/test_restoring.py",
     "data/cache/notices.json": "needs an index: tests/updates/test_update.py",
     "data/cache/update-check.json": "needs an index: tests/updates/test_notices.py",
     "run/server.json": "needs a server: tests/surfaces/http/test_serving.py",

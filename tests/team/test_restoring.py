@@ -38,7 +38,7 @@ def restore(machine: Machine, node: str, **more: Any) -> Any:
 
 
 def list_kept(home: Path) -> list[Path]:
-    return sorted(home.glob("trees/stores/*/refs/kept/team/*"))
+    return sorted(home.glob("trees/stores/*/refs/kept/lasting/*"))
 
 
 @pytest.mark.promise("team.server-decides")
@@ -144,9 +144,11 @@ def test_a_home_that_keeps_nothing_changes_no_answer(
     _, node = begin(machine)
     write(machine.project, "c.py", "c = 3\n")
 
-    done = restore(machine, node)
+    shown = machine.data("code.restore", node=node, dryRun=True)
+    refused = machine.call("code.restore", node=node, confirm=shown["confirm_token"])
 
-    assert [left["path"] for left in done["left_out"]] == ["c.py"]
+    assert isinstance(refused, Failure)
+    assert (refused.kind.code, os.strerror(28) in refused.message) == ("E_IO", True)
     assert (machine.project / "c.py").exists()
 
 

@@ -25,7 +25,7 @@ from handrail.operations.proof_trees import drop_kept_trees, may_begin_change, t
 from handrail.operations.same_project import is_project
 from handrail.operations.stored_trees import as_file_tree, encode_left_out, load_tree
 from handrail.ports.log import Blob
-from handrail.ports.trees import MOST_READ_BYTES, MOST_STEP_BYTES, TakenTree, TreeReader
+from handrail.ports.trees import MOST_READ_BYTES, MOST_STEP_BYTES, NO_GIT, TakenTree, TreeReader
 from handrail.ports.workspace import Workspace
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts, RehydratePorts, TreeDue, WritePorts, keeps_code, looks_at_code
@@ -74,7 +74,8 @@ def take_due_tree(rt: WritePorts, due: TreeDue, seconds: float) -> str:
     drop_kept_trees(rt, session.history, due.node_id, due.project)
     taken = take_present(rt, due.project, seconds) if due.tree is None else due.tree
     if isinstance(taken, Unseen):
-        return taken.reason
+        # The start says it once.
+        return "" if taken.reason == NO_GIT and due.cause != "start" else taken.reason
     return record_tree(rt, session.history, due.node_id, due.project, taken, due.cause)
 
 

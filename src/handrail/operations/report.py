@@ -344,8 +344,7 @@ def gather(
         return prepared
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
-    head = "" if gathered.proof_facts is None else gathered.proof_facts.head
-    seen = look(rt, history, node, wanted, own, head)
+    seen = look(rt, history, node, wanted, own)
     sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)

@@ -28,6 +28,13 @@ MOST_WRITTEN_BYTES = 100_000_000
 MOST_STEP_BYTES = 32_000_000
 """New contents of one step; more, and only their names are kept."""
 
+LASTING_PREFIX = "lasting/"
+"""Before the names of trees that are kept for some time, whatever becomes of a run."""
+LASTING_DAYS = 90
+
+NO_GIT = "git is not installed"
+"""Why nothing is seen on a machine without it."""
+
 GitMode: TypeAlias = Literal["100644", "100755", "120000", "160000"]
 """A file, an executable file, a symbolic link, and the commit of another repository."""
 ChangeStatus: TypeAlias = Literal["added", "deleted", "changed", "mode"]

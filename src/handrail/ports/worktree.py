@@ -20,8 +20,6 @@ MOST_PLACE_BYTES = 5_000_000
 """Bytes of one file that a line is looked for in."""
 MOST_FILES = 100_000
 """Files of a tree."""
-MOST_CONTENT_BYTES = 5_000_000
-"""A larger file is listed without its content."""
 
 NO_ENDING = "/"
 """As the last of the endings that files are listed by: also those whose name has no dot."""

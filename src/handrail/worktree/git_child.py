@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from handrail.host.programs import GIT_ENVIRONMENT, GIT_VALUES, find_program, make_child_environment
+from handrail.ports.trees import NO_GIT
 
-NO_GIT = "git is not installed"
 REFUSED = "git refused to read the repository"
 
 

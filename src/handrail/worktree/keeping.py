@@ -13,13 +13,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from handrail.host.private_files import content_of, ensure_private_directory, replace_private
+from handrail.ports.trees import LASTING_DAYS, LASTING_PREFIX
 from handrail.worktree.git_child import GitChild, NotSeen
 from handrail.worktree.place import Place, is_id, read_head
 from handrail.worktree.read_trees import NOT_HERE, check_id, has_tree
 
-TEAM_PREFIX = "team/"
-"""Before the names of trees that a session of a team saw: their sessions are elsewhere."""
-TEAM_DAYS = 90
 MOST_TREE_PACK_BYTES = 200_000_000
 KEPT_FOR = "2.weeks.ago"
 _PRUNE_SECONDS = 86_400
@@ -57,7 +55,10 @@ def prune(place: Place, git: GitChild) -> None:
     with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"):
         pass
     for name, path in _list_kept(place):
-        if name.startswith(TEAM_PREFIX) and os.stat(path).st_mtime < time.time() - TEAM_DAYS * _PRUNE_SECONDS:
+        if (
+            name.startswith(LASTING_PREFIX)
+            and os.stat(path).st_mtime < time.time() - LASTING_DAYS * _PRUNE_SECONDS
+        ):
             os.unlink(path)
     if _run_prune(place, git):
         return

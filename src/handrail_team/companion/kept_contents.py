@@ -1,7 +1,6 @@
 """The files of a linked project, kept in the home of its machine: a server has their names and ids alone.
 
-A tree that a step of the team saw is kept under the prefix `team/` in our git directory. What no step of this
-machine named for long goes when git next removes what nobody keeps.
+A tree that a step of the team saw is kept in our git directory for ninety days after it was last seen.
 """
 
 from __future__ import annotations
@@ -10,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from handrail.contract.tokens.confirm import refusal
 from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports.trees import MOST_READ_BYTES, TAKE_SECONDS, TakenTree
+from handrail.ports.trees import LASTING_PREFIX, MOST_READ_BYTES, TAKE_SECONDS, TakenTree
 from handrail.ports.worktree import FileWrite, Unseen, Written
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime
 from handrail.worktree.git_trees import GitTrees
-from handrail.worktree.keeping import TEAM_PREFIX
 
 
 class KeepingTrees(GitTrees):
@@ -36,13 +34,9 @@ class KeepingTrees(GitTrees):
     def pack_step(
         self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
     ) -> bytes | Unseen:
-        if most_bytes and (why := self.keep_for_team(project, tree)):
+        if most_bytes and (why := self.keep(project, f"{LASTING_PREFIX}{tree}", tree)):
             return Unseen(reason=why)
         return super().pack_step(project, tree, known, most_bytes)
-
-    def keep_for_team(self, project: str, tree: str) -> str:
-        """Return why not, or an empty text."""
-        return self.keep(project, f"{TEAM_PREFIX}{tree}", tree)
 
 
 class KeepingWorktree(LocalWorktree):

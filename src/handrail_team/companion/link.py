@@ -29,6 +29,7 @@ from handrail.contract.released import __version__
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import HttpClient, TeamCall, TeamState
+from handrail.ports.trees import LASTING_PREFIX
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
 from handrail_team.companion.kept_contents import KeepingTrees, KeepingWorktree
@@ -193,7 +194,7 @@ class CompanionLink:
         if keeps_code(self._local, project):
             for tree in (seen.tree, *(row.tree for row in seen.programs)):
                 if tree is not None:
-                    trees.keep_for_team(project, tree.taken.tree)
+                    trees.keep(project, f"{LASTING_PREFIX}{tree.taken.tree}", tree.taken.tree)
         return ""
 
     def _send(self, link: Link, sent: CompanionCall) -> CompanionAnswer:

@@ -23,10 +23,10 @@ from handrail.contract.wording import format_count, shorten
 from handrail.engine.history import History, Node
 from handrail.operations.code.named_trees import NamedTree, describe_change, find_run_here, look, read_named
 from handrail.operations.finding import find_session
-from handrail.operations.kept_trees import PreparedTree, prepare_node_tree, record_tree
+from handrail.operations.kept_trees import record_tree
 from handrail.operations.proof_trees import take_present
 from handrail.operations.stored_trees import NOT_KEPT, as_file_tree
-from handrail.ports.trees import MOST_READ_BYTES, GitMode, TakenTree, TreeChange
+from handrail.ports.trees import LASTING_PREFIX, MOST_READ_BYTES, GitMode, TakenTree, TreeChange
 from handrail.ports.worktree import FileMode, FileWrite, LeftOut, PresentFile, Unseen, absent
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, WritePorts, keeps_code, project_of
@@ -130,7 +130,7 @@ def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str
     }
     filtered = rt.trees().find_filtered(project, present.tree, {one.path for one in differing})
     filtered |= rt.trees().find_filtered(project, target.tree.tree, {one.path for one in differing})
-    unkept = _find_unkept(rt, history, tip, project, present, differing, there)
+    unkept = _find_unkept(rt, project, present, differing, there)
     stays = {
         **dict.fromkeys(unkept, _STAYS),
         **missing,
@@ -177,8 +177,6 @@ def _read_target(
 
 def _find_unkept(
     rt: ReadPorts,
-    history: History,
-    tip: Node,
     project: str,
     present: TakenTree,
     differing: Iterable[TreeChange],
@@ -190,9 +188,8 @@ def _find_unkept(
         return set()
     committed = rt.trees().find_committed(project, {one.object_id for one in sides})
     kept = {one.path for one in sides if one.object_id in committed}
-    recorded = [one.path for one in sides if one.path not in kept and 0 <= one.size <= MOST_READ_BYTES]
-    if recorded and keeps_code(rt, project) and _fits(rt, history, tip, project, present):
-        kept |= {*recorded}
+    if keeps_code(rt, project):
+        kept |= {one.path for one in sides if 0 <= one.size <= MOST_READ_BYTES}
     written = rt.trees().read_written(project, present.tree, kept)
     contents = {} if isinstance(written, Unseen) else written
     return {
@@ -200,15 +197,6 @@ def _find_unkept(
         for one in sides
         if one.path not in there or contents.get(one.path) != there[one.path].content
     }
-
-
-def _fits(rt: ReadPorts, history: History, tip: Node, project: str, present: TakenTree) -> bool:
-    """Whether the contents of the present tree are recorded, or will be."""
-    held = [one for one in history.trees.get(tip.node_id, ()) if one.fact.tree_id == present.tree]
-    if held:
-        return not held[0].fact.left_out
-    prepared = prepare_node_tree(rt, history, tip.node_id, project, present, "restore")
-    return isinstance(prepared, PreparedTree) and not prepared.fact.left_out
 
 
 def _list_folders_above(paths: Iterable[str]) -> set[str]:
@@ -265,7 +253,8 @@ def _restore(
     if look(rt, project).tree != restoring.present.tree:
         raise refusal("target_changed")
     recording = msgspec.structs.replace(rt, commits=_NotYet())
-    trouble = record_tree(recording, history, tip.node_id, project, restoring.present, "restore")
+    trouble = rt.trees().keep(project, f"{LASTING_PREFIX}{restoring.present.tree}", restoring.present.tree)
+    trouble = trouble or record_tree(recording, history, tip.node_id, project, restoring.present, "restore")
     if trouble:
         raise Fault(
             E_IO,
@@ -274,11 +263,10 @@ def _restore(
         )
     blocked = {left.path for left in restoring.left_out}
     planned = [write for write in restoring.writes if write.path not in blocked]
-    recorded_now = find_session(rt, history.session_id).history
     changing = {write.path for write in planned}
     differing = [one for one in restoring.differing if one.path in changing]
     there = rt.worktree().read_files(project, [one.path for one in differing if one.before is not None])
-    if _find_unkept(rt, recorded_now, tip, project, restoring.present, differing, there):
+    if _find_unkept(rt, project, restoring.present, differing, there):
         raise refusal("target_changed")
     done = rt.worktree().write_files(project, planned)
     rt.commits.note(NextCall(operation="code.status", params={"session": history.session_id}))

@@ -62,6 +62,7 @@ from handrail.operations.runs.start_warnings import (
 )
 from handrail.operations.workflow_catalog import pin_workflow
 from handrail.ports.log import Blob
+from handrail.ports.trees import NO_GIT
 from handrail.projections.run_graph import run_graph
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
@@ -251,7 +252,8 @@ def _answer_start(
         workflow=workflow,
         actions=actions,
     )
-    notice = Notice(type="tree_skipped", message=f"The first look failed: {unseen}."[:1000], severity="info")
+    message = f"{NO_GIT}: files are not kept." if unseen == NO_GIT else f"The first look failed: {unseen}."
+    notice = Notice(type="tree_skipped", message=message[:1000], severity="info")
     return msgspec.structs.replace(reply, notices=(*reply.notices, notice)) if unseen else reply
 
 
