@@ -294,12 +294,6 @@ PLACES = (
         after="A restore or an edit that was killed stays half done.",
     ),
     Place(
-        path="data/contents/<digest>/<digest>",
-        holds="What files of a project of a team held at its steps: the server has their names alone.",
-        loss="history",
-        after="`code restore` brings back what git has, and leaves the other files as they are.",
-    ),
-    Place(
         path="data/git/<digest>/*",
         holds="A repository of workflows that you fetched; Handrail itself never fetches.",
         loss="yours",

@@ -378,7 +378,11 @@ FILES: Rows = (
         "Trees of a project with which the files can be compared by their times.",
     ),
     ("worktree.keeping", "MOST_TREE_PACK_BYTES", "Files of trees that leave or enter as one pack."),
-    ("ports.trees", "LASTING_DAYS", "Days for which a tree of a team, or one that a restore replaced, is kept."),
+    (
+        "ports.trees",
+        "LASTING_DAYS",
+        "Days for which a tree of a team, or one that a restore replaced, is kept.",
+    ),
     (
         "operations.kept_trees",
         "COMMAND_SECONDS",
@@ -397,7 +401,11 @@ FILES: Rows = (
     ("operations.code.unified_diff", "MOST_DIFF_LINES", "Differing lines of one file in it."),
     ("operations.code.unified_diff", "MOST_DIFF_WORK", "Its differing lines, one side times the other."),
     ("host.worktree.restore", "MOST_JOURNAL_BYTES", "Everything that one `code restore` or edit writes."),
-    ("ports.trees", "MOST_STEP_BYTES", "New contents of one tree that are kept, compressed; of more, only names."),
+    (
+        "ports.trees",
+        "MOST_STEP_BYTES",
+        "New contents of one tree that are kept, compressed; of more, only names.",
+    ),
     ("ports.trees", "MOST_WRITTEN_BYTES", "A file that a restore brings back."),
 )
 SOURCES: Rows = (
