@@ -124,7 +124,8 @@ def test_a_summary_says_what_proves_the_run(project: ProvedRun) -> None:
     summary = project.send()["closing"]
 
     assert summary == (
-        "Done: 2 steps, 2 files (+5 −1). PROVED: 1 new test fails without the change and passes with it. For review: nothing."
+        "Done: 2 steps, 2 files (+5 −1). PROVED: 1 new test fails without the change and passes with it. "
+        "For review: nothing."
     )
 
 
