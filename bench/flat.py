@@ -7,7 +7,6 @@ servers take turns in one process; processor time, medians. With `--page` that p
 from __future__ import annotations
 
 import os
-import platform
 import random
 import statistics
 import sys
@@ -22,10 +21,10 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import pytest
 
+from bench.generated_page import describe_machine, write_into
 from tests.journeys.conversation import advance, answer
 from tests.journeys.test_flat_operations import Server, filled
 
-BEGIN, END = "<!-- made by bench/flat.py -->\n", "<!-- end -->\n"
 TOGETHER, STEPS = 8, 300
 Calls = dict[str, Callable[[], object]]
 
@@ -48,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     table = make_table(measured, long, sessions)
     print(table)
     if page := _option(arguments, "--page", ""):
-        write_into(Path(page), table)
+        write_into(Path(page), "flat.py", describe_machine() + table)
     return 0
 
 
@@ -110,8 +109,6 @@ def make_table(
 ) -> str:
     stored = f"{sessions:,}".replace(",", " ")
     lines = [
-        f"Python {platform.python_version()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}.",
-        "",
         f"| call | one session, ms | {stored} sessions, ms | ratio |",
         "|---|---|---|---|",
     ]
@@ -124,12 +121,6 @@ def make_table(
         f" {many / one:.2f} |"
     )
     return "\n".join(lines) + "\n"
-
-
-def write_into(page: Path, table: str) -> None:
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}{table}{END}{after}", encoding="utf-8")
 
 
 def _option(arguments: Sequence[str], name: str, default: str) -> str:

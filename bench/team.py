@@ -1,6 +1,7 @@
 """The store in PostgreSQL beside the same bytes as one plain transaction, in the same rounds.
 
-Run with `python bench/team.py [--json] [--rounds N]`. HANDRAIL_BENCH_POSTGRES names a server; without it one
+Run with `python bench/team.py [--json] [--rounds N] [--page docs/explanation/speed.md]`.
+HANDRAIL_BENCH_POSTGRES names a server; without it one
 is started from the wheel, on the disk of HANDRAIL_BENCH_DIR. With the Python of an environment that also has
 `langgraph`, `langgraph-checkpoint-postgres` and `dbos`, these are measured on the same database; what is not
 installed is named. The exit status says nothing about speed.
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -26,6 +28,7 @@ import psycopg
 from psycopg import conninfo
 
 from bench.floor import interleaved, spread
+from bench.generated_page import describe_machine, write_into
 from bench.peers import Calls, is_installed, measured_in_dbos, saver_calls
 from handrail.contract.ids import SessionId
 from handrail.ports.log import Committed, Draft
@@ -128,6 +131,15 @@ def measure(address: str, rounds: int) -> dict[str, Any]:
     }
 
 
+def make_table(found: dict[str, dict[str, float]]) -> str:
+    """The quickest call first, each as a multiple of the plain inserts of the same rounds."""
+    plain = found[PLAIN]["median"]
+    lines = ["| call | median, ms | times the plain insert | p99, ms |", "|---|---|---|---|"]
+    for name, one in sorted(found.items(), key=lambda row: row[1]["median"]):
+        lines.append(f"| {name} | {one['median']:.1f} | {one['median'] / plain:.1f} | {one['p99']:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
 def percentile(samples: list[float]) -> float:
     return round(sorted(samples)[len(samples) * 99 // 100], 3)
 
@@ -166,6 +178,9 @@ def main(arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         print(json.dumps(report, indent=2))
         return 0
+    if "--page" in arguments:
+        page = arguments[list(arguments).index("--page") + 1]
+        write_into(Path(page), "team.py", describe_machine() + make_table(report["ms"]))
     for name, found in sorted(report["ms"].items(), key=lambda one: one[1]["median"]):
         print(f"{name:<48} " + "  ".join(f"{key} {value:.3f}" for key, value in found.items()))
     print(f"waiting / plain: {report['waiting / plain']} (bound {BOUND})")
