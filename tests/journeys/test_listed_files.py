@@ -66,6 +66,10 @@ def test_the_summary_counts_files_and_lines(site: ProvenSite) -> None:
 
     done = site.send()
     shown = answer(site.runtime, "session.show", sessionId=site.reply_session())
+    asked = {"sessionId": site.reply_session(), "as": "markdown"}
+    report = answer(site.runtime, "session.export", **asked)["content"]
 
     assert "Done: 2 steps, 2 files (+3 −1)." in done["closing"]
     assert "2 files (+3 −1)" in shown["runs"][0]["summary"]
+    assert "Done: 2 steps, 2 files" in report
+    assert "is proven; that a place exists" not in report

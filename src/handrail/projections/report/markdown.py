@@ -41,7 +41,7 @@ from handrail.engine.receipts import (
     name_owner,
     write_line,
 )
-from handrail.projections.evidence import describe_answer, describe_gap, describe_level, describe_sum_at
+from handrail.projections.evidence import caveat_of, describe_answer, describe_gap, describe_level
 from handrail.projections.html.elements import (
     Html,
     count_markup,
@@ -83,10 +83,6 @@ MOST_DRAWN = 400
 _QUICK = 10
 """Minutes."""
 _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
-_PROVEN = (
-    "Only what ran, was seen to change, or was confirmed by a person is proven; that a place exists proves "
-    "nothing that is said about it."
-)
 
 Quote: TypeAlias = Callable[[str], list[str]]
 """How notes are put into the report: each of their lines begins with `>`, or a fence holds all of them."""
@@ -138,8 +134,10 @@ def _run(story: Story, run: RunStory, quote: Quote) -> Iterator[str]:
     moments, omitted = run.list_moments()
     artifacts = current_artifacts(history, tip)
     yield from (f"## {_inline(run.name)}", "", _inline(_describe_run(run)), "")
-    if proven := describe_sum_at(history, tip):
-        yield from (_inline(f"{_capitalised(proven)}. {_PROVEN}"), "")
+    if summary := run.summarize():
+        yield from (_inline(summary), "")
+    if history.evidence and (caveat := caveat_of(history)):
+        yield from (_inline(f"Its evidence is shown {caveat}."), "")
     if run.handed:
         yield from ("### Handed out", "", *(f"- {_inline(line)}" for line in run.handed), "")
     if gaps := open_gaps(history, tip):

@@ -37,8 +37,8 @@ from handrail.engine.history import (
     path_to,
 )
 from handrail.engine.messages import Parts, explain_to_person
-from handrail.engine.navigate import Running, State, TraceEntry, leaves_of, step_key
-from handrail.projections.evidence import describe_answer, describe_sum_at, worst_of_each_place
+from handrail.engine.navigate import Complete, Running, State, TraceEntry, leaves_of, step_key
+from handrail.projections.evidence import describe_answer, worst_of_each_place
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail.projections.run_graph import (
     RunGraph,
@@ -46,6 +46,7 @@ from handrail.projections.run_graph import (
     run_graphs,
     status_at,
 )
+from handrail.projections.summary import summarize_run
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000
@@ -125,19 +126,28 @@ def list_runs(story: Story) -> list[RunStory]:
     history, graphs = story.history, run_graphs(story.history)
     answers = {answer.to_node_id: answer for answer in history.advances.values()}
     return [
-        RunStory(story, graph, answers, _list_handed(history, graphs, run_id))
+        RunStory(story, graph, answers, _list_handed(story, graphs, run_id))
         for run_id, graph in graphs.items()
     ]
 
 
-def _list_handed(history: History, graphs: Mapping[RunId, RunGraph], run_id: RunId) -> tuple[str, ...]:
-    """A line for each child of a run; where a result of another branch was taken, that is what it proved."""
+def _summarize(story: Story, run: Run, tip: Node) -> str:
+    """The summary of a run that ended at a node; empty while it goes on, or if its workflow is lost."""
+    workflow = story.workflows.get(run.workflow_hash)
+    if workflow is None or not isinstance(tip.state, Complete):
+        return ""
+    return summarize_run(story.history, workflow, tip.node_id).text
+
+
+def _list_handed(story: Story, graphs: Mapping[RunId, RunGraph], run_id: RunId) -> tuple[str, ...]:
+    """A line for each child of a run; of a result that was taken from another branch, its own."""
     lines = []
-    for part in list_parts(history, history.runs[run_id]):
-        proven = describe_sum_at(history, part.tip.node_id) or "none of its reports could prove anything"
+    for part in list_parts(story.history, story.history.runs[run_id]):
         worker = name_workers(part.run)
         who = f"; done by {worker}, by their own word" if worker else ""
-        lines.append(f"{part.name}: {STATUS_WORDS[graphs[part.run.run_id].status]}; {proven}{who}.")
+        summary = _summarize(story, part.run, part.tip)
+        line = f"{part.name}: {STATUS_WORDS[graphs[part.run.run_id].status]}{who}. {summary}"
+        lines.append(line.rstrip())
     return tuple(lines)
 
 
@@ -177,6 +187,7 @@ class RunStory:
         handed: Sequence[str] = (),
     ) -> None:
         self.history = story.history
+        self._story = story
         self.graph = graph
         self.run = self.history.runs[graph.run_id]
         self.name = story.name_of(self.run)
@@ -184,11 +195,15 @@ class RunStory:
         self.workflow = story.workflows.get(self.run.workflow_hash)
         """None: the store lost it, so ids replace names."""
         self.handed = handed
-        """The work that its steps handed out: the name of each, how it stands and what it could prove."""
+        """The work that its steps handed out: the name of each, how it stands and what it did."""
         self._leaves = {} if self.workflow is None else leaves_of(self.workflow)
         self._whole_notes = story.whole_notes
         self._answers = answers
         self._branches_left = MOST_BRANCHES
+
+    def summarize(self) -> str:
+        """Return the summary of a finished run, as its last reply has it; empty before that."""
+        return _summarize(self._story, self.run, self.tip)
 
     def list_moments(self) -> tuple[list[Moment], int]:
         """The newest moments of the preferred path, and how many more there are."""
