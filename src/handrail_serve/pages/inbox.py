@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.projections.overview import NeedKind
 from handrail.views.inbox import Inbox, InboxItem, key_of
 from handrail_serve.pages.needs import Card, ask_in_short, item_glyph, read_card
 from handrail_serve.pages.parts import (
@@ -37,7 +38,7 @@ def inbox_page(
     words = f"{count(waiting, 'item waits', 'items wait')} for you" if waiting else "Nothing waits for you"
     answered = f"{inbox.answered} answered, not yet read by the agent" if inbox.answered else None
     return page(
-        head("Inbox", element("div", meta(words, answered), id="summary")),
+        head("Inbox", element("div", meta(words, answered, *_jumps(listed)), id="summary")),
         element(
             "div",
             _list(listed, "" if chosen is None else _path(chosen.row)),
@@ -48,6 +49,19 @@ def inbox_page(
         else _nothing(),
         live="*",
     )
+
+
+_JUMPS: dict[NeedKind, str] = {"blocked": "Blocked", "gap": "Critical gaps", "damaged": "Damaged"}
+
+
+def _jumps(listed: Rows[InboxItem]) -> Iterator[Html]:
+    """Links to the first item of each kind that stands behind the questions."""
+    for kind, word in _JUMPS.items():
+        first = next(
+            (item for item in listed.items if item.kind == kind and item is not listed.items[0]), None
+        )
+        if first is not None:
+            yield element("a", word, href=_path(first))
 
 
 def _path(item: InboxItem) -> str:

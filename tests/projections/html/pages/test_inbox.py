@@ -13,7 +13,7 @@ from handrail.projections.html.elements import Html
 from handrail.runtime.runtime import Runtime
 from handrail.views.inbox import InboxItem, key_of
 from tests.journeys.conversation import advance, answer, start, viewed
-from tests.journeys.given_workflows import begin, choice, declared, option, step
+from tests.journeys.given_workflows import WITH_DECISION, begin, choice, declared, option, step
 from tests.projections.html.pages.test_pages import show, words_in
 
 NEVER_STOP = {"autonomy": "full_auto_never_stop"}
@@ -115,6 +115,20 @@ def test_an_irreversible_option_is_asked_a_second_time(runtime: Runtime) -> None
     assert [value for value, _ in again] == ["drop"]
     assert "cannot be undone" in again[0][1]
     assert keys == [("keep", "1"), ("drop", "2"), ("no", "n")]
+
+
+def test_a_blocked_run_is_one_link_away(runtime: Runtime) -> None:
+    ways = option("keep", way="keep"), option("drop", way="drop")
+    ask = {**choice("way", *ways), "nonAssumable": "scope_boundary"}
+    begin(runtime, ask, step("tell"), fields=declared("way"), goal="Asks")
+    stuck = begin(runtime, step("decide", **WITH_DECISION), fields={}, goal="Is stuck")
+    advance(runtime, stuck, "No decision.")
+
+    page = show(runtime, "/inbox")
+    opened = follow(runtime, page, "Blocked")
+
+    assert "Which way do you take" in words_in(page).partition("All items")[2]
+    assert "“Decide” was not accepted" in words_in(opened).partition("All items")[2]
 
 
 def test_an_item_that_no_longer_waits_says_so(runtime: Runtime) -> None:
