@@ -44,13 +44,13 @@ export function listenToKeys({ main, go, help, say, compare, showNew }) {
   const move = (by) => (follow(by) ? undefined : items().length ? step(items(), by) : press(by > 0 ? "j" : "k"));
 
   // In the inbox the item that is read moves with the keys, as far as both stand beside each other. An item
-  // that was answered goes to the end of the list: the next one is then where it stood before.
+  // that was answered goes to the end of the list, or leaves it: the next one is then where it stood before.
   let place = 0;
   const follow = (by) => {
     const rows = [...main.querySelectorAll("[data-follow] a.row-link")];
     const isOpen = (one) => one && !one.closest("li").classList.contains("answered");
     const at = rows.findIndex((one) => one.hasAttribute("aria-current"));
-    if (at < 0 || !rows[at].checkVisibility()) return false;
+    if (!rows[0]?.checkVisibility()) return false;
     const hasMoved = !isOpen(rows[at]) && isOpen(rows[0]);
     const wanted = hasMoved ? place - (by > 0 ? 0 : 1) : at + by;
     const next = hasMoved && !isOpen(rows[wanted]) ? rows.find(isOpen) : rows[wanted];
