@@ -16,6 +16,7 @@ import msgspec
 
 from handrail.contract.ids import Autonomy, NodeId, ProofWant, RunId
 from handrail.contract.wording import list_names
+from handrail.engine.children.shared_files import shares_directory
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.facts import list_blockers
 from handrail.engine.history import (
@@ -159,9 +160,12 @@ def _is_about(proof: Proof, base: str, head: str) -> bool:
 def judge_proof(
     history: History, node: Node, step: Step, autonomy: Autonomy, facts: ProofFacts
 ) -> ProofVerdict:
-    """Judge what was proven for a step; without a demand nothing follows."""
+    """Judge what was proven for a step; without a demand nothing follows.
+
+    Nor if children share a directory: whose change it is cannot be seen, and their join is asked.
+    """
     demand = step.proof
-    if demand is None:
+    if demand is None or shares_directory(history, node):
         return NOTHING_WANTED
     base = find_base(history, node.node_id, demand)
     word, proofs = find_word(history, node, base, facts.head)
@@ -212,7 +216,7 @@ def name_command(run_id: RunId) -> str:
 def write_wish(history: History, node: Node, demand: ProofDemand) -> str:
     """What the prompt of a step says about its proof; nothing where nothing can be tried."""
     checks = history.runs[node.run_id].checks
-    if not checks:
+    if not checks or shares_directory(history, node):
         return ""
     since = " since the start of the run" if demand.base and frames_of(node.state) else ""
     wish = f"This step wants {WANTED[demand.wants]}{since}."

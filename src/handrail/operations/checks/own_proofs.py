@@ -6,6 +6,7 @@ only for the very declaration that a person approved on this machine.
 
 from __future__ import annotations
 
+from handrail.engine.children.shared_files import shares_directory
 from handrail.engine.history import Node
 from handrail.engine.judge.proofs import find_base, find_word
 from handrail.engine.navigate import Running, leaf_at
@@ -35,6 +36,8 @@ def prove_for_report(rt: WritePorts, session: Session, prepared: Prepared, node:
     project, facts = prepared.project, prepared.gathered.proof_facts
     if project is None or facts is None or not facts.head or rt.is_served:
         return None
+    if shares_directory(session.history, node):
+        return None  # the join is asked
     assert isinstance(node.state, Running), "a step that wants a proof is pending"
     leaf = leaf_at(prepared.gathered.workflow, node.state)
     demand = leaf.proof if isinstance(leaf, Step) else None
