@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from handrail.contract.catalogue import KINDS
+from handrail.host.workflow_library import list_bundled_files
+from handrail.surfaces.cli.self_description.help_table import read_help
+from handrail.surfaces.mcp.tools import tool_definitions
 from tests.house.tree import ROOT, check
 
 RETIRED = (
@@ -25,7 +29,7 @@ RETIRED = (
 )
 """Names that a specification fixes are not among them."""
 PATTERN = re.compile(rf"\b({'|'.join(RETIRED)})\b", re.IGNORECASE)
-CODE = re.compile(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->")
+CODE = re.compile(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->|\{#[^}]*\}")
 GENERATED = ("docs/reference/", "docs/workflows/")
 QUOTING = ("docs/glossary.md",)
 """A list of the retired words."""
@@ -56,6 +60,24 @@ def test_pages_use_no_retired_phrase() -> None:
     assert len(pages) > 50
     texts = {page: Path(ROOT, page).read_text(encoding="utf-8") for page in pages}
     check(problem for page, text in texts.items() for problem in find_phrases(page, text))
+
+
+def list_texts() -> Iterator[tuple[str, str]]:
+    """What the program says to people and agents, with where: prompts, help, hints, tool descriptions."""
+    for file in list_bundled_files():
+        yield file.source_ref, file.content.decode()
+    for path, command in read_help().items():
+        yield path, "\n".join(command["texts"])
+    for code, kind in KINDS.items():
+        yield code, kind.hint
+    for tool in tool_definitions(start_session=True):
+        yield tool["name"], tool["description"]
+
+
+def test_prompts_help_and_messages_use_no_retired_phrase() -> None:
+    texts = list(list_texts())
+    assert len(texts) > 200
+    check(problem for where, text in texts for problem in find_phrases(where, text))
 
 
 @pytest.mark.parametrize("phrase", ["An overlay says it.", "The agent is told.", "It is handed out."])

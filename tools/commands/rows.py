@@ -204,7 +204,7 @@ GLOBAL_FLAGS = (
         flag="--budget",
         kind="text",
         value="tokens=N,bytes=N,items=N",
-        text="Limits of the answer; a list goes on with its cursor, `truncated_fields` names other cuts.",
+        text="Limits of the answer; a list continues with its cursor, `truncated_fields` names other cuts.",
         on="queries",
     ),
     GlobalFlag(

@@ -154,7 +154,7 @@ def _describe_settled(gap: GapRecorded) -> str:
 OPERATION = Operation(
     name="session.gaps",
     effect="read",
-    summary="List what is missing in all sessions, the worst first, and what was settled since.",
+    summary="List what is missing in all sessions, the worst first, and what was resolved since.",
     input=ListGaps,
     output=GapList,
     item=GapItem,

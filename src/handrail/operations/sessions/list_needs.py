@@ -41,7 +41,7 @@ class ListNeeds(Input, frozen=True, kw_only=True):
     whose: Maybe[
         Annotated[
             Literal["me", "all"],
-            Meta(description="In a team: me is what only you, or your role, can settle. Default all."),
+            Meta(description="In a team: me is what only you, or your role, can resolve. Default all."),
         ]
     ] = UNSET
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET

@@ -42,7 +42,7 @@ class SettleGap(Input, frozen=True, kw_only=True):
             max_length=200,
         ),
     ]
-    note: Annotated[str, Meta(description="Why it is settled.", min_length=1, max_length=LONGEST_NOTE)]
+    note: Annotated[str, Meta(description="The reason.", min_length=1, max_length=LONGEST_NOTE)]
     session: Maybe[Annotated[MintedId, Meta(description="Its session; else all are searched.")]] = UNSET
 
 
