@@ -1,10 +1,11 @@
 """Handrail: one step at a time for AI agents, with the truth in an append-only log."""
 
+from handrail.version import __version__
+
 TYPE_CHECKING = False  # type checkers know the name; importing `typing` would cost a third of a start
 if TYPE_CHECKING:
     from typing import Any
 
-    from handrail.contract.released import __version__
     from handrail.engine.reply import Reply
     from handrail.library import (
         CandidatePage,
@@ -50,6 +51,5 @@ def __getattr__(name: str) -> "Any":
     if name in __all__:
         import importlib  # noqa: PLC0415 - a public root that loads its names on first use
 
-        home = "handrail.contract.released" if name == "__version__" else "handrail.library"
-        return getattr(importlib.import_module(home), name)
+        return getattr(importlib.import_module("handrail.library"), name)
     raise AttributeError(f"module 'handrail' has no attribute {name!r}")

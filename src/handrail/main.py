@@ -96,7 +96,7 @@ def _import_msgspec() -> None:
 
 def _print_version() -> bool:
     """Write the version; False when stdout refuses it, so that the usual path says why."""
-    from handrail.contract.released import __version__
+    from handrail.version import __version__
 
     try:
         os.write(1, f"handrail {__version__}\n".encode())

@@ -23,7 +23,6 @@ from handrail.contract.catalogue import E_USAGE
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.outcome import Fault, Notice
 from handrail.contract.redaction import Secrets
-from handrail.contract.released import __version__
 from handrail.host.process import SystemRandomness
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.ports.process import Observer
@@ -32,6 +31,7 @@ from handrail.runtime.hub import try_afterwards
 from handrail.runtime.permission import Caller, announce_process, write_server_start_line
 from handrail.runtime.runtime import NO_OBSERVER, Due, Runtime
 from handrail.surfaces.mcp.adapter import Adapter
+from handrail.version import __version__
 from handrail.wiring import build_runtime, home_directory, notices, session_marks
 from handrail_serve.accounts.door import Door
 from handrail_serve.app import AnswerMcp, App, Parts

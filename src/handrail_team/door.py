@@ -29,7 +29,6 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.released import __version__
 from handrail.contract.tokens.confirm import refusal
 from handrail.host.counts import Counts, OwnCounts
 from handrail.ports.log import Record
@@ -50,6 +49,7 @@ from handrail.runtime.runtime import (
     no_worktree,
 )
 from handrail.runtime.sessions import MOST_TEAM_BYTES, HotLog, KeptHistories, make_histories
+from handrail.version import __version__
 from handrail_team.accounts.as_found import LogOfPerson
 from handrail_team.accounts.credentials import digest_secret
 from handrail_team.accounts.directory import (

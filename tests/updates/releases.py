@@ -54,7 +54,7 @@ def wheel(folder: Path, version: str, description: str = "") -> Path:
         if file.is_file() and "__pycache__" not in file.parts
     }
     guard = f"\nimport handrail as _own\nassert _own.__version__ == {version!r}, 'another version runs'\n"
-    home = "handrail/contract/released.py"
+    home = "handrail/version.py"
     for name in [
         name for name in content if name.endswith(".py") and name not in ("handrail/__init__.py", home)
     ]:

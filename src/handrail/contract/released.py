@@ -1,4 +1,4 @@
-"""The version of this build, whether a release is published, and what is installed. Pure.
+"""Whether a release is published, and what is installed. Pure.
 
 Before the first release nobody knows whose package an index has under the name `handrail`, so no line that we
 print and no call of ours asks an index for it: everything is installed from a clone of the repository.
@@ -6,7 +6,8 @@ print and no call of ours asks an index for it: everything is installed from a c
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from handrail.version import __version__
+
 IS_RELEASED = False
 """Set by the first release, and never unset."""
 INSTALL = "uv tool install handrail" if IS_RELEASED else "uv tool install --force ."

@@ -23,6 +23,7 @@ import msgspec
 from handrail.contract.ids import blob_ref
 from handrail.contract.json.canonical import digest
 from handrail.engine.artifact_shapes import USER_INPUT
+from handrail.engine.children.joins import as_choice, find_join
 from handrail.engine.events import Blocked, ConfirmationRecorded
 from handrail.engine.facts import (
     KeptWork,
@@ -145,7 +146,6 @@ def _asking_leaf(history: History, workflow: CompiledWorkflow, node: Node) -> Le
     leaf = leaf_at(workflow, node.state)
     if not isinstance(leaf, Delegate):
         return leaf
-    from handrail.engine.children.joins import as_choice, find_join  # noqa: PLC0415 - few steps hand out work
 
     join = find_join(history, workflow, node)
     return as_choice(join) if join is not None and join.offered else leaf
@@ -301,8 +301,6 @@ def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, k
         case Step():
             about["needed"] = msgspec.to_builtins(leaf.user_only)
         case Delegate():
-            from handrail.engine.children.joins import find_join  # noqa: PLC0415 - few steps hand out work
-
             join = find_join(history, workflow, node)
             closed = [] if join is None else [one for one in join.children if one.status == "closed"]
             about["closed"] = [one.run.run_id for one in closed]

@@ -21,6 +21,7 @@ from handrail.contract.ids import (
     node_after,
 )
 from handrail.contract.outcome import Fault
+from handrail.engine.children.shared_files import plan_helper
 from handrail.engine.events import (
     RULES,
     Artifact,
@@ -158,7 +159,6 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
-    from handrail.engine.children.shared_files import plan_helper  # noqa: PLC0415 - of a child's calls
 
     return plan_helper(history, node, helper)
 

@@ -38,6 +38,7 @@ from handrail.workflows.conditions import (
     named_value,
 )
 from handrail.workflows.limits import MAX_MOVE_PLACES, Effort
+from handrail.workflows.part_contents import lacks_list, list_handouts
 
 # The position of a run in its compiled workflow; there is no list of finished steps
 
@@ -354,7 +355,6 @@ class _Walk:
         """Whether a step has its list and its conditions, and no child comes of them."""
         facts = self._facts_inside(loops)
         self._effort.spend(len(step.children))
-        from handrail.workflows.part_contents import lacks_list, list_handouts  # noqa: PLC0415 - few steps hand out
 
         return not lacks_list(step, facts) and not list_handouts(self._workflow, step, facts)
 

@@ -26,6 +26,7 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import shorten
 from handrail.engine.events import OWNED_VALUES, ValueOwner
 from handrail.engine.history import History, Node, answer_about, path_to
+from handrail.engine.messages import describe_answering
 from handrail.engine.navigate import Running, State, find_loop, frames_of, leaf_at, leaves_of, offered_names
 from handrail.engine.reasons import InputProblem, shorten_message
 from handrail.workflows.compiled import (
@@ -207,7 +208,6 @@ def find_refused(
             found += _refuse_weaker(workflow, key, value, held.get(key), "agent")
     if option is None:
         return found
-    from handrail.engine.messages import describe_answering  # noqa: PLC0415 - only a choice may need its line
 
     line = describe_answering(history, node.run_id)
     for key, value in option.sets.items():

@@ -20,6 +20,7 @@ from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
+from handrail.engine.messages import judged_words
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import BranchSummary, HandedOut, Progress, RecapArtifact, RecapEntry, RecapInput
@@ -374,7 +375,6 @@ def reply_at(
 
 
 def _judged_words(is_retryable: bool) -> str:
-    from handrail.engine.messages import judged_words  # noqa: PLC0415 - only a blocked reply needs words
 
     return judged_words(is_retryable=is_retryable)
 

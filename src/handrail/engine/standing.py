@@ -14,6 +14,7 @@ import msgspec
 from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import LOOP_CONTROL
+from handrail.engine.children.joins import list_options
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
@@ -565,7 +566,6 @@ def list_offered(standing: Standing) -> tuple[Option, ...]:
     join = standing.join
     if join is None:
         return ()
-    from handrail.engine.children.joins import list_options  # noqa: PLC0415 - few steps hand out work
 
     return tuple(option for _, option in list_options(join, is_waiting=standing.is_waiting))
 

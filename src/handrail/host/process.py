@@ -18,7 +18,6 @@ import msgspec
 
 from handrail.contract.outcome import Json, Notice
 from handrail.contract.redaction import Secrets, redact_shapes
-from handrail.contract.released import __version__
 from handrail.host.private_files import (
     create_exclusively,
     ensure_private_directory,
@@ -27,6 +26,7 @@ from handrail.host.private_files import (
     read_document,
 )
 from handrail.ports.process import AuditLine, Claim, McpProcess
+from handrail.version import __version__
 
 
 class SystemClock:

@@ -16,9 +16,12 @@ import msgspec
 from msgspec import Meta
 
 from handrail.contract.catalogue import E_CONFIG, E_IO, VALIDATION_ERROR
+from handrail.contract.envelopes.cli import find_wrong_variables
 from handrail.contract.ids import Autonomy, Confirmations, MaxEffect, RiskPolicy
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, make_from
+from handrail.contract.suggest import find_only_near
+from handrail.contract.wording import quote
 from handrail.host.private_files import (
     content_of,
     ensure_private_directory,
@@ -242,7 +245,6 @@ class LocalSettings:
             self._lowered("dangerous")
         except Fault as fault:
             found.append(_problem(MAX_EFFECT_VARIABLE, fault))
-        from handrail.contract.envelopes.cli import find_wrong_variables
 
         found += [_problem(name, fault) for name, fault in find_wrong_variables(self._environment).items()]
         return tuple(found)
@@ -473,8 +475,6 @@ def _problems_of(path: str, shown: str, kind: type[msgspec.Struct]) -> list[Sett
         found.append(_problem(shown, fault))
     except msgspec.ValidationError as trouble:
         found.append(_problem(shown, _broken(shown, _explain(shown, str(trouble)))))
-    from handrail.contract.suggest import find_only_near
-    from handrail.contract.wording import quote
 
     known = (*(field.encode_name for field in msgspec.structs.fields(kind)), *WORKFLOW_KEYS[shown])
     for name in sorted(set(document) - set(known)):

@@ -26,15 +26,19 @@ from handrail.contract.tokens.workflow import (
     mint,
     verify,
 )
+from handrail.engine.children.joins import list_options
+from handrail.engine.children.tips import find_newest_wait, find_tip
 from handrail.engine.decide import Attempt
 from handrail.engine.events import Blocked, PlannedEvent, is_newer
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
 from handrail.engine.gathered import Gathered
 from handrail.engine.history import History, Node, Recorded, Run, is_session_point, node_at
+from handrail.engine.messages import name_session
 from handrail.engine.reasons import waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
 from handrail.ports.log import Blob, EventReader
+from handrail.runtime.damaged_sessions import refuse_lost_work
 from handrail.runtime.operation import Input, ValueRule
 from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import (
@@ -188,12 +192,9 @@ def node_of(history: History, claims: Claims) -> Node:
     """
     node = node_at(history, claims.node_tag)
     if node is None:
-        from handrail.runtime.damaged_sessions import refuse_lost_work  # noqa: PLC0415 - few logs lack a step
-
         raise refuse_lost_work(history.session_id, history.head)
     if not isinstance(claims, StateClaims | WorkClaims):
         return node
-    from handrail.engine.children.tips import find_newest_wait, find_tip  # noqa: PLC0415 - an advance needs neither
 
     if isinstance(claims, WorkClaims):
         return find_tip(history, node.run_id)
@@ -251,8 +252,6 @@ def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: A
     checkpoint = mint(key, saving)
     options = list(range(len(leaf.options))) if isinstance(leaf, Choice) else []
     if standing.join is not None:
-        from handrail.engine.children.joins import list_options  # noqa: PLC0415 - few steps hand out work
-
         options += [number for number, _ in list_options(standing.join, is_waiting=standing.is_waiting)]
     if leaf is None or (standing.is_waiting and not options):
         return Tokens(state=state, checkpoint=checkpoint)
@@ -349,8 +348,6 @@ def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUs
     """
     match gate(session.history, claims.node_tag, claims.attempt_id, use):
         case Refused():
-            from handrail.runtime.damaged_sessions import refuse_lost_work  # noqa: PLC0415 - few logs lack a step
-
             raise refuse_lost_work(session.history.session_id, session.history.head)
         case Answered(recorded=recorded):
             return recorded
@@ -364,7 +361,6 @@ def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> 
     """The refusal with the lines that a person can run."""
     if blocked is None or not any(map(waits_for_person, blocked.blockers)):
         return blocked
-    from handrail.engine.messages import name_session  # noqa: PLC0415 - few refusals wait for a person
 
     blockers = name_session(blocked.blockers, history, node.run_id)
     return msgspec.structs.replace(blocked, blockers=tuple(blockers))

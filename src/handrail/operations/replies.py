@@ -13,6 +13,14 @@ from handrail.contract.catalogue import RESULTS_STALE
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import RunId, WorkflowHash
 from handrail.contract.outcome import LedgerRef, Success
+from handrail.engine.children.joins import (
+    UNDONE,
+    explain_unwaited,
+    name_workers,
+    was_always_waited_for,
+    was_done,
+    write_brief,
+)
 from handrail.engine.events import Blocked
 from handrail.engine.history import (
     Closing,
@@ -284,7 +292,6 @@ def show_children(
     join = standing.join
     if join is None or not join.children:
         return [], tokens
-    from handrail.engine.children.joins import UNDONE, was_done, write_brief
 
     if is_present:  # whoever is alone does what can be done before asking a person
         shown = [describe_child(reader, keys, history, workflow, join.step, one) for one in join.children]
@@ -314,7 +321,6 @@ def describe_child(
     child: ChildState,
 ) -> HandedOut:
     """A child as it stands now, with its brief while something is left to do."""
-    from handrail.engine.children.joins import UNDONE, name_workers, write_brief
 
     return HandedOut(
         child_id=child.child_id,
@@ -421,7 +427,6 @@ def warn_of_nobody(history: History, run: Run) -> tuple[ReplyWarning, ...]:
     """For a helper that has something left to do, or reports it: that nobody takes it up."""
     if run.parent is None:
         return ()
-    from handrail.engine.children.joins import explain_unwaited
 
     why = explain_unwaited(history, run)
     return (ReplyWarning(code="NOBODY_WAITS", message=why),) if why else ()
@@ -431,7 +436,6 @@ def _warn_of_nobody_then(
     reader: EventReader, history: History, standing: Standing, recorded: Recorded
 ) -> tuple[ReplyWarning, ...]:
     """The same when a report was answered: its replay says what its first reply said."""
-    from handrail.engine.children.joins import was_always_waited_for
 
     if was_always_waited_for(history, standing.run):
         return ()

@@ -17,12 +17,12 @@ from handrail.contract.ids import MaxEffect
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Fault, Json, NextCall, Outcome, Success
 from handrail.contract.parameters import describe_params
-from handrail.contract.released import __version__
 from handrail.contract.wording import make_readable, make_readable_json
 from handrail.ports.process import AuditLine, McpProcess
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime
+from handrail.version import __version__
 
 # Permission: the ceiling, and the key that makes a creation repeatable
 

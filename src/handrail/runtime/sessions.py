@@ -73,6 +73,13 @@ from handrail.ports.log import (
     SessionStamp,
     Vouched,
 )
+from handrail.runtime.damaged_sessions import (
+    describe_damage,
+    refuse_lost_work,
+    refuse_unsound,
+    unsound_notices,
+    unsound_warnings,
+)
 from handrail.runtime.recent import Recent
 from handrail.runtime.runtime import NoticeDue, WritePorts
 from handrail.workflows.compiled import CompiledWorkflow, decode_compiled
@@ -112,7 +119,6 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """What a reader of a damaged session must know, and what helps; empty when it is sound."""
         if self.is_sound:
             return ""
-        from handrail.runtime.damaged_sessions import describe_damage
 
         return describe_damage(self.history.session_id, self.health, self.history.head)
 
@@ -122,7 +128,6 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         imported = imported_warnings(self.history)
         if self.is_sound:
             return imported
-        from handrail.runtime.damaged_sessions import unsound_warnings
 
         return (*unsound_warnings(self.history.session_id, self.health, self.history.head), *imported)
 
@@ -131,7 +136,6 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         """The same beside an answer about something else."""
         if self.is_sound:
             return ()
-        from handrail.runtime.damaged_sessions import unsound_notices
 
         return unsound_notices(self.history.session_id, self.health, self.history.head)
 
@@ -181,8 +185,6 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
     """
     loaded = reader.load(history.session_id)
     if loaded is None or loaded.head < index:
-        from handrail.runtime.damaged_sessions import refuse_lost_work
-
         raise refuse_lost_work(history.session_id, 0 if loaded is None else loaded.head)
     before = fold(history.session_id, loaded.records[:index])
     return msgspec.structs.replace(before, listed=history.listed, is_adopted=history.is_adopted)
@@ -256,8 +258,6 @@ def wait_for_writer(rt: WritePorts, session_id: SessionId) -> None:
 def require_healthy(session: Session) -> None:
     """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
     if not session.is_sound:
-        from handrail.runtime.damaged_sessions import refuse_unsound
-
         raise refuse_unsound(session.history.session_id, session.health, session.history.head)
 
 

@@ -16,9 +16,9 @@ from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.envelopes.lafs import SCHEMA_URI, VERSION
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Failure, Fault, Json, refuse_argument
-from handrail.contract.released import __version__
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation, Registry, operation
+from handrail.version import __version__
 from handrail_serve.api import (
     OF_THE_COMMAND_LINE,
     PREFIX,

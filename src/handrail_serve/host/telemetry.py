@@ -20,8 +20,8 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Status, StatusCode
 
-from handrail.contract.released import __version__
 from handrail.ports.process import CallNote
+from handrail.version import __version__
 
 _FLUSH_MS = 2_000
 """How long the end of a server waits for a collector."""

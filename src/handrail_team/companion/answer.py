@@ -16,7 +16,6 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.mcp_and_http import describe_outcome
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault, Json, Outcome, failure_of
-from handrail.contract.released import __version__
 from handrail.contract.tokens import sealed
 from handrail.contract.wording import make_readable_json
 from handrail.operations.kept_trees import take_due_tree
@@ -26,6 +25,7 @@ from handrail.runtime.hub import perform_operation, try_afterwards
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime, TreeDue
+from handrail.version import __version__
 from handrail_team.companion.note_tree import NOTE_TREE
 from handrail_team.companion.sent import enter_companion
 from handrail_team.companion.wire import (

@@ -25,13 +25,13 @@ from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.mcp_and_http import read_outcome
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome
-from handrail.contract.released import __version__
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import HttpClient, TeamCall, TeamState
 from handrail.ports.trees import LASTING_PREFIX
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
+from handrail.version import __version__
 from handrail_team.companion.kept_contents import KeepingTrees, KeepingWorktree
 from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
 from handrail_team.companion.session_here import LOOKS_AT_A_SESSION, perform_here

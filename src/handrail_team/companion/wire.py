@@ -14,13 +14,13 @@ import msgspec
 from handrail.contract.catalogue import VERSION_UNSUPPORTED
 from handrail.contract.ids import Autonomy, Confirmations, ObservationKey, RiskPolicy, SourceKind
 from handrail.contract.outcome import Fault, Json
-from handrail.contract.released import __version__
 from handrail.contract.workflow_files import WorkflowFile
 from handrail.ports.actions import Preview
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.trees import TakenTree, TreeChange
 from handrail.ports.workspace import DeclaredCheck
 from handrail.ports.worktree import LocatedFile, PlaceAsked, PlaceSeen
+from handrail.version import __version__
 
 PROTOCOL = 1
 _BYTES = "bytes!"

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from handrail.contract.json.canonical import digest
+from handrail.contract.suggest import count_edits, find_nearest
 from handrail.contract.wording import explain_unseen, shorten
 from handrail.engine.artifact_shapes import (
     ASSESSMENT,
@@ -117,7 +118,6 @@ def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
 
 def _is_nearly(key: str, name: str) -> bool:
     """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
-    from handrail.contract.suggest import count_edits
 
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
@@ -168,7 +168,6 @@ def _same(left: Any, right: Any) -> bool:
 
 def _suggest_value(spec: InputSpec, given: Any) -> Any:
     """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
-    from handrail.contract.suggest import find_nearest
 
     if spec.default is not msgspec.UNSET:
         return spec.default
@@ -257,7 +256,6 @@ def guess_kind(kind: str, known: Iterable[str]) -> str:
     letter at most. In the reserved one nobody has names of their own, so there one wrong letter is a
     misspelling of any name.
     """
-    from handrail.contract.suggest import count_edits
 
     known = list(known)
     space, _, bare = kind.rpartition(".")

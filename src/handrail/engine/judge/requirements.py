@@ -32,6 +32,7 @@ from handrail.engine.judge.artifacts import (
     is_blank_answer,
 )
 from handrail.engine.judge.report_frame import assessment_example, find_demand, list_levels
+from handrail.engine.messages import write_fix
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
     BY_EVIDENCE,
@@ -543,6 +544,5 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
 
 def fix_of(waits: WaitsFor) -> str:
     """What a caller does about a reason."""
-    from handrail.engine.messages import write_fix  # noqa: PLC0415 - only a refused report needs words
 
     return write_fix(waits)

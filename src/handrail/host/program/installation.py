@@ -19,7 +19,6 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Json
-from handrail.contract.released import __version__
 from handrail.host.private_files import open_regular_file
 from handrail.host.process import read_notices
 from handrail.host.programs import find_program, make_child_environment, own_command
@@ -34,6 +33,7 @@ from handrail.ports.program import (
 from handrail.program.setup.clients import TABLE, Scope, file_of
 from handrail.program.setup.edits import NotEditable, parse
 from handrail.runtime.operation import NEIGHBOURS
+from handrail.version import __version__
 
 # A handshake with our own MCP server
 

@@ -16,7 +16,6 @@ from handrail.contract.ids import SessionId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.parameters import MintedId, ProjectPath
-from handrail.contract.released import __version__
 from handrail.contract.wording import quote
 from handrail.engine.facts import encode_project
 from handrail.engine.history import Run
@@ -33,6 +32,7 @@ from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Chunked, Input, Operation, ValueRule
 from handrail.runtime.runtime import ReadPorts, Runtime, project_of
 from handrail.runtime.sessions import Session, read_session, require_healthy
+from handrail.version import __version__
 
 MOST_SESSIONS = 50
 """That are looked at for the newest run of a project: of those with its name, and of all."""

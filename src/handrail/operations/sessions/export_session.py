@@ -13,7 +13,6 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import BlobRef, SessionId
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
 from handrail.contract.parameters import MintedId
-from handrail.contract.released import __version__
 from handrail.engine.bundles.document import Producer, Salvage
 from handrail.engine.bundles.writing import write_bundle
 from handrail.engine.events import decode_event, is_newer
@@ -26,6 +25,7 @@ from handrail.runtime.damaged_sessions import read_blob, read_text, refuse_unsou
 from handrail.runtime.operation import Chunked, Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import judge_origin
+from handrail.version import __version__
 from handrail.workflows.compiled import decode_compiled
 
 ExportedAs: TypeAlias = Literal["bundle", "markdown", "html"]

@@ -17,7 +17,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
-from handrail.contract.released import INSTALL, WHERE, __version__
+from handrail.contract.released import INSTALL, WHERE
 from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
@@ -39,6 +39,7 @@ from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.runtime.sessions import read_session
+from handrail.version import __version__
 from handrail.workflows.catalog import source_of
 
 # What agents have of Handrail: the skill, the registration in their clients, the protocol

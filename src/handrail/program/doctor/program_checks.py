@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Answer, Fault, Json, make_from
-from handrail.contract.released import INSTALL, WHERE, __version__
+from handrail.contract.released import INSTALL, WHERE
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
 from handrail.ports.server import TeamState
 from handrail.program.update.find_release import (
@@ -22,6 +22,7 @@ from handrail.program.update.find_release import (
 )
 from handrail.program.update.package_index import version_key
 from handrail.runtime.runtime import Runtime
+from handrail.version import __version__
 
 CheckStatus: TypeAlias = Literal["pass", "warn", "fail"]
 

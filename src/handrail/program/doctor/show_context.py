@@ -9,13 +9,13 @@ from msgspec import UNSET
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
-from handrail.contract.released import __version__
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import TeamState
 from handrail.ports.store import DatabaseFacts
 from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime, project_or_root
+from handrail.version import __version__
 
 
 class ShowContext(Input, frozen=True, kw_only=True):

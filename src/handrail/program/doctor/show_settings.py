@@ -14,12 +14,12 @@ from msgspec import UNSET
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json
 from handrail.contract.parameters import ProjectPath
-from handrail.contract.released import __version__
 from handrail.ports.process import McpProcess
 from handrail.ports.workspace import DesiredSettings, Settings
 from handrail.program.doctor.packed_settings import PackedSetting, list_packed, redact_value
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
+from handrail.version import __version__
 
 SettingSource: TypeAlias = Literal["default", "user", "project", "environment"]
 

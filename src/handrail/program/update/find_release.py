@@ -16,7 +16,6 @@ from handrail.contract import released
 from handrail.contract.catalogue import E_CONFIG, E_INTEGRITY, E_INTERRUPTED, E_NETWORK, E_NOT_FOUND, Kind
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone
 from handrail.contract.redaction import find_credentials
-from handrail.contract.released import __version__
 from handrail.ports.program import InstallFacts, UpdateCheck, Updates
 from handrail.program.update.package_index import (
     OfferedFile,
@@ -28,6 +27,7 @@ from handrail.program.update.package_index import (
     version_key,
 )
 from handrail.runtime.runtime import ReadPorts
+from handrail.version import __version__
 
 # Failures of an update
 

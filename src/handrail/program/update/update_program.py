@@ -31,7 +31,7 @@ from handrail.contract.catalogue import (
 )
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall
-from handrail.contract.released import INSTALL, WHERE, __version__
+from handrail.contract.released import INSTALL, WHERE
 from handrail.contract.wording import quote
 from handrail.ports.program import (
     Installed,
@@ -59,6 +59,7 @@ from handrail.program.update.verify_release import (
 )
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime
+from handrail.version import __version__
 
 _RETRY = "handrail update"
 _VERIFIED = "handrail update --verify"

@@ -36,7 +36,6 @@ from handrail.contract.outcome import (
     make_stand_in,
     spell_reading_call,
 )
-from handrail.contract.released import __version__
 from handrail.contract.wording import quote_for_shell
 from handrail.surfaces.cli.process import Interrupted, Process, request_id, terminal_width, timestamp
 from handrail.surfaces.cli.reading.parse import MORE_WORD, SELF_DESCRIPTION, Parsed, parse
@@ -66,6 +65,7 @@ from handrail.surfaces.cli.rendering.render import (
     summary_line,
     timeout_of,
 )
+from handrail.version import __version__
 
 if TYPE_CHECKING:  # a usage error does not pay for the runtime
     from handrail.runtime.operation import StreamItem

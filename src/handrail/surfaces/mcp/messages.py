@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Json
-from handrail.contract.released import __version__
+from handrail.version import __version__
 
 # Messages
 #

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
-from handrail.contract.released import __version__
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.calls_in_progress import LIMITS, CallsInProgress, Limits, Outlet, ServerParts
 from handrail.surfaces.mcp.eras import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 from handrail.surfaces.mcp.messages import WORKFLOW_SET, Lines, ToolSet
+from handrail.version import __version__
 
 _CHUNK_BYTES = 65_536
 STDIN, STDOUT, STDERR = 0, 1, 2

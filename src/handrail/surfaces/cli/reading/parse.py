@@ -12,6 +12,7 @@ import msgspec
 from handrail.contract.catalogue import E_VALIDATION
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.redaction import is_secret_name
+from handrail.contract.suggest import count_edits, find_nearest, is_opposed
 from handrail.contract.wording import quote
 from handrail.surfaces.cli.reading.command_table import COMMANDS, GLOBALS
 
@@ -412,7 +413,6 @@ def _offered(reading: _Reading) -> list[str]:
 
 
 def _nearest(name: str, known: Sequence[str]) -> list[str]:
-    from handrail.contract.suggest import find_nearest  # noqa: PLC0415 - most lines are spelled right
 
     return find_nearest(name, known)
 
@@ -462,7 +462,6 @@ def _groups() -> list[str]:
 
 def _is_near(typed: str, path: str) -> bool:
     """Whether each word is the same, or differs by one slip in four letters and does not say the opposite."""
-    from handrail.contract.suggest import count_edits, is_opposed  # noqa: PLC0415 - most lines are spelled right
 
     pairs = list(zip(typed.lower().split(" "), path.split(" "), strict=False))
     return typed.count(" ") == path.count(" ") and all(

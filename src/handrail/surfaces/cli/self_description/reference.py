@@ -11,7 +11,6 @@ from handrail.contract.catalogue import E_NOT_FOUND, E_USAGE, KINDS
 from handrail.contract.conformance.answers import EXITS
 from handrail.contract.disclosure.fields import MARKS, Shape
 from handrail.contract.outcome import Answer, Fault, Json, NextCall, Success
-from handrail.contract.released import __version__
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.program.doctor.program_checks import ReleaseReadiness, release_readiness
@@ -21,6 +20,7 @@ from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.surfaces.cli.reading.parse import words_of
 from handrail.surfaces.cli.reading.spelling import HELP
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
+from handrail.version import __version__
 
 TOOL = "handrail"
 RISK_TIER = "T2"

@@ -12,11 +12,11 @@ from msgspec import UNSET, Meta, UnsetType
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.envelopes.cli import SCHEMA_VERSION
 from handrail.contract.outcome import Answer
-from handrail.contract.released import __version__
 from handrail.program.update.find_release import Release, read_releases
 from handrail.program.update.package_index import version_key
 from handrail.runtime.operation import Input, Operation, ValueRule
 from handrail.runtime.runtime import Runtime
+from handrail.version import __version__
 
 
 class ShowVersion(Input, frozen=True, kw_only=True):
