@@ -39,7 +39,7 @@ from handrail.engine.receipts import (
     describe_outcome,
     has_passed,
 )
-from handrail.operations.checks.receipt_runs import (
+from handrail.operations.checks.started_checks import (
     Command,
     command_of,
     make_first_use_notices,
