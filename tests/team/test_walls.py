@@ -274,9 +274,12 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     _, here, _ = sides
     agent = Caller(here.person.server, here.person.token, is_page=True)
 
-    told = json.loads(agent.tool("list_workflows").body)
+    given = {"workflowId": "wr.small_change", "context": {"goal": "Tidy."}, "requestId": "at-the-door"}
+    started = json.loads(agent.tool("start_workflow", **given).body)["result"]["structuredContent"]
 
-    assert "result" in told
+    session = started["session"]["sessionId"]
+    log = agent.server.door.rooms(agent.data("team.members")["workspace_id"])["log"]
+    assert {json.loads(one.body)["actor"]["kind"] for one in log.load(session).records} == {"agent"}
     assert registry().operation("run.confirm").tool == ""
 
 
