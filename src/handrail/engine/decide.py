@@ -21,7 +21,6 @@ from handrail.contract.ids import (
     node_after,
 )
 from handrail.contract.outcome import Fault
-from handrail.engine.children.shared_files import plan_helper
 from handrail.engine.events import (
     RULES,
     Artifact,
@@ -92,6 +91,7 @@ from handrail.engine.plans import (
     plan_work,
 )
 from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
+from handrail.engine.shared_files import plan_helper
 from handrail.workflows.compiled import (
     WITH_CHILDREN,
     Action,

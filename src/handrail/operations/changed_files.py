@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from handrail.contract.wording import make_readable, quote
-from handrail.engine.children.shared_files import shares_directory
 from handrail.engine.code_trees import find_baseline
 from handrail.engine.history import History, Node
 from handrail.engine.judge.computed import ChangedFile, FileChange
 from handrail.engine.judge.proofs import find_base
+from handrail.engine.shared_files import shares_directory
 from handrail.operations.stored_trees import load_tree
 from handrail.ports.trees import ChangeStatus, TreeChange, TreeReader
 from handrail.ports.worktree import Unseen

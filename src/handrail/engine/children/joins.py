@@ -18,7 +18,6 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import end_sentence, format_count, shorten
-from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.children.tips import (
     find_newest_wait,
     find_tip,
@@ -43,6 +42,7 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry, leaf_at, leaves_of
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
+from handrail.engine.shared_files import find_shared_files
 from handrail.workflows.compiled import Child, Choice, CompiledWorkflow, Delegate, Option
 from handrail.workflows.limits import MAX_BRIEF_TOKENS, MAX_CHILD_TRIES
 from handrail.workflows.part_contents import Handout, fill_text

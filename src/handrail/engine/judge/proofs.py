@@ -16,7 +16,6 @@ import msgspec
 
 from handrail.contract.ids import Autonomy, NodeId, ProofWant, RunId
 from handrail.contract.wording import list_names
-from handrail.engine.children.shared_files import shares_directory
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.facts import list_blockers
 from handrail.engine.history import (
@@ -33,6 +32,7 @@ from handrail.engine.judge.settling import list_unsettled
 from handrail.engine.navigate import frames_of
 from handrail.engine.owners import is_imported
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
+from handrail.engine.shared_files import shares_directory
 from handrail.evidence.proof import (
     FOR_REVIEW,
     LABELS,

@@ -6,10 +6,10 @@ only for the very declaration that a person approved on this machine.
 
 from __future__ import annotations
 
-from handrail.engine.children.shared_files import shares_directory
 from handrail.engine.history import Node
 from handrail.engine.judge.proofs import find_base, find_word
 from handrail.engine.navigate import Running, leaf_at
+from handrail.engine.shared_files import shares_directory
 from handrail.evidence.proof import Proof
 from handrail.operations.checks.compared_ends import FoundCheck, Untried, find_declared_checks, find_ends
 from handrail.operations.checks.prove_in_run import ProvenRun, record_proofs

@@ -21,7 +21,6 @@ from handrail.contract.ids import NodeId
 from handrail.contract.outcome import Fault, NextCall, Notice, PartlyDone, Payload, Success, make_from
 from handrail.contract.parameters import MintedId, NamedId, PathText, ProjectPath, TokenText
 from handrail.contract.tokens.workflow import WORKFLOW
-from handrail.engine.children.shared_files import plan_helper
 from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import Helper, encode_project
 from handrail.engine.history import Run
@@ -39,6 +38,7 @@ from handrail.engine.receipts import (
     describe_outcome,
     has_passed,
 )
+from handrail.engine.shared_files import plan_helper
 from handrail.operations.checks.started_checks import (
     Command,
     command_of,

@@ -12,7 +12,6 @@ import msgspec
 from handrail.contract.ids import BlobRef, NodeId, RunId
 from handrail.contract.outcome import make_from
 from handrail.engine.children.joins import list_parts, name_workers
-from handrail.engine.children.shared_files import find_shared_files
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
@@ -38,6 +37,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Complete, Running, State, TraceEntry, leaves_of, step_key
+from handrail.engine.shared_files import find_shared_files
 from handrail.projections.evidence import describe_answer, worst_of_each_place
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail.projections.run_graph import (
