@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,26 @@ class TestFileLogWithSmallSegments(EventLogPromises):
 
 def session_files(data: Path, session_id: SessionId = A) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (data / "sessions" / session_id).iterdir()}
+
+
+@pytest.mark.parametrize(
+    "name", ["../beside", "/beside", "ses_000000000001/../../beside", "..", "", "beside"]
+)
+def test_a_name_that_is_no_id_is_not_held(tmp_path: Path, name: str) -> None:
+    log = FileLog(str(tmp_path / "data"))
+    append(log, A, 0, plan("a:0"))
+    before = sorted(tmp_path.rglob("*"))
+
+    def hold(holds: Callable[..., AbstractContextManager[object]]) -> None:
+        with holds(name, 0):
+            pass
+
+    assert [code_of(lambda: hold(log.hold)), code_of(lambda: hold(log.hold_existing))] == [
+        "SESSION_NOT_FOUND",
+        "SESSION_NOT_FOUND",
+    ]
+    assert log.load(SessionId(name)) is None
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_session_is_stored_as_the_page_on_the_log_format_says(tmp_path: Path) -> None:

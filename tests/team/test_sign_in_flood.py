@@ -48,6 +48,8 @@ def test_wrong_passphrases_lock_nobody_out_elsewhere() -> None:
     assert guessing.may("here"), "the right one works at once, however many are wrong elsewhere"
     guessing.fails("here")
     assert not guessing.may("here"), "and the second guess at a name under attack waits"
+    guessing.now += 1
+    assert guessing.may("here"), "for a second, after the first wrong one"
 
 
 def test_an_address_waits_whatever_names_it_tries() -> None:

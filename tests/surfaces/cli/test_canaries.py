@@ -171,6 +171,17 @@ def test_no_key_of_the_ring_and_no_secret_of_the_environment_comes_out(place: Pl
 
 
 @pytest.mark.promise("cli.secrets")
+@pytest.mark.parametrize("more", [[], ["--format", "text"]])
+def test_a_call_that_names_a_secret_is_not_told_it_back(tmp_path: Path, more: list[str]) -> None:
+    here = Place(tmp_path, {"AI_NATIVE_CLI_SECRET": ENVIRONMENT})
+
+    here.call(["workflow", "inspect", ENVIRONMENT, *more])
+
+    assert b"[redacted]" in b"".join(here.outputs.values())
+    assert found_in(here, ENVIRONMENT.encode()) == []
+
+
+@pytest.mark.promise("cli.secrets")
 def test_no_token_of_a_command_line_and_no_setting_comes_out(place: Place) -> None:
     assert found_in(place, TOKEN.encode()) == []
     assert found_in(place, b"canary-argv-91be77") == []

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from handrail_serve.app import App
-from handrail_serve.exchange import Route
+from handrail_serve.exchange import Response, Route
+from handrail_serve.guard import finish_response
 from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", "X")
@@ -181,7 +182,7 @@ def test_every_spelling_of_our_own_address_is_let_in(app: App, name: str) -> Non
 
 @pytest.mark.promise("http.guard.no-cors-no-cookies")
 def test_no_answer_opens_the_server_to_other_pages_or_keeps_something_in_the_browser(app: App) -> None:
-    """Every route × every method, with everything else right; the stand-in for MCP tries to set a cookie."""
+    """Every route × every method, with everything else right."""
     cases = [
         (method, path, [("host", HOST), BEARER, JSON]) for _, path in paths_of(app) for method in METHODS
     ]
@@ -200,6 +201,17 @@ def test_no_answer_opens_the_server_to_other_pages_or_keeps_something_in_the_bro
         assert "frame-ancestors 'none'" in (answer.header("content-security-policy") or ""), where
         is_published = path == "/.well-known/lafs.json" and answer.status == 200
         assert answer.header("cache-control") == ("no-cache" if is_published else "no-store"), where
+
+
+@pytest.mark.promise("http.guard.no-cors-no-cookies")
+@pytest.mark.parametrize("name", [b"set-cookie", b"access-control-allow-origin", b"referrer-policy"])
+def test_what_a_route_adds_by_mistake_is_taken_out(name: bytes) -> None:
+    given = Response(headers=((name, b"mistake"), (b"x-own", b"1")))
+
+    sent = finish_response(given).headers
+
+    assert (name, b"mistake") not in sent
+    assert (b"x-own", b"1") in sent
 
 
 @pytest.mark.promise("http.guard.no-cors-no-cookies")
