@@ -100,10 +100,32 @@ def give(machine: Machine, *steps: dict[str, Any]) -> str:
     return "own.flow"
 
 
-def report(*paths: str, command: str = "true", status: int = 0) -> dict[str, Any]:
-    files = [{"path": path, "change": "modified", "why": f"It had to be in {path}."} for path in paths]
-    checks = [{"command": command, "exitCode": status, "summary": "it ended"}]
-    return {"artifacts": [{"kind": "wr.changed_files", "files": files, "checks": checks}]}
+REVIEW = {
+    "id": "review",
+    "title": "Review it",
+    "prompt": "Review a.py.",
+    "output": {"contractRef": "wr.contracts.review_findings"},
+}
+REASON = {"kind": "wr.changed_files", "why": "It had to be in a.py."}
+SHOWN = {"id": "shown", "title": "Read it", "prompt": "Read these: {{wr.changed_files.files}}"}
+
+
+def output(artifact: dict[str, Any]) -> dict[str, Any]:
+    return {"artifacts": [artifact]}
+
+
+def review(path: str) -> dict[str, Any]:
+    """A review that found something in a file."""
+    finding = {
+        "title": "It rounds twice",
+        "severity": "minor",
+        "problem": "The sum is wrong.",
+        "evidence": [{"source": "file", "ref": path, "result": "It rounds here."}],
+        "suggestion": "Round once.",
+        "file": path,
+    }
+    body = {"kind": "wr.review_findings", "verdict": "approve_after_changes", "findings": [finding]}
+    return output(body | {"reviewed": ["a.py"], "notReviewed": []})
 
 
 def find_orders(machine: Machine) -> list[Any]:
@@ -125,12 +147,12 @@ def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machin
 
 
 def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Machine) -> None:
-    begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
+    begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
 
-    lied = machine.data("run.continue", ackToken=begun["ackToken"], output=report("b.py"))
+    lied = machine.data("run.continue", ackToken=begun["ackToken"], output=review("b.py"))
     true = machine.data(
-        "run.continue", ackToken=lied["nextCall"]["params"]["ackToken"], output=report("a.py")
+        "run.continue", ackToken=lied["nextCall"]["params"]["ackToken"], output=review("a.py")
     )
 
     assert lied["kind"] == "blocked"
@@ -140,13 +162,24 @@ def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Mach
     assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
 
 
+def test_changed_files_are_listed_from_the_machine_that_has_them(machine: Machine) -> None:
+    begun = machine.data("run.start", workflowId=give(machine, CHANGED, SHOWN), goal="Go.")
+    write(machine.project, "a.py", "a = 'only on the laptop'\n")
+
+    done = machine.data("run.continue", ackToken=begun["ackToken"], output=output(REASON))
+
+    assert done["kind"] == "ok", done.get("blockers")
+    assert "a.py; modified; 1; 1" in done["pending"]["prompt"]
+    assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
+
+
 @pytest.mark.promise("team.companion-looks")
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
-    begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
+    begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     before = server_events(server, begun)
     machine.wire.keep = lambda body: b'"lookFirst"' not in body
     with pytest.raises(Stopped):
-        machine.call("run.continue", ackToken=begun["ackToken"], output=report("b.py"))
+        machine.call("run.continue", ackToken=begun["ackToken"], output=review("b.py"))
     sent = msgspec.json.decode(machine.wire.sent[-1])
     state = msgspec.json.decode(machine.wire.told[-1])["lookFirst"]["requestState"]
 
@@ -177,7 +210,7 @@ def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -
     done = machine.data(
         "run.continue",
         ackToken=begun["ackToken"],
-        output=report("a.py", command="python3 -c 'print(6 * 7)'"),
+        output=output(REASON),
     )
 
     assert (ran["status"], ran["exitStatus"], ran["hasPassed"]) == ("exit 0", 0, True)
