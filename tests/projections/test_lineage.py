@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import Artifact, NodeOutputAppended, PreferencesDelta, Scope
 from handrail.engine.history import gaps_at, not_run_at
 from handrail.engine.plans import plan_event
+from handrail.engine.tips import open_gaps
 from handrail.projections.run_graph import (
     divergences_at,
     loop_exits_at,

@@ -83,6 +83,7 @@ from handrail.engine.plans import (
     plan_event,
     plan_evidence,
     plan_gaps,
+    plan_helper,
     plan_observed_changes,
     plan_preferences,
     plan_trace,
@@ -91,7 +92,6 @@ from handrail.engine.plans import (
     plan_work,
 )
 from handrail.engine.reasons import Block, ContextKey, InputProblem, Proceed, Reason, shorten_message
-from handrail.engine.shared_files import plan_helper
 from handrail.workflows.compiled import (
     WITH_CHILDREN,
     Action,

@@ -46,7 +46,7 @@ from handrail.engine.events import (
     TreeRecorded,
     ValidationPerformed,
 )
-from handrail.engine.facts import WorkDone, change_since, excerpt
+from handrail.engine.facts import Helper, WorkDone, change_since, excerpt
 from handrail.engine.history import (
     History,
     Node,
@@ -85,6 +85,9 @@ MOST_CLAIMS = 200
 # Events that several plans share
 
 OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_head_sha")
+
+MOST_WORKERS = 8
+"""Names that one piece of work keeps; helpers that come later are not named."""
 
 
 def plan_event(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
@@ -491,3 +494,19 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
         output_id=output_id, channel="recap", notes=make_notes(work), input_digest=work.input_digest
     )
     return [plan_event(f"node_output_appended:{output_id}", Scope(), appended)]
+
+
+def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
+    """Where a run that was handed out works, by the first of its calls, and each name of a helper once."""
+    run = history.runs[node.run_id]
+    seen: list[tuple[str, ObservationRecorded]] = []
+    place, name = helper.project, helper.worker
+    if place is not None and not run.has_own_project:
+        fact = ObservationRecorded(key="own_project", value=place.directory, project=place)
+        seen.append(("own_project", fact))
+    if name and name not in run.workers and len(run.workers) < MOST_WORKERS:
+        # The caller's word: nothing proves who calls.
+        number = len(run.workers)
+        seen.append((f"worker:{number}", ObservationRecorded(key="worker", value=name, confidence="low")))
+    at_run = Scope(run_id=run.run_id)
+    return [plan_event(f"observation_recorded:{run.run_id}:{key}", at_run, fact) for key, fact in seen]

@@ -6,16 +6,11 @@ from collections.abc import Iterable
 from math import inf
 
 from handrail.contract.ids import RunId
-from handrail.engine.children.tips import find_tips, is_closed, nodes_of
-from handrail.engine.events import ObservationRecorded, PlannedEvent, Scope
-from handrail.engine.facts import Helper
 from handrail.engine.history import History, Node, Run, attached_to, path_to
 from handrail.engine.navigate import Complete
-from handrail.engine.plans import plan_event
+from handrail.engine.tips import find_tips, is_closed, nodes_of
 
 _LISTS = "wr.changed_files"
-MOST_WORKERS = 8
-"""Names that one piece of work keeps; helpers that come later are not named."""
 
 
 def list_open_spans(history: History, node: Node) -> list[tuple[float, float]]:
@@ -91,19 +86,3 @@ def _list_files(history: History, run: Run) -> list[str]:
 def _directory_of(run: Run) -> str:
     """The place alone: a child's says nothing about clones."""
     return "" if run.project is None else run.project.directory
-
-
-def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
-    """Where a run that was handed out works, by the first of its calls, and each name of a helper once."""
-    run = history.runs[node.run_id]
-    seen: list[tuple[str, ObservationRecorded]] = []
-    place, name = helper.project, helper.worker
-    if place is not None and not run.has_own_project:
-        fact = ObservationRecorded(key="own_project", value=place.directory, project=place)
-        seen.append(("own_project", fact))
-    if name and name not in run.workers and len(run.workers) < MOST_WORKERS:
-        # The caller's word: nothing proves who calls.
-        number = len(run.workers)
-        seen.append((f"worker:{number}", ObservationRecorded(key="worker", value=name, confidence="low")))
-    at_run = Scope(run_id=run.run_id)
-    return [plan_event(f"observation_recorded:{run.run_id}:{key}", at_run, fact) for key, fact in seen]

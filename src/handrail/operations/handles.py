@@ -27,7 +27,6 @@ from handrail.contract.tokens.workflow import (
     verify,
 )
 from handrail.engine.children.joins import list_options
-from handrail.engine.children.tips import find_newest_wait, find_tip
 from handrail.engine.decide import Attempt
 from handrail.engine.events import Blocked, PlannedEvent, is_newer
 from handrail.engine.gate import Answered, AttemptUse, Open, Refused, gate
@@ -37,6 +36,7 @@ from handrail.engine.messages import name_session
 from handrail.engine.reasons import waits_for_person
 from handrail.engine.reply import ReplyWarning, Tokens
 from handrail.engine.standing import Standing
+from handrail.engine.tips import find_newest_wait, find_tip
 from handrail.ports.log import Blob, EventReader
 from handrail.runtime.damaged_sessions import refuse_lost_work
 from handrail.runtime.operation import Input, ValueRule

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from handrail.contract.ids import NodeId
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import TreeCause
 from handrail.engine.history import History, Run
 from handrail.engine.judge.proofs import NO_CHECK, ProofFacts, name_command
 from handrail.engine.navigate import Complete, frames_of
+from handrail.engine.tips import open_gaps
 from handrail.ports.trees import TAKE_SECONDS, TakenTree
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts

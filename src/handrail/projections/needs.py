@@ -11,7 +11,6 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.wording import MOST_NAMED, end_sentence, list_names
 from handrail.engine.ask import Ask, ask_about, weigh_answers
 from handrail.engine.children.joins import find_join, is_set_aside, name_closed
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import blocked_at
 from handrail.engine.history import History, instance_of, kept_in_instance
 from handrail.engine.judge.arrival import named_confirmer
@@ -19,6 +18,7 @@ from handrail.engine.messages import AGENT_READS_IT, explain_gap, explain_to_per
 from handrail.engine.navigate import Running
 from handrail.engine.progress import JOIN_OPTIONS
 from handrail.engine.reasons import AskKind, wait_of
+from handrail.engine.tips import open_gaps
 from handrail.projections.evidence import summarize_answer
 from handrail.projections.overview import Graphs, Need
 from handrail.projections.run_graph import RunGraph

@@ -7,13 +7,13 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.children.joins import find_join
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
 from handrail.engine.history import History, Node, answer_about, gaps_at, path_to, way_to
 from handrail.engine.navigate import step_key
 from handrail.engine.owners import has_imported_facts
 from handrail.engine.progress import progress_at
 from handrail.engine.reasons import AskKind
+from handrail.engine.tips import open_gaps
 from handrail.projections.evidence import EvidenceSum, sum_evidence
 from handrail.projections.run_graph import RunGraph, RunStatus, run_graph, run_graphs, title_at
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow

@@ -19,7 +19,6 @@ from handrail.contract.dsse import STATEMENT_TYPE
 from handrail.contract.json.canonical import digest
 from handrail.contract.wording import make_readable, name_person
 from handrail.engine.children.joins import list_parts
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import ConfirmationDoor, ConfirmationRecorded
 from handrail.engine.facts import notes_at
 from handrail.engine.history import (
@@ -37,6 +36,7 @@ from handrail.engine.judge.proofs import NO_CHECK, choose_for_step, find_base
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import step_key
 from handrail.engine.owners import is_imported
+from handrail.engine.tips import open_gaps
 from handrail.evidence.proof import LABELS, Proof, ProofWord
 from handrail.evidence.rendering import describe
 from handrail.projections.run_graph import completed_step, run_graph

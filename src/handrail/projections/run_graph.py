@@ -10,7 +10,6 @@ import msgspec
 from handrail.contract.ids import NodeId, RunId
 from handrail.contract.outcome import make_from
 from handrail.engine.artifact_shapes import CAPABILITY_OBSERVATION
-from handrail.engine.children.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.engine.events import Artifact, Capability, CapabilityObserved, DivergenceRecorded
 from handrail.engine.history import (
     Attached,
@@ -23,6 +22,7 @@ from handrail.engine.history import (
     way_to,
 )
 from handrail.engine.navigate import Complete, ExitedLoop, Running, leaf_at, step_key
+from handrail.engine.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.projections.evidence import is_contradicted
 from handrail.workflows.compiled import CompiledWorkflow
 

@@ -9,7 +9,6 @@ import msgspec
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count, list_names, name_person
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, ReceiptRecorded
 from handrail.engine.history import (
     History,
@@ -24,6 +23,7 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.owners import is_imported
 from handrail.engine.receipts import describe_outcome, has_passed
+from handrail.engine.tips import open_gaps
 from handrail.evidence.proof import LABELS
 from handrail.evidence.rendering import describe
 from handrail.projections.evidence import list_claims, sum_evidence

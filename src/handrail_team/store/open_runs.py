@@ -17,11 +17,11 @@ from typing import Final, Protocol
 from handrail.contract.catalogue import WORK_LIMIT_EXCEEDED
 from handrail.contract.ids import Actor, RunId, SessionId
 from handrail.contract.outcome import Fault, NextCall
-from handrail.engine.children.tips import find_tips, is_closed
 from handrail.engine.events import RunStarted, decode_event
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Complete
+from handrail.engine.tips import find_tips, is_closed
 from handrail.ports.log import Loaded, Record
 from handrail_team.store.database import Link
 

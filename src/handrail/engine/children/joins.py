@@ -18,14 +18,6 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import end_sentence, format_count, shorten
-from handrail.engine.children.tips import (
-    find_newest_wait,
-    find_tip,
-    find_tips,
-    is_closed,
-    nodes_of,
-    open_gaps,
-)
 from handrail.engine.events import Claim, EvidenceLevel, GapRecorded
 from handrail.engine.facts import blocked_at, excerpt, facts_at, notes_at
 from handrail.engine.history import (
@@ -43,6 +35,14 @@ from handrail.engine.navigate import Complete, Running, SkippedStep, TraceEntry,
 from handrail.engine.progress import JOIN_OPTIONS, ChildStatus, JoinOption
 from handrail.engine.reasons import shorten_message
 from handrail.engine.shared_files import find_shared_files
+from handrail.engine.tips import (
+    find_newest_wait,
+    find_tip,
+    find_tips,
+    is_closed,
+    nodes_of,
+    open_gaps,
+)
 from handrail.workflows.compiled import Child, Choice, CompiledWorkflow, Delegate, Option
 from handrail.workflows.limits import MAX_BRIEF_TOKENS, MAX_CHILD_TRIES
 from handrail.workflows.part_contents import Handout, fill_text

@@ -28,7 +28,6 @@ from handrail.engine.children.joins import (
     list_passed,
     take_join,
 )
-from handrail.engine.children.tips import find_tip
 from handrail.engine.events import (
     RULES,
     ContextSet,
@@ -78,6 +77,7 @@ from handrail.engine.reasons import (
     consequence,
     shorten_message,
 )
+from handrail.engine.tips import find_tip
 from handrail.workflows.compiled import CompiledWorkflow, Delegate
 from handrail.workflows.conditions import Facts
 from handrail.workflows.limits import MAX_CHILDREN, MAX_RUN_CHILDREN

@@ -25,6 +25,7 @@ from handrail.engine.events import ReceiptRecorded
 from handrail.engine.facts import Helper, encode_project
 from handrail.engine.history import Run
 from handrail.engine.navigate import Running, step_key
+from handrail.engine.plans import plan_helper
 from handrail.engine.receipts import (
     ELSEWHERE,
     Counts,
@@ -38,7 +39,6 @@ from handrail.engine.receipts import (
     describe_outcome,
     has_passed,
 )
-from handrail.engine.shared_files import plan_helper
 from handrail.operations.checks.started_checks import (
     Command,
     command_of,

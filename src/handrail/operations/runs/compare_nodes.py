@@ -13,11 +13,11 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.outcome import make_from
 from handrail.contract.parameters import MintedId
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.facts import excerpt, notes_at, preferences_at
 from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
+from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
 from handrail.operations.runs.run_outcome import list_newest_proofs
 from handrail.operations.runs.show_graph import done_title

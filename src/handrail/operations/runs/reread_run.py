@@ -11,12 +11,12 @@ from handrail.contract.catalogue import CONTEXT_MISSING, STEP_WAITS
 from handrail.contract.outcome import Fault, Json, NextCall, Success, refuse_argument
 from handrail.contract.tokens.workflow import AckClaims, ChoiceClaims, StateClaims, WorkClaims
 from handrail.engine.ask import standing_now
-from handrail.engine.children.tips import find_newest_wait
 from handrail.engine.events import STATED_REPORTS
 from handrail.engine.facts import run_place
 from handrail.engine.history import History, Node, Run, is_older, is_session_point
 from handrail.engine.reply import Recap, ReplyWarning, Tokens, reply_at
 from handrail.engine.standing import standing_at
+from handrail.engine.tips import find_newest_wait
 from handrail.operations.checkpoints import reply_to_reread
 from handrail.operations.handles import (
     Handle,

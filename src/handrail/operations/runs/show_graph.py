@@ -16,7 +16,6 @@ from handrail.contract.outcome import Fault, make_from
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.events import is_newer
 from handrail.engine.facts import facts_at, notes_at
@@ -35,6 +34,7 @@ from handrail.engine.history import (
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
 from handrail.engine.owners import is_imported
 from handrail.engine.progress import progress_at
+from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
 from handrail.operations.runs.run_outcome import find_outcome
 from handrail.operations.runs.told_nodes import by_node, tell_node

@@ -17,7 +17,6 @@ from handrail.contract.outcome import Fault, NextCall, make_from
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
 from handrail.engine.ask import kept_report
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.events import Artifact, Claim, ValidationPerformed
 from handrail.engine.facts import excerpt, preferences_at
@@ -34,6 +33,7 @@ from handrail.engine.messages import explain_gap, join_parts, spell_recorded_fau
 from handrail.engine.navigate import Running, leaf_at, step_key
 from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
+from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
 from handrail.operations.runs.show_graph import done_title
 from handrail.operations.runs.told_nodes import find_answer, show_answer

@@ -12,10 +12,10 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import GapRecorded, GapSeverity
 from handrail.engine.history import attached_to, list_tellers
 from handrail.engine.messages import explain_gap
+from handrail.engine.tips import open_gaps
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.stored_sessions import (
     READ_TO_PROVEN,

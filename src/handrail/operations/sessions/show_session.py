@@ -17,7 +17,6 @@ from handrail.contract.outcome import Fault, make_from
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import name_person, quote
 from handrail.engine.children.joins import name_workers
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import DivergenceRecorded, GapRecorded
 from handrail.engine.facts import notes_at, preferences_at
 from handrail.engine.history import (
@@ -36,6 +35,7 @@ from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
 from handrail.engine.reasons import shorten_message
+from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
 from handrail.projections.evidence import (
     EvidenceSum,

@@ -15,7 +15,6 @@ from typing import TypeAlias, assert_never
 from handrail.contract.outcome import Json
 from handrail.contract.wording import end_sentence, format_count, mark_hidden
 from handrail.engine.children.joins import name_workers
-from handrail.engine.children.tips import open_gaps
 from handrail.engine.events import Artifact, Preferences, is_newer
 from handrail.engine.facts import preferences_at
 from handrail.engine.history import Receipt, confirmation_of, list_receipts, not_run_at
@@ -41,6 +40,7 @@ from handrail.engine.receipts import (
     name_owner,
     write_line,
 )
+from handrail.engine.tips import open_gaps
 from handrail.projections.evidence import caveat_of, describe_answer, describe_gap, describe_level
 from handrail.projections.html.elements import (
     Html,
