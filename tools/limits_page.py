@@ -50,7 +50,7 @@ REPORTS: Rows = (
     ("projections.receipt_statement", "LONGEST_TEXT", "Characters of one text in a receipt."),
     ("projections.receipt_statement", "MOST_PARTS", "Pieces of work that were handed out, in a receipt."),
     ("operations.handles", "LONGEST_WORKER", "Characters of the name of a helper."),
-    ("engine.shared_files", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
+    ("engine.plans", "MOST_WORKERS", "Names of helpers that one piece of work keeps."),
     ("operations.checks.export_receipt", "MOST_SESSIONS", "Sessions looked at for a project's newest run."),
     ("host.checks", "MOST_TRUSTED", "Keys of receipts that are trusted."),
     ("host.checks", "MOST_OLD_KEYS", "Public halves of own keys that are kept."),

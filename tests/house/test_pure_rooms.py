@@ -32,9 +32,6 @@ ALLOWED = frozenset(
     }
 )
 ALLOWED_IN = {
-    # Splitting and quoting a line is a pure function of its text.
-    "src/handrail/engine/judge/run_claims.py": {"posixpath", "shlex"},
-    "src/handrail/engine/judge/red_then_green.py": {"posixpath"},
     # A public library that loads its names on first use, and keeps a file from shadowing one of them.
     "src/handrail/contract/__init__.py": {"sys", "types", "__import__"},
     # Grapheme clusters, loaded only for text that has some.
@@ -44,7 +41,6 @@ ALLOWED_IN = {
     "src/handrail/workflows/contracts/patterns.py": {"jsonschema_rs"},
     # YAML: text in, events out, loaded only by a file that is no JSON.
     "src/handrail/workflows/spellings/strict_yaml.py": {"ruamel"},
-    # The links of an index page: text in, values out, loaded only by an update.
     # Bytes in, a syntax tree out; nothing else knows the parser.
     "src/handrail_code/languages/grammars.py": {
         "tree_sitter",
@@ -59,13 +55,11 @@ ALLOWED_IN = {
     "src/handrail_code/languages/python/draft.py": {"dataclasses", "unicodedata"},
     # Whether a name fits a pattern, as text: `fnmatchcase` folds no case, on no machine.
     "src/handrail/contract/credential_files.py": {"fnmatch"},
+    "src/handrail/engine/judge/places.py": {"fnmatch"},
     # Joining and splitting paths as text: `os.path` would differ from machine to machine.
     "src/handrail/evidence/cases.py": {"posixpath"},
     "src/handrail/evidence/change.py": {"posixpath"},
     "src/handrail/evidence/file_sets.py": {"posixpath", "tomllib"},
-    "src/handrail/engine/command_lines.py": {"posixpath", "fnmatch"},
-    "src/handrail/engine/judge/named_places.py": {"posixpath", "fnmatch"},
-    "src/handrail/engine/judge/command_identity.py": {"posixpath"},
     "src/handrail/engine/receipts.py": {"posixpath"},
     "src/handrail/engine/judge/evidence.py": {"posixpath"},
     "src/handrail_code/facts/compiler_settings.py": {"posixpath"},

@@ -12,7 +12,7 @@ import pytest
 from tests.host.worktree.project import write
 from tests.team.linked_machine import Machine
 from tests.team.team_server import Server
-from tests.team.test_companion import CHANGED, give, report, server_events
+from tests.team.test_companion import REVIEW, give, review, server_events
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 def test_a_look_that_is_used_again_changes_nothing(team_database: str, tmp_path: Path) -> None:
     server = Server(team_database, tmp_path)
     machine = Machine(tmp_path, server, server.join(server.workspace("main"), "Ana").agent("builder"))
-    begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
+    begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     write(machine.project, "a.py", "a = 2\n")
 
     def use_again(operation: str, **params: Any) -> tuple[Any, Any, Any]:
@@ -41,6 +41,6 @@ def test_a_look_that_is_used_again_changes_nothing(team_database: str, tmp_path:
 
     for told in (
         use_again("check.run", argv=["python3", "-c", "print(6 * 7)"]),
-        use_again("run.continue", ackToken=begun["ackToken"], output=report("b.py")),
+        use_again("run.continue", ackToken=begun["ackToken"], output=review("b.py")),
     ):
         assert told[0] == told[1] == told[2]
