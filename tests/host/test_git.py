@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.programs import count_changed_files
+from handrail.host.programs import count_changed_files, open_working_tree
 from handrail.host.workflow_sources.directories import GitSource
 from handrail.host.workflow_sources.named import read_git_files
 from tests.hostile.repository.checkout import (
@@ -26,6 +26,8 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
 FALLS = [trick for trick in GIT_TRICKS if trick.falls]
+NO_OPTION_STOPS = ("clean filter", "diff driver", "textconv", "alias", "trailers")
+"""The repository names these itself: with filters nothing is asked, and the other commands are never used."""
 
 
 @pytest.fixture
@@ -77,6 +79,19 @@ def test_asked_by_us_git_starts_nothing(trick: GitTrick, trap: Trap, repository:
     assert trap.started() == []
     assert counted == (None if trick.name in FILTERS else 2), "a changed file and the new attributes"
     assert all(file.source_kind == "git" for file in files)
+
+
+@pytest.mark.thorough
+@pytest.mark.promise("programs.git-config-starts-nothing")
+@pytest.mark.parametrize("trick", [one for one in FALLS if one.name not in NO_OPTION_STOPS], ids=name_of)
+def test_our_options_alone_stop_what_falls_for_it(trick: GitTrick, trap: Trap, repository: Path) -> None:
+    """The very command that plain git falls for, asked in our way: and nothing starts."""
+    make_repository(repository)
+    plant_trick(repository, trick, trap)
+
+    open_working_tree(str(repository), ENVIRONMENT, 20).ask(*trick.falls, given=trick.given)
+
+    assert trap.started() == []
 
 
 @pytest.mark.promise("programs.git-config-starts-nothing")

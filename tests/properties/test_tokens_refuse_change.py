@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import string
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,8 @@ from handrail.contract.tokens.continuation import (
 from handrail.contract.tokens.cursor import CursorClaims, mint_cursor, read_cursor
 from handrail.contract.tokens.reading import ANY_KIND, is_of_another_version, read_token, read_tokens, repair
 from handrail.contract.tokens.workflow import (
+    LAYOUTS,
+    PREFIX_LENGTH,
     AckClaims,
     CheckpointClaims,
     ChoiceClaims,
@@ -38,6 +41,7 @@ from handrail.contract.tokens.workflow import (
     mint,
     verify,
 )
+from tests.contract.tokens.samples import CLAIMS as CLAIMS_OF
 from tests.contract.tokens.samples import KEY, KINDS, OTHER_KEY, TOKENS
 
 MUTATIONS = 1_000_000
@@ -278,6 +282,8 @@ def test_any_text_at_all_is_refused_by_the_json_tokens(sent: str) -> None:
 
 def test_no_kind_of_token_passes_for_another() -> None:
     """With one and the same key, which the derived purpose keys rule out anyway."""
+    for kind, other in permutations(KINDS, 2):
+        assert verify([KEY], LAYOUTS[other].prefix + mint(KEY, CLAIMS_OF[kind])[PREFIX_LENGTH:]) is None
     left, right = CONFIRM[3:].split(".")
 
     for sent in (*TOKENS.values(), CONFIRM, "cu1" + left + right):
