@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
 from handrail.engine.events import GapReason, GapRecorded
+from handrail.engine.history import History
 from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
 from handrail.engine.reasons import BY_EVIDENCE, WaitsFor
+from handrail.engine.tips import open_gaps
 from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -29,10 +31,26 @@ from tests.journeys.test_facts_of_every_call import report as verified
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_told_where_it_is import words_of
 from tests.journeys.test_what_counts import begun, sent
-from tests.journeys.workplace import Site, changed
+from tests.journeys.workplace import VERIFY, Site
 from tests.journeys.workplace import verified as confirmed
 
 pytestmark = pytest.mark.promise("gaps.settled")
+
+CAUSE = {
+    "kind": "wr.cause",
+    "cause": "It rounds twice.",
+    "place": "gone.py:1",
+    "experiments": [{"change": change, "predicted": "1.00", "seen": "1.00"} for change in ("Once", "Never")],
+    "rivals": [{"cause": "The tax", "ruledOutBy": "No tax."}],
+    "sameMistake": [],
+}
+"""Its place is not in the project."""
+
+
+def history_of(runtime: Runtime, reply: dict[str, Any]) -> History:
+    session = read_session(runtime.log, reply["session"]["sessionId"])
+    assert session is not None
+    return session.history
 
 
 def ended_with_gap(runtime: Runtime) -> tuple[dict[str, Any], str]:
@@ -164,20 +182,25 @@ def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_who_settles_a_gap_of_one_report_settles_no_contradiction_of_another(tmp_path: Path) -> None:
     site = Site(tmp_path)
-    first = site.begin(preferences=NEVER_STOP)
-    site.send(changed("src/invented.py"))
+    caused = step("cause", output={"contractRef": "wr.contracts.cause"})
+    first = site.begin(caused, step("verify", **VERIFY), preferences=NEVER_STOP)
+    site.send(CAUSE)
     site.send(confirmed({"source": "file", "ref": "missing.py:1", "result": "It is there."}))
-    for gap in of_kind(events_of(site.runtime, first), "gap_recorded"):
-        answer(at_console(site.runtime), "session.settle_gap", gap=gap["data"]["gapId"], note="Seen.")
-    session = read_session(site.runtime.log, first["session"]["sessionId"])
-    assert session is not None
-    history = session.history
-    tip = preferred_tip(history, first["session"]["runId"])
-    silent = replace(history.attached[tip.node_id], gaps=())
-    unsettled = replace(history, attached={**history.attached, tip.node_id: silent})
+    of_cause, of_report = (
+        gap["data"]["gapId"] for gap in of_kind(events_of(site.runtime, first), "gap_recorded")
+    )
 
-    assert status_at(history, tip) == "complete"
-    assert status_at(unsettled, tip) == "complete_with_gaps"
+    answer(at_console(site.runtime), "session.settle_gap", gap=of_cause, note="Seen.")
+    history = history_of(site.runtime, first)
+    tip = preferred_tip(history, first["session"]["runId"])
+    held = history.attached[tip.node_id]
+    gaps = tuple(gap for gap in held.gaps if gap.gap_id != of_report)
+    without_gap = replace(history, attached={**history.attached, tip.node_id: replace(held, gaps=gaps)})
+    answer(at_console(site.runtime), "session.settle_gap", gap=of_report, note="Seen.")
+
+    assert open_gaps(without_gap, tip.node_id) == ()
+    assert status_at(without_gap, tip) == "complete_with_gaps"
+    assert status_at(history_of(site.runtime, first), tip) == "complete"
 
 
 def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:

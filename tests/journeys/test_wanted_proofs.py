@@ -6,16 +6,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from handrail.engine.events import ProofRecorded
 from handrail.engine.judge.proofs import find_base
 from handrail.engine.plans import plan_proof
 from handrail.evidence.proof import Proof, ProofWord
-from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import decide_and_commit, read_session
-from handrail.worktree.git_trees import GitTrees
 from tests.journeys.conversation import answer
 from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, rounds, step
@@ -27,11 +24,6 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 class ProvenSite(Workplace):
     """A repository with one declared check, and proofs that are recorded as `handrail prove` does."""
-
-    def __init__(self, place: Path) -> None:
-        super().__init__(place)
-        trees = GitTrees(str(self.home), {"PATH": "/usr/bin:/bin"})
-        self.runtime: Runtime = msgspec.structs.replace(self.runtime, trees=lambda: trees)
 
     def want(self, proof: Any, **params: Any) -> dict[str, Any]:
         self.declare(tests={"command": ["true"]})

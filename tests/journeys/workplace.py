@@ -17,6 +17,7 @@ from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
 from handrail.runtime.runtime import Runtime, TreeDue
+from handrail.worktree.git_trees import GitTrees
 from tests.conftest import memory_runtime
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
@@ -46,12 +47,14 @@ class Site:
         environment = {"HANDRAIL_PROJECT": str(self.root), "PATH": os.environ["PATH"]}
         runtime = memory_runtime()
         worktree = LocalWorktree(str(self.home), environment)
+        trees = GitTrees(str(self.home), environment)
         programs = LocalCheckPrograms(environment, runtime.secrets)
         self.runtime: Runtime = msgspec.structs.replace(
             runtime,
             workspace=LocalWorkspace(environment),
             settings=LocalSettings(str(self.home), {}),
             worktree=lambda: worktree,
+            trees=lambda: trees,
             check_programs=lambda: programs,
             known_checks=lambda: LocalKnownChecks(str(self.home)),
             trees_due=[],
@@ -75,7 +78,7 @@ class Site:
         due = [one for one in self.runtime.trees_due if isinstance(one, TreeDue)]
         self.runtime.trees_due.clear()
         troubles = {take_due_tree(self.runtime, one, SERVER_SECONDS) for one in due}
-        assert self.is_hidden or troubles <= {""}
+        assert self.is_hidden or troubles <= {""}, troubles
         self.reply = reply
         return reply
 

@@ -35,11 +35,7 @@ EVERY_REPLY = {
     ],
 }
 START = {"workflowId": WORKFLOW, "context": {"depth": "deep"}}
-ARTIFACT = {
-    "kind": "wr.changed_files",
-    "files": [{"path": "src/a.py", "change": "modified", "why": "It rounds once."}],
-    "checks": [{"command": "pytest -q", "exitCode": 0, "summary": "7 passed"}],
-}
+ARTIFACT = {"kind": "wr.changed_files", "why": "It rounds once."}
 EXAMPLE_LINE = "An artifact that would be accepted, once it has your own values: "
 
 
