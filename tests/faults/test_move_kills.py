@@ -18,6 +18,7 @@ from tests.journeys.test_proven_history import approve, runtime_on, send_again, 
 
 pytestmark = pytest.mark.thorough
 DIED = 9
+KEYS = ("keyring.json", "requests.key", "receipts.json")
 CHANGES = ("open", "make", "write", "cut", "set_modified", "sync", "sync_both", "sync_names", "rename")
 
 
@@ -62,6 +63,11 @@ def test_a_move_that_dies_anywhere_loses_nothing_and_is_finished_by_a_repeat(tmp
     """Out to a directory, and in from it: the old store stays whole, the new one proves its history."""
     session_id, blocked = wait_for_person(runtime_on(tmp_path / "before"))
     approve(runtime_on(tmp_path / "before"), session_id)
+    keys = tmp_path / "before" / "data" / "keys"
+    keys.mkdir(mode=0o700, exist_ok=True)
+    for name in KEYS:
+        (keys / name).write_text(f"what {name} holds", encoding="utf-8")
+        (keys / name).chmod(0o600)
     deaths = {"out": 0, "in": 0}
     for at in range(1, 400):
         stick, after = str(tmp_path / f"stick{at}"), tmp_path / f"after{at}"
@@ -75,6 +81,8 @@ def test_a_move_that_dies_anywhere_loses_nothing_and_is_finished_by_a_repeat(tmp
         assert [one["sessions"] for one in moved] == [1, 1]
         assert answer(runtime_on(after), "store.verify").get("elsewhere") is None
         assert send_again(runtime_on(after), blocked)["isComplete"], "the approval counts on the new machine"
+        there = {path.name: path.read_text(encoding="utf-8") for path in (after / "data" / "keys").iterdir()}
+        assert there == {name: f"what {name} holds" for name in KEYS}
         deaths["out"] += out
         deaths["in"] += into
         shutil.rmtree(stick)
