@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,29 @@ def test_without_a_declared_check_the_start_says_how(site: ProvenSite) -> None:
     (gap,) = site.gaps(is_open=False)
     assert gap["severity"] == "info"
     assert "NOT TRIED: no check is declared." in gap["summary"]
+
+
+def test_a_run_without_a_proof_says_what_was_executed(site: ProvenSite) -> None:
+    site.begin(step("fix", proof="proved"), step("end"))
+    last = site.send()
+    idle = site.send()
+    true = [sys.executable, "-c", "0"]
+    answer(site.runtime, "check.run", stateToken=last["stateToken"], argv=true)
+    site.reply = last
+    repeated = site.send()
+
+    site.begin(step("fix", proof="proved"), step("end"))
+    for status in (0, 3):
+        argv = [sys.executable, "-c", f"raise SystemExit({status})"]
+        answer(site.runtime, "check.run", stateToken=site.reply["stateToken"], argv=argv)
+        site.send()
+    busy = site.reply
+
+    assert "NOT TRIED: no check is declared; no command was executed." in idle["closing"]
+    assert repeated["closing"] == idle["closing"]
+    assert (
+        "NOT TRIED: no check is declared; 2 commands were executed, the last did not pass." in busy["closing"]
+    )
 
 
 @pytest.mark.parametrize("wants", ["proved", "passes"])

@@ -144,13 +144,29 @@ def _find_proof(
         wants = any(isinstance(leaf, Step) and leaf.proof is not None for leaf in list_leaves(workflow.steps))
         checks = history.runs[history.nodes[node_id].run_id].checks
         why = "the change was not proven" if checks else NO_CHECK
-        return (LABELS["not_tried"], why) if wants else ("", "")
+        executed = _describe_executed(history, node_id, until)
+        return (LABELS["not_tried"], f"{why}; {executed}") if wants else ("", "")
     shown = next(held for held in proofs if held.fact.proof.word == word)
     state = history.nodes[shown.fact.node_id].state
     step = leaf_at(workflow, state) if isinstance(state, Running) else None
     during = "" if step is None or _is_compared(step, gaps) else f" during {flatten_text(step.title)}"
     label = LABELS[word] + during
     return label, describe(shown.fact.proof).removesuffix(".")
+
+
+def _describe_executed(history: History, node_id: NodeId, until: int) -> str:
+    """What Handrail executed in the run instead of a proof, before an index of the log."""
+    ran = [
+        one
+        for one in list_receipts(history, history.nodes[node_id].run_id)
+        if one.index < until and one.fact.by != "client_hook" and not is_imported(history, one.index)
+    ]
+    if not ran:
+        return "no command was executed"
+    last = ran[-1].fact
+    ended = "passed" if has_passed(last.outcome, last.counts, last.uncounted) else "did not pass"
+    many = format_count(len(ran), "command was", "commands were")
+    return f"{many} executed" + (f", the last {ended}" if len(ran) > 1 else f" and {ended}")
 
 
 def _list_last_proofs(history: History, node_id: NodeId, until: int) -> list[RecordedProof]:
