@@ -46,6 +46,32 @@ def session_files(data: Path, session_id: SessionId = A) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (data / "sessions" / session_id).iterdir()}
 
 
+class SyncedFiles(Disk):
+    """Remembers which files were made durable."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.synced: set[int] = set()
+
+    def sync(self, descriptor: int) -> None:
+        super().sync(descriptor)
+        self.synced.add(os.fstat(descriptor).st_ino)
+
+
+def test_a_commit_that_nobody_noted_is_made_durable_first(tmp_path: Path) -> None:
+    """Its writer died before the note, so a power failure could still take what a repeat is told."""
+    append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
+    append(FileLog(str(tmp_path)), A, 1, plan("a:2"))
+    (tmp_path / "sessions" / A / "lock").unlink()
+    disk = SyncedFiles()
+
+    with FileLog(str(tmp_path), disk).hold(A, 1_000) as hold:
+        assert keys(hold.load()) == ["a:1", "a:2"]
+
+    names = ("events-000001.jsonl", "manifest.jsonl")
+    assert {(tmp_path / "sessions" / A / name).stat().st_ino for name in names} <= disk.synced
+
+
 @pytest.mark.parametrize(
     "name", ["../beside", "/beside", "ses_000000000001/../../beside", "..", "", "beside"]
 )

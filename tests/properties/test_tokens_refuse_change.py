@@ -25,6 +25,7 @@ from handrail.contract.tokens.continuation import (
 )
 from handrail.contract.tokens.cursor import CursorClaims, mint_cursor, read_cursor
 from handrail.contract.tokens.reading import ANY_KIND, is_of_another_version, read_token, read_tokens, repair
+from handrail.contract.tokens.sealed import open_signed, sign
 from handrail.contract.tokens.workflow import (
     LAYOUTS,
     PREFIX_LENGTH,
@@ -284,6 +285,7 @@ def test_no_kind_of_token_passes_for_another() -> None:
     """With one and the same key, which the derived purpose keys rule out anyway."""
     for kind, other in permutations(KINDS, 2):
         assert verify([KEY], LAYOUTS[other].prefix + mint(KEY, CLAIMS_OF[kind])[PREFIX_LENGTH:]) is None
+    assert open_signed([KEY], "one", b"{}", sign(KEY, "two", b"{}", 16), dict[str, str]) is None
     left, right = CONFIRM[3:].split(".")
 
     for sent in (*TOKENS.values(), CONFIRM, "cu1" + left + right):
