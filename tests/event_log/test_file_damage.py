@@ -210,6 +210,7 @@ def test_a_changed_byte_in_a_last_commit_is_damage_even_if_nobody_noted_it(tmp_p
     flipped(EVENTS, 4)(session)
 
     check_health(log, "corrupt_tail", "digest_mismatch", 3)
+    assert code_of(lambda: append(log, A, 3, plan("new:1"))) == "SESSION_NOT_HEALTHY"
 
 
 @pytest.mark.parametrize("orphan", [b"x", b'{"dedupeKey":"a:5","event":{}}\n', b"\x00" * 5000])
