@@ -59,6 +59,14 @@ def test_a_sent_list_is_stated_if_nobody_could_look() -> None:
         assert find_violations(contract().schema, filled) == []
 
 
+def test_paths_with_reasons_are_stated_if_nobody_could_look() -> None:
+    filled = fill_in(contract(), {"kind": "wr.changed_files", "why": {"a.py": "It was slow."}}, Computed())
+
+    assert filled["files"] == [{"path": "a.py", "why": "It was slow."}]
+    assert filled["source"] == "stated"
+    assert find_violations(contract().schema, filled) == []
+
+
 def test_more_than_a_hundred_files_are_counted() -> None:
     many = tuple(ChangedFile(path=f"{n:03}.py", change="added", added=n, removed=0) for n in range(150))
 

@@ -15,11 +15,14 @@ from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
-from tests.journeys.workplace import CHANGE, RIGHT, TESTS, Reply, Site, changed, site
+from tests.journeys.workplace import CHANGE, RIGHT, TESTS, Reply, Site, site
 from tests.surfaces.cli.test_hook import called, hook
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 __all__ = ["site"]
+
+REASON = {"kind": "wr.changed_files", "why": "It had to."}
+FOR_EACH_PATH = REASON | {"why": {"src/bill.py": "It had to."}}
 
 
 def hand_out(site: Site, *names: str) -> Reply:
@@ -44,9 +47,10 @@ def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
     waiting = hand_out(site, "a", "b")
     for place in (0, 1):
         take_up(site, waiting, place)
+        assert "give a reason for each path that you changed" in site.reply["pending"]["prompt"]
         site.write("src/bill.py", RIGHT + f"# by {place}\n")
         site.run(*TESTS.split())
-        site.send(changed("src/bill.py"))
+        site.send(FOR_EACH_PATH)
     met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
     assert "src/bill.py is listed by a, b, which were open" in met["pending"]["prompt"]
 
@@ -61,6 +65,28 @@ def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
     assert ("info", "src/bill.py is listed by a, b, which were open at the same time.") in [
         (one["severity"], one["summary"]) for one in gaps
     ]
+
+
+@pytest.mark.promise("delegation.files")
+def test_the_run_above_children_lists_what_they_changed(site: Site) -> None:
+    children = [{"id": name, "steps": [step("change", **CHANGE)]} for name in ("a", "b")]
+    waiting = site.begin(
+        {"id": "parts", "title": "Parts", "delegate": {"children": children}},
+        step("merge", **CHANGE),
+        step("end", prompt="Read {{wr.changed_files.files}}"),
+    )
+    for place, name in enumerate(("src/bill.py", "src/new.py")):
+        take_up(site, waiting, place)
+        site.write(name, RIGHT)
+        site.send(REASON)
+    met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
+    site.reply = answer(site.runtime, "run.continue", ackToken=met["ackToken"])
+    assert "Other work shares this directory" not in site.reply["pending"]["prompt"]
+
+    done = site.send(REASON)
+
+    told = done["pending"]["prompt"]
+    assert ("src/bill.py" in told, "src/new.py" in told) == (True, True)
 
 
 def in_worktree(site: Site, place: Path) -> Site:
@@ -87,7 +113,7 @@ def test_a_child_may_work_in_another_worktree_and_stays_there(site: Site, tmp_pa
     site.write("unrelated.py", "in the other directory\n")
     checked = helper.run(*TESTS.split())
 
-    done = helper.send(changed("src/bill.py"))
+    done = helper.send(REASON)
     late = answer(site.runtime, "run.continue", stateToken=waiting["children"][0]["workToken"])
 
     assert done["isComplete"], done

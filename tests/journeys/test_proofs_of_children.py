@@ -35,3 +35,17 @@ def test_children_of_one_directory_are_not_asked_for_a_proof(
     assert [one["kind"] for one in done] == kinds
     asked = {"This step wants PROVED" in one["pending"]["prompt"] for one in opened}
     assert asked == {len(names) == 1}
+
+
+def test_the_run_above_children_is_asked_for_its_proof(tmp_path: Path) -> None:
+    site = ProvenSite(tmp_path)
+    site.declare(tests={"command": ["true"]})
+    children = [child(name, step("fix")) for name in ("a", "b")]
+    waiting = site.begin(handing_out(*children), step("merge", proof="proved"))
+    for handed in waiting["children"]:
+        advance(site.runtime, read(site.runtime, handed))
+    met = answer(site.runtime, "run.continue", stateToken=waiting["stateToken"])
+    site.reply = answer(site.runtime, "run.continue", ackToken=met["ackToken"])
+
+    assert "This step wants PROVED" in site.reply["pending"]["prompt"]
+    assert site.send()["kind"] == "blocked"

@@ -11,35 +11,37 @@ from handrail.engine.navigate import Complete
 from handrail.engine.tips import find_tips, is_closed, nodes_of
 
 _LISTS = "wr.changed_files"
-
-
-def list_open_spans(history: History, node: Node) -> list[tuple[float, float]]:
-    """When other runs that were handed out were open in the directory of this node's run, by event index.
-
-    The runs above it wait, so they change nothing; and a session without children has no such runs.
-    """
-    run = history.runs[node.run_id]
-    above = {held.run_id for held in _list_above(history, run)}
-    return [
-        span_of(history, other)
-        for other in history.runs.values()
-        if other.parent is not None
-        and other.run_id != run.run_id
-        and other.run_id not in above
-        and _directory_of(other) == _directory_of(run)
-    ]
+ASKED_PATHS = "Other work shares this directory: give a reason for each path that you changed."
 
 
 def shares_directory(history: History, node: Node) -> bool:
-    """Whether another run that was handed out worked in the directory of this node's run at the same time."""
-    begun = history.runs[node.run_id].index
-    return any(last > begun for _, last in list_open_spans(history, node))
+    """Whether other work of the session was done in the directory of this node's run at the same time.
+
+    The runs above it wait, so they change nothing. What the runs below it change is part of its own change.
+    """
+    run = history.runs[node.run_id]
+    above = _list_above(history, run)
+    return any(
+        other.run_id not in above
+        and run.run_id not in _list_above(history, other)
+        and _directory_of(other) == _directory_of(run)
+        and span_of(history, other)[1] > run.index
+        for other in history.runs.values()
+        if other.parent is not None and other.run_id != run.run_id
+    )
 
 
-def _list_above(history: History, run: Run) -> Iterable[Run]:
+def ask_for_paths(history: History, node: Node) -> str:
+    """What a step that reports changed files says where nobody can see whose change a file is."""
+    return ASKED_PATHS if shares_directory(history, node) else ""
+
+
+def _list_above(history: History, run: Run) -> frozenset[RunId]:
+    found: list[RunId] = []
     while run.parent is not None:
+        found.append(run.parent.run_id)
         run = history.runs[run.parent.run_id]
-        yield run
+    return frozenset(found)
 
 
 def span_of(history: History, run: Run) -> tuple[float, float]:

@@ -75,6 +75,7 @@ from handrail.engine.progress import (
     render_rounds,
 )
 from handrail.engine.reasons import AskKind
+from handrail.engine.shared_files import ask_for_paths
 from handrail.workflows.compiled import (
     Action,
     Choice,
@@ -89,6 +90,7 @@ from handrail.workflows.compiled import (
     list_required_values,
 )
 from handrail.workflows.conditions import Facts, fill_placeholders, holds
+from handrail.workflows.contracts.own_members import FILES, list_own_members
 from handrail.workflows.limits import MAX_FILLED_BYTES, MAX_MOVE_PLACES, Effort
 from handrail.workflows.prompt_sections import (
     RULES_OF_REPORTS,
@@ -199,6 +201,7 @@ def prompt_at(
         shown,
         _render_way_to_values(history, node, text),
         _render_note_rules(leaf),
+        _render_shared(history, workflow, leaf, node),
         _render_proof(history, leaf, node),
         _render_asks(view.asks),
     ]
@@ -220,6 +223,14 @@ def prompt_at(
         case never:
             assert_never(never)
     return "\n\n".join(part for part in parts if part)
+
+
+def _render_shared(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node) -> str:
+    """What a step that reports changed files says if work beside it has the same directory."""
+    if not isinstance(leaf, Step) or not leaf.contract or len(history.runs) == 1:
+        return ""
+    is_list = FILES in list_own_members(workflow.contracts[leaf.contract].schema)
+    return ask_for_paths(history, node) if is_list else ""
 
 
 def _render_proof(history: History, leaf: Leaf, node: Node) -> str:

@@ -1,8 +1,8 @@
 """Members of a report that Handrail fills in: what changed, and what it executed. Pure.
 
 An agent is never asked for what Handrail can find out. Such members are `readOnly` in the schema of a
-contract. What an agent sends for them is not refused and not used. If nobody could look at the files, a list
-that the agent sent is stored as `stated`.
+contract. What an agent sends for them is not refused and not used. If nobody could look at the files, those
+that the agent names are stored as `stated`.
 """
 
 from __future__ import annotations
@@ -86,9 +86,15 @@ def _list_rows(files: Any) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict) and isinstance(row.get("path"), str)]
 
 
+def _name_files(why: Any) -> list[dict[str, Any]]:
+    """The files that an agent gives a reason for."""
+    reasons = why if isinstance(why, dict) else {}
+    return [{"path": path, "why": one} for path, one in reasons.items()]
+
+
 def _list_changes(sent: Mapping[str, Any], files: Any, known: Computed | None) -> dict[str, Any]:
     if known is None or known.changes is None:
-        rows = _list_rows(files)[:MOST_FILES_LISTED]
+        rows = (_list_rows(files) or _name_files(sent.get("why")))[:MOST_FILES_LISTED]
         return {FILES: rows, "source": "stated"} if rows else {}
     largest = sorted(known.changes, key=lambda one: (-one.size, one.path))[:MOST_FILES_LISTED]
     why = sent.get("why")
