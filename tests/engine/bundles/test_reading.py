@@ -134,6 +134,11 @@ DAMAGED: list[tuple[Change, str, str]] = [
     (lambda d: d.pop("bundleSchemaVersion"), "BUNDLE_INVALID_FORMAT", "bundleSchemaVersion"),
     (lambda d: _set(d, "bundleSchemaVersion", value="1"), "BUNDLE_INVALID_FORMAT", "bundleSchemaVersion"),
     (lambda d: _set(d, "bundleSchemaVersion", value=3), "BUNDLE_UNSUPPORTED_VERSION", "bundleSchemaVersion"),
+    (
+        lambda d: _set(d, "bundleSchemaVersion", value=10**4000),
+        "BUNDLE_INVALID_FORMAT",
+        "bundleSchemaVersion",
+    ),
     (lambda d: _set(d, "bundleSchemaVersion", value=2), "BUNDLE_INTEGRITY_FAILED", "bundleId"),
     (lambda d: d["session"].update(code={"sha256:0": ""}), "BUNDLE_INVALID_FORMAT", "session/code"),
     (lambda d: _set(d, "extra", value=1), "BUNDLE_INVALID_FORMAT", ""),

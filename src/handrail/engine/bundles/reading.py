@@ -15,6 +15,7 @@ import msgspec
 from handrail.contract.catalogue import BUNDLE_INTEGRITY_FAILED, E_VALIDATION, REQUEST_TOO_LARGE
 from handrail.contract.ids import BlobRef, BundleId, RunId, SessionId, WorkflowHash, blob_ref, is_session_id
 from handrail.contract.json.canonical import canonical_bytes, chain_digest, genesis
+from handrail.contract.json.numbers import LARGEST_INTEGER
 from handrail.contract.json.strict import check_json, utf8_text
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
@@ -370,7 +371,7 @@ def _read(content: bytes, shape: Any, path: str) -> Any:
 
 
 def _check_version(version: Json) -> None:
-    if type(version) is not int or version < 1:
+    if type(version) is not int or not 1 <= version <= LARGEST_INTEGER:
         raise malformed_fault("The bundle's version is not a number from 1 on.", "bundleSchemaVersion")
     if version > WITH_CODE_VERSION:
         message = (
