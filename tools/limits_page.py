@@ -363,7 +363,11 @@ WORK: Rows = (
 FILES: Rows = (
     ("ports.worktree", "MOST_PLACES", "Places in files that one call looks at."),
     ("ports.worktree", "MOST_PLACE_BYTES", "A file in which a line or a quote is looked for."),
-    ("ports.worktree", "MOST_FILES", "Files of a project; of a larger one no tree is taken."),
+    (
+        "ports.worktree",
+        "MOST_FILES",
+        "Files of a project that code tools list; of a larger one they list none.",
+    ),
     ("host.worktree.trees", "MOST_DIGESTED_BYTES", "A file that is read; a larger one is known by its size."),
     ("host.worktree.walking", "DEEPEST_FOLDER", "Folders inside each other in a project without git."),
     ("host.worktree.walking", "MOST_RULE_BYTES", "An ignore file there."),
@@ -397,6 +401,7 @@ FILES: Rows = (
     ("operations.code.show_status", "MOST_SHOWN", "Files that `code status` names."),
     ("operations.code.show_status", "MOST_TREES_SHOWN", "Trees that it names."),
     ("operations.code.show_diff", "MOST_DIFF_FILES", "Files that `code diff` names."),
+    ("operations.code.named_trees", "MOST_UNKNOWN", "Files that were not compared which an answer names."),
     ("operations.code.show_diff", "MOST_DIFF_BYTES", "Its lines."),
     ("operations.code.unified_diff", "MOST_DIFF_LINES", "Differing lines of one file in it."),
     ("operations.code.unified_diff", "MOST_DIFF_WORK", "Its differing lines, one side times the other."),

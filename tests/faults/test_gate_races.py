@@ -23,8 +23,10 @@ from tests.journeys.writes import IN_A_DATABASE, SERVER, WRITES, World
 from tests.team.team_races import MADE_ONCE, TEAM_RACES
 
 Change = Callable[[], object]
-NOT_STATE = ("/home/audit/", "/home/confirm-consumed/", "/home/data/cache/", "/home/cache/")
-"""What a refused call may write: its audit line, and that its token was used."""
+LOOKED = ("/home/trees/projects/", "/objects/")
+"""Where a look at the files remembers what it saw; what is kept of it for an undo has a name elsewhere."""
+NOT_STATE = ("/home/audit/", "/home/confirm-consumed/", "/home/data/cache/", "/home/cache/", *LOOKED)
+"""What a refused call may write: its audit line, that its token was used, and what it saw of the files."""
 
 
 class Race(NamedTuple):

@@ -23,7 +23,7 @@ LEARNT = {
     "WORK_TOKEN": re.compile(r"\bwk1[0-9a-z]+\b"),
     "CONFIRM_TOKEN": re.compile(r"\bct_[\w.-]+"),
     "NODE_ID": re.compile(r"\bnod_[0-9a-z]{12}\b"),
-    "TREE_ID": re.compile(r"\bt1:[0-9a-f]{64}\b"),
+    "TREE_ID": re.compile(r'"undo": ?"([0-9a-f]{40})"'),
     "TOKEN_YES": re.compile(r'"choice:yes": "([\w-]+)"'),
 }
 """What a later line takes from the output of an earlier one, the newest of each kind."""

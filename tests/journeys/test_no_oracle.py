@@ -119,9 +119,33 @@ def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
     answers = [json.dumps(command(rt, *words)[1]) for words in lines]
 
     assert "+a = 2" in answers[1]
-    assert '".env"' in answers[1]
+    unknown = [{"path": ".env", "why": "it holds credentials, which are never read", "_untrusted": ["path"]}]
+    assert [json.loads(text)["data"]["unknown"] for text in answers[:2]] == [unknown] * 2
     assert [words for words, text in zip(lines, answers, strict=True) if CANARY in text] == []
     assert ".handrail" not in "".join(answers[:4])
+
+
+@pytest.mark.promise("evidence.no-oracle")
+def test_a_home_that_was_committed_is_in_no_difference(rt: Runtime, owner: Path) -> None:
+    """Git has these files, and trees are git's: they are hidden where trees are compared."""
+    begin(rt)
+    before = command(rt, "code", "status")[1]["data"]["node_id"]
+    write(owner, ".handrail/canary.txt", CANARY + "\n")
+    write(owner, "src/a.py", "a = 2\n")
+    run_git(owner, "add", "-f", ".handrail/canary.txt", "src/a.py")
+    run_git(owner, "commit", "-q", "-m", "two")
+
+    answers = [
+        json.dumps(command(rt, *words)[1])
+        for words in (
+            ["code", "diff", before],
+            ["code", "status", "--mvi", "full"],
+            ["code", "restore", before, "--dry-run"],
+        )
+    ]
+
+    assert ["src/a.py" in text for text in answers] == [True] * 3
+    assert [text for text in answers if "canary" in text] == []
 
 
 @pytest.mark.promise("evidence.no-oracle")

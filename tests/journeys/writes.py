@@ -50,7 +50,8 @@ class World:
         os.makedirs(f"{self.user}/.cursor")
         with open(f"{self.project}/.handrail/workflows/three_steps.json", "wb") as file:
             file.write(THREE_STEPS)
-        environment = {"HANDRAIL_PROJECT": self.project, "USER": "tester", "HOME": self.user, "PATH": ""}
+        person = {"USER": "tester", "HOME": self.user, "PATH": os.environ["PATH"]}
+        environment = {"HANDRAIL_PROJECT": self.project, **person}
         settings = GivenSettings()
         settings.settings = Settings(start_session=True, update_index="https://index.invalid/simple")
         updates = GivenUpdates()
@@ -163,7 +164,8 @@ def _restored(world: World) -> dict[str, Any]:
     runtime = world.runtime
     session = read_session(runtime.log, SessionId(_session(runtime)))
     assert session is not None
-    settings_of(runtime).settings = msgspec.structs.replace(settings_of(runtime).settings, snapshots="always")
+    given = settings_of(runtime)
+    given.settings = msgspec.structs.replace(given.settings, snapshots="always", looking="always")
     (node_id,) = session.history.nodes
     taken = runtime.trees().take(world.project, is_anywhere=True)
     assert isinstance(taken, TakenTree), taken

@@ -20,6 +20,13 @@ class DiffedFile(Answer, frozen=True, kw_only=True):
     """Why no lines are shown; empty: they are in the diff."""
 
 
+class UnknownFile(Answer, frozen=True, kw_only=True):
+    """A path whose content one of the two trees does not have, so nobody can say whether it differs."""
+
+    path: str
+    why: str
+
+
 class CodeDiff(Answer, frozen=True, kw_only=True):
     """The difference of two trees."""
 
@@ -30,3 +37,5 @@ class CodeDiff(Answer, frozen=True, kw_only=True):
     files: list[DiffedFile]
     diff: str
     """Unified; hidden characters stand as their escapes."""
+    unknown: list[UnknownFile] = []
+    """Paths that were not compared, such as files of credentials; they are not counted."""

@@ -52,7 +52,7 @@ class GitChild:
         given: bytes = b"",
     ) -> Ran:
         """Wait for a child, whatever its exit status is."""
-        left = self._ends_at - time.monotonic()
+        self.check_time()
         try:
             done = subprocess.run(  # noqa: S603 - git by its absolute path, restricted as described above
                 self._make_command(arguments, values),
@@ -60,7 +60,7 @@ class GitChild:
                 capture_output=True,
                 cwd=where,
                 env=self._make_environment(variables),
-                timeout=max(left, 0.001),
+                timeout=max(self._ends_at - time.monotonic(), 0.001),
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -85,7 +85,7 @@ class GitChild:
 
     def check_time(self) -> None:
         """Raise NotSeen after the deadline."""
-        if time.monotonic() > self._ends_at:
+        if time.monotonic() >= self._ends_at:
             raise NotSeen(self.explain_slow())
 
     def explain_slow(self) -> str:

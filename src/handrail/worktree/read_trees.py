@@ -8,6 +8,7 @@ from typing import IO, cast
 
 import msgspec
 
+from handrail.host.worktree.bounds import Bounds
 from handrail.ports.trees import ChangeStatus, GitEntry, GitMode, Revision, TakenTree, TreeChange
 from handrail.worktree.git_child import GitChild, NotSeen
 from handrail.worktree.place import Place, is_id, read_head
@@ -144,7 +145,9 @@ def find_committed(place: Place, object_ids: Collection[str], git: GitChild) -> 
 
 def diff(place: Place, before: str, after: str, git: GitChild) -> tuple[TreeChange, ...]:
     """Raises NotSeen."""
-    pairs = _compare(place, before, after, git)
+    is_hidden = Bounds(place.project, place.home).is_hidden
+    compared = _compare(place, before, after, git)
+    pairs = {path: pair for path, pair in compared.items() if not is_hidden(os.fsencode(path))}
     lines = _count_lines(place, before, after, git)
     sizes = _find_sizes(
         place, {side.object_id for pair in pairs.values() for side in pair if side is not None}, git

@@ -20,7 +20,7 @@ from handrail.host.private_files import (
     open_unfollowed,
     replace_cache,
 )
-from handrail.host.worktree.bounds import HIDDEN, Bounds
+from handrail.host.worktree.bounds import Bounds
 from handrail.host.worktree.walking import is_by_product
 from handrail.ports.trees import TakenTree
 from handrail.ports.worktree import LeftOut
@@ -295,8 +295,7 @@ class _Sorting:
         shown = self._place.show(path)
         if not is_tracked and is_by_product(os.fsencode(shown)):
             return
-        if self._bounds.is_hidden(os.fsencode(shown)):
-            self._left_out[self._find_hidden(shown)] = HIDDEN
+        if self._bounds.is_hidden(os.fsencode(shown)):  # in no list, and nobody is told whether it is there
             return
         if is_tracked and self._is_below_link(path):
             self._replaced[path] = None
@@ -320,12 +319,6 @@ class _Sorting:
             return
         stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_mode)
         self._rows[path] = _Row(is_tracked=is_tracked, stamp=stamp, size=found.st_size)
-
-    def _find_hidden(self, shown: str) -> str:
-        """The folder that hides a path: it may hold thousands."""
-        names = shown.split("/")
-        folders = ("/".join(names[:count]) for count in range(1, len(names) + 1))
-        return next(folder for folder in folders if self._bounds.is_hidden(os.fsencode(folder)))
 
     def _explain(self, place: str, shown: str, found: os.stat_result) -> str:
         """Why a file is left out; empty: it is not."""

@@ -438,10 +438,15 @@ _DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
                 "differing": 2,
                 "diff": _DIFF,
                 "files": [{"path": "x", "note": ""}, {"path": "a.png", "note": "no text"}],
+                "unknown": [{"path": ".env", "why": "it is private"}],
             },
-            f"{_DIFF}a.png: no text\n\n2 files changed.\n",
+            f"{_DIFF}a.png: no text\n.env was not compared: it is private\n\n2 files changed.\n",
         ),
-        ({"differing": 0, "diff": "", "files": []}, "No file differs.\n"),
+        ({"differing": 0, "diff": "", "files": [], "unknown": []}, "No file differs.\n"),
+        (
+            {"differing": 0, "diff": "", "files": [], "unknown": [{"path": ".env", "why": "it is private"}]},
+            "No other file differs.\n.env was not compared: it is private\n",
+        ),
     ],
 )
 def test_changed_files_are_shown_as_their_diff(payload: dict[str, Any], expected: str) -> None:

@@ -22,7 +22,7 @@ from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, looks_at_code
 from handrail.runtime.sessions import Session
-from handrail.views.diffs import FileChange
+from handrail.views.diffs import FileChange, UnknownFile
 
 
 def describe_change(one: TreeChange) -> FileChange:
@@ -31,6 +31,8 @@ def describe_change(one: TreeChange) -> FileChange:
     return "removed" if one.after is None else "changed"
 
 
+MOST_UNKNOWN = 200
+"""Paths that were not compared which one answer names."""
 MOST_SESSIONS = 500
 """Sessions in which a node is looked for."""
 NOW = "now"
@@ -136,6 +138,12 @@ def compare_trees(
     if isinstance(found, Unseen):
         return found
     return tuple(one for one in found if not before.explain(one.path) and not after.explain(one.path))
+
+
+def list_unknown(before: FileTree, after: FileTree) -> list[UnknownFile]:
+    """The paths that `compare_trees` says nothing about, with the reason."""
+    why = {**before.left_out, **after.left_out}
+    return [UnknownFile(path=path, why=why[path]) for path in sorted(why)[:MOST_UNKNOWN]]
 
 
 def look(rt: ReadPorts, project: str) -> TakenTree:

@@ -19,6 +19,7 @@ from handrail.operations.code.named_trees import (
     compare_trees,
     describe_change,
     find_run_here,
+    list_unknown,
     read_named,
 )
 from handrail.operations.code.unified_diff import diff_texts
@@ -85,6 +86,7 @@ def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
         differing=len(differing),
         files=files,
         diff="".join(hunks),
+        unknown=list_unknown(before.tree, after.tree),
     )
 
 
@@ -135,7 +137,7 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("before", "after", "differing")},
         drop_order=("diff",),
-        untrusted=("files.path", "diff"),
+        untrusted=("files.path", "diff", "unknown.path"),
     ),
     errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "STORE_UNSUPPORTED_VERSION"),
 )

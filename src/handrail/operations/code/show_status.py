@@ -16,6 +16,7 @@ from handrail.operations.code.named_trees import (
     compare_trees,
     describe_change,
     find_run_here,
+    list_unknown,
     read_named,
 )
 from handrail.operations.proof_trees import take_present
@@ -23,7 +24,7 @@ from handrail.operations.stored_trees import as_file_tree
 from handrail.ports.worktree import Unseen
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
-from handrail.views.diffs import FileChange
+from handrail.views.diffs import FileChange, UnknownFile
 
 MOST_SHOWN = 200
 """Files that one answer names."""
@@ -77,6 +78,8 @@ class CodeStatus(Answer, frozen=True, kw_only=True):
     """Why they cannot be compared; empty: they were."""
     differing: int
     files: list[ShownFile]
+    unknown: list[UnknownFile]
+    """Paths that were not compared, such as files of credentials; they are not counted."""
     trees: list[ShownTree]
     """The newest ones of the session, or of the child whose token was sent, the last one first."""
     is_unfinished: bool
@@ -110,6 +113,7 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
         reason=reason,
         differing=len(found),
         files=[ShownFile(path=one.path, change=describe_change(one)) for one in found[:MOST_SHOWN]],
+        unknown=[] if isinstance(now, Unseen) else list_unknown(then.tree, as_file_tree(now)),
         trees=[
             make_from(ShownTree, tree.fact, tree, step_id=step_key(history.nodes[tree.fact.node_id].state))
             for tree in list_recorded(history, own)[:MOST_TREES_SHOWN]
@@ -128,7 +132,7 @@ OPERATION = Operation(
     perform=show_status,
     shape=Shape(
         levels={"minimal": ("node_id", "tree_id", "present_tree_id", "differing", "reason")},
-        untrusted=("files.path",),
+        untrusted=("files.path", "unknown.path"),
     ),
     errors=("CONTEXT_MISSING", "SESSION_NOT_FOUND", "TOKEN_SCOPE_MISMATCH"),
 )

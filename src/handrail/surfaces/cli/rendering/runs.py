@@ -320,13 +320,18 @@ def compare_lines(both: dict[str, Json], page: Page) -> list[str]:
 
 def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """The diff of files itself, then the files without lines."""
+    unknown = [
+        line
+        for one in payload["unknown"]
+        for line in wrap(f"{one_line(one['path'])} was not compared: {one_line(one['why'])}", page.width)
+    ]
     if not payload["differing"]:
-        return ["No file differs."]
+        return ["No other file differs." if unknown else "No file differs.", *unknown]
     lines = lines_of(payload["diff"].rstrip("\n")) if payload["diff"] else []
     for file in payload["files"]:
         if file["note"]:
             lines += wrap(f"{one_line(file['path'])}: {one_line(file['note'])}", page.width)
-    return [*lines, "", f"{format_count(payload['differing'], 'file')} changed."]
+    return [*lines, *unknown, "", f"{format_count(payload['differing'], 'file')} changed."]
 
 
 def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
