@@ -11,6 +11,7 @@ import pytest
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import FileList, FileWrite, TreeEntry, Unseen
 from tests.host.worktree.project import blob_digest, commit, make_project, open_worktree, write
+from tests.hostile.repository.checkout import run_git
 
 MOST = 1_000_000
 
@@ -147,3 +148,22 @@ def test_writing_as_a_whole_writes_nothing_when_one_file_has_changed(
     assert refused.changed == ()
     assert (root / "a.py").read_text(encoding="utf-8") == "old"
     assert not worktree.is_unfinished(str(root))
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize(("most", "is_listed"), [(3, False), (4, True)])
+def test_a_project_with_too_many_files_is_not_listed(
+    worktree: LocalWorktree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, is_listed: bool
+) -> None:
+    root = tmp_path / "project"
+    for name in ("a.py", "b.py", "c.py"):
+        write(root, name, "1\n")
+    run_git(root, "init", "-q", ".")
+    commit(root)
+    write(root, "new.py", "1\n")
+    monkeypatch.setattr("handrail.host.worktree.list_files.MOST_FILES", most)
+
+    listed = worktree.list_files(str(root), (".py",))
+
+    assert isinstance(listed, FileList) is is_listed
+    assert is_listed or listed == Unseen(reason="the project has more than 100 000 files")
