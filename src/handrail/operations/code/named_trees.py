@@ -13,7 +13,6 @@ from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_o
 from handrail.engine.history import History, Node, RecordedTree
 from handrail.operations.finding import find_session, read_or_pass_over
 from handrail.operations.pending_step import find_open_work, open_by_token
-from handrail.operations.proof_trees import take_present
 from handrail.operations.stored_trees import FileTree, as_file_tree, load_tree
 from handrail.ports.trees import TakenTree, TreeChange
 from handrail.ports.worktree import Unseen
@@ -146,9 +145,14 @@ def list_unknown(before: FileTree, after: FileTree) -> list[UnknownFile]:
     return [UnknownFile(path=path, why=why[path]) for path in sorted(why)[:MOST_UNKNOWN]]
 
 
+def take_anywhere(rt: ReadPorts, project: str) -> TakenTree | Unseen:
+    """The files now, to compare with a tree that is recorded, whatever the settings say by now."""
+    return rt.trees().take(project, is_anywhere=True)
+
+
 def look(rt: ReadPorts, project: str) -> TakenTree:
     """The files that are there now. Raises Fault E_IO with the reason when they cannot be seen."""
-    taken = take_present(rt, project)
+    taken = take_anywhere(rt, project)
     if isinstance(taken, TakenTree):
         return taken
     raise Fault(

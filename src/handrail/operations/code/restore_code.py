@@ -21,10 +21,16 @@ from handrail.contract.parameters import MintedId, ProjectPath
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import format_count, shorten
 from handrail.engine.history import History, Node
-from handrail.operations.code.named_trees import NamedTree, describe_change, find_run_here, look, read_named
+from handrail.operations.code.named_trees import (
+    NamedTree,
+    describe_change,
+    find_run_here,
+    look,
+    read_named,
+    take_anywhere,
+)
 from handrail.operations.finding import find_session
 from handrail.operations.kept_trees import record_tree
-from handrail.operations.proof_trees import take_present
 from handrail.operations.stored_trees import NOT_KEPT, as_file_tree
 from handrail.ports.trees import LASTING_PREFIX, MOST_READ_BYTES, GitMode, TakenTree, TreeChange
 from handrail.ports.worktree import FileMode, FileWrite, LeftOut, PresentFile, Unseen, absent
@@ -285,7 +291,7 @@ def _restore(
 
 def _record_present(rt: WritePorts, session_id: SessionId, node_id: NodeId, project: str) -> None:
     """The files as they are now; the restore has happened, so trouble here changes nothing."""
-    taken = take_present(rt, project)
+    taken = take_anywhere(rt, project)
     if isinstance(taken, TakenTree):
         try:
             record_tree(rt, find_session(rt, session_id).history, node_id, project, taken, "restore")

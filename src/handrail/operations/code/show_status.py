@@ -18,8 +18,8 @@ from handrail.operations.code.named_trees import (
     find_run_here,
     list_unknown,
     read_named,
+    take_anywhere,
 )
-from handrail.operations.proof_trees import take_present
 from handrail.operations.stored_trees import as_file_tree
 from handrail.ports.worktree import Unseen
 from handrail.runtime.operation import Input, Maybe, Operation
@@ -101,7 +101,7 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     then = read_named(rt, history, tip, name, project, own)
     recorded = then.recorded
     assert recorded is not None, "only a recorded tree is named here"
-    now = take_present(rt, project)
+    now = take_anywhere(rt, project)
     differing = now if isinstance(now, Unseen) else compare_trees(rt, project, then.tree, as_file_tree(now))
     reason = differing.reason if isinstance(differing, Unseen) else ""
     found = () if isinstance(differing, Unseen) else differing
