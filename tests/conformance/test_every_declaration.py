@@ -65,7 +65,6 @@ def test_every_flag_of_a_command_stands_in_a_line_that_succeeds(reference: Any) 
 
 
 @pytest.mark.promise("cli.exits")
-@pytest.mark.promise("answers.every-code")
 @every_leaf
 def test_each_code_that_it_declares_comes_out(
     called: Called, reference: Any, seeded: Seeded, tmp_path: Path

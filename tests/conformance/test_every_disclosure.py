@@ -47,7 +47,6 @@ def data_of(called: Called, line: list[str], *flags: str) -> Any:
     return document["data"]
 
 
-@pytest.mark.promise("disclosure.every-flag")
 @every_leaf
 def test_every_level_answers_with_no_more_than_the_next(called: Called) -> None:
     if "--mvi" not in called.declared["global_flags"]:
@@ -61,7 +60,6 @@ def test_every_level_answers_with_no_more_than_the_next(called: Called) -> None:
         assert "confirm_token" in data_of(called, called.safe(), "--mvi", "minimal")
 
 
-@pytest.mark.promise("disclosure.text")
 @every_leaf
 def test_text_is_there_under_every_flag_that_a_document_is_there_under(called: Called) -> None:
     plain, *further = lines_of(called)
@@ -92,7 +90,6 @@ def text_flags(called: Called, line: list[str]) -> list[tuple[str, ...]]:
     return flags
 
 
-@pytest.mark.promise("disclosure.text")
 def test_the_reference_of_every_command_can_be_read_as_text(
     reference: Any, seeded: Seeded, tmp_path: Path
 ) -> None:
@@ -111,7 +108,6 @@ def test_the_reference_of_every_command_can_be_read_as_text(
         assert not flag or f"--{flag}" in usage or f" {flag.upper()} " in usage, path
 
 
-@pytest.mark.promise("disclosure.custom")
 @every_leaf
 def test_custom_is_told_where_fields_were_picked_and_nobody_can_ask_for_it(called: Called) -> None:
     if "--mvi" not in called.declared["global_flags"]:
@@ -125,7 +121,6 @@ def test_custom_is_told_where_fields_were_picked_and_nobody_can_ask_for_it(calle
         assert strict_json(picked.out)["_meta"]["mvi"] == "custom", level
 
 
-@pytest.mark.promise("disclosure.every-flag")
 @every_leaf
 def test_every_field_that_an_answer_has_can_be_picked(called: Called) -> None:
     if "--fields" not in called.declared["global_flags"]:
@@ -141,14 +136,12 @@ def test_every_field_that_an_answer_has_can_be_picked(called: Called) -> None:
         assert "unknown_fields" not in str(document["meta"]), document["meta"]
 
 
-@pytest.mark.promise("disclosure.every-flag")
 @every_leaf
 def test_every_part_that_it_offers_can_be_expanded(called: Called) -> None:
     for name in called.declared["expand"]:
         data_of(called, called.safe(), "--mvi", "minimal", "--expand", name)
 
 
-@pytest.mark.promise("disclosure.budgets")
 @every_leaf
 def test_a_budget_holds_or_says_truly_what_it_takes(called: Called) -> None:
     if "--budget" not in called.declared["global_flags"]:
@@ -179,7 +172,6 @@ def check_budget(called: Called, line: list[str], budget: str, flags: tuple[str,
         assert less.status == 2, (line, budget, less.out)
 
 
-@pytest.mark.promise("disclosure.budgets")
 @every_leaf
 def test_pages_in_a_budget_joined_are_the_whole_list(called: Called) -> None:
     if called.declared["paging"] != "cursor" or "--budget" not in called.declared["global_flags"]:
@@ -205,7 +197,6 @@ def test_pages_in_a_budget_joined_are_the_whole_list(called: Called) -> None:
             assert joined == whole[key], line
 
 
-@pytest.mark.promise("declared.paging")
 @every_leaf
 def test_a_list_goes_on_in_the_way_that_is_declared(called: Called) -> None:
     declared = called.declared["paging"].split(" or ")

@@ -275,7 +275,6 @@ def test_a_broken_stream_says_how_far_it_came() -> None:
     )
 
 
-@pytest.mark.promise("cli.all-problems")
 def test_a_problem_of_a_call_has_all_four_keys() -> None:
     given: list[Json] = [
         {"param": "limit", "problem": "missing"},

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-import pytest
-
 from handrail.contract.printed_text import redact_argv, redact_command_line
 from handrail.contract.redaction import REDACTED, Secrets
 from tests.cases import every_case
@@ -70,7 +68,6 @@ PLAIN = [
 ]
 
 
-@pytest.mark.promise("receipt.no-secret")
 @every_case("line", HIDDEN)
 def test_a_secret_in_an_option_is_hidden_in_lines_and_in_words(line: str) -> None:
     assert "hunter2secret" not in redact_command_line(line, Secrets())
@@ -79,7 +76,6 @@ def test_a_secret_in_an_option_is_hidden_in_lines_and_in_words(line: str) -> Non
         assert "hunter2secret" not in " ".join(redact_argv(shlex.split(line), Secrets()))
 
 
-@pytest.mark.promise("receipt.no-secret")
 @every_case("line", SHORT)
 def test_a_short_secret_is_hidden_too(line: str) -> None:
     shown = [redact_command_line(line, Secrets()), " ".join(redact_argv(shlex.split(line), Secrets()))]

@@ -265,7 +265,6 @@ def test_a_link_or_a_pipe_in_a_session_is_refused(
 
 
 @pytest.mark.parametrize("name", [f"sessions/{A}", f"sessions/{A}/manifest.jsonl"])
-@pytest.mark.promise("truth.nothing-vanishes")
 def test_a_linked_session_is_listed_and_refused_and_does_not_hide_the_others(
     tmp_path: Path, name: str
 ) -> None:

@@ -75,7 +75,6 @@ def preview(code: CodeProject, edit: str) -> str:
     return token
 
 
-@pytest.mark.promise("code.edit.killed")
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_same_call_finishes(
     tmp_path: Path, edit: str
@@ -122,7 +121,6 @@ def killed(code: CodeProject, edit: str) -> tuple[str, dict[str, bytes], dict[st
     return token, before, between
 
 
-@pytest.mark.promise("code.edit.killed")
 def test_after_a_kill_a_question_changes_nothing_and_says_what_to_do(tmp_path: Path) -> None:
     code = CodeProject(tmp_path)
     _, before, between = killed(code, RENAME)
@@ -138,7 +136,6 @@ def test_after_a_kill_a_question_changes_nothing_and_says_what_to_do(tmp_path: P
     assert _without_temporary(code.texts()) == before
 
 
-@pytest.mark.promise("code.edit.killed")
 def test_after_a_kill_what_somebody_wrote_stays_and_the_rest_is_taken_back(tmp_path: Path) -> None:
     code = CodeProject(tmp_path)
     token, before, between = killed(code, RENAME)
@@ -151,7 +148,6 @@ def test_after_a_kill_what_somebody_wrote_stays_and_the_rest_is_taken_back(tmp_p
     assert code.texts() == {**before, mine: before[mine] + b"// mine\n"}
 
 
-@pytest.mark.promise("code.edit.full-disk")
 @pytest.mark.parametrize(
     ("edit", "refuses_at"), [(RENAME, 0), (RENAME, 1), (RENAME, 2), (MOVE, 0), (MOVE, 1)]
 )
@@ -170,7 +166,6 @@ def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, edit: str, refu
     assert code.texts() == edited(before, edit)
 
 
-@pytest.mark.promise("code.edit.one-winner")
 @pytest.mark.parametrize(("edit", "is_one_token"), [(RENAME, True), (MOVE, False)])
 def test_of_eight_applies_at_once_one_wins_and_the_others_are_stale(
     tmp_path: Path, edit: str, is_one_token: bool

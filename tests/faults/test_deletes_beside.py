@@ -87,7 +87,6 @@ MINE: dict[str, Callable[[FileKeeper, SessionId], Any]] = {
 }
 
 
-@pytest.mark.promise("concurrency.deletes")
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("mine", MINE)
 def test_work_of_others_between_any_two_calls_disturbs_nothing(tmp_path: Path, mine: str, other: str) -> None:
@@ -110,7 +109,6 @@ def test_work_of_others_between_any_two_calls_disturbs_nothing(tmp_path: Path, m
         place += 3
 
 
-@pytest.mark.promise("concurrency.deletes")
 def test_eight_deletes_at_once_all_succeed(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     ids = sessions(world, *"abcdefgh")
@@ -137,7 +135,6 @@ def test_eight_deletes_at_once_all_succeed(tmp_path: Path) -> None:
     assert FileLog(f"{world.home}/data").list_sessions() == ()
 
 
-@pytest.mark.promise("concurrency.deletes")
 def test_a_session_that_stays_locked_elsewhere_only_postpones_the_sweep(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     gone, busy = sessions(world, "gone", "busy")
@@ -151,7 +148,6 @@ def test_a_session_that_stays_locked_elsewhere_only_postpones_the_sweep(tmp_path
     assert busy in done["warnings"][0]
 
 
-@pytest.mark.promise("gate.lock-before-claim")
 @pytest.mark.parametrize("operation", ["session.delete", "preferences.set", "run.start", "store.gc"])
 def test_a_lock_that_stays_busy_leaves_the_confirm_token_usable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
@@ -177,7 +173,6 @@ def test_a_lock_that_stays_busy_leaves_the_confirm_token_usable(
     answer(world.runtime, operation, **given, confirm=token)
 
 
-@pytest.mark.promise("gate.workspace")
 def test_a_confirm_token_belongs_to_the_project_where_its_operation_does(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     elsewhere = tmp_path / "elsewhere"
@@ -195,7 +190,6 @@ def test_a_confirm_token_belongs_to_the_project_where_its_operation_does(tmp_pat
         assert refused.details["reason"] == "arguments_changed", operation
 
 
-@pytest.mark.promise("gate.workspace")
 def test_what_is_set_up_for_the_user_may_be_confirmed_from_any_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,7 +227,6 @@ class AskedToEnd:
     is_met = False
 
 
-@pytest.mark.promise("concurrency.ends-in-time")
 def test_a_signal_ends_a_batch_that_waits_for_a_lock_at_the_next_look(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     (busy,) = sessions(world, "busy")

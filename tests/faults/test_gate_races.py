@@ -319,7 +319,6 @@ def test_every_other_operation_that_writes_says_by_which_right() -> None:
     assert set(UNGATED) == writing - GATED
 
 
-@pytest.mark.promise("gate.what-was-checked")
 @pytest.mark.parametrize(
     ("operation", "make"), [(name, make) for name, each in RACES.items() for make in each]
 )
@@ -338,7 +337,6 @@ def test_what_changed_after_the_check_is_refused_and_nothing_is_done(
     assert [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)] == []
 
 
-@pytest.mark.promise("gate.what-was-checked")
 def test_a_start_begins_the_workflow_that_its_preview_showed(tmp_path: Path) -> None:
     world = World(str(tmp_path))
 

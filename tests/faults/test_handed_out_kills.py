@@ -31,7 +31,6 @@ def seed_of_this_run() -> int:
     return random.SystemRandom().randrange(2**32) if asked == "random" else int(asked)
 
 
-@pytest.mark.promise("delegation.opened-once")
 def test_kills_of_parents_helpers_and_servers_lose_and_double_nothing(home: str, tmp_path: Path) -> None:
     seed = seed_of_this_run()
     print(f"seed {seed}")

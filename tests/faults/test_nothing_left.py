@@ -48,7 +48,6 @@ def document(ran: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.promise("limits.resources-run-out")
 @pytest.mark.parametrize(("kind", "most"), SCARCE)
 def test_a_call_that_gets_too_little_is_refused_in_words_and_can_be_repeated(
     fork_server: ForkServer, tmp_path: Path, kind: int, most: int
@@ -74,7 +73,6 @@ def test_a_call_that_gets_too_little_is_refused_in_words_and_can_be_repeated(
     assert with_enough.run("store", "verify").status == 0
 
 
-@pytest.mark.promise("limits.resources-run-out")
 @pytest.mark.parametrize(
     ("defect", "is_memory"),
     [

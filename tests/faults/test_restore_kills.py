@@ -20,7 +20,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.promise("evidence.code.killed-restore")
 def test_a_restore_that_is_killed_at_any_change_is_settled_by_the_next_call(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faults.restorer", str(tmp_path)]
 

@@ -65,7 +65,6 @@ def test_plain_git_falls_for_it(trick: GitTrick, trap: Trap, repository: Path) -
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("programs.git-config-starts-nothing")
 @pytest.mark.parametrize("trick", GIT_TRICKS, ids=name_of)
 def test_asked_by_us_git_starts_nothing(trick: GitTrick, trap: Trap, repository: Path, home: str) -> None:
     commit = make_repository(repository)
@@ -82,7 +81,6 @@ def test_asked_by_us_git_starts_nothing(trick: GitTrick, trap: Trap, repository:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("programs.git-config-starts-nothing")
 @pytest.mark.parametrize("trick", [one for one in FALLS if one.name not in NO_OPTION_STOPS], ids=name_of)
 def test_our_options_alone_stop_what_falls_for_it(trick: GitTrick, trap: Trap, repository: Path) -> None:
     """The very command that plain git falls for, asked in our way: and nothing starts."""
@@ -94,7 +92,6 @@ def test_our_options_alone_stop_what_falls_for_it(trick: GitTrick, trap: Trap, r
     assert trap.started() == []
 
 
-@pytest.mark.promise("programs.git-config-starts-nothing")
 @pytest.mark.parametrize("inside", ["", "bare", "nested"])
 @pytest.mark.parametrize("but", [(), FILTERS])
 def test_all_of_them_together_start_nothing(

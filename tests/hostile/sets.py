@@ -35,8 +35,6 @@ class HostileSet(NamedTuple):
     fixture: str
     """Its folder, with the table."""
     doors: str
-    promise: str
-    """What the tests that try it are marked with."""
     attacks: list[Attack]
 
 
@@ -61,7 +59,6 @@ def _repository() -> HostileSet:
         "A hostile repository",
         "tests/hostile/repository",
         f"every command, every hook event, every tool of the server ({len(TOOLS)})",
-        "programs.nothing-of-the-checkout-runs",
         [*modules, *programs, *tricks],
     )
 
@@ -78,7 +75,6 @@ def _home() -> HostileSet:
         "A hostile home",
         "tests/hostile/home",
         f"every command that starts no process ({len(COMMANDS)}), every tool ({len(TOOLS)})",
-        "limits.hostile-home",
         [*planted, *traps],
     )
 
@@ -95,7 +91,6 @@ def _bundles() -> HostileSet:
         "A hostile set of bundles",
         "tests/hostile/bundles",
         "`session import` and its previews, every reading command, every reading tool, a later start",
-        "bundles.hostile",
         [*attacks, Attack(exploding.name, exploding.tries, REFUSED)],
     )
 
@@ -105,7 +100,6 @@ def _index() -> HostileSet:
         "A hostile index",
         "tests/hostile/index",
         "`update --check`, `update --dry-run`, `update`, `doctor`; no other command or tool asks",
-        "attacks.index",
         [
             Attack(one.name, one.tries, "known trouble or a plain answer; told nowhere")
             for one in index_attacks()
@@ -126,6 +120,5 @@ def _client() -> HostileSet:
         "A hostile client",
         "tests/hostile/client",
         "the server on stdin and stdout",
-        "attacks.client",
         attacks,
     )

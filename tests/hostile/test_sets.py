@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.sets import hostile_sets
-from tests.house.promise_marks import marks
-from tests.house.tree import ROOT, python_files
-from tests.journeys.promises.manifest import PROMISES
+from tests.house.tree import ROOT
 
 pytestmark = pytest.mark.thorough
 
@@ -29,11 +27,7 @@ HARMLESS = (
 LEAST = {"repository": 50, "home": 60, "bundles": 45, "index": 45, "client": 75}
 
 
-@pytest.mark.promise("attacks.five-sets")
 def test_every_set_is_there_with_a_fixture_and_tests_that_try_it() -> None:
-    marked = {name for source in python_files("tests/") for name, _, test in marks(source) if test}
-    known = {promise.id for promise in PROMISES}
-
     assert [one.name.rpartition(" ")[2] for one in SETS] == [
         "repository",
         "home",
@@ -44,11 +38,9 @@ def test_every_set_is_there_with_a_fixture_and_tests_that_try_it() -> None:
     for one in SETS:
         folder = Path(ROOT, one.fixture)
         assert [file for file in folder.glob("*.py") if not file.name.startswith("test_")]
-        assert one.promise in marked & known
         assert len(one.attacks) >= LEAST[one.name.rpartition(" ")[2]]
 
 
-@pytest.mark.promise("attacks.five-sets")
 def test_every_attack_is_named_once_and_none_succeeds() -> None:
     for one in SETS:
         assert len({attack.name for attack in one.attacks}) == len(one.attacks)

@@ -140,7 +140,6 @@ def test_a_choice_that_nobody_was_asked_is_told_whatever_handrail_did_after_it(
     assert "NOT_ASKED" in [warning["code"] for warning in done["warnings"]]
 
 
-@pytest.mark.promise("delegation.opened-once")
 def test_an_action_of_ours_leads_straight_to_work_that_is_handed_out(code: CodeProject) -> None:
     handed = {
         "id": "review",

@@ -143,12 +143,10 @@ def tried(folder: Path, name: str, door: str, trap: Trap) -> bool:
         trap.disarm()
 
 
-@pytest.mark.promise("commit.every-write-is-tried")
 def test_every_operation_that_writes_has_its_write_in_the_table() -> None:
     assert sorted(WRITES) == sorted(WRITING)
 
 
-@pytest.mark.promise("commit.never-a-failure")
 @pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=7))
 def test_nothing_that_breaks_after_the_commit_makes_a_failure_of_it(
     tmp_path: Path, name: str, door: str
@@ -167,7 +165,6 @@ def test_nothing_that_breaks_after_the_commit_makes_a_failure_of_it(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("commit.never-a-failure")
 def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
     looked = Trap(-1, MemoryError)
     assert tried(tmp_path / "whole", "run.checkpoint", "mcp", looked)
@@ -178,7 +175,6 @@ def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
         assert tried(tmp_path / str(place), "run.checkpoint", "mcp", trap), trap.sprung
 
 
-@pytest.mark.promise("commit.never-a-failure")
 @pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=8))
 def test_a_process_without_a_descriptor_left_still_tells_the_change(
     tmp_path: Path, name: str, door: str
@@ -214,7 +210,6 @@ def broken(*_: Any, **__: Any) -> Any:
     raise MemoryError
 
 
-@pytest.mark.promise("commit.never-a-failure")
 @pytest.mark.parametrize(
     ("seam", "door"),
     all_but_thorough(itertools.product(SEAMS, ["library", "mcp", "cli", "lafs", "text"]), step=3),
@@ -233,7 +228,6 @@ def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
         assert DOORS[door](world.runtime, "run.continue", params)
 
 
-@pytest.mark.promise("commit.reply-lost-is-told")
 @pytest.mark.parametrize("name", all_but_thorough(COMMITTING, step=4))
 def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -253,7 +247,6 @@ def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
     answer(world.runtime, read["operation"], **read["params"])
 
 
-@pytest.mark.promise("commit.every-write-is-tried")
 @pytest.mark.parametrize("name", sorted(KEEPS_NOTHING))
 def test_what_keeps_nothing_commits_nothing_and_fails_without_its_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -277,7 +270,6 @@ def kept_files(world: World) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in files}
 
 
-@pytest.mark.promise("commit.reply-lost-is-told")
 def test_each_surface_spells_the_reading_call_in_its_own_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -303,7 +295,6 @@ def test_each_surface_spells_the_reading_call_in_its_own_words(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("commit.refused-before")
 @pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
 def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
@@ -319,7 +310,6 @@ def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: 
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("commit.refused-before")
 @pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
 def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
@@ -333,7 +323,6 @@ def test_every_declared_field_can_be_asked_of_a_write(tmp_path: Path, name: str)
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("commit.budget-warns")
 @pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
 def test_a_budget_never_refuses_what_a_write_answers(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
@@ -345,7 +334,6 @@ def test_a_budget_never_refuses_what_a_write_answers(tmp_path: Path, name: str) 
     assert [notice.type for notice in outcome.notices][-1:] == ["budget_not_met"]
 
 
-@pytest.mark.promise("commit.refused-before")
 def test_a_delete_with_an_unknown_field_deletes_nothing_and_keeps_its_token(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     params = WRITES["session.delete"](world)
@@ -363,7 +351,6 @@ def test_a_delete_with_an_unknown_field_deletes_nothing_and_keeps_its_token(tmp_
     }
 
 
-@pytest.mark.promise("commit.refused-before")
 @pytest.mark.parametrize("name", ["run.start", "session.start"])
 def test_what_the_reply_needs_is_looked_for_before_anything_is_begun(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))

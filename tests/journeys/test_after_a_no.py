@@ -41,7 +41,6 @@ def needed(runtime: Runtime) -> dict[str, Any]:
     return dict(need)
 
 
-@pytest.mark.promise("people.no-counts")
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
 def test_another_report_after_a_no_asks_again_and_a_yes_lets_it_pass(
     runtime: Runtime, preferences: dict[str, str]
@@ -69,7 +68,6 @@ def test_another_report_after_a_no_asks_again_and_a_yes_lets_it_pass(
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
-@pytest.mark.promise("people.no-counts")
 @pytest.mark.parametrize("is_early", [True, False], ids=["before a report", "to another report"])
 def test_no_fork_makes_a_person_agree_who_said_no(runtime: Runtime, is_early: bool) -> None:
     second = advance(runtime, start(runtime))
@@ -90,7 +88,6 @@ def test_no_fork_makes_a_person_agree_who_said_no(runtime: Runtime, is_early: bo
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
-@pytest.mark.promise("people.no-counts")
 def test_the_agent_reads_the_note_of_a_no_in_its_next_reply_and_where_it_resumes(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -106,7 +103,6 @@ def test_the_agent_reads_the_note_of_a_no_in_its_next_reply_and_where_it_resumes
     assert NOTE in other["blockers"][0]["message"]
 
 
-@pytest.mark.promise("people.one-ask")
 def test_an_empty_line_is_no_answer_and_the_question_says_what_is_allowed(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
@@ -120,7 +116,6 @@ def test_an_empty_line_is_no_answer_and_the_question_says_what_is_allowed(runtim
     assert "Allowed: eu, us." in person.shown[0]
 
 
-@pytest.mark.promise("door.repeated-key")
 def test_a_value_with_a_key_that_stands_twice_is_no_answer(runtime: Runtime) -> None:
     insist(runtime)
     steps = step("ask", userOnly=USERS_REGION), step("go")
@@ -134,7 +129,6 @@ def test_a_value_with_a_key_that_stands_twice_is_no_answer(runtime: Runtime) -> 
     assert answer(seat(runtime, Person('{"at":"eu"}')), "run.confirm", **call)["answer"] == "confirmed"
 
 
-@pytest.mark.promise("people.console")
 def test_a_wrong_value_in_the_console_is_refused_in_the_words_of_a_person(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
@@ -149,7 +143,6 @@ def test_a_wrong_value_in_the_console_is_refused_in_the_words_of_a_person(runtim
     assert "details.problems" not in (refused.hint or "")
 
 
-@pytest.mark.promise("people.one-ask")
 def test_who_must_give_something_themselves_is_not_sent_to_the_chat(runtime: Runtime) -> None:
     insist(runtime)
     say_so(runtime, at_give(runtime))
@@ -161,7 +154,6 @@ def test_who_must_give_something_themselves_is_not_sent_to_the_chat(runtime: Run
     assert need["command"].startswith("handrail run confirm --session ")
 
 
-@pytest.mark.promise("people.one-ask")
 def test_of_several_runs_the_hint_names_its_own_and_a_question_names_those_that_wait(
     runtime: Runtime,
 ) -> None:
@@ -187,7 +179,6 @@ def test_of_several_runs_the_hint_names_its_own_and_a_question_names_those_that_
     assert shell["ok"] is True
 
 
-@pytest.mark.promise("people.console")
 def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_of_its_claims(
     runtime: Runtime,
 ) -> None:
@@ -213,7 +204,6 @@ def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_o
     assert "no contract asks for it" not in page
 
 
-@pytest.mark.promise("people.recorded")
 def test_what_a_person_gave_and_chose_is_told_as_that_with_their_name(runtime: Runtime) -> None:
     insist(runtime)
     given, chosen = at_give(runtime), at_choose(runtime)
@@ -248,7 +238,6 @@ class Numbered:
         return "0"
 
 
-@pytest.mark.promise("gaps.settled")
 def test_gaps_of_a_run_are_one_item_and_each_is_resolved_by_name(runtime: Runtime) -> None:
     two = (step("one", requireConfirmation=True), step("two", requireConfirmation=True))
     first = begin(runtime, *two, fields={}, preferences=NEVER_STOP)
@@ -282,7 +271,6 @@ def list_gaps(runtime: Runtime, reply: dict[str, Any]) -> list[tuple[str, str]]:
     return [(gap["severity"], gap["summary"]) for gap in gaps]
 
 
-@pytest.mark.promise("people.no-counts")
 @pytest.mark.parametrize("on", get_args(Confirmations))
 def test_an_option_that_a_person_took_is_told_where_a_run_that_never_stops_takes_another(
     runtime: Runtime, on: Confirmations
@@ -311,7 +299,6 @@ def test_an_option_that_a_person_took_is_told_where_a_run_that_never_stops_takes
     assert told not in str(kept["warnings"])
 
 
-@pytest.mark.promise("people.no-counts")
 def test_a_no_to_a_report_is_told_where_a_run_that_never_stops_reports_the_step_again(
     runtime: Runtime,
 ) -> None:
@@ -330,7 +317,6 @@ def test_a_no_to_a_report_is_told_where_a_run_that_never_stops_reports_the_step_
     assert NOTE in summary
 
 
-@pytest.mark.promise("people.no-counts")
 def test_where_people_are_asked_a_second_run_asks_them_anew(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)

@@ -16,7 +16,6 @@ from tests.operations.asked import answered
 from tests.surfaces.cli.here import run_here
 
 
-@pytest.mark.promise("declared.doctor")
 @pytest.mark.parametrize("line", ["doctor --offline", "context"])
 def test_a_project_that_is_gone_is_told_in_the_answer(runtime: Runtime, line: str) -> None:
     nowhere = LocalWorkspace({"HANDRAIL_PROJECT": "/nowhere/at/all", "USER": "tester"})
@@ -28,7 +27,6 @@ def test_a_project_that_is_gone_is_told_in_the_answer(runtime: Runtime, line: st
     assert "workspace" in json.dumps(document["data"])
 
 
-@pytest.mark.promise("declared.doctor")
 def test_a_working_directory_that_is_gone_fails_one_check_and_not_the_call(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,7 +44,6 @@ def test_a_working_directory_that_is_gone_fails_one_check_and_not_the_call(
     assert checks["workspace"]["fix"]
 
 
-@pytest.mark.promise("declared.doctor")
 def test_a_project_that_the_caller_named_is_refused_as_everywhere(runtime: Runtime) -> None:
     here = msgspec.structs.replace(runtime, workspace=LocalWorkspace({"USER": "tester"}))
 

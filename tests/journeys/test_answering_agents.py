@@ -158,7 +158,6 @@ def around(part_id: str, loops: dict[str, str]) -> Iterator[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.nothing-in-silence")
 @pytest.mark.parametrize(("workflow_id", "mode"), all_but_thorough(itertools.product(IDS, MODES), step=4))
 def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
     runtime: Runtime, workflow_id: str, mode: str
@@ -172,7 +171,6 @@ def test_no_bundled_workflow_ends_with_steps_skipped_in_silence(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.mode-words")
 @pytest.mark.parametrize("workflow_id", IDS)
 def test_no_bundled_prompt_asks_the_user_where_nobody_is_asked(runtime: Runtime, workflow_id: str) -> None:
     runtime = msgspec.structs.replace(runtime, library=needed_by(workflow_id))
@@ -183,7 +181,6 @@ def test_no_bundled_prompt_asks_the_user_where_nobody_is_asked(runtime: Runtime,
 
 
 @pytest.mark.skipif(not FILES, reason="needs the corpus of public workflow files (HANDRAIL_TEST_CORPUS)")
-@pytest.mark.promise("truth.nothing-in-silence")
 @pytest.mark.thorough
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -220,7 +217,6 @@ def counted(**loop: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.promise("truth.loops.counted-by-a-value")
 @pytest.mark.parametrize(
     ("value", "rounds", "told"),
     [
@@ -251,7 +247,6 @@ def test_a_loop_that_is_counted_by_a_value_tells_its_own_rounds(
     assert replies[-1]["progress"] == {"done": 2 + len(rounds), "atLeast": 2 + len(rounds)}
 
 
-@pytest.mark.promise("truth.loops.counted-by-a-value")
 @pytest.mark.parametrize("mode", MODES)
 def test_an_agent_that_answers_only_what_is_asked_ends_a_loop_counted_by_a_value(
     runtime: Runtime, mode: str

@@ -59,7 +59,6 @@ def is_approved(runtime: Runtime) -> bool:
 # The yes
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_a_person_approves_a_declaration_and_is_told_what_that_means(site: Site) -> None:
     person = Person("y")
 
@@ -75,7 +74,6 @@ def test_a_person_approves_a_declaration_and_is_told_what_that_means(site: Site)
     assert [(one["check"], one["project"]) for one in held["approved"]] == [("tests", str(site.root))]
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_a_person_is_shown_the_whole_of_what_they_approve(site: Site) -> None:
     script = f"grep total src/bill.py{' ' * 700};\ttouch PWNED; {'exit 0; ' * 30}touch LAST\u200b"
     site.declare(
@@ -91,7 +89,6 @@ def test_a_person_is_shown_the_whole_of_what_they_approve(site: Site) -> None:
         assert "touch LAST\\u200b' " + " ".join(["more"] * 37) in shown
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_nobody_else_approves(site: Site) -> None:
     status, document = command(site.runtime, "check", "approve", "tests")
     declined = perform(seat(site.runtime, Person("n")), "check.approve", {"name": "tests"})
@@ -107,7 +104,6 @@ def test_nobody_else_approves(site: Site) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize(
     "change",
     [
@@ -128,7 +124,6 @@ def test_another_declaration_is_not_approved(site: Site, change: dict[str, Any])
     assert is_approved(site.runtime)
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_an_approval_is_of_one_project_and_of_a_file_that_nobody_else_writes(
     site: Site, tmp_path: Path
 ) -> None:
@@ -147,7 +142,6 @@ def test_an_approval_is_of_one_project_and_of_a_file_that_nobody_else_writes(
     assert not known.find(str(site.root), digest).is_approved
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_an_approval_is_taken_back_without_a_question(site: Site) -> None:
     approve(site)
 
@@ -161,7 +155,6 @@ STEERED = {
 }
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_what_a_declaration_sets_is_shown_and_reaches_the_check(site: Site) -> None:
     site.declare(tests=STEERED)
     person = Person("y")
@@ -176,7 +169,6 @@ def test_what_a_declaration_sets_is_shown_and_reaches_the_check(site: Site) -> N
     assert ran["steering"] == {"NODE_OPTIONS": "--test-only"}
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize("variables", [{}, {"MODE": "none"}, {"MODE": "fast", "PYTHONPATH": "fakes"}])
 def test_a_run_keeps_to_the_environment_of_its_start(site: Site, variables: dict[str, str]) -> None:
     site.declare(tests=DECLARED | {"environment": {"MODE": "fast"}})
@@ -191,7 +183,6 @@ def test_a_run_keeps_to_the_environment_of_its_start(site: Site, variables: dict
     assert receipts(site) == []
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize("name", ["HANDRAIL_HOME", "AI_NATIVE_CLI_SECRET", "1X", "A B", ""])
 def test_a_declaration_sets_no_variable_of_ours_and_nothing_else_than_names(site: Site, name: str) -> None:
     site.declare(tests=DECLARED | {"environment": {name: "x"}})
@@ -202,7 +193,6 @@ def test_a_declaration_sets_no_variable_of_ours_and_nothing_else_than_names(site
     assert (refused.kind.code, "environment" in refused.message) == ("E_CONFIG", True)
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 def test_the_console_has_the_same_question_and_its_yes_is_about_what_the_page_showed(site: Site) -> None:
     site.declare(tests=DECLARED | {"environment": {"MODE": "fast"}})
     page = show(site.runtime, "/settings")
@@ -225,7 +215,6 @@ def test_the_console_has_the_same_question_and_its_yes_is_about_what_the_page_sh
     assert not is_approved(site.runtime)
 
 
-@pytest.mark.promise("check.approved-by-a-person")
 @pytest.mark.parametrize(("typed", "is_yes"), [("y", True), ("n", False)])
 def test_who_sets_up_checks_at_a_terminal_is_asked_there(site: Site, typed: str, *, is_yes: bool) -> None:
     person = Person(typed)
@@ -240,7 +229,6 @@ def test_who_sets_up_checks_at_a_terminal_is_asked_there(site: Site, typed: str,
     assert any("handrail check approve" in step for step in done["next_steps"]) != is_yes
 
 
-@pytest.mark.promise("people.whole-approval")
 def test_a_declaration_with_a_secret_cannot_be_approved(site: Site) -> None:
     site.declare(tests={**DECLARED, "environment": {"API_TOKEN": "4711-very-secret"}})
     person = Person("y")

@@ -53,7 +53,6 @@ def take(reply: dict[str, Any], option_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
 def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
@@ -88,7 +87,6 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
     assert "chose “Thorough”" in json.dumps(page, ensure_ascii=False)
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 def test_the_reply_says_who_took_another_option_and_each_of_its_tokens_goes_on(
     runtime: Runtime, era: str
@@ -106,7 +104,6 @@ def test_the_reply_says_who_took_another_option_and_each_of_its_tokens_goes_on(
     assert len(desk.asked) == 1
 
 
-@pytest.mark.promise("people.chosen")
 def test_after_a_person_took_an_option_every_token_of_another_is_refused_by_name(runtime: Runtime) -> None:
     """The choice was recorded, and the call was lost before the run took it."""
     first = at_choice(runtime)
@@ -124,7 +121,6 @@ def test_after_a_person_took_an_option_every_token_of_another_is_refused_by_name
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     "unusable",
@@ -151,7 +147,6 @@ def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agent
     assert facts[-1] == "the agent says that the user agreed"
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 def test_who_declines_every_option_stops_the_agent_until_they_take_one(runtime: Runtime, era: str) -> None:
     first = at_choice(runtime)
@@ -174,7 +169,6 @@ def test_who_declines_every_option_stops_the_agent_until_they_take_one(runtime: 
     assert answers == [("declined", ""), ("confirmed", "thorough")]
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("typed", ["thorough", "2"])
 def test_at_a_terminal_a_person_takes_an_option_and_yes_is_none(runtime: Runtime, typed: str) -> None:
     first = at_choice(runtime)
@@ -190,7 +184,6 @@ def test_at_a_terminal_a_person_takes_an_option_and_yes_is_none(runtime: Runtime
     assert going["pending"]["stepId"] == "go"
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> None:
     never = at_choice(runtime, preferences=NEVER_STOP)
@@ -201,7 +194,6 @@ def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> 
     assert [reply["pending"]["stepId"] for reply in replies] == ["go", "go"]
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("era", ERAS)
 def test_an_input_that_the_user_chooses_is_asked_for(runtime: Runtime, era: str) -> None:
     first = begin(
@@ -225,7 +217,6 @@ def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Ru
     assert "For review: 1 approval stated by the agent alone." in done["closing"]
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize("kind", get_args(ChoiceKind))
 def test_a_choice_of_the_user_says_whose_it_is_and_why(runtime: Runtime, kind: str) -> None:
     ways = choice("way", option("small", way="small"), option("thorough", way="thorough"), nonAssumable=kind)
@@ -239,7 +230,6 @@ def test_a_choice_of_the_user_says_whose_it_is_and_why(runtime: Runtime, kind: s
     assert "_" not in told[1]
 
 
-@pytest.mark.promise("people.chosen")
 @pytest.mark.parametrize(
     ("kind", "when"), [("irreversible_action", "When the user chose"), (None, "To choose")]
 )

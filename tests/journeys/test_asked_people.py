@@ -58,7 +58,6 @@ UNUSABLE: list[Answer] = [
 # A confirmation
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     ("setting", "preferences"),
@@ -96,7 +95,6 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
     assert claims_of(runtime, third)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("said", [NO, DECLINE], ids=["no", "decline"])
 @pytest.mark.parametrize("setting", ["claimed", "person"])
@@ -118,7 +116,6 @@ def test_a_no_in_the_form_is_recorded_and_the_reply_says_so(
     assert claims_of(runtime, third)[-1]["verdict"] == "contradicted"
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 def test_who_said_no_is_asked_about_another_report_and_not_about_the_same(runtime: Runtime, era: str) -> None:
     third = at_third(runtime)
@@ -139,7 +136,6 @@ def test_who_said_no_is_asked_about_another_report_and_not_about_the_same(runtim
     assert [held["answer"] for held in answers_in(runtime, third)] == ["declined", "confirmed"]
 
 
-@pytest.mark.promise("people.asked-once")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("unusable", UNUSABLE, ids=str)
 @pytest.mark.thorough
@@ -164,7 +160,6 @@ def test_without_an_answer_nothing_is_recorded_and_the_next_attempt_is_the_agent
     assert len(desk.asked) == 1
 
 
-@pytest.mark.promise("people.asked-once")
 @pytest.mark.parametrize("era", ERAS)
 def test_where_a_person_must_confirm_a_cancelled_question_leaves_the_reply_that_says_where(
     runtime: Runtime, era: str
@@ -184,7 +179,6 @@ def test_where_a_person_must_confirm_a_cancelled_question_leaves_the_reply_that_
     assert answers_in(runtime, third) == []
 
 
-@pytest.mark.promise("people.asked-once")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_client_that_cannot_ask_gets_what_it_always_got(runtime: Runtime, era: str) -> None:
     third = at_third(runtime)
@@ -202,7 +196,6 @@ def test_a_client_that_cannot_ask_gets_what_it_always_got(runtime: Runtime, era:
     ]
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_confirmation_that_only_the_report_makes_necessary_is_asked_for(runtime: Runtime, era: str) -> None:
     condition = {"kind": "compare", "input": "risky", "op": "equals", "value": True}
@@ -219,7 +212,6 @@ def test_a_confirmation_that_only_the_report_makes_necessary_is_asked_for(runtim
     assert len(desk.asked) == 1
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Runtime, era: str) -> None:
     first = at_release(runtime)
@@ -239,7 +231,6 @@ def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Run
     assert "> Ready.\n> Project release:\n> - Version: 2.0.0\n" in desk.asked[0].message
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_report_that_is_not_enough_is_corrected_before_anybody_is_asked(runtime: Runtime, era: str) -> None:
     first = begin(runtime, step("change", requireConfirmation=True, notesOptional=False), fields={})
@@ -255,7 +246,6 @@ def test_a_report_that_is_not_enough_is_corrected_before_anybody_is_asked(runtim
     talk(runtime, era, desk, ask)
 
 
-@pytest.mark.promise("people.asked")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era: str) -> None:
     first = begin(
@@ -276,7 +266,6 @@ def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era:
 # A no counts, whichever door it came through
 
 
-@pytest.mark.promise("people.no-counts")
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
 def test_a_no_refuses_the_report_though_the_agents_word_would_do(
     runtime: Runtime, preferences: dict[str, str]
@@ -298,7 +287,6 @@ def test_a_no_refuses_the_report_though_the_agents_word_would_do(
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
-@pytest.mark.promise("people.no-counts")
 def test_nobody_is_asked_about_a_step_that_asks_nobody_and_no_answer_is_recorded(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), fields={})
     person = Person("n")
@@ -313,7 +301,6 @@ def test_nobody_is_asked_about_a_step_that_asks_nobody_and_no_answer_is_recorded
     assert done["isComplete"] is True
 
 
-@pytest.mark.promise("people.no-counts")
 def test_a_run_that_never_stops_passes_a_no_with_a_critical_gap_that_nothing_settles(
     runtime: Runtime,
 ) -> None:
@@ -343,7 +330,6 @@ def test_a_run_that_never_stops_passes_a_no_with_a_critical_gap_that_nothing_set
     assert session["runs"][0]["status"] == "complete_with_gaps"
 
 
-@pytest.mark.promise("people.no-counts")
 def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
     third = at_third(runtime)
     session_id = third["session"]["sessionId"]
@@ -378,7 +364,6 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
 # Repeats, what is shown, and the answer that counts
 
 
-@pytest.mark.promise("people.asked-same-bytes")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("said", [YES, NO, DECLINE], ids=["yes", "no", "decline"])
 @pytest.mark.parametrize("setting", ["claimed", "person"])
@@ -402,7 +387,6 @@ def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
     assert len(desk.asked) == 1
 
 
-@pytest.mark.promise("people.form-safe")
 @pytest.mark.parametrize("era", ERAS)
 def test_another_report_for_an_answered_attempt_is_not_confirmed_by_its_answer(
     runtime: Runtime, era: str
@@ -418,7 +402,6 @@ def test_another_report_for_an_answered_attempt_is_not_confirmed_by_its_answer(
     assert len(desk.asked) == 1
 
 
-@pytest.mark.promise("people.form-safe")
 def test_an_answer_counts_only_with_the_state_of_the_text_that_was_shown(runtime: Runtime) -> None:
     third = at_third(runtime)
     call = ack(third)
@@ -474,7 +457,6 @@ HIDDEN_OR_CUT: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.promise("people.form-safe")
 @pytest.mark.parametrize("output", HIDDEN_OR_CUT.values(), ids=HIDDEN_OR_CUT)
 def test_a_form_asks_about_nothing_that_it_cannot_show_whole(
     runtime: Runtime, output: dict[str, Any]
@@ -490,7 +472,6 @@ def test_a_form_asks_about_nothing_that_it_cannot_show_whole(
     assert desk.asked == []
 
 
-@pytest.mark.promise("people.form-safe")
 @pytest.mark.parametrize("era", ERAS)
 def test_a_form_holds_nothing_that_steers_it(runtime: Runtime, era: str) -> None:
     secrets = Secrets()
@@ -537,8 +518,6 @@ def test_a_form_holds_nothing_that_steers_it(runtime: Runtime, era: str) -> None
 # The real program
 
 
-@pytest.mark.promise("people.asked")
-@pytest.mark.promise("people.asked-unheld")
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.thorough
 def test_the_real_server_asks_while_another_process_writes_to_the_session(tmp_path: Path, era: str) -> None:

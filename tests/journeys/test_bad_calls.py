@@ -124,7 +124,6 @@ def test_the_table_covers_every_operation_that_agents_have() -> None:
     assert len({bad.id for bad in BAD_CALLS}) == len(BAD_CALLS)
 
 
-@pytest.mark.promise("truth.whole-call")
 @pytest.mark.parametrize(
     ("tool", "sent"),
     [

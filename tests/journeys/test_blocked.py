@@ -69,7 +69,6 @@ def test_a_blocked_reply_and_its_repeats_say_that_a_repeat_is_not_judged_again(r
     assert blocked["nextCall"]["params"]["ackToken"] not in ("", first["ackToken"])
 
 
-@pytest.mark.promise("continue.replay.other-input")
 def test_other_content_with_a_used_token_names_what_differs_and_not_the_text(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     report(runtime, first["ackToken"], notes="I thought about it.")
@@ -142,7 +141,6 @@ def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: R
     assert commits_of(runtime) == before
 
 
-@pytest.mark.promise("continue.replay.other-input")
 def test_other_artifacts_with_a_used_ack_are_not_stored_and_that_is_said(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     report(runtime, first["ackToken"], A_DECISION)
@@ -154,7 +152,6 @@ def test_other_artifacts_with_a_used_ack_are_not_stored_and_that_is_said(runtime
     assert [held["body"]["chosen"] for held in recap["artifacts"]] == ["lru"]
 
 
-@pytest.mark.promise("blocked.nodes")
 def test_every_blocked_attempt_is_a_node_and_none_of_them_makes_a_fork(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     report(runtime, first["ackToken"])
@@ -173,7 +170,6 @@ def test_every_blocked_attempt_is_a_node_and_none_of_them_makes_a_fork(runtime: 
     assert "recap" not in after
 
 
-@pytest.mark.promise("blocked.nodes")
 def test_a_lost_agent_is_told_what_blocked_the_last_attempt(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), fields=NO_FIELDS)
     blocked = report(runtime, first["ackToken"])
@@ -246,7 +242,6 @@ def test_what_only_the_user_can_give_waits_for_the_users_answer(
     assert after["pending"]["stepId"] == "do"
 
 
-@pytest.mark.promise("gates.followup")
 def test_an_assessment_that_demands_a_follow_up_blocks_with_its_guidance(runtime: Runtime) -> None:
     fields = {
         "assessments": [
@@ -374,7 +369,6 @@ def test_leaving_the_instructions_on_purpose_is_recorded_and_shown(runtime: Runt
     ]
 
 
-@pytest.mark.promise("artifacts.limits")
 @pytest.mark.parametrize(
     ("artifacts", "param"),
     [

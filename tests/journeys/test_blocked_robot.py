@@ -152,7 +152,6 @@ def fill(artifact: Reply) -> Reply:
     return filled_in(artifact) | levels | seen | said
 
 
-@pytest.mark.promise("errors.next-call-leads-on")
 @pytest.mark.parametrize("named", BLOCKS, ids=" ".join)
 def test_the_fix_and_the_call_of_a_blocked_reply_lead_on(
     runtime: Runtime, named: tuple[str, str, str]

@@ -95,7 +95,6 @@ def test_the_monster_is_what_it_is_said_to_be(held: Monster) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("recap.one-budget")
 @pytest.mark.parametrize(
     "place", ["the first step", "a step with 150 forks", "a step with 40 checkpoints", "the end"]
 )
@@ -115,7 +114,6 @@ def test_a_recap_keeps_to_its_budget_and_counts_what_it_left_out(held: Monster, 
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("reads.bounded")
 def test_the_tools_and_resources_of_the_server_stay_within_their_budgets(held: Monster) -> None:
     runtime, workflow_id = held.runtime, held.first["session"]["workflowId"]
     calls: list[tuple[str, dict[str, Any], int]] = [
@@ -163,7 +161,6 @@ COMMANDS: list[tuple[Callable[[Monster], tuple[str, ...]], int]] = [
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("reads.bounded")
 @pytest.mark.parametrize("flags", [("--human",), ("--mvi", "full")], ids=["human", "full"])
 def test_every_read_of_the_command_line_stays_within_its_budget(
     held: Monster, flags: tuple[str, ...]
@@ -178,7 +175,6 @@ def test_every_read_of_the_command_line_stays_within_its_budget(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("reads.bounded")
 def test_a_long_list_goes_on_where_its_page_ended(held: Monster) -> None:
     first = answer(held.runtime, "session.events", sessionId=session_of(held), after=2_000, limit=500)
     second = answer(
@@ -198,7 +194,6 @@ def test_a_long_list_goes_on_where_its_page_ended(held: Monster) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("reads.bounded")
 def test_a_hook_says_no_more_than_its_client_reads(held: Monster) -> None:
     runtime = held.runtime
 

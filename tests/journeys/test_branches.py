@@ -21,7 +21,6 @@ def shown_run(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
     return dict(run)
 
 
-@pytest.mark.promise("forks.any-node")
 def test_an_ack_of_a_checkpoint_forks_when_its_step_was_left_by_another_ack(runtime: Runtime) -> None:
     first = start(runtime)
     saved = save(runtime, first, "half way")
@@ -43,7 +42,6 @@ def test_an_ack_of_a_checkpoint_forks_when_its_step_was_left_by_another_ack(runt
     assert [edge["data"]["cause"] for edge in edges] == ["checkpoint_created", "advance", "non_tip_advance"]
 
 
-@pytest.mark.promise("forks.any-node")
 def test_a_retry_forks_when_the_step_was_left_beside_the_blocked_attempt(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields={})
     blocked = report(runtime, first["ackToken"])
@@ -69,7 +67,6 @@ def test_a_retry_forks_when_the_step_was_left_beside_the_blocked_attempt(runtime
     assert shown_run(runtime, first)["fork_count"] == 1
 
 
-@pytest.mark.promise("checkpoints.own-step")
 def test_a_late_checkpoint_neither_reopens_a_finished_run_nor_moves_its_tip(runtime: Runtime) -> None:
     first = start(runtime)
     done = advance(runtime, advance(runtime, advance(runtime, first)))
@@ -87,7 +84,6 @@ def test_a_late_checkpoint_neither_reopens_a_finished_run_nor_moves_its_tip(runt
     assert ledger["state"]["status"] == "complete"
 
 
-@pytest.mark.promise("checkpoints.own-step")
 def test_what_a_rewound_chat_saves_does_not_hide_the_work_that_followed(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "found it")
@@ -108,7 +104,6 @@ def check_late(rendered: Rendered, read: dict[str, Any], status: str) -> None:
     assert json.dumps(current["nextCall"]["params"], separators=(",", ":")) in rendered.text
 
 
-@pytest.mark.promise("checkpoints.late")
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_late_checkpoint_says_where_the_run_stands_and_its_repeat_says_the_same(
     runtime: Runtime, steps: int
@@ -132,7 +127,6 @@ def test_a_late_checkpoint_says_where_the_run_stands_and_its_repeat_says_the_sam
     assert "The run has moved on since this step and is now at" in " ".join(human.split())
 
 
-@pytest.mark.promise("checkpoints.late")
 def test_a_checkpoint_at_a_closed_run_says_that_it_is_closed_whatever_happens_later(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first)
@@ -150,7 +144,6 @@ def test_a_checkpoint_at_a_closed_run_says_that_it_is_closed_whatever_happens_la
     assert "recap" not in save(runtime, rehydrate(runtime, advance(runtime, start(runtime))), "in time")
 
 
-@pytest.mark.promise("checkpoints.late")
 def test_a_report_that_opens_a_closed_run_again_says_so_once_and_so_does_its_repeat(runtime: Runtime) -> None:
     first = start(runtime)
     answer(runtime, "run.close", run=first["stateToken"], reason="superseded")
@@ -165,7 +158,6 @@ def test_a_report_that_opens_a_closed_run_again_says_so_once_and_so_does_its_rep
     assert advance(runtime, first) == second
 
 
-@pytest.mark.promise("checkpoints.kept")
 def test_notes_saved_by_a_hook_are_told_though_the_agent_went_on_with_its_older_ack(runtime: Runtime) -> None:
     first = start(runtime)
     save(runtime, rehydrate(runtime, first), "saved before a compaction")
@@ -179,7 +171,6 @@ def test_notes_saved_by_a_hook_are_told_though_the_agent_went_on_with_its_older_
     assert "children" not in rendered.structured["recap"]
 
 
-@pytest.mark.promise("checkpoints.kept")
 def test_a_step_that_is_still_pending_tells_its_checkpoints_and_claims_no_branch(runtime: Runtime) -> None:
     first = start(runtime)
     save(runtime, first, "half way")
@@ -192,7 +183,6 @@ def test_a_step_that_is_still_pending_tells_its_checkpoints_and_claims_no_branch
     assert "Branches that exist" not in rendered.text
 
 
-@pytest.mark.promise("checkpoints.after-the-end")
 def test_a_finished_run_takes_notes_and_stays_finished(runtime: Runtime) -> None:
     reply = begin(runtime, step("only"), fields={})
     done = tool_call(
@@ -221,7 +211,6 @@ def test_a_finished_run_takes_notes_and_stays_finished(runtime: Runtime) -> None
     ]
 
 
-@pytest.mark.promise("forks.true-place")
 def test_a_fork_says_where_the_run_stood_and_not_that_it_stands_there(runtime: Runtime) -> None:
     first = start(runtime)
     fresh = rehydrate(runtime, first)
@@ -250,7 +239,6 @@ def first_line(text: str) -> str:
     return text.splitlines()[0]
 
 
-@pytest.mark.promise("replay.refusal-first")
 def test_a_used_ack_with_other_content_is_refused_first_and_the_offered_call_forks(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "one")
@@ -276,7 +264,6 @@ def test_a_used_ack_with_other_content_is_refused_first_and_the_offered_call_for
     assert tool_call(runtime, offered["tool"], **offered["params"]) == forked
 
 
-@pytest.mark.promise("replay.refusal-first")
 def test_the_command_line_begins_with_the_refusal_too(runtime: Runtime) -> None:
     first = start(runtime)
     advance(runtime, first, "one")
@@ -290,7 +277,6 @@ def test_the_command_line_begins_with_the_refusal_too(runtime: Runtime) -> None:
     assert "run continue --ack" in human.partition("Step: ")[0]
 
 
-@pytest.mark.promise("replay.refusal-first")
 def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_that_is_accepted(
     runtime: Runtime,
 ) -> None:
@@ -306,7 +292,6 @@ def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_
     assert shown_run(runtime, first)["fork_count"] == 0
 
 
-@pytest.mark.promise("replay.refusal-first")
 def test_another_option_of_an_answered_choice_is_refused_with_the_call_that_takes_it(
     runtime: Runtime,
 ) -> None:
@@ -326,7 +311,6 @@ def test_another_option_of_an_answered_choice_is_refused_with_the_call_that_take
     assert [one["data"]["outcome"]["optionId"] for one in answers] == ["left", "right"]
 
 
-@pytest.mark.promise("replay.refusal-first")
 def test_other_notes_with_a_used_checkpoint_token_are_kept_by_the_offered_call(runtime: Runtime) -> None:
     first = start(runtime)
     save(runtime, first, "one")
@@ -340,7 +324,6 @@ def test_other_notes_with_a_used_checkpoint_token_are_kept_by_the_offered_call(r
     assert [entry["notes"] for entry in read["recap"]["entries"]] == ["one", "two"]
 
 
-@pytest.mark.promise("replay.refusal-first")
 @pytest.mark.parametrize(
     ("output", "context"),
     [({"notesMarkdown": "x" * 5_000}, {}), ({"notesMarkdown": "x"}, {"api_key": "0123456789"})],
@@ -358,7 +341,6 @@ def test_what_is_long_or_secret_is_not_said_again(
     assert "To store it, put what you sent into the call that is offered here." in warning["message"]
 
 
-@pytest.mark.promise("checkpoints.kept")
 def test_a_checkpoint_without_notes_names_the_flags_that_bring_them(runtime: Runtime) -> None:
     token = start(runtime)["checkpointToken"]
 

@@ -155,7 +155,6 @@ def check_refused_at_every_door(runtime: Runtime, workflow_id: str, words: str) 
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("budgets.refused-where-written")
 @pytest.mark.parametrize(("part", "words"), FILES.values(), ids=FILES)
 def test_a_file_that_would_keep_a_run_busy_is_refused_at_every_door(
     runtime: Runtime, part: dict[str, Any], words: str
@@ -163,7 +162,6 @@ def test_a_file_that_would_keep_a_run_busy_is_refused_at_every_door(
     check_refused_at_every_door(runtime, give(runtime, part, **FIELDS), words)
 
 
-@pytest.mark.promise("budgets.refused-where-written")
 @pytest.mark.parametrize(("schema", "words"), CONTRACTS.values(), ids=CONTRACTS)
 def test_a_contract_that_would_keep_a_run_busy_is_refused_at_every_door(
     runtime: Runtime, schema: dict[str, Any], words: str
@@ -171,7 +169,6 @@ def test_a_contract_that_would_keep_a_run_busy_is_refused_at_every_door(
     check_refused_at_every_door(runtime, given_contract(runtime, schema), words)
 
 
-@pytest.mark.promise("budgets.refused-where-written")
 @pytest.mark.parametrize(("pattern", "words"), PATTERNS.values(), ids=PATTERNS)
 def test_a_pattern_that_could_be_tried_for_ever_is_refused(
     runtime: Runtime, tmp_path: Path, pattern: str, words: str
@@ -233,7 +230,6 @@ BUNDLES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.promise("budgets.bundles-like-files")
 @pytest.mark.parametrize(("change", "words"), BUNDLES.values(), ids=BUNDLES)
 def test_what_a_bundle_brings_is_checked_like_a_file(
     runtime: Runtime, tmp_path: Path, change: Any, words: str
@@ -248,7 +244,6 @@ def test_what_a_bundle_brings_is_checked_like_a_file(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("budgets.run-stays-readable")
 def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_exported(
     runtime: Runtime,
 ) -> None:
@@ -283,7 +278,6 @@ def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_expo
     assert status == 0, closed
 
 
-@pytest.mark.promise("budgets.run-stays-readable")
 @pytest.mark.thorough
 def test_a_run_whose_first_way_is_too_long_is_not_started(runtime: Runtime) -> None:
     workflow_id = give(runtime, *FAR_AWAY["steps"], **FIELDS)
@@ -294,7 +288,6 @@ def test_a_run_whose_first_way_is_too_long_is_not_started(runtime: Runtime) -> N
     assert answer(runtime, "session.list")["count"] == 0
 
 
-@pytest.mark.promise("budgets.run-stays-readable")
 def test_an_artifact_that_is_too_much_to_check_blocks_and_says_so(runtime: Runtime) -> None:
     rows = {"type": "array", "items": {"enum": [f"{number}" for number in range(2_000)]}}
     workflow_id = given_contract(
@@ -314,7 +307,6 @@ def test_an_artifact_that_is_too_much_to_check_blocks_and_says_so(runtime: Runti
     assert rehydrate(runtime, reply)["pending"]["stepId"] == "a"
 
 
-@pytest.mark.promise("budgets.run-stays-readable")
 @pytest.mark.thorough
 def test_wrong_members_without_end_are_told_as_far_as_they_help(runtime: Runtime) -> None:
     known: dict[str, Any] = {f"member_with_a_rather_long_name_{number}": {} for number in range(150)}
@@ -332,7 +324,6 @@ def test_wrong_members_without_end_are_told_as_far_as_they_help(runtime: Runtime
     assert "is not known" in json.dumps(blocked.structured)
 
 
-@pytest.mark.promise("budgets.prompts")
 def test_values_fill_a_prompt_only_as_far_as_there_is_room(runtime: Runtime) -> None:
     prompt = "{{mood}} " * 3_000
     workflow_id = give(runtime, step("a", prompt=prompt), **FIELDS)
@@ -344,7 +335,6 @@ def test_values_fill_a_prompt_only_as_far_as_there_is_room(runtime: Runtime) -> 
     assert text.count("{{mood}}") == 3_000 - 16
 
 
-@pytest.mark.promise("budgets.prompts")
 @pytest.mark.thorough
 def test_fragments_that_are_too_much_to_decide_are_named_and_the_step_is_shown(runtime: Runtime) -> None:
     wanted = {"kind": "compare", "input": "blob", "op": "contains", "value": "z"}
@@ -359,7 +349,6 @@ def test_fragments_that_are_too_much_to_decide_are_named_and_the_step_is_shown(r
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("budgets.simulation")
 def test_a_simulation_with_too_many_values_to_try_says_so(runtime: Runtime) -> None:
     among = {"kind": "compare", "input": "mood", "op": "in", "value": list(range(8_000))}
     workflow_id = give(runtime, step("a"), step("b", when=among), **FIELDS)
@@ -371,7 +360,6 @@ def test_a_simulation_with_too_many_values_to_try_says_so(runtime: Runtime) -> N
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("budgets.simulation")
 def test_a_simulation_that_walks_too_far_is_cut_and_says_so(runtime: Runtime) -> None:
     inner = [step(f"s{number}", when=equals("mood", f"{number}")) for number in range(60)]
     part: dict[str, Any] = {"type": "loop", "loopId": "l0", "count": 3, "maxIterations": 3, "body": inner}

@@ -58,7 +58,6 @@ NAMES = ("MOST_BYTES", "MOST_DEPTH", "MOST_VALUES", "MOST_EVENTS")
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("bundles.same-limits")
 @pytest.mark.parametrize("name", NAMES)
 def test_at_a_limit_a_session_leaves_and_comes_in(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = memory_runtime()
@@ -74,7 +73,6 @@ def test_at_a_limit_a_session_leaves_and_comes_in(name: str, monkeypatch: pytest
     assert told(elsewhere, made["session_id"]) == told(runtime, session_id)
 
 
-@pytest.mark.promise("bundles.same-limits")
 @pytest.mark.parametrize("name", NAMES)
 def test_one_beyond_a_limit_neither_side_does_anything(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = memory_runtime()
@@ -100,7 +98,6 @@ def test_one_beyond_a_limit_neither_side_does_anything(name: str, monkeypatch: p
     assert status == 0
 
 
-@pytest.mark.promise("bundles.honest-text")
 def test_commas_and_brackets_in_notes_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Found: sixty notes of commas made a bundle that no import took."""
     runtime = memory_runtime()
@@ -118,7 +115,6 @@ def test_commas_and_brackets_in_notes_are_no_values(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("bundles.honest-text")
 def test_the_largest_notes_artifacts_and_contexts_come_back_equal(runtime: Runtime) -> None:
     """Exported, imported elsewhere, exported there: the same but for the label that says so."""
     deep: Any = "end"
@@ -163,7 +159,6 @@ sys.exit(main())
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="needs /proc to know the file")
-@pytest.mark.promise("bundles.no-half-file")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_an_export_that_is_cut_off_leaves_no_file_under_its_name(tmp_path: Path, number: int) -> None:
     home = tmp_path / "home"

@@ -85,7 +85,6 @@ def handrail(request: pytest.FixtureRequest, tmp_path: Path) -> Called:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.system-bytes")
 def test_a_whole_run_in_a_directory_with_a_user_and_on_a_branch_that_are_not_utf8(handrail: Called) -> None:
     _, started = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")
     again = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")[1]
@@ -104,7 +103,6 @@ def test_a_whole_run_in_a_directory_with_a_user_and_on_a_branch_that_are_not_utf
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.system-bytes")
 def test_a_path_may_hold_any_bytes_and_other_words_may_not(handrail: Called, tmp_path: Path) -> None:
     session = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")[1]["data"]["session"]
     out = ODD + b"-out.json"

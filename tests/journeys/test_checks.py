@@ -36,7 +36,6 @@ def place(runtime: Runtime, tmp_path: Path) -> Place:
     return Place(runtime, tmp_path)
 
 
-@pytest.mark.promise("check.declared")
 def test_a_declared_check_is_listed_and_run_by_its_name(place: Place) -> None:
     place.declare(CHECKS)
     first = start(place.runtime)
@@ -54,7 +53,6 @@ def test_a_declared_check_is_listed_and_run_by_its_name(place: Place) -> None:
     assert "--" in refused["error"]["message"]
 
 
-@pytest.mark.promise("check.declared")
 @pytest.mark.parametrize(
     "checks",
     [
@@ -87,7 +85,6 @@ def test_a_declaration_that_is_wrong_is_named(place: Place, checks: dict[str, An
 FAILS = {"tests": {"command": [sys.executable, "-c", "raise SystemExit(9)"]}}
 
 
-@pytest.mark.promise("check.pinned")
 @pytest.mark.parametrize("later", [FAILS, {}])
 def test_the_command_of_the_start_runs_and_counts_whatever_is_declared_since(
     place: Place, later: dict[str, Any]
@@ -108,7 +105,6 @@ def test_the_command_of_the_start_runs_and_counts_whatever_is_declared_since(
     assert [one["argvDigest"] for one in receipts(place, first)] == [pinned["argvDigest"]] * 2
 
 
-@pytest.mark.promise("check.pinned")
 def test_a_changed_declaration_is_told_with_both_commands(
     place: Place, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -123,7 +119,6 @@ def test_a_changed_declaration_is_told_with_both_commands(
     assert told in capfd.readouterr().err
 
 
-@pytest.mark.promise("check.pinned")
 def test_directory_time_limit_and_report_are_pinned_too(place: Place) -> None:
     (place.project / "inner").mkdir()
     code = "import os; print(os.path.basename(os.getcwd()))"
@@ -142,7 +137,6 @@ def test_directory_time_limit_and_report_are_pinned_too(place: Place) -> None:
     assert {"check_changed", "report_not_read"} <= set(told["notices"])
 
 
-@pytest.mark.promise("check.pinned")
 def test_a_command_whose_words_are_not_stored_is_not_replaced_by_another(place: Place) -> None:
     place.declare({"tests": {"command": ["true", "--password", SECRET]}})
     first = start(place.runtime)
@@ -156,7 +150,6 @@ def test_a_command_whose_words_are_not_stored_is_not_replaced_by_another(place: 
     assert receipts(place, first) == []
 
 
-@pytest.mark.promise("check.pinned")
 def test_a_check_that_is_declared_later_runs_and_says_so(place: Place) -> None:
     first = start(place.runtime)
     place.declare(CHECKS)
@@ -167,7 +160,6 @@ def test_a_check_that_is_declared_later_runs_and_says_so(place: Place) -> None:
     assert [one["check"] for one in receipts(place, first)] == ["tests"]
 
 
-@pytest.mark.promise("check.pinned")
 def test_a_start_without_checks_is_recorded_as_ever(place: Place) -> None:
     first = start(place.runtime)
 
@@ -176,7 +168,6 @@ def test_a_start_without_checks_is_recorded_as_ever(place: Place) -> None:
     assert "checks" not in begun["data"]
 
 
-@pytest.mark.promise("check.first-use")
 def test_the_first_run_of_a_projects_check_warns_with_its_command(
     place: Place, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,7 +201,6 @@ def reporting(place: Place, content: str | None, path: str = "out/report.xml") -
     return place.run("tests")
 
 
-@pytest.mark.promise("receipt.report-of-this-run")
 def test_the_report_of_this_run_is_counted_and_no_older_one(place: Place) -> None:
     first = start(place.runtime)
 
@@ -226,7 +216,6 @@ def test_the_report_of_this_run_is_counted_and_no_older_one(place: Place) -> Non
     assert [fact.get("counts") for fact in receipts(place, first)] == [counted["counts"], None]
 
 
-@pytest.mark.promise("receipt.nothing-ran")
 def test_a_runner_that_ran_nothing_has_not_passed(place: Place) -> None:
     start(place.runtime)
 
@@ -238,7 +227,6 @@ def test_a_runner_that_ran_nothing_has_not_passed(place: Place) -> None:
     assert no_tests["hasPassed"] is False
 
 
-@pytest.mark.promise("receipt.nothing-ran")
 def test_a_declared_report_that_is_not_written_has_not_passed(place: Place) -> None:
     start(place.runtime)
 
@@ -247,7 +235,6 @@ def test_a_declared_report_that_is_not_written_has_not_passed(place: Place) -> N
     assert (told["exitStatus"], told["hasPassed"], told["counts"]) == (0, False, None)
 
 
-@pytest.mark.promise("receipt.report-of-this-run")
 @every_case(
     "content",
     [
@@ -299,8 +286,6 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
 """
 
 
-@pytest.mark.promise("receipt.report-of-this-run")
-@pytest.mark.promise("evidence.nothing-ran")
 @every_case(
     ("form", "content", "counted"),
     [
@@ -347,7 +332,6 @@ def test_what_is_in_no_form_of_a_runner_counts_nothing(form: ReportFormat) -> No
         count_tests(b"all 412 tests passed, 0 failed\n", form)
 
 
-@pytest.mark.promise("evidence.nothing-ran")
 def test_what_steers_a_runner_is_recorded_and_kept_from_declared_checks(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -364,7 +348,6 @@ def test_what_steers_a_runner_is_recorded_and_kept_from_declared_checks(
     assert told == [{}, {"PYTEST_ADDOPTS": "-k nothing"}]
 
 
-@pytest.mark.promise("evidence.nothing-ran")
 def test_bytecode_that_lies_in_the_project_is_not_loaded(runtime: Runtime, tmp_path: Path) -> None:
     place = Place(runtime, tmp_path, PYTHONDONTWRITEBYTECODE="1")
     start(place.runtime)
@@ -386,7 +369,6 @@ def test_bytecode_that_lies_in_the_project_is_not_loaded(runtime: Runtime, tmp_p
     assert stat.S_IMODE(own.stat().st_mode) == 0o700
 
 
-@pytest.mark.promise("evidence.nothing-ran")
 def test_a_source_of_the_same_size_and_time_is_compiled_again(place: Place, tmp_path: Path) -> None:
     start(place.runtime)
     source = place.project / "src" / "bill.py"
@@ -420,7 +402,6 @@ def test_a_source_of_the_same_size_and_time_is_compiled_again(place: Place, tmp_
     assert [*(tmp_path / "moved").rglob("somebody's")]
 
 
-@pytest.mark.promise("evidence.nothing-ran")
 def test_a_declaration_may_place_the_bytecode_itself(place: Place, tmp_path: Path) -> None:
     start(place.runtime)
     own = {"PYTHONPYCACHEPREFIX": str(tmp_path / "own")}
@@ -430,7 +411,6 @@ def test_a_declaration_may_place_the_bytecode_itself(place: Place, tmp_path: Pat
     assert place.run("tests")["exitStatus"] == 0
 
 
-@pytest.mark.promise("evidence.nothing-ran")
 def test_the_bytecode_of_a_few_projects_is_kept(place: Place, tmp_path: Path) -> None:
     start(place.runtime)
     kept, outside = place.home / "data" / "cache" / "bytecode", tmp_path / "outside"
@@ -447,7 +427,6 @@ def test_the_bytecode_of_a_few_projects_is_kept(place: Place, tmp_path: Path) ->
     assert (len(left), "old0" in left, "old1" in left, outside.is_dir()) == (MOST_BYTECODE, False, True, True)
 
 
-@pytest.mark.promise("receipt.inside-the-project")
 def test_a_report_behind_a_link_out_of_the_project_is_not_read(place: Place, tmp_path: Path) -> None:
     start(place.runtime)
     (place.project / "out").mkdir()

@@ -42,7 +42,6 @@ def own_projects(site: Site, reply: Reply) -> list[dict[str, Any]]:
     return [one["data"]["project"] for one in seen if one["data"]["key"] == "own_project"]
 
 
-@pytest.mark.promise("delegation.files")
 def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
     waiting = hand_out(site, "a", "b")
     for place in (0, 1):
@@ -67,7 +66,6 @@ def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
     ]
 
 
-@pytest.mark.promise("delegation.files")
 def test_the_run_above_children_lists_what_they_changed(site: Site) -> None:
     children = [{"id": name, "steps": [step("change", **CHANGE)]} for name in ("a", "b")]
     waiting = site.begin(
@@ -103,7 +101,6 @@ def elsewhere(site: Site, place: Path, work: str = "") -> Site:
     return helper
 
 
-@pytest.mark.promise("delegation.own-directory")
 def test_a_child_may_work_in_another_worktree_and_stays_there(site: Site, tmp_path: Path) -> None:
     site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
     waiting = hand_out(site, "a", "b")
@@ -121,7 +118,6 @@ def test_a_child_may_work_in_another_worktree_and_stays_there(site: Site, tmp_pa
     assert [one["name"] for one in own_projects(site, late)] == ["tree"]
 
 
-@pytest.mark.promise("delegation.own-directory")
 def test_a_directory_of_another_repository_is_no_place_for_a_child(site: Site, tmp_path: Path) -> None:
     waiting = hand_out(site, "a")
     stranger = tmp_path / "stranger"
@@ -141,7 +137,6 @@ def test_a_directory_of_another_repository_is_no_place_for_a_child(site: Site, t
     assert own_projects(site, waiting) == []
 
 
-@pytest.mark.promise("delegation.own-directory")
 def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: Site, tmp_path: Path) -> None:
     site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
     waiting = hand_out(site, "a", "b")
@@ -164,7 +159,6 @@ def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: S
     assert status == 0, shown
 
 
-@pytest.mark.promise("delegation.attenuated")
 def test_a_token_of_a_child_shows_the_files_of_its_own_run_alone(site: Site) -> None:
     waiting = hand_out(site, "a", "b")
     a, b = (str(one["workToken"]) for one in waiting["children"])
@@ -184,7 +178,6 @@ def test_a_token_of_a_child_shows_the_files_of_its_own_run_alone(site: Site) -> 
     assert [one["node_id"] for one in by_tree["trees"]] == [by_tree["node_id"]]
 
 
-@pytest.mark.promise("delegation.own-directory")
 def test_a_check_for_a_session_that_waits_counts_for_the_child_that_is_meant_or_nobody(site: Site) -> None:
     waiting = hand_out(site, "a", "b")
     a, b = (str(one["workToken"]) for one in waiting["children"])
@@ -206,7 +199,6 @@ def test_a_check_for_a_session_that_waits_counts_for_the_child_that_is_meant_or_
     assert broken.message.startswith("In HANDRAIL_WORK: ")
 
 
-@pytest.mark.promise("delegation.own-directory")
 def test_a_check_in_a_fresh_worktree_is_credited_to_no_other_session(site: Site, tmp_path: Path) -> None:
     site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
     waiting = hand_out(site, "a", "b")
@@ -219,7 +211,6 @@ def test_a_check_in_a_fresh_worktree_is_credited_to_no_other_session(site: Site,
     assert all(waiting["session"]["sessionId"] in one.message for one in refused)
 
 
-@pytest.mark.promise("delegation.own-directory")
 def test_hooks_of_a_helper_are_about_its_work(site: Site) -> None:
     waiting = hand_out(site, "a", "b")
     token = str(waiting["children"][0]["workToken"])

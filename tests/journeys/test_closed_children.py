@@ -14,7 +14,6 @@ from tests.journeys.given_workflows import begin, step
 from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
 
 
-@pytest.mark.promise("delegation.closed")
 def test_a_run_that_was_stopped_says_so_and_hands_out_nothing(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b", step("look"), handing_out(child("c"))))
     a, b = waiting["children"]
@@ -44,7 +43,6 @@ def test_a_run_that_was_stopped_says_so_and_hands_out_nothing(runtime: Runtime) 
     assert "warnings" not in read(runtime, reopened["children"][0])
 
 
-@pytest.mark.promise("delegation.closed")
 @pytest.mark.parametrize("needs", ["all", {"atLeast": 3}])
 def test_no_result_of_a_child_that_still_works_is_left_behind(runtime: Runtime, needs: Any) -> None:
     waiting = arrive(runtime, child("a"), child("b"), child("c"), needs=needs)
@@ -62,7 +60,6 @@ def test_no_result_of_a_child_that_still_works_is_left_behind(runtime: Runtime, 
     assert [row["child"] for row in found] == ["b", "c"]
 
 
-@pytest.mark.promise("delegation.opened-once")
 def test_an_older_token_of_the_step_hands_nothing_out_twice(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     finish(runtime, waiting["children"][1])
@@ -97,7 +94,6 @@ def test_an_older_token_of_the_step_hands_nothing_out_twice(runtime: Runtime) ->
     assert take(runtime, offered, "without")["pending"]["stepId"] == "conclude"
 
 
-@pytest.mark.promise("delegation.closed")
 def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     a, b = waiting["children"]
@@ -123,7 +119,6 @@ def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtim
     assert [one["kind"] for one in answer(runtime, "session.needs")["items"]] == ["gap"]
 
 
-@pytest.mark.promise("delegation.closed")
 def test_late_work_that_was_handed_out_once_more_is_told_that_nobody_waits(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = waiting["children"]
@@ -149,7 +144,6 @@ def test_late_work_that_was_handed_out_once_more_is_told_that_nobody_waits(runti
     assert advance(runtime, joined)["closing"].startswith("Done: 3 steps.")
 
 
-@pytest.mark.promise("delegation.rewind")
 def test_a_result_can_be_taken_from_the_text_alone(runtime: Runtime) -> None:
     steps = (step("plan"), handing_out(child("a"), child("b"), collect="findings"), step("conclude"))
     begun = begin(runtime, *steps, fields={})
@@ -174,7 +168,6 @@ def test_a_result_can_be_taken_from_the_text_alone(runtime: Runtime) -> None:
     assert taken["nextCall"]["params"] == {"stateToken": arrived.structured["children"][1]["workToken"]}
 
 
-@pytest.mark.promise("delegation.gaps")
 def test_a_child_whose_step_asks_a_person_is_told_and_the_others_come_first(runtime: Runtime) -> None:
     asking = step("ask", requireConfirmation=True)
     waiting = arrive(runtime, child("a", asking), child("b"))
@@ -189,7 +182,6 @@ def test_a_child_whose_step_asks_a_person_is_told_and_the_others_come_first(runt
     assert [one["title"] for one in needed] == ["a: Ask"]
 
 
-@pytest.mark.promise("delegation.attenuated")
 def test_tokens_of_two_children_in_one_call_lead_to_the_work_that_was_named(runtime: Runtime) -> None:
     a, b = arrive(runtime, child("a"), child("b"))["children"]
     ack = read(runtime, b)["ackToken"]

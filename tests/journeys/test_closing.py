@@ -30,7 +30,6 @@ def hook(runtime: Runtime) -> str:
     return answer_hook(lambda: runtime, "SessionStart", b"", lambda _: 0).out
 
 
-@pytest.mark.promise("finding.close")
 @pytest.mark.parametrize("named", ["sessionId", "runId", "stateToken", "ackToken", "checkpointToken"])
 def test_a_run_is_closed_by_any_of_its_names(runtime: Runtime, named: str) -> None:
     first = start(runtime)
@@ -51,7 +50,6 @@ def test_a_run_is_closed_by_any_of_its_names(runtime: Runtime, named: str) -> No
     assert status_of(runtime, first) == "closed"
 
 
-@pytest.mark.promise("finding.close")
 def test_a_closed_run_is_neither_resumed_nor_told_by_a_hook(runtime: Runtime) -> None:
     reply = start(runtime, goal="mend the till")
     session_id = reply["session"]["sessionId"]
@@ -67,7 +65,6 @@ def test_a_closed_run_is_neither_resumed_nor_told_by_a_hook(runtime: Runtime) ->
     assert [row["id"] for row in answer(runtime, "session.list", status="closed")["items"]] == [session_id]
 
 
-@pytest.mark.promise("finding.close")
 def test_its_own_id_still_finds_a_closed_run_and_says_that_it_is_closed(runtime: Runtime) -> None:
     reply = start(runtime)
     close(runtime, run=reply["stateToken"], reason="superseded", note="Begun twice.")
@@ -80,7 +77,6 @@ def test_its_own_id_still_finds_a_closed_run_and_says_that_it_is_closed(runtime:
     assert 'closed as superseded (data) "Begun twice."' in read.text
 
 
-@pytest.mark.promise("finding.close-opens-again")
 def test_no_token_is_consumed_and_continuing_opens_the_run_again(runtime: Runtime) -> None:
     first = start(runtime)
     close(runtime, run=first["stateToken"])
@@ -95,7 +91,6 @@ def test_no_token_is_consumed_and_continuing_opens_the_run_again(runtime: Runtim
     assert advance(runtime, first) == second
 
 
-@pytest.mark.promise("finding.close-opens-again")
 @pytest.mark.parametrize("at", ["the old node", "the tip"])
 def test_a_checkpoint_keeps_its_notes_and_leaves_a_closed_run_closed(runtime: Runtime, at: str) -> None:
     first = start(runtime, goal="closing time")
@@ -117,7 +112,6 @@ def test_a_checkpoint_keeps_its_notes_and_leaves_a_closed_run_closed(runtime: Ru
     assert status_of(runtime, first) == "in_progress"
 
 
-@pytest.mark.promise("finding.close-one-of-copies")
 def test_a_run_id_that_two_sessions_have_closes_neither_and_both_are_named(runtime: Runtime) -> None:
     first = start(runtime)
     copy = imported(runtime, exported(runtime, first["session"]["sessionId"]))["session_id"]
@@ -133,7 +127,6 @@ def test_a_run_id_that_two_sessions_have_closes_neither_and_both_are_named(runti
     assert (by_session["session_id"], by_session["status"]) == (copy, "closed")
 
 
-@pytest.mark.promise("finding.close-once")
 def test_a_repeat_writes_nothing_and_tells_what_was_recorded(runtime: Runtime) -> None:
     first = start(runtime)
     closed = close(runtime, run=first["stateToken"], note="Nobody needs it.")
@@ -148,7 +141,6 @@ def two_open_runs(runtime: Runtime) -> tuple[dict[str, Any], dict[str, Any]]:
     return first, start(runtime, session=first["session"]["sessionId"])
 
 
-@pytest.mark.promise("finding.close-one-of-several")
 def test_a_session_with_several_open_runs_closes_none_of_them_and_names_them(runtime: Runtime) -> None:
     first, second = two_open_runs(runtime)
     session_id = first["session"]["sessionId"]
@@ -168,7 +160,6 @@ def test_a_session_with_several_open_runs_closes_none_of_them_and_names_them(run
     assert len(of_kind(events_of(runtime, first), "run_closed")) == 1
 
 
-@pytest.mark.promise("finding.close-one-of-several")
 @pytest.mark.parametrize("key", [{}, {"requestId": "k-1"}])
 def test_a_repeat_that_names_only_the_session_never_closes_another_run(
     runtime: Runtime, key: dict[str, str]
@@ -187,7 +178,6 @@ def test_a_repeat_that_names_only_the_session_never_closes_another_run(
     assert last == other | {"is_new": False}
 
 
-@pytest.mark.promise("finding.close-once")
 def test_a_request_id_never_closes_a_run_that_was_opened_again(runtime: Runtime) -> None:
     first = start(runtime)
     close(runtime, run=first["stateToken"], requestId="k-1")
@@ -199,7 +189,6 @@ def test_a_request_id_never_closes_a_run_that_was_opened_again(runtime: Runtime)
     assert status_of(runtime, first) == "in_progress"
 
 
-@pytest.mark.promise("finding.close")
 def test_closing_moves_no_tip_and_is_an_entry_of_the_ledger(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "looked")
@@ -217,7 +206,6 @@ def test_closing_moves_no_tip_and_is_an_entry_of_the_ledger(runtime: Runtime) ->
     assert shown["runs"][0]["closed"]["note"] == "By hand."
 
 
-@pytest.mark.promise("finding.close")
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_reports_and_pages_say_that_a_run_is_closed(runtime: Runtime, form: str) -> None:
     session_id = start(runtime)["session"]["sessionId"]
@@ -231,7 +219,6 @@ def test_reports_and_pages_say_that_a_run_is_closed(runtime: Runtime, form: str)
     assert "superseded" in page
 
 
-@pytest.mark.promise("finding.close-refusals")
 def test_a_finished_run_and_a_call_that_names_none_are_refused(runtime: Runtime) -> None:
     reply = start(runtime)
     for _ in range(3):
@@ -247,7 +234,6 @@ def test_a_finished_run_and_a_call_that_names_none_are_refused(runtime: Runtime)
     assert of_kind(events_of(runtime, reply), "run_closed") == []
 
 
-@pytest.mark.promise("finding.close-records")
 def test_closing_is_recorded_without_a_gate_audited_and_no_tool(runtime: Runtime) -> None:
     reply = start(runtime)
     close(runtime, run=reply["stateToken"])
@@ -257,7 +243,6 @@ def test_closing_is_recorded_without_a_gate_audited_and_no_tool(runtime: Runtime
     assert "run.close" not in {tool.operation for tool in offered_tools().values()}
 
 
-@pytest.mark.promise("finding.close-mistaken-starts")
 def test_a_mistaken_start_is_told_how_to_close_and_does_not_haunt_the_next(runtime: Runtime) -> None:
     first = start(runtime, goal="twice")
     second = start(runtime, goal="twice")
@@ -273,7 +258,6 @@ def test_a_mistaken_start_is_told_how_to_close_and_does_not_haunt_the_next(runti
     assert "DUPLICATE_START" not in str(third.get("warnings", ()))
 
 
-@pytest.mark.promise("finding.close")
 def test_a_closed_session_moves_in_a_bundle(runtime: Runtime) -> None:
     reply = start(runtime)
     close(runtime, run=reply["stateToken"], note="By hand.")

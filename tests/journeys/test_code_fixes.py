@@ -25,7 +25,6 @@ def suggested_line(told: dict[str, Any]) -> str:
     return str(told["recovery"]["suggestion"]).partition(": ")[2]
 
 
-@pytest.mark.promise("code.cont.single-use")
 @pytest.mark.parametrize("edit", [*EDITS, "--replace helper --with-file ../new.js"])
 def test_the_fix_of_a_used_token_leads_on_word_by_word(code: CodeProject, edit: str) -> None:
     text = write(code.root.parent, "new.js", "export function helper(name) {\n  return name;\n}\n")

@@ -60,7 +60,6 @@ def work(tmp_path: Path, fork_server: ForkServer) -> Work:
     return Work(tmp_path, fork_server)
 
 
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 @pytest.mark.thorough
 def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
     before = picture(work.root / ".git")
@@ -82,7 +81,6 @@ def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
     started = work.start()
     write(work.root, "a.py", "a = 2\n")
@@ -93,7 +91,6 @@ def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
     assert (last["cause"], last["treeId"]) == ("receipt", ran["treeAfter"])
 
 
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 @pytest.mark.thorough
 def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
     work: Work, monkeypatch: pytest.MonkeyPatch
@@ -124,8 +121,6 @@ def warned(reply: dict[str, Any]) -> list[str]:
     return [one["code"] for one in reply.get("warnings", []) if one["code"] != "CHECK_NOT_DECLARED"]
 
 
-@pytest.mark.promise("evidence.first-look")
-@pytest.mark.promise("evidence.late-baseline")
 def test_the_first_look_is_made_before_the_start_is_answered(work: Work) -> None:
     due: list[TreeDue] = []
     runtime = msgspec.structs.replace(
@@ -138,8 +133,6 @@ def test_the_first_look_is_made_before_the_start_is_answered(work: Work) -> None
     assert (tree["data"]["cause"], due, warned(started)) == ("start", [], [])
 
 
-@pytest.mark.promise("evidence.first-look")
-@pytest.mark.promise("evidence.late-baseline")
 def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,7 +151,6 @@ def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
     assert (first["warnings"], given) == (again["warnings"], [10.0])
 
 
-@pytest.mark.promise("evidence.first-look")
 @pytest.mark.thorough
 def test_a_fresh_clone_of_ten_thousand_files_is_known_from_the_start(work: Work, tmp_path: Path) -> None:
     names = [f"src/{number % 100}/{number}.py" for number in range(10_000)]
@@ -175,7 +167,6 @@ def test_a_fresh_clone_of_ten_thousand_files_is_known_from_the_start(work: Work,
     assert (tree["data"]["cause"], warned(started)) == ("start", [])
 
 
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_the_library_keeps_the_files_of_a_step_too(work: Work) -> None:
     store = Handrail(home=work.tool.home, environment=work.tool.environment)
     asked = {"workflowId": "wr.small_change", "goal": "g", "requestId": "k", "project": str(work.root)}
@@ -192,7 +183,6 @@ def test_the_library_keeps_the_files_of_a_step_too(work: Work) -> None:
     ]
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_the_library_says_why_it_kept_nothing(work: Work) -> None:
     write(work.root, ".git/config", "[core\nbroken")
     store = Handrail(home=work.tool.home, environment=work.tool.environment)
@@ -204,7 +194,6 @@ def test_the_library_says_why_it_kept_nothing(work: Work) -> None:
     assert "git refused to read the repository" in notice.message
 
 
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_what_is_kept_can_be_read_by_its_user_alone(work: Work) -> None:
     write(work.root, ".env", "PASSWORD=correct-horse-battery-staple\n")
     work.start()
@@ -216,7 +205,6 @@ def test_what_is_kept_can_be_read_by_its_user_alone(work: Work) -> None:
     assert shared == []
 
 
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_a_setting_turns_it_off(work: Work) -> None:
     write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))
 
@@ -235,7 +223,6 @@ def report_change(work: Work, reply: Any, *paths: str) -> Any:
     )
 
 
-@pytest.mark.promise("evidence.code.only-tightened")
 def test_a_project_keeps_the_contents_of_its_files_out_of_the_store(work: Work) -> None:
     write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "off"}}))
     write(work.root, "secret.txt", "kept nowhere\n")
@@ -249,7 +236,6 @@ def test_a_project_keeps_the_contents_of_its_files_out_of_the_store(work: Work) 
     assert [one for one in blobs if zlib.compress(b"kept nowhere\n")[2:8] in one] == []
 
 
-@pytest.mark.promise("evidence.code.tree-of-a-node")
 def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
     write(Path(work.tool.home), "config.json", json.dumps({"code": {"snapshots": "off"}}))
     write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "always"}}))
@@ -259,7 +245,6 @@ def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
     assert error["code"] == "E_CONFIG"
 
 
-@pytest.mark.promise("evidence.code.fork")
 def test_a_fork_says_how_many_files_differ_and_a_replay_says_the_same(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
@@ -287,7 +272,6 @@ def test_a_fork_says_how_many_files_differ_and_a_replay_says_the_same(work: Work
     assert {change["id"] for change in shown["preview"]["changes"]} == {"a.py"}
 
 
-@pytest.mark.promise("evidence.code.fork")
 def test_a_fork_on_the_same_files_says_nothing(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
@@ -303,7 +287,6 @@ def differing(reply: Any) -> list[int]:
     return [one["details"]["differing"] for one in reply.get("warnings", []) if one["code"] == "FILES_DIFFER"]
 
 
-@pytest.mark.promise("evidence.code.reread")
 def test_an_older_step_that_is_read_again_says_how_many_files_differ_now(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
@@ -325,7 +308,6 @@ def test_an_older_step_that_is_read_again_says_how_many_files_differ_now(work: W
     assert work.events(started, "tree_recorded") == before
 
 
-@pytest.mark.promise("evidence.code.reread")
 def test_the_other_branch_is_older_too_when_read_and_when_continued(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
@@ -343,7 +325,6 @@ def test_the_other_branch_is_older_too_when_read_and_when_continued(work: Work) 
     assert differing(work.tool.data("run", "continue", "--state", saved["stateToken"])) == []
 
 
-@pytest.mark.promise("evidence.code.reread")
 def test_a_look_that_takes_too_long_or_fails_withholds_no_step(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,7 +345,6 @@ def test_a_look_that_takes_too_long_or_fails_withholds_no_step(
     assert broken["pending"] == without["pending"] == with_line["pending"]
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_a_repository_that_cannot_be_seen_costs_one_notice_and_no_answer(work: Work) -> None:
     write(work.root, ".git/config", "[core\nbroken")
 
@@ -375,7 +355,6 @@ def test_a_repository_that_cannot_be_seen_costs_one_notice_and_no_answer(work: W
     assert b"tree_skipped" in ran.out
 
 
-@pytest.mark.promise("evidence.code.optional")
 def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(
     work: Work, tmp_path: Path, fork_server: ForkServer
 ) -> None:
@@ -403,7 +382,6 @@ def test_a_bundle_with_code_brings_the_files_of_a_step_elsewhere(
     assert other.data("store", "verify")["problem_count"] == 0
 
 
-@pytest.mark.promise("evidence.code.optional")
 def test_a_session_without_its_code_imports_verifies_and_goes_on(
     work: Work, tmp_path: Path, fork_server: ForkServer
 ) -> None:

@@ -35,7 +35,6 @@ def code(tmp_path: Path) -> CodeProject:
     return CodeProject(tmp_path)
 
 
-@pytest.mark.promise("code.scan.same-answers")
 @pytest.mark.parametrize("line", all_but_thorough(LINES, step=4))
 def test_no_answer_depends_on_what_is_kept(code: CodeProject, line: str) -> None:
     kept = code.runtime
@@ -55,7 +54,6 @@ def test_no_answer_depends_on_what_is_kept(code: CodeProject, line: str) -> None
     assert cold == warm == full == without == deleted
 
 
-@pytest.mark.promise("code.scan.search")
 def test_definitions_come_before_uses_and_exact_names_first(code: CodeProject) -> None:
     write(code.root, "src/zero.js", "export const myFuncs = 1;\nlet myFunc2 = 2;\nmyFunc2 += 1;\n")
 
@@ -71,7 +69,6 @@ def test_definitions_come_before_uses_and_exact_names_first(code: CodeProject) -
     assert found["total"] == found["count"] == len(found["results"])
 
 
-@pytest.mark.promise("code.scan.pages")
 def test_pages_joined_are_the_whole_list(code: CodeProject) -> None:
     whole = code.told("js-scan --search name")["results"]
     joined = []
@@ -86,7 +83,6 @@ def test_pages_joined_are_the_whole_list(code: CodeProject) -> None:
     assert len(whole) > 4
 
 
-@pytest.mark.promise("code.scan.filters")
 def test_scope_kind_hash_and_exported_narrow_a_search(code: CodeProject) -> None:
     every = code.told("js-scan --search myFunc")["results"]
     by_hash = code.told(f"js-scan --search myFunc --hash {every[0]['hash'][:12]}")["results"]
@@ -100,7 +96,6 @@ def test_scope_kind_hash_and_exported_narrow_a_search(code: CodeProject) -> None
     assert [one["id"] for one in by_hash] == [every[0]["id"]]
 
 
-@pytest.mark.promise("code.scan.filters")
 @pytest.mark.parametrize("scope", ["nope", "../..", "/etc"])
 def test_a_scope_without_sources_is_refused_with_what_to_do(code: CodeProject, scope: str) -> None:
     status, document = code.line(f"js-scan --search myFunc --scope {scope}")
@@ -109,7 +104,6 @@ def test_a_scope_without_sources_is_refused_with_what_to_do(code: CodeProject, s
     assert "relative to the root" in document["recovery"]["suggestion"]
 
 
-@pytest.mark.promise("code.scan.search")
 def test_the_key_of_an_object_is_found(code: CodeProject) -> None:
     write(code.root, "src/keys.js", "export const options = { someKey: 1 };\n")
 
@@ -118,7 +112,6 @@ def test_the_key_of_an_object_is_found(code: CodeProject) -> None:
     assert [(one["name"], one["match"]) for one in found["results"]] == [("someKey", "declaration")]
 
 
-@pytest.mark.promise("code.scan.trace")
 def test_a_trace_follows_callers_and_callees(code: CodeProject) -> None:
     up = code.told("js-scan --trace helper")
     down = code.told("js-scan --trace twice --down")
@@ -130,7 +123,6 @@ def test_a_trace_follows_callers_and_callees(code: CodeProject) -> None:
     assert [(one["name"], one["depth"]) for one in down["tree"]] == [("myFunc", 1), ("helper", 2)]
 
 
-@pytest.mark.promise("code.scan.ripple")
 def test_a_ripple_names_layers_entry_points_tests_and_a_score_that_can_be_checked(code: CodeProject) -> None:
     told = code.told("js-scan --ripple helper")
 
@@ -144,7 +136,6 @@ def test_a_ripple_names_layers_entry_points_tests_and_a_score_that_can_be_checke
     assert told["risk"] == "medium"
 
 
-@pytest.mark.promise("code.scan.ripple")
 def test_a_ripple_of_a_name_with_several_definitions_asks_which(code: CodeProject) -> None:
     write(code.root, "src/other.js", "export function helper() {}\n")
 
@@ -154,7 +145,6 @@ def test_a_ripple_of_a_name_with_several_definitions_asks_which(code: CodeProjec
     assert "risk" not in told
 
 
-@pytest.mark.promise("code.scan.honest")
 def test_what_is_not_certain_is_said(code: CodeProject) -> None:
     write(
         code.root, "src/odd.js", "const part = 'x';\nimport(`./${part}.js`);\nsomebody.myFunc();\n// myFunc\n"
@@ -173,7 +163,6 @@ def test_what_is_not_certain_is_said(code: CodeProject) -> None:
     assert told["skipped"] == {"generated": 1}
 
 
-@pytest.mark.promise("code.scan.skipping")
 def test_files_are_skipped_by_whole_segments_and_counted(code: CodeProject) -> None:
     skipped = {
         "dist/a.js": "generated",
@@ -196,7 +185,6 @@ def test_files_are_skipped_by_whole_segments_and_counted(code: CodeProject) -> N
     assert told["skipped"] == {"generated": 2, "installed": 1, "minified": 2, "too_large": 1}
 
 
-@pytest.mark.promise("code.scan.several")
 def test_a_name_with_several_definitions_offers_them(code: CodeProject) -> None:
     write(code.root, "src/other.js", "export function helper() { return 2; }\n")
 
@@ -213,7 +201,6 @@ def test_a_name_with_several_definitions_offers_them(code: CodeProject) -> None:
     assert refused["details"]["valid"] == [result["id"] for result in chosen["results"]]
 
 
-@pytest.mark.promise("code.scan.several")
 def test_what_require_brings_is_no_second_definition(code: CodeProject) -> None:
     write(code.root, "lib/one.js", "function only() {}\n\nmodule.exports = { only };\n")
     write(code.root, "lib/two.js", "const { only } = require('./one');\n\nonly();\n")
@@ -222,7 +209,6 @@ def test_what_require_brings_is_no_second_definition(code: CodeProject) -> None:
     assert code.told("js-scan --analyze only")["symbol"]["file"] == "lib/one.js"
 
 
-@pytest.mark.promise("code.edit.several")
 def test_several_names_or_hashes_are_located_at_once(code: CodeProject) -> None:
     names = code.told("js-edit --file src/app.js --names myFunc,twice")["locations"]
     hashes = ",".join(one["hash"] for one in names)
@@ -242,7 +228,6 @@ def test_several_names_or_hashes_are_located_at_once(code: CodeProject) -> None:
     assert code.text("test/app.test.js") == "import { myFunc } from '../src/both.js';\n\nmyFunc('t');\n"
 
 
-@pytest.mark.promise("code.edit.several")
 def test_several_definitions_move_in_the_order_that_works(code: CodeProject) -> None:
     lines = ["const one = () => 1;", "const two = () => one();", "export const three = () => two();"]
     write(code.root, "src/chain.js", "\n\n".join(lines) + "\n")
@@ -266,7 +251,6 @@ def test_several_definitions_move_in_the_order_that_works(code: CodeProject) -> 
     assert (status, refused["details"]["reason"]) == (2, "not_exported")
 
 
-@pytest.mark.promise("code.edit.batch")
 def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: CodeProject) -> None:
     before = code.texts()
     changes = code.root.parent / "changes.json"
@@ -293,7 +277,6 @@ def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: Co
     assert (status, refused["code"]) == (3, "E_NOT_FOUND")
 
 
-@pytest.mark.promise("code.edit.batch")
 def test_edits_of_every_kind_are_one_batch_each_on_what_the_ones_before_leave(code: CodeProject) -> None:
     asked = [
         {"rename": "helper", "to": "greet"},
@@ -337,7 +320,6 @@ def test_edits_of_every_kind_are_one_batch_each_on_what_the_ones_before_leave(co
 ODD = "\ufeff#!/usr/bin/env node\r\nexport function odd(x) {\r\n  return 'Grüße 😀' + x;\r\n}\r\nodd(1);"
 
 
-@pytest.mark.promise("code.edit.bytes")
 @pytest.mark.parametrize(
     ("there", "back"),
     [
@@ -365,7 +347,6 @@ def test_line_ends_modes_and_every_byte_come_back(code: CodeProject, there: str,
     assert path.stat().st_mode & 0o777 == 0o750
 
 
-@pytest.mark.promise("code.edit.refused")
 def test_an_edit_that_would_change_a_meaning_is_refused_with_the_place(code: CodeProject) -> None:
     before = code.texts()
 
@@ -378,7 +359,6 @@ def test_an_edit_that_would_change_a_meaning_is_refused_with_the_place(code: Cod
     assert code.texts() == before
 
 
-@pytest.mark.promise("code.hostile.paths")
 @pytest.mark.parametrize(
     "path",
     ["../out.js", "/tmp/out.js", "src/../../out.js", "link/x.js", "dist/x.js", "src/x.txt", "src/hid.js"],
@@ -395,7 +375,6 @@ def test_no_edit_makes_a_file_outside_of_what_the_tools_see(code: CodeProject, p
     assert code.texts() == before
 
 
-@pytest.mark.promise("code.hostile.paths")
 @pytest.mark.parametrize(
     "path", ["../outside.js", "/etc/passwd.js", "src/../../outside.js", "link/x.js", "no\u0000.js"]
 )
@@ -420,7 +399,6 @@ def test_no_path_leads_out_of_the_project(code: CodeProject, path: str) -> None:
     assert code.texts() == before
 
 
-@pytest.mark.promise("code.hostile.files")
 @pytest.mark.thorough
 def test_odd_files_never_stop_an_answer(code: CodeProject) -> None:
     write(code.root, "src/binary.js", b"\0\1\2myFunc\xff\xfe")
@@ -439,7 +417,6 @@ def test_odd_files_never_stop_an_answer(code: CodeProject) -> None:
     assert code.told("js-scan --search myFunc")["skipped"] == {"too_large": 1}
 
 
-@pytest.mark.promise("code.scan.search")
 def test_a_line_that_imports_a_name_is_no_definition_of_it(code: CodeProject) -> None:
     found = code.told("js-scan --search helper --ai-mode")["results"]
 

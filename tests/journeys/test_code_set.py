@@ -49,7 +49,6 @@ def next_call(answered: dict[str, Any], action: str) -> tuple[str, dict[str, Any
     return offered["tool"], {"continuation": answered["continuation_tokens"][action]}
 
 
-@pytest.mark.promise("code.set.closed")
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 def test_the_set_is_five_tools_and_nothing_else_in_both_eras(code: CodeProject, era: str) -> None:
     is_older = era == "handshake"
@@ -84,7 +83,6 @@ def test_the_set_is_five_tools_and_nothing_else_in_both_eras(code: CodeProject, 
     assert refused == [METHOD_NOT_FOUND] * 3
 
 
-@pytest.mark.promise("code.set.budget")
 def test_the_definitions_are_small_and_closed() -> None:
     definitions = code_tool_definitions()
     estimated = estimate_tokens(definitions)
@@ -105,7 +103,6 @@ def test_the_definitions_are_small_and_closed() -> None:
         }
 
 
-@pytest.mark.promise("code.set.tokens")
 def test_from_a_search_to_written_files_with_tokens_alone(code: CodeProject) -> None:
     found = told(code, "code_search", search="myFunc")
 
@@ -130,7 +127,6 @@ def test_from_a_search_to_written_files_with_tokens_alone(code: CodeProject) -> 
     assert "export function fetchData(name) {" in code.text("src/app.js")
 
 
-@pytest.mark.promise("code.set.tokens")
 def test_every_call_in_the_text_of_an_answer_can_be_made(code: CodeProject) -> None:
     answered = call(code, "code_search", search="myFunc")
     lines = [line for line in answered.text.splitlines() if '{"continuation":' in line]
@@ -148,7 +144,6 @@ def test_every_call_in_the_text_of_an_answer_can_be_made(code: CodeProject) -> N
     ]
 
 
-@pytest.mark.promise("code.set.guard")
 def test_nothing_is_written_without_fix_and_the_token_of_a_preview(code: CodeProject) -> None:
     before = code.texts()
     preview = told(code, "code_edit", rename="myFunc", to="fetchData")
@@ -169,7 +164,6 @@ def test_nothing_is_written_without_fix_and_the_token_of_a_preview(code: CodePro
     assert call(code, "code_edit", continuation=apply, fix=True).structured["code"] == "RESULTS_STALE"
 
 
-@pytest.mark.promise("code.set.channels")
 @pytest.mark.parametrize(
     ("tool", "params"),
     [
@@ -222,7 +216,6 @@ def leaves(value: Any, above: str = "") -> list[str]:
     return [] if isinstance(value, bool) else [str(value)]
 
 
-@pytest.mark.promise("code.set.repaired")
 @pytest.mark.parametrize(
     ("tool", "params", "meant"),
     [
@@ -256,7 +249,6 @@ def test_a_wrong_argument_is_refused_with_the_corrected_call(
     assert refused.text.splitlines()[-1].startswith(f"{meant[0]} {{")
 
 
-@pytest.mark.promise("code.set.repaired")
 def test_a_token_of_another_tool_and_an_old_one_come_with_the_call_that_helps(code: CodeProject) -> None:
     tokens = told(code, "code_search", search="myFunc")["continuation_tokens"]
 
@@ -273,7 +265,6 @@ def test_a_token_of_another_tool_and_an_old_one_come_with_the_call_that_helps(co
     assert told(code, offered["tool"], **offered["params"])["symbol"]["name"] == "myFunc"
 
 
-@pytest.mark.promise("code.set.repaired")
 def test_a_call_about_nothing_is_told_what_its_tool_takes(code: CodeProject) -> None:
     said = {tool: call(code, tool).structured["message"] for tool in NAMES}
 
@@ -282,7 +273,6 @@ def test_a_call_about_nothing_is_told_what_its_tool_takes(code: CodeProject) -> 
     assert said["code_edit"].startswith("code_edit needs one of locate, context, rename, ")
 
 
-@pytest.mark.promise("code.hostile.paths")
 @pytest.mark.parametrize("path", ["../outside.js", "/etc/passwd.js", "src/../../outside.js", "link/x.js"])
 def test_no_argument_and_no_token_leads_out_of_the_project(code: CodeProject, path: str) -> None:
     """Even a token that our own key signed, as if a minting rule had let the path in."""
@@ -314,7 +304,6 @@ def test_no_argument_and_no_token_leads_out_of_the_project(code: CodeProject, pa
     assert (code.texts(), (code.root.parent / "outside.js").read_bytes()) == (before, outside)
 
 
-@pytest.mark.promise("code.set.repaired")
 def test_a_move_that_needs_a_neighbour_comes_with_the_call_that_takes_it_along(code: CodeProject) -> None:
     write(code.root, "src/own.js", "const secret = 1;\n\nexport const tell = () => secret;\n")
 

@@ -115,7 +115,6 @@ def test_an_extraction_runs_by_the_lines_that_cont_prints(code: CodeProject) -> 
     )
 
 
-@pytest.mark.promise("code.edit.move")
 def test_a_move_changes_every_import_and_its_token_needs_only_the_module(code: CodeProject) -> None:
     write(code.root, "src/target.js", "export const there = 1;\n")
     located = code.told("js-edit --file src/app.js --locate myFunc --ai-mode --json")
@@ -144,7 +143,6 @@ def test_a_move_changes_every_import_and_its_token_needs_only_the_module(code: C
     )
 
 
-@pytest.mark.promise("code.edit.named-modules")
 def test_a_mock_of_the_old_module_is_listed_and_its_path_stays_in_its_folder(code: CodeProject) -> None:
     test = "import { myFunc } from '../src/app.js';\n\njest.mock('../src/app.js');\n\nmyFunc('t');\n"
     write(code.root, "test/app.test.js", test)
@@ -161,7 +159,6 @@ def test_a_mock_of_the_old_module_is_listed_and_its_path_stays_in_its_folder(cod
     assert (status, refused["details"]["reason"], refused["details"]["line"]) == (2, "place_dependent", 2)
 
 
-@pytest.mark.promise("code.edit.replace")
 def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declares(code: CodeProject) -> None:
     text = write(code.root.parent, "new.js", "export function helper(name) {\n  return greet(name);\n}\n")
     located = code.told("js-edit --file src/util.js --locate helper --ai-mode")
@@ -180,7 +177,6 @@ def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declare
     assert (status, refused["code"], refused["details"]["reason"]) == (2, "EDIT_REFUSED", "not_found")
 
 
-@pytest.mark.promise("code.edit.move")
 def test_what_a_moved_declaration_needs_is_exported_on_request(code: CodeProject) -> None:
     write(code.root, "src/own.js", "const secret = 1;\n\nexport function tell() {\n  return secret;\n}\n")
 
@@ -195,7 +191,6 @@ def test_what_a_moved_declaration_needs_is_exported_on_request(code: CodeProject
     assert code.text("src/util.js").startswith("import { secret } from './own.js';\n")
 
 
-@pytest.mark.promise("code.edit.move")
 def test_what_needs_each_other_is_moved_together(code: CodeProject) -> None:
     own = "const even = (n) => n === 0 || odd(n - 1);\nexport const odd = (n) => n !== 0 && even(n - 1);\n"
     write(code.root, "src/own.js", own)
@@ -214,7 +209,6 @@ def test_what_needs_each_other_is_moved_together(code: CodeProject) -> None:
     assert [item["id"].partition("@")[0] for item in moved["items"]] == ["src/own.js#even", "src/own.js#odd"]
 
 
-@pytest.mark.promise("code.daily.public")
 def test_a_preview_says_which_public_name_it_keeps(tmp_path: Path) -> None:
     files = {"a.js": "function f() {}\nmodule.exports = { f };\n", "b.js": "require('./a').f();\n"}
     code = CodeProject(tmp_path, files)
@@ -229,7 +223,6 @@ def test_a_preview_says_which_public_name_it_keeps(tmp_path: Path) -> None:
     assert followed["items"][0]["note"].startswith("Others have to call it g too")
 
 
-@pytest.mark.promise("code.daily.accepted")
 def test_the_line_that_accepts_a_place_can_be_run_as_it_is(tmp_path: Path) -> None:
     code = CodeProject(tmp_path, {"a.js": "class A {\n  $go() {}\n}\nx.$go();\ny.$go();\n"})
     status, told = code.line("js-edit --rename $go --to run")
@@ -247,7 +240,6 @@ def test_the_line_that_accepts_a_place_can_be_run_as_it_is(tmp_path: Path) -> No
     assert told["data"]["complete"] is False
 
 
-@pytest.mark.promise("code.daily.diff")
 def test_a_person_sees_a_preview_as_a_diff(tmp_path: Path) -> None:
     code = CodeProject(tmp_path, {"a.js": "export function f() {}\n"})
     words = ["code", "rename", "f", "--to", "g", "--file", "a.js", "--human"]
@@ -309,7 +301,6 @@ def test_an_expired_token_of_a_read_is_refreshed(code: CodeProject) -> None:
     assert refreshed["symbol"] == at_once["symbol"]
 
 
-@pytest.mark.promise("code.cont.expired-write")
 def test_an_expired_apply_token_is_never_refreshed_and_stays_refused_when_the_clock_is_set_back(
     code: CodeProject,
 ) -> None:
@@ -450,7 +441,6 @@ def test_only_a_guarded_token_with_fix_writes(code: CodeProject) -> None:
     }
 
 
-@pytest.mark.promise("code.cont.single-use")
 def test_an_apply_token_works_once(code: CodeProject) -> None:
     """Even when the files are brought back to what the preview saw."""
     before = code.texts()
@@ -468,7 +458,6 @@ def test_an_apply_token_works_once(code: CodeProject) -> None:
     assert code.texts() == before
 
 
-@pytest.mark.promise("code.cont.single-use")
 @pytest.mark.parametrize(("at", "seconds"), [("preview", 0), ("preview", 5), ("diff", 5)])
 def test_a_cancel_ends_the_tokens_of_the_preview_and_of_its_full_diff(
     code: CodeProject, at: str, seconds: int
@@ -511,7 +500,6 @@ def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -
     assert code.text("src/many.js") == content.replace("const n", "const xn")
 
 
-@pytest.mark.promise("code.cont.envelopes")
 def test_the_words_scan_and_edit_put_the_same_document_into_an_envelope(code: CodeProject) -> None:
     bare = code.told("js-scan --search myFunc")
     wrapped = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc"]).out)
@@ -536,7 +524,6 @@ def _payload(token: str) -> dict[str, Any]:
     return payload
 
 
-@pytest.mark.promise("code.scan.several")
 def test_the_same_text_twice_in_a_file_has_two_ids(tmp_path: Path) -> None:
     twice = "function f() { let i = 0; return i }\nfunction g() { let i = 0; return i }\n"
     code = CodeProject(tmp_path, {"a.js": twice})
@@ -550,7 +537,6 @@ def test_the_same_text_twice_in_a_file_has_two_ids(tmp_path: Path) -> None:
     assert code.texts()["a.js"].decode().splitlines()[1] == "function g() { let zz = 0; return zz }"
 
 
-@pytest.mark.promise("code.scan.skipping")
 def test_a_file_whose_name_is_no_text_is_counted_and_the_others_are_answered(tmp_path: Path) -> None:
     code = CodeProject(tmp_path, {"a.js": "export const foo = 1;\n"})
     Path(os.fsdecode(os.fsencode(code.root) + b"/inv\xff.js")).write_bytes(b"import { foo } from './a.js';\n")

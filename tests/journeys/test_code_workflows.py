@@ -136,7 +136,6 @@ def test_checkpoint_mode_stops_after_each_step(code: CodeProject) -> None:
     assert again == resumed
 
 
-@pytest.mark.promise("code.workflow.same-log")
 def test_the_run_is_an_ordinary_one(code: CodeProject) -> None:
     told = code.told("js-tools --workflow my-refactor.json")
 
@@ -153,7 +152,6 @@ def test_the_run_is_an_ordinary_one(code: CodeProject) -> None:
     assert "function fetchData(name)" in code.text("src/app.js")
 
 
-@pytest.mark.promise("code.workflow.own-actions")
 def test_an_agent_without_a_shell_has_actions_run_for_it(code: CodeProject) -> None:
     runtime = code.runtime
 
@@ -175,7 +173,6 @@ def test_an_agent_without_a_shell_has_actions_run_for_it(code: CodeProject) -> N
     assert events[-1]["index"] == events_of(runtime, began)[-1]["index"]
 
 
-@pytest.mark.promise("code.workflow.own-actions")
 def test_other_operations_are_asked_of_the_agent(code: CodeProject) -> None:
     put(code, REFACTOR, {"type": "action", "id": "list", "operation": "workflow.list", "saveAs": "known"})
 
@@ -217,7 +214,6 @@ def test_a_choice_before_the_preview_does_not_approve_it(code: CodeProject) -> N
     assert code.texts() == before
 
 
-@pytest.mark.promise("code.workflow.once")
 def test_a_repeat_finishes_what_a_killed_call_began(code: CodeProject) -> None:
     """Killed after the choice was recorded, and killed after the files were written."""
     told = code.told("js-tools --workflow my-refactor.json")
@@ -238,7 +234,6 @@ def test_a_repeat_finishes_what_a_killed_call_began(code: CodeProject) -> None:
     assert (again, _count_events(code, told), code.texts()) == (done, recorded, written)
 
 
-@pytest.mark.promise("code.workflow.race")
 def test_two_calls_with_one_token_write_once_and_get_one_answer(
     code: CodeProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,7 +265,6 @@ def test_two_calls_with_one_token_write_once_and_get_one_answer(
     assert not list(code.root.rglob("*.tmp"))
 
 
-@pytest.mark.promise("code.workflow.race")
 def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodeProject) -> None:
     before = code.texts()
     told = code.told("js-tools --workflow my-refactor.json")
@@ -282,7 +276,6 @@ def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodePr
     assert (late["ran"], code.texts()) == ([], before)
 
 
-@pytest.mark.promise("code.workflow.once")
 def test_one_call_runs_a_bounded_number_of_actions_and_the_next_goes_on(code: CodeProject) -> None:
     loop = {"type": "loop", "loopId": "all", "count": 40, "maxIterations": 40, "body": [FIND]}
     steps = (loop, DECIDE | {"prompt": "Found: {{found.count}}. Go on?"})
@@ -300,7 +293,6 @@ def test_one_call_runs_a_bounded_number_of_actions_and_the_next_goes_on(code: Co
     assert read["pending"]["stepId"] == "all@25::find"
 
 
-@pytest.mark.promise("code.workflow.trouble")
 def test_a_run_that_must_not_stop_goes_on_with_a_gap(code: CodeProject) -> None:
     began = start(
         code,
@@ -371,7 +363,6 @@ def test_where_a_persons_word_is_wanted_nothing_is_written_without_it(
     assert (last["current_step"] is None, code.texts() != before) == (is_written, is_written)
 
 
-@pytest.mark.promise("code.workflow.trouble")
 def test_an_action_that_cannot_be_carried_out_says_why(code: CodeProject) -> None:
     named = PREVIEW | {"params": {"rename": "myFunc", "file": "src/app.js", "to": "{{name}}"}}
     inputs = {"name": {"type": "string", "description": "The new name."}}
@@ -422,7 +413,6 @@ def test_a_resume_token_that_is_not_accepted_says_what_to_do(code: CodeProject, 
     assert refreshed["result"]["files_modified"] == RENAMED
 
 
-@pytest.mark.promise("code.workflow.bad-file")
 @pytest.mark.parametrize(
     ("step", "says"),
     [
@@ -454,7 +444,6 @@ def test_a_wrong_file_is_refused_with_its_problems(
     assert missing["code"] == "WORKFLOW_NOT_FOUND"
 
 
-@pytest.mark.promise("code.workflow.saved")
 def test_nobody_else_sets_what_an_action_saves(code: CodeProject) -> None:
     told = code.told("js-tools --workflow my-refactor.json")
     forged = {"shown": {"plan": "sha256:0", "planned": {}}}

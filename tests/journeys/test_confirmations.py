@@ -48,7 +48,6 @@ def claims_of(runtime: Runtime, reply: dict[str, Any]) -> list[dict[str, Any]]:
     return [claim for event in recorded for claim in event["data"]["claims"]]
 
 
-@pytest.mark.promise("people.recorded")
 def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) -> None:
     third = at_third(runtime)
     person = Person("y")
@@ -79,7 +78,6 @@ def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) ->
     assert rehydrate(runtime, third)["pending"]["stepId"] == "third"
 
 
-@pytest.mark.promise("people.confirmed")
 def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Runtime) -> None:
     asked, unasked = at_third(runtime), at_third(runtime, goal="another")
     told = answer(seat(runtime, Person("yes")), "run.confirm", stateToken=asked["stateToken"])
@@ -100,7 +98,6 @@ def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Ru
     ]
 
 
-@pytest.mark.promise("people.confirmed")
 def test_a_no_is_recorded_and_confirms_nothing_until_there_is_a_yes(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -121,7 +118,6 @@ def test_a_no_is_recorded_and_confirms_nothing_until_there_is_a_yes(runtime: Run
     assert answers == ["declined", "confirmed"]
 
 
-@pytest.mark.promise("people.confirmed")
 def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -135,7 +131,6 @@ def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
     assert nobody.shown == []
 
 
-@pytest.mark.promise("people.insisted-on")
 @pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])
 def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Runtime, autonomy: str) -> None:
     insist(runtime)
@@ -159,7 +154,6 @@ def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Run
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
-@pytest.mark.promise("people.insisted-on")
 def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
     runtime: Runtime,
 ) -> None:
@@ -177,8 +171,6 @@ def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
-@pytest.mark.promise("people.insisted-on")
-@pytest.mark.promise("people.confirmed")
 @pytest.mark.parametrize("is_early", [False, True], ids=["nobody said yes", "a yes before the report"])
 def test_a_run_that_never_stops_goes_on_with_a_critical_gap(runtime: Runtime, is_early: bool) -> None:
     if not is_early:
@@ -213,7 +205,6 @@ def at_release(runtime: Runtime) -> dict[str, Any]:
 RELEASE = {"kind": "project.release", "version": "2.0.0"}
 
 
-@pytest.mark.promise("people.insisted-on")
 def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) -> None:
     first = at_release(runtime)
 
@@ -228,7 +219,6 @@ def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) ->
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.replayed")
 def test_a_reply_is_the_same_after_a_confirmation_and_another_setting(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -241,7 +231,6 @@ def test_a_reply_is_the_same_after_a_confirmation_and_another_setting(runtime: R
     assert tool_call(runtime, "continue_workflow", **call).structured == blocked
 
 
-@pytest.mark.promise("people.only-tightened")
 @pytest.mark.parametrize(
     ("users", "projects", "in_force"),
     [
@@ -263,7 +252,6 @@ def test_a_project_can_only_ask_for_more(
     assert LocalSettings(str(home), {}).of(str(project)).confirmations == in_force
 
 
-@pytest.mark.promise("people.only-tightened")
 def test_a_project_that_would_loosen_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".handrail").mkdir()
     file = tmp_path / ".handrail" / "config.json"
@@ -275,7 +263,6 @@ def test_a_project_that_would_loosen_it_is_refused(tmp_path: Path) -> None:
     assert "a project may only tighten" in problem.message
 
 
-@pytest.mark.promise("people.never-remote")
 def test_no_server_offers_to_confirm() -> None:
     assert operation("run.confirm").tool == ""
     assert "run.confirm" not in {*OFFERED, *SWITCHED_ON}
@@ -286,7 +273,6 @@ def at_console(runtime: Runtime) -> Runtime:
     return msgspec.structs.replace(runtime, is_at_console=True)
 
 
-@pytest.mark.promise("people.console")
 def test_a_yes_in_the_console_is_to_what_was_shown_and_confirms_the_report(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -311,7 +297,6 @@ def test_a_yes_in_the_console_is_to_what_was_shown_and_confirms_the_report(runti
     assert claims_of(runtime, third)[-1]["level"] == "confirmed"
 
 
-@pytest.mark.promise("people.console")
 def test_an_answer_in_a_call_of_a_program_is_refused(runtime: Runtime) -> None:
     """The same call that a page makes, with the digest that anybody may read, from another caller."""
     insist(runtime)
@@ -328,7 +313,6 @@ def test_an_answer_in_a_call_of_a_program_is_refused(runtime: Runtime) -> None:
     assert answer(runtime, "session.show", sessionId=session)["runs"][0]["confirmations"] == []
 
 
-@pytest.mark.promise("people.console")
 def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -344,7 +328,6 @@ def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> N
     assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 
-@pytest.mark.promise("people.never-remote")
 @pytest.mark.parametrize("said", ["yes", "no"])
 def test_an_answer_in_a_call_from_elsewhere_is_nobodys(runtime: Runtime, said: str) -> None:
     third = at_third(runtime)
@@ -358,7 +341,6 @@ def test_an_answer_in_a_call_from_elsewhere_is_nobodys(runtime: Runtime, said: s
     assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 
-@pytest.mark.promise("people.console")
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -380,7 +362,6 @@ def test_an_answer_that_is_none_records_nothing(runtime: Runtime, given: dict[st
     assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 
-@pytest.mark.promise("people.own-door")
 def test_without_a_terminal_a_person_is_asked_for(runtime: Runtime) -> None:
     third = at_third(runtime)
 
@@ -391,7 +372,6 @@ def test_without_a_terminal_a_person_is_asked_for(runtime: Runtime) -> None:
     assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 
-@pytest.mark.promise("people.own-door")
 def test_nothing_that_an_author_or_agent_wrote_steers_the_terminal(runtime: Runtime) -> None:
     insist(runtime)
     first = begin(
@@ -409,7 +389,6 @@ def test_nothing_that_an_author_or_agent_wrote_steers_the_terminal(runtime: Runt
     assert next(line for line in shown.splitlines() if "Confirmed already" in line).startswith("> Done.")
 
 
-@pytest.mark.promise("people.own-door")
 def test_a_terminal_shows_every_artifact_of_the_report(runtime: Runtime) -> None:
     insist(runtime)
     first = begin(runtime, step("ship", requireConfirmation=True), fields={})
@@ -464,7 +443,6 @@ class Terminal:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("people.own-door")
 def test_the_real_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> None:
     workflows = tmp_path / ".handrail" / "workflows"
     workflows.mkdir(parents=True)

@@ -59,7 +59,6 @@ def state_of(runtime: Runtime) -> list[tuple[str, int]]:
     return [(stamp.session_id, stamp.order) for stamp in runtime.log.list_sessions()]
 
 
-@pytest.mark.promise("console.import")
 def test_a_bundle_is_shown_and_nothing_is_written_before_the_yes(runtime: Runtime) -> None:
     begun = advance(runtime, start(runtime))
     exported = answer(runtime, "session.export", sessionId=begun["session"]["sessionId"])
@@ -79,7 +78,6 @@ def test_a_bundle_is_shown_and_nothing_is_written_before_the_yes(runtime: Runtim
     assert [session for session, _ in state_of(other)] == [made.data["session_id"]]
 
 
-@pytest.mark.promise("console.import")
 def test_a_bundle_that_was_tampered_with_is_refused_in_the_preview(runtime: Runtime) -> None:
     begun = advance(runtime, start(runtime), "All is well.")
     exported = answer(runtime, "session.export", sessionId=begun["session"]["sessionId"])
@@ -96,7 +94,6 @@ def test_a_bundle_that_was_tampered_with_is_refused_in_the_preview(runtime: Runt
     assert state_of(other) == []
 
 
-@pytest.mark.promise("people.console")
 def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(runtime: Runtime) -> None:
     insist(runtime)
     third = advance(runtime, advance(runtime, start(runtime)))
@@ -118,7 +115,6 @@ def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(run
     assert "Change the answer" in after
 
 
-@pytest.mark.promise("people.console")
 def test_an_answer_before_there_is_a_report_leaves_the_question_open(runtime: Runtime) -> None:
     third = advance(runtime, advance(runtime, start(runtime)))
     before = show(runtime, path_of(runtime, third))
@@ -137,14 +133,12 @@ def test_an_answer_before_there_is_a_report_leaves_the_question_open(runtime: Ru
     assert asked == json.loads(tag["data-input"])["given"] | {"basedOn": told.data["answer_id"]}
 
 
-@pytest.mark.promise("people.console")
 def test_a_step_that_asks_nobody_has_no_form(runtime: Runtime) -> None:
     first = start(runtime)
 
     assert "run.confirm" not in show(runtime, path_of(runtime, first)).markup
 
 
-@pytest.mark.promise("console.close")
 def test_a_run_is_closed_from_its_page_with_a_reason(runtime: Runtime) -> None:
     begun = start(runtime)
     path = f"/sessions/{begun['session']['sessionId']}"
@@ -159,7 +153,6 @@ def test_a_run_is_closed_from_its_page_with_a_reason(runtime: Runtime) -> None:
     assert "run.close" not in show(runtime, path).markup
 
 
-@pytest.mark.promise("truth.presets")
 def test_a_preset_of_a_session_is_shown_first_and_then_set(runtime: Runtime) -> None:
     session = start(runtime)["session"]["sessionId"]
     page = show(runtime, f"/sessions/{session}/preferences")
@@ -179,7 +172,6 @@ def test_a_preset_of_a_session_is_shown_first_and_then_set(runtime: Runtime) -> 
     assert (before, made.data["preset"]) == ("guided", "full_auto_with_stops")
 
 
-@pytest.mark.promise("sessions.title")
 @pytest.mark.parametrize("has_run", [True, False])
 def test_a_person_renames_a_session_on_its_page(runtime: Runtime, has_run: bool) -> None:
     if has_run:

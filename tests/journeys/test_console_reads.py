@@ -54,7 +54,6 @@ def seen() -> Seen:
     return Seen(runtime=runtime, session=rich_session(runtime)["session"]["sessionId"])
 
 
-@pytest.mark.promise("console.read.graph")
 def test_a_run_is_told_with_its_way_its_forks_and_what_was_skipped(seen: Seen) -> None:
     graph = seen.graph()
 
@@ -83,7 +82,6 @@ def test_a_long_run_shows_its_newest_nodes(seen: Seen, monkeypatch: pytest.Monke
     assert [node["row"] for node in graph["nodes"]] == list(range(5))
 
 
-@pytest.mark.promise("console.read.node")
 def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen: Seen) -> None:
     refused, decided = (node["id"] for node in seen.graph()["nodes"] if node["step_id"] == "decide")
 
@@ -99,7 +97,6 @@ def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen
     assert "Token" not in str(before) + str(after)
 
 
-@pytest.mark.promise("console.read.compare")
 def test_two_nodes_are_told_from_where_their_ways_part(seen: Seen) -> None:
     one, other = (node["id"] for node in seen.graph()["nodes"] if node["title"] == "Try")
 
@@ -110,7 +107,6 @@ def test_two_nodes_are_told_from_where_their_ways_part(seen: Seen) -> None:
     assert (row["one"]["notes"], row["other"]["notes"]) == ("Tried it.", "Tried it another way.")
 
 
-@pytest.mark.promise("console.read.search")
 def test_words_of_notes_and_artifacts_lead_to_their_node(seen: Seen) -> None:
     tip = seen.graph()["preferred_tip"]
 
@@ -124,7 +120,6 @@ def test_words_of_notes_and_artifacts_lead_to_their_node(seen: Seen) -> None:
     assert nothing == []
 
 
-@pytest.mark.promise("console.read.timeline")
 def test_what_happened_is_told_in_order_with_a_lane_for_each_run(seen: Seen) -> None:
     found = seen.both("session.timeline", "session show --timeline", sessionId=seen.session)
 
@@ -138,7 +133,6 @@ def test_what_happened_is_told_in_order_with_a_lane_for_each_run(seen: Seen) -> 
     assert (found["has_more"], found["earlier"]) == (False, 0)
 
 
-@pytest.mark.promise("console.read.needs")
 def test_what_waits_for_a_person_comes_with_the_words_to_paste() -> None:
     runtime = memory_runtime()
     start(runtime, goal="Nobody has to do anything here")

@@ -46,7 +46,6 @@ def example_in(prompt: str) -> dict[str, Any]:
 PATTERNS = ("^[A-Z]{2}-[0-9]{4}$", "^https://", "^(feat|fix): .+", r"^\d+\.\d+$", "^[^/]+/[^/]+$")
 
 
-@pytest.mark.promise("truth.files.examples-fit")
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_the_example_of_a_prompt_is_accepted_when_it_is_sent(runtime: Runtime, pattern: str) -> None:
     put(runtime, contract({"type": "string", "pattern": pattern}))
@@ -68,7 +67,6 @@ def test_the_example_of_a_prompt_is_accepted_when_it_is_sent(runtime: Runtime, p
     assert (report["data"]["ok"], report["data"]["unproven"]) == (True, [])
 
 
-@pytest.mark.promise("truth.files.examples-fit")
 def test_where_no_example_can_be_made_none_is_shown_and_the_simulator_names_its_limit(
     runtime: Runtime,
 ) -> None:
@@ -90,7 +88,6 @@ KINDS: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.mark.promise("truth.files.examples-fit")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_contract_that_refuses_its_own_kind_is_refused(runtime: Runtime, kind: dict[str, Any]) -> None:
     document = contract({"type": "string"})
@@ -106,7 +103,6 @@ def test_a_contract_that_refuses_its_own_kind_is_refused(runtime: Runtime, kind:
     assert '{"const": "project.table"}' in problem["fix"]
 
 
-@pytest.mark.promise("truth.files.examples-fit")
 def test_an_example_of_another_kind_is_told(runtime: Runtime) -> None:
     document = contract({"type": "string"}, example={"kind": "project.chair", "row": "x"})
 
@@ -116,7 +112,6 @@ def test_an_example_of_another_kind_is_told(runtime: Runtime) -> None:
     assert "edit" not in problem
 
 
-@pytest.mark.promise("truth.files.way-through")
 def test_an_assessment_that_is_asked_for_twice_is_an_impassable_gate(runtime: Runtime) -> None:
     assessment = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
     gates = [{"assessmentId": "fit"}, {"assessmentId": "fit"}]
@@ -138,7 +133,6 @@ RULE_SCHEMAS = (
 )
 
 
-@pytest.mark.promise("truth.files.way-through")
 @pytest.mark.parametrize(("schema", "said"), RULE_SCHEMAS)
 def test_the_schema_of_a_rule_is_checked_as_that_of_a_contract(
     runtime: Runtime, schema: dict[str, Any], said: str
@@ -150,7 +144,6 @@ def test_the_schema_of_a_rule_is_checked_as_that_of_a_contract(
     assert [one["message"] for one in failure.details["problems"] if said in one["message"]]
 
 
-@pytest.mark.promise("truth.files.misplaced")
 def test_a_contract_among_workflows_is_told_where_it_belongs_and_judged_as_one(runtime: Runtime) -> None:
     document = contract({"type": "strin"})
 
@@ -169,7 +162,6 @@ def test_a_contract_among_workflows_is_told_where_it_belongs_and_judged_as_one(r
     assert ".handrail/workflows" in other["fix"]
 
 
-@pytest.mark.promise("truth.files.misplaced")
 def test_a_contract_below_the_contracts_folder_is_a_contract_for_validate_as_for_list(
     runtime: Runtime,
 ) -> None:
@@ -178,7 +170,6 @@ def test_a_contract_below_the_contracts_folder_is_a_contract_for_validate_as_for
     assert errors_of(runtime, sound, ".handrail/contracts/deep/table.json") == []
 
 
-@pytest.mark.promise("truth.files.misplaced")
 def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runtime: Runtime) -> None:
     put(runtime, contract({"type": "string"}))
     put(runtime, contract({"type": "integer"}))
@@ -190,7 +181,6 @@ def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runt
     assert [one["code"] for row in listed for one in row.get("problems", [])] == ["shadowed_id"]
 
 
-@pytest.mark.promise("truth.files.misplaced")
 def test_a_workflow_names_the_file_of_a_contract_that_cannot_be_read(runtime: Runtime) -> None:
     library_of(runtime).add(b'{"id": oops}', "table.json", "contract")
     workflow_id = give(runtime, step("a", **ASKED))
@@ -201,7 +191,6 @@ def test_a_workflow_names_the_file_of_a_contract_that_cannot_be_read(runtime: Ru
     assert (problem["code"], "contract file table.json" in problem["message"]) == ("broken_contract", True)
 
 
-@pytest.mark.promise("truth.fixes.compose")
 def test_the_id_of_a_contract_in_a_condition_gets_the_kind_of_its_artifacts(runtime: Runtime) -> None:
     when = {"kind": "compare", "artifact": "wr.contracts.plan", "field": "goal", "op": "exists"}
     steps = [step("a", output={"contractRef": "wr.contracts.plan"}), step("b", when=when)]
@@ -213,7 +202,6 @@ def test_the_id_of_a_contract_in_a_condition_gets_the_kind_of_its_artifacts(runt
     assert [row["value"] for row in problem["edit"]] == ["wr.plan"]
 
 
-@pytest.mark.promise("truth.files.contracts")
 @pytest.mark.parametrize(
     ("member", "said"),
     [
@@ -229,7 +217,6 @@ def test_a_reference_is_told_for_what_it_is(runtime: Runtime, member: dict[str, 
     assert said in f"{problem['message']} {problem['fix']}"
 
 
-@pytest.mark.promise("truth.files.contracts")
 def test_a_misspelt_type_of_a_contract_is_one_error(runtime: Runtime) -> None:
     document = contract({"type": "string"})
     document["schema"]["type"] = "objekt"
@@ -239,7 +226,6 @@ def test_a_misspelt_type_of_a_contract_is_one_error(runtime: Runtime) -> None:
     assert problem["pointer"] == "/schema/type"
 
 
-@pytest.mark.promise("truth.simulation.limits")
 def test_starts_that_were_left_out_are_told(runtime: Runtime) -> None:
     inputs = {"size": {"enum": ["s", "m", "l"], "required": True}}
     workflow_id = give(
@@ -310,7 +296,6 @@ UNMEANT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.promise("truth.files.way-through")
 @pytest.mark.parametrize("name", sorted(UNMEANT))
 def test_what_cannot_be_meant_is_an_error_at_its_place(runtime: Runtime, name: str) -> None:
     part, fields, pointer = UNMEANT[name]
@@ -321,7 +306,6 @@ def test_what_cannot_be_meant_is_an_error_at_its_place(runtime: Runtime, name: s
     assert [one["pointer"] for one in found] == [pointer]
 
 
-@pytest.mark.promise("truth.files.foreign-meaning")
 def test_a_mistyped_comparison_from_elsewhere_is_a_changed_meaning(runtime: Runtime) -> None:
     steps = [step("a"), step("b", runCondition={"var": "size", "equal": "Large"})]
     document = {
@@ -342,7 +326,6 @@ def test_a_mistyped_comparison_from_elsewhere_is_a_changed_meaning(runtime: Runt
     ]
 
 
-@pytest.mark.promise("truth.files.same-folder")
 @pytest.mark.parametrize("value", ["more", {"a": 1}, ["nope"]])
 def test_directories_that_cannot_be_looked_into_are_listed(tmp_path: Path, value: Any) -> None:
     folder = tmp_path / ".handrail"
@@ -362,7 +345,6 @@ def closed(**members: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": members, "required": list(members)}
 
 
-@pytest.mark.promise("truth.frames.inner-names")
 @pytest.mark.parametrize(
     ("member", "example", "expected", "is_shown"),
     [
@@ -406,7 +388,6 @@ def test_the_members_of_members_are_named_before_their_lack_can_block(
         assert json.dumps(frame, ensure_ascii=False, separators=(",", ":")) in reply.text
 
 
-@pytest.mark.promise("truth.frames.inner-names")
 def test_the_names_of_members_keep_within_the_cost_of_a_frame(runtime: Runtime) -> None:
     put(runtime, contract(closed(**{f"member{number}": TEXT for number in range(16)})))
     workflow_id = give(runtime, step("plain"), step("a", **ASKED))

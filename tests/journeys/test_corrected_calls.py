@@ -22,7 +22,6 @@ def kinds_at(runtime: Runtime, reply: dict[str, Any]) -> list[str]:
     return sorted(held["kind"] for held in shown["data"]["runs"][0]["artifacts"])
 
 
-@pytest.mark.promise("truth.retry.good-only")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -53,7 +52,6 @@ def test_a_wrong_artifact_that_nobody_asked_for_does_not_block_the_retry(
     assert kinds_at(runtime, after) == ["wr.decision", "wr.gap"]
 
 
-@pytest.mark.promise("truth.retry.good-only")
 def test_several_facts_of_one_kind_all_survive_a_blocked_attempt(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
 
@@ -65,7 +63,6 @@ def test_several_facts_of_one_kind_all_survive_a_blocked_attempt(runtime: Runtim
     assert told == ["No backup was made.", "No logs were kept."]
 
 
-@pytest.mark.promise("truth.retry.good-only")
 def test_a_decision_without_a_name_replaces_the_kept_one_about_the_same_loop(runtime: Runtime) -> None:
     body = [step("look", validation=[RULE])]
     loop = rounds("fix", {"while": {"kind": "loop_control"}}, *body)
@@ -78,7 +75,6 @@ def test_a_decision_without_a_name_replaces_the_kept_one_about_the_same_loop(run
     assert after["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.retry.all-faults")
 def test_a_blocked_reply_lists_every_fault_of_artifact_and_notes(runtime: Runtime) -> None:
     first = begun(runtime, step("a", validation=[RULE], **WITH_DECISION), step("b"))
     broken = {"kind": "wr.decision", "extra": 1}
@@ -103,7 +99,6 @@ def test_a_blocked_reply_lists_every_fault_of_artifact_and_notes(runtime: Runtim
     assert again == blocked
 
 
-@pytest.mark.promise("truth.retry.all-faults")
 def test_faults_beyond_the_tenth_are_told_by_their_place(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     broken = A_DECISION | {f"extra{number:02d}": 1 for number in range(14)}
@@ -118,7 +113,6 @@ def test_faults_beyond_the_tenth_are_told_by_their_place(runtime: Runtime) -> No
     ]
 
 
-@pytest.mark.promise("truth.retry.all-faults")
 def test_what_a_retry_sends_again_replaces_what_was_kept_and_is_judged(runtime: Runtime) -> None:
     first = begun(runtime, step("a", validation=[RULE], **WITH_DECISION), step("b"))
 
@@ -134,7 +128,6 @@ def test_what_a_retry_sends_again_replaces_what_was_kept_and_is_judged(runtime: 
     assert [held["notes"] for held in reread["recap"]["entries"]][-1] == "measured 4 ms"
 
 
-@pytest.mark.promise("truth.retry.all-faults")
 def test_a_rehydrate_after_a_block_tells_the_faults_again(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     blocked = sent(runtime, first["ackToken"], {"kind": "wr.decision"})
@@ -144,7 +137,6 @@ def test_a_rehydrate_after_a_block_tells_the_faults_again(runtime: Runtime) -> N
     assert reread["recap"]["issues"] == blocked["issues"]
 
 
-@pytest.mark.promise("truth.retry.good-only")
 def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runtime: Runtime) -> None:
     pick = choice("way", option("left"), option("right"))
     first = begun(runtime, pick, step("b"))
@@ -158,7 +150,6 @@ def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runt
     assert after["pending"]["stepId"] == "b"
 
 
-@pytest.mark.promise("truth.preferences.next-call")
 def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     blocked = sent(runtime, first["ackToken"])
@@ -175,7 +166,6 @@ def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: R
     assert "retries" in str(shown["data"])
 
 
-@pytest.mark.promise("truth.preferences.next-call")
 def test_a_run_that_is_set_to_guided_blocks_at_the_very_next_call(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
     words = ("settings", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
@@ -188,7 +178,6 @@ def test_a_run_that_is_set_to_guided_blocks_at_the_very_next_call(runtime: Runti
     assert blocked["preferences"]["autonomy"] == "guided"
 
 
-@pytest.mark.promise("truth.notes.required")
 @pytest.mark.parametrize(
     "asks",
     [
@@ -214,7 +203,6 @@ def test_notes_that_a_step_calls_required_are_required(runtime: Runtime, asks: d
     assert after["pending"]["stepId"] == "b"
 
 
-@pytest.mark.promise("truth.notes.required")
 def test_a_step_that_says_nothing_of_notes_may_be_finished_without(runtime: Runtime) -> None:
     optional = {"goal": "Look.", "outputRequired": {"notes": "What you saw."}}
     steps = [

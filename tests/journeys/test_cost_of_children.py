@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
@@ -32,7 +30,6 @@ def walk(*last: dict[str, Any]) -> tuple[Runtime, list[dict[str, Any]], list[str
     return runtime, replies, shown
 
 
-@pytest.mark.promise("delegation.costs-nothing")
 def test_a_reply_without_children_grows_by_none() -> None:
     _, plain, plain_text = walk(step("review"))
     runtime, replies, text = walk(handing_out(child("a"), child("b")), step("conclude"))

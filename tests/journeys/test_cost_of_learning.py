@@ -30,7 +30,6 @@ def first_lines() -> list[list[str]]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.cheap-to-learn")
 def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> None:
     answers = [tool.run(*line) for line in first_lines()]
 
@@ -38,7 +37,6 @@ def test_the_first_step_of_the_skill_costs_at_most_600_tokens(tool: Tool) -> Non
     assert sum(estimate_tokens(one.out.decode()) or 0 for one in answers) <= 600
 
 
-@pytest.mark.promise("truth.cheap-to-learn")
 @pytest.mark.parametrize(
     "form", [(), ("--compact",), ("--json",), ("--human",), ("--envelope", "lafs"), ("--mvi", "full")]
 )
@@ -54,7 +52,6 @@ def test_the_reference_of_any_command_costs_at_most_1200_tokens(
     assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}
 
 
-@pytest.mark.promise("truth.cheap-to-learn")
 def test_help_as_a_document_costs_no_more_and_is_indented_for_who_asks(runtime: Runtime) -> None:
     for path in COMMANDS:
         told = run_here(runtime, (*path.split(), "--help", "--json")).out.decode()

@@ -16,8 +16,6 @@ from handrail.runtime.runtime import NeverInterrupted, Runtime
 from tests.journeys.conversation import save, start
 from tests.journeys.doors import command, tool_call
 
-pytestmark = pytest.mark.promise("limits.served-in-time")
-
 CALL_MS = 55_000
 TIMES = 8
 """Eight waits of five seconds still leave a call its last ten."""

@@ -30,7 +30,6 @@ def declared(runtime: Runtime, label: str) -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.promise("truth.declared-answers")
 def test_a_page_of_the_ledger_holds_only_declared_keys_and_the_next_offset_only_while_there_is_more(
     runtime: Runtime,
 ) -> None:
@@ -46,7 +45,6 @@ def test_a_page_of_the_ledger_holds_only_declared_keys_and_the_next_offset_only_
     assert {"offset", "next_offset", "has_more"} <= set(schema["json_schema"]["properties"])
 
 
-@pytest.mark.promise("truth.declared-answers")
 def test_a_list_offers_no_name_that_it_never_has(runtime: Runtime) -> None:
     started(runtime)
 
@@ -56,7 +54,6 @@ def test_a_list_offers_no_name_that_it_never_has(runtime: Runtime) -> None:
     assert not {"offset", "next_offset"} & set(refused["error"]["details"]["valid"])
 
 
-@pytest.mark.promise("truth.declared-answers")
 @pytest.mark.parametrize("mode", [(), ("--mode", "delta", "--since-version", "0"), ("--view", "state")])
 @pytest.mark.thorough
 def test_words_of_a_stranger_in_a_ledger_are_named_beside_it(runtime: Runtime, mode: tuple[str, ...]) -> None:
@@ -70,7 +67,6 @@ def test_words_of_a_stranger_in_a_ledger_are_named_beside_it(runtime: Runtime, m
     assert place in declared(runtime, "ledger_document")["untrusted_fields"]
 
 
-@pytest.mark.promise("truth.declared-answers")
 def test_in_the_other_dialect_the_ledger_stays_closed_and_the_envelope_names_them(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -85,7 +81,6 @@ def test_in_the_other_dialect_the_ledger_stays_closed_and_the_envelope_names_the
     assert status == 0
 
 
-@pytest.mark.promise("truth.declared-answers")
 def test_a_file_that_is_there_already_is_refused_with_a_code_that_export_declares(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -100,7 +95,6 @@ def test_a_file_that_is_there_already_is_refused_with_a_code_that_export_declare
     assert refused["error"]["code"] in told["data"]["commands"][0]["errors"]
 
 
-@pytest.mark.promise("truth.declared-answers")
 def test_every_command_declares_the_code_of_a_flag_that_it_does_not_have(runtime: Runtime) -> None:
     paths = {
         one["path"]: one for one in command(runtime, "reference", "--mvi", "full")[1]["data"]["commands"]
@@ -115,7 +109,6 @@ def test_every_command_declares_the_code_of_a_flag_that_it_does_not_have(runtime
         assert "E_USAGE" in told["errors"], path
 
 
-@pytest.mark.promise("truth.nothing-vanishes")
 def test_a_session_that_was_moved_and_linked_is_listed_as_unreadable_and_doctor_fails(
     tmp_path: Path,
 ) -> None:
@@ -137,7 +130,6 @@ def test_a_session_that_was_moved_and_linked_is_listed_as_unreadable_and_doctor_
     assert begun["session"]["sessionId"] not in (good, moved), "work goes on beside it"
 
 
-@pytest.mark.promise("truth.declared-answers")
 def test_a_person_is_told_what_was_searched_and_which_fields_a_type_has(runtime: Runtime) -> None:
     listed = run_here(runtime, ["session", "list", "--query", "zzz", "--human"]).out.decode()
     resumed = run_here(runtime, ["session", "resume", "zzz", "--human"]).out.decode()

@@ -47,7 +47,6 @@ def finish(runtime: Runtime, handed: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
-@pytest.mark.promise("delegation.opened-once")
 def test_arriving_opens_the_children_in_the_same_commit_and_a_repeat_opens_none(runtime: Runtime) -> None:
     first = begin(runtime, step("plan"), handing_out(child("a"), child("b")), fields={})
     before = len(events_of(runtime, first))
@@ -65,7 +64,6 @@ def test_arriving_opens_the_children_in_the_same_commit_and_a_repeat_opens_none(
     assert not any("status" in one for one in replies[0]["children"])
 
 
-@pytest.mark.promise("delegation.waits")
 def test_a_waiting_step_offers_no_ack_and_leads_to_the_first_open_child(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     a, b = waiting["children"]
@@ -80,7 +78,6 @@ def test_a_waiting_step_offers_no_ack_and_leads_to_the_first_open_child(runtime:
     assert [(one["childId"], one["status"]) for one in again["children"]] == [("a", "done"), ("b", "open")]
 
 
-@pytest.mark.promise("delegation.join")
 def test_a_met_need_lets_the_step_go_on_with_what_the_children_found(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     closings = [finish(runtime, one)["closing"] for one in waiting["children"]]
@@ -97,7 +94,6 @@ def test_a_met_need_lets_the_step_go_on_with_what_the_children_found(runtime: Ru
     assert all(closing.endswith("goes on with the parent's stateToken.") for closing in closings)
 
 
-@pytest.mark.promise("delegation.waits")
 def test_an_ack_that_comes_too_early_uses_nothing_up_and_names_the_children(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")))
     (handed,) = waiting["children"]
@@ -122,7 +118,6 @@ def test_an_ack_that_comes_too_early_uses_nothing_up_and_names_the_children(runt
     assert advance(runtime, met)["pending"]["stepId"] == "conclude"
 
 
-@pytest.mark.promise("delegation.attenuated")
 def test_helpers_that_share_a_work_token_share_attempts(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")))
     (handed,) = waiting["children"]
@@ -138,7 +133,6 @@ def test_helpers_that_share_a_work_token_share_attempts(runtime: Runtime) -> Non
     assert read(runtime, handed)["pending"]["stepId"] == "sum"
 
 
-@pytest.mark.promise("delegation.closed")
 def test_a_closed_child_leaves_a_choice_between_again_without_and_stop(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     a, b = waiting["children"]
@@ -162,7 +156,6 @@ def take(runtime: Runtime, reply: dict[str, Any], option_id: str) -> dict[str, A
     return answer(runtime, "run.continue", ackToken=tokens[option_id])
 
 
-@pytest.mark.promise("delegation.closed")
 @pytest.mark.parametrize(
     ("option_id", "pending", "status"), [("without", "conclude", "in_progress"), ("stop", "review", "closed")]
 )
@@ -183,7 +176,6 @@ def test_a_run_goes_on_without_a_closed_child_or_stops_with_it(
     assert shown["status"] == status
 
 
-@pytest.mark.promise("delegation.edges")
 def test_fewer_than_all_may_be_enough_and_no_child_at_all_passes(runtime: Runtime) -> None:
     enough = arrive(runtime, child("a"), child("b"), child("c"), needs={"atLeast": 2})
     for one in enough["children"][:2]:
@@ -196,7 +188,6 @@ def test_fewer_than_all_may_be_enough_and_no_child_at_all_passes(runtime: Runtim
     assert of_kind(events_of(runtime, none), "context_set")[-1]["data"]["context"] == {"findings": []}
 
 
-@pytest.mark.promise("delegation.edges")
 @pytest.mark.parametrize(("mode", "kind", "count"), [(GUIDED, "blocked", 0), (NEVER_STOP, "ok", 16)])
 def test_a_list_is_handed_out_item_by_item_and_seventeen_are_too_many(
     runtime: Runtime, mode: dict[str, Any], kind: str, count: int
@@ -248,7 +239,6 @@ def begin_with_list(runtime: Runtime, items: list[str], *, is_first: bool, **par
     return advance(runtime, first, context={"parts": items})
 
 
-@pytest.mark.promise("delegation.edges")
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_empty_list_is_collected_as_empty_and_fewer_than_asked_for_are_told(
     runtime: Runtime, is_first: bool
@@ -271,7 +261,6 @@ def test_an_empty_list_is_collected_as_empty_and_fewer_than_asked_for_are_told(
     ]
 
 
-@pytest.mark.promise("delegation.edges")
 @pytest.mark.parametrize("is_first", [True, False])
 def test_what_is_not_handed_out_is_named(runtime: Runtime, is_first: bool) -> None:
     items = [f"part {number}" for number in range(17)]
@@ -299,7 +288,6 @@ def test_what_is_not_handed_out_is_named(runtime: Runtime, is_first: bool) -> No
     assert "17 items" in refused.message
 
 
-@pytest.mark.promise("delegation.gaps")
 def test_the_gaps_of_a_child_are_handed_up_with_its_name(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"))
     reply = read(runtime, waiting["children"][0])
@@ -315,7 +303,6 @@ def test_the_gaps_of_a_child_are_handed_up_with_its_name(runtime: Runtime) -> No
     assert told == ["The drawer sticks.", "a: The drawer sticks."]
 
 
-@pytest.mark.promise("delegation.opened-once")
 def test_the_same_road_over_mcp_and_the_command_line(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     a, b = waiting["children"]
@@ -333,7 +320,6 @@ def test_the_same_road_over_mcp_and_the_command_line(runtime: Runtime) -> None:
     assert (status, document["data"]["pending"]["stepId"]) == (0, "look")
 
 
-@pytest.mark.promise("delegation.whose-status")
 def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     session_id, run_id = waiting["session"]["sessionId"], waiting["session"]["runId"]
@@ -349,7 +335,6 @@ def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime)
     assert sorted(handed) == [("", ""), ("a", run_id), ("b", run_id)]
 
 
-@pytest.mark.promise("delegation.found-again")
 def test_a_lost_parent_finds_its_children_their_results_and_the_open_work(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"), child("c"))
     a, b, c = waiting["children"]
@@ -377,7 +362,6 @@ def test_a_lost_parent_finds_its_children_their_results_and_the_open_work(runtim
         assert "a did look" in told
 
 
-@pytest.mark.promise("delegation.pinned")
 @pytest.mark.parametrize(
     ("children", "says"),
     [
@@ -401,7 +385,6 @@ def test_what_could_not_be_handed_out_is_refused_by_validate(
     assert says in refused.message
 
 
-@pytest.mark.promise("delegation.pinned")
 def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     finish(runtime, waiting["children"][0])
@@ -417,7 +400,6 @@ def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
     assert [one["status"] for one in rehydrate(runtime, waiting)["children"]] == ["done", "open"]
 
 
-@pytest.mark.promise("delegation.gaps")
 def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_leaves_it(
     runtime: Runtime,
 ) -> None:
@@ -439,7 +421,6 @@ def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_
     assert again["children"][0]["workToken"] != waiting["children"][0]["workToken"]
 
 
-@pytest.mark.promise("delegation.brief")
 def test_a_brief_has_sixty_tokens_at_most_and_a_step_a_thousand(runtime: Runtime) -> None:
     """Sixteen children, with all that an author may write and a run may hold."""
     long = "Look at every place where a total is rounded, and say which of them a customer sees on paper; "
@@ -457,7 +438,6 @@ def test_a_brief_has_sixty_tokens_at_most_and_a_step_a_thousand(runtime: Runtime
     assert all("workToken as stateToken" in one["brief"] for one in handed)
 
 
-@pytest.mark.promise("delegation.rewind")
 def test_after_a_rewind_earlier_results_are_offered_and_never_taken_by_themselves(runtime: Runtime) -> None:
     handed = (child("a", inputs={"about": "{{topic}}"}), child("b"))
     steps = (step("plan"), handing_out(*handed, collect="findings"), step("conclude"))
@@ -483,7 +463,6 @@ def test_after_a_rewind_earlier_results_are_offered_and_never_taken_by_themselve
     assert [one["id"] for one in other["pending"]["choices"]] == ["take:b"]
 
 
-@pytest.mark.promise("delegation.rewind")
 def test_a_fork_inside_a_child_forks_the_child_alone_and_the_join_says_so(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")))
     first = read(runtime, waiting["children"][0])
@@ -505,7 +484,6 @@ def test_a_fork_inside_a_child_forks_the_child_alone_and_the_join_says_so(runtim
     assert "non_tip_advance" not in [one["data"]["cause"] for one in edges]
 
 
-@pytest.mark.promise("delegation.closed")
 def test_what_becomes_of_a_closed_child_is_a_persons_to_say_where_the_author_says_so(
     runtime: Runtime,
 ) -> None:
@@ -536,7 +514,6 @@ def test_what_becomes_of_a_closed_child_is_a_persons_to_say_where_the_author_say
     assert gone_on["pending"]["stepId"] == "conclude"
 
 
-@pytest.mark.promise("delegation.pinned")
 @pytest.mark.parametrize("spelling", ["yaml", "md"])
 def test_the_step_means_the_same_in_every_spelling(runtime: Runtime, spelling: str) -> None:
     handed = (

@@ -42,7 +42,6 @@ def asked(reply: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_words_of_a_text_ask_for_nothing(runtime: Runtime) -> None:
     """A quotation of another report, a sentence about a value: prose, whatever it looks like."""
     quoting = "Read what the last agent wrote:\n\n- context: files, their names.\n- I sent context.line and"
@@ -51,7 +50,6 @@ def test_words_of_a_text_ask_for_nothing(runtime: Runtime) -> None:
     assert asked(first) == {}
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_what_a_step_delivers_has_a_place_in_its_call_until_it_is_sent(runtime: Runtime) -> None:
     plan = delivering(files="Which ones.", line="What shows it.", workers="How many.")
     workflow_id = give(runtime, plan, EACH, inputs=INPUTS)
@@ -160,7 +158,6 @@ def test_every_spelling_says_it_and_gives_it_back(runtime: Runtime, tmp_path: Pa
     assert formatted == kept["md"] == PAGE
 
 
-@pytest.mark.promise("truth.files.set-names")
 def test_a_misspelt_value_is_told_with_the_edit_that_corrects_it(runtime: Runtime) -> None:
     plan, last = delivering(Text="How bad."), step("b", when=equals("text", "high"))
     fields = {"inputs": {"text": {"type": "string"}}}

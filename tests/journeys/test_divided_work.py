@@ -35,7 +35,6 @@ def walk_alone(runtime: Runtime, reply: dict[str, Any], slices: list[str]) -> tu
     raise AssertionError(f"not done in {MOST_CALLS} calls")
 
 
-@pytest.mark.promise("delegation.alone")
 @pytest.mark.parametrize(
     ("workflow_id", "context", "children"),
     [

@@ -50,7 +50,6 @@ def read_all(root: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.promise("evidence.code.restore")
 def test_earlier_snapshots_are_restored(tool: ForkedTool) -> None:
     root = Path(tool.project)
     write(root, "mine.py", "mine = 1\n")
@@ -77,7 +76,6 @@ def test_earlier_snapshots_are_restored(tool: ForkedTool) -> None:
     assert read_all(root) == before
 
 
-@pytest.mark.promise("evidence.code.diff")
 def test_earlier_snapshots_are_compared(tool: ForkedTool) -> None:
     told = tool.data("code", "diff", FIRST, SECOND)
     status = tool.data("code", "status", FIRST)

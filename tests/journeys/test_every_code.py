@@ -110,7 +110,6 @@ LATER: dict[str, str] = {
 }
 
 
-@pytest.mark.promise("answers.every-code")
 @pytest.mark.parametrize("code", PROVOKED)
 def test_a_surface_answers_with_this_code(code: str, runtime: Runtime) -> None:
     assert PROVOKED[code](runtime) == code
@@ -178,14 +177,12 @@ def unfinished(
     yield first, answer(runtime, "run.continue", ackToken=first["pending"]["choices"][0]["token"])
 
 
-@pytest.mark.promise("answers.every-code")
 def test_every_blocker_code_comes_out_of_a_blocked_step(runtime: Runtime) -> None:
     heard = {blocker["code"] for _, reply in unfinished(runtime, {}) for blocker in reply.get("blockers", [])}
 
     assert heard == set(get_args(BlockerCode)) - DEFECT_BLOCKERS
 
 
-@pytest.mark.promise("answers.every-code")
 def test_every_reason_becomes_a_gap_in_never_stop(runtime: Runtime) -> None:
     heard = set()
     for first, _ in unfinished(runtime, NEVER_STOP):
@@ -217,7 +214,6 @@ NEED_A_REPOSITORY = {
 test_review_coverage.py."""
 
 
-@pytest.mark.promise("answers.every-code")
 def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard: set[str] = set()
     first = start(runtime)
@@ -289,7 +285,6 @@ ONLY_READ: set[str] = {"session_adopted"}
 """Kinds that no call here writes: a person adopts a session (tests/journeys/test_proven_history.py)."""
 
 
-@pytest.mark.promise("answers.every-code")
 def test_every_event_kind_is_written_by_a_call(
     runtime: Runtime, tmp_path: Path, fork_server: ForkServer
 ) -> None:

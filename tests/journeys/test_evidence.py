@@ -61,7 +61,6 @@ def naming(ref: str) -> dict[str, Any]:
     return REPORT | {"claims": [CLAIM | {"evidence": [PLACE | {"ref": ref}]}]}
 
 
-@pytest.mark.promise("evidence.contradicted")
 @pytest.mark.parametrize(
     ("ref", "fact"),
     [
@@ -88,7 +87,6 @@ def test_a_place_that_is_not_there_is_refused_by_name_and_one_corrected_call_pas
     assert worth(done) == {"exists": 1}
 
 
-@pytest.mark.promise("evidence.odd-but-true")
 @pytest.mark.parametrize(
     ("ref", "verdict", "fact"),
     [
@@ -125,7 +123,6 @@ def test_a_place_is_understood_or_unknown_however_it_is_written(
     assert (claim.get("verdict", "holds"), claim.get("fact", "")) == (verdict, fact)
 
 
-@pytest.mark.promise("evidence.odd-but-true")
 def test_a_file_that_this_run_deleted_may_be_named(tmp_path: Path, fork_server: ForkServer) -> None:
     work = Work(tmp_path, fork_server)
     first = work.tool.data("run", "continue", "--ack", work.start()["ackToken"], "--notes", "Planned.")
@@ -145,7 +142,6 @@ def test_a_file_that_this_run_deleted_may_be_named(tmp_path: Path, fork_server: 
     assert (claim["verdict"], claim["fact"]) == ("unknown", "a.py was deleted in this run")
 
 
-@pytest.mark.promise("evidence.contradicted")
 def test_a_run_that_never_stops_records_the_contradiction_as_a_critical_gap(looking: Runtime) -> None:
     first = begun(looking, step("check", **VERIFY), preferences=NEVER_STOP)
 
@@ -160,7 +156,6 @@ def test_a_run_that_never_stops_records_the_contradiction_as_a_critical_gap(look
     assert "not right yet: verification report" in done["closing"]
 
 
-@pytest.mark.promise("evidence.not-example")
 @pytest.mark.parametrize("name", ["verification_report", "decision", "plan", "handoff", "review_findings"])
 def test_the_printed_example_is_not_a_report(runtime: Runtime, name: str) -> None:
     contract = find_contract("wr.contracts." + name)
@@ -175,7 +170,6 @@ def test_the_printed_example_is_not_a_report(runtime: Runtime, name: str) -> Non
     assert own["isComplete"] is True
 
 
-@pytest.mark.promise("evidence.not-example")
 def test_an_entry_copied_from_the_example_is_named(runtime: Runtime) -> None:
     contract = find_contract("wr.contracts.verification_report")
     assert contract is not None
@@ -187,7 +181,6 @@ def test_an_entry_copied_from_the_example_is_named(runtime: Runtime) -> None:
     assert "/claims/1: is the text of the printed example" in blocked["blockers"][0]["message"]
 
 
-@pytest.mark.promise("evidence.own-project")
 def test_a_call_from_elsewhere_is_held_against_the_files_of_its_run(looking: Runtime, tmp_path: Path) -> None:
     first = begun(looking, step("check", **VERIFY))
     elsewhere = tmp_path / "elsewhere"
@@ -198,7 +191,6 @@ def test_a_call_from_elsewhere_is_held_against_the_files_of_its_run(looking: Run
     assert "src/invented.py is not in the project" in blocked["blockers"][0]["message"]
 
 
-@pytest.mark.promise("evidence.replay")
 def test_a_replay_does_not_look_again_and_a_dry_run_stores_nothing(looking: Runtime, project: Path) -> None:
     first = begun(looking, step("check", **VERIFY))
     output = {"artifacts": [naming("src/invented.py")]}

@@ -72,7 +72,6 @@ def report(verdict: str) -> dict[str, Any]:
     return own | {"verdict": verdict}
 
 
-@pytest.mark.promise("truth.facts.every-call")
 @pytest.mark.parametrize(
     "bring", [by_continue, by_checkpoint, by_checkpoint_left_aside, by_retry, before_a_retry]
 )
@@ -89,7 +88,6 @@ def test_facts_count_whichever_call_brings_them_at_a_step(
     assert run["capabilities"] == {"delegation": "unavailable"}
 
 
-@pytest.mark.promise("truth.facts.every-call")
 @pytest.mark.parametrize("pending", ["choice", "action"])
 def test_facts_count_at_a_choice_and_at_an_action(runtime: Runtime, pending: str) -> None:
     action = {"type": "action", "id": "act", "title": "Act", "operation": "workflow.list", "params": {}}
@@ -130,7 +128,6 @@ def refused_before_a_loop(runtime: Runtime, facts: list[dict[str, Any]]) -> Repl
     return sent(runtime, first["ackToken"], *facts)
 
 
-@pytest.mark.promise("truth.facts.refused-call")
 @pytest.mark.parametrize(
     "refuse",
     [
@@ -192,7 +189,6 @@ def begun_anew_with_the_same(runtime: Runtime, first: Reply, blocked: Reply) -> 
     return sent(runtime, reread(runtime, first)["ackToken"], A_DECISION, *FACTS)
 
 
-@pytest.mark.promise("truth.facts.refused-call")
 @pytest.mark.parametrize(
     "go_on",
     [
@@ -221,7 +217,6 @@ def test_facts_of_a_blocked_attempt_are_recorded_once_whatever_follows(
     assert "complete_with_gaps" in str(command(runtime, "ledger", "show", run["id"]))
 
 
-@pytest.mark.promise("truth.facts.refused-call")
 def test_a_gap_of_a_blocked_attempt_that_was_settled_stays_settled_until_it_is_reported_again(
     runtime: Runtime,
 ) -> None:
@@ -238,7 +233,6 @@ def test_a_gap_of_a_blocked_attempt_that_was_settled_stays_settled_until_it_is_r
     assert [held["is_open"] for held in shown(runtime, again)["gaps"]].count(True) == 1
 
 
-@pytest.mark.promise("truth.facts.refused-call")
 def test_a_dry_run_names_the_gaps_that_a_refused_report_would_record(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION))
     artifacts = json.dumps([A_GAP])
@@ -250,7 +244,6 @@ def test_a_dry_run_names_the_gaps_that_a_refused_report_would_record(runtime: Ru
     assert (foretold["data"]["verdict"], foretold["data"]["gaps"]) == ("would_block", ["No logs were kept."])
 
 
-@pytest.mark.promise("truth.facts.every-call")
 def test_a_checkpoint_with_a_fact_that_does_not_fit_is_refused_and_can_be_sent_again(
     runtime: Runtime,
 ) -> None:
@@ -266,7 +259,6 @@ def test_a_checkpoint_with_a_fact_that_does_not_fit_is_refused_and_can_be_sent_a
     assert len(of_kind(events_of(runtime, first), "gap_recorded")) == 1
 
 
-@pytest.mark.promise("truth.facts.every-call")
 def test_unfinished_work_in_a_checkpoint_is_kept_and_counts_for_nothing(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
 
@@ -277,7 +269,6 @@ def test_unfinished_work_in_a_checkpoint_is_kept_and_counts_for_nothing(runtime:
     assert sent(runtime, half["ackToken"])["kind"] == "blocked"
 
 
-@pytest.mark.promise("truth.counts.capability-lost")
 def test_a_required_capability_that_is_lost_in_a_checkpoint_is_a_gap(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
     at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
@@ -304,7 +295,6 @@ def lost_in_an_attempt_left_aside(runtime: Runtime, at_a: Reply) -> str:
     return str(reread(runtime, at_a)["ackToken"])
 
 
-@pytest.mark.promise("truth.counts.capability-lost")
 @pytest.mark.parametrize(
     "lose", [lost_in_a_checkpoint, lost_in_a_checkpoint_left_aside, lost_in_an_attempt_left_aside]
 )
@@ -324,7 +314,6 @@ def test_no_way_leads_round_the_loss_of_a_required_capability(
     assert fork["isComplete"] is True
 
 
-@pytest.mark.promise("truth.counts.capability-lost")
 @pytest.mark.parametrize("lose", [lost_in_a_checkpoint, lost_in_a_checkpoint_left_aside])
 def test_the_loss_of_a_required_capability_is_one_gap_where_nothing_may_stop(
     runtime: Runtime, lose: Callable[[Runtime, Reply], str]
@@ -338,7 +327,6 @@ def test_the_loss_of_a_required_capability_is_one_gap_where_nothing_may_stop(
     assert len(shown(runtime, done)["gaps"]) == 1
 
 
-@pytest.mark.promise("truth.counts.capability-cured")
 def test_a_checkpoint_that_saw_the_capability_work_lets_the_blocked_step_go_on(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
     at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
@@ -351,7 +339,6 @@ def test_a_checkpoint_that_saw_the_capability_work_lets_the_blocked_step_go_on(r
     assert shown(runtime, at_b)["capabilities"] == {"web_browsing": "available"}
 
 
-@pytest.mark.promise("truth.counts.capability-cured")
 def test_an_attempt_that_is_blocked_for_another_reason_settles_the_gap_about_a_capability(
     runtime: Runtime,
 ) -> None:
@@ -366,7 +353,6 @@ def test_an_attempt_that_is_blocked_for_another_reason_settles_the_gap_about_a_c
     assert [gap["is_open"] for gap in shown(runtime, blocked)["gaps"]] == [False, False]
 
 
-@pytest.mark.promise("truth.facts.known-gaps")
 def test_a_gap_that_nobody_recorded_cannot_be_resolved(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), step("c"), preferences=NEVER_STOP)
     at_b = sent(runtime, first["ackToken"])
@@ -384,7 +370,6 @@ def test_a_gap_that_nobody_recorded_cannot_be_resolved(runtime: Runtime) -> None
     assert shown(runtime, done)["status"] == "complete"
 
 
-@pytest.mark.promise("truth.facts.known-gaps")
 def test_a_gap_that_a_checkpoint_recorded_can_be_resolved_by_a_later_step(runtime: Runtime) -> None:
     first = begun(runtime, step("a"))
     saved(runtime, first, A_GAP)
@@ -395,7 +380,6 @@ def test_a_gap_that_a_checkpoint_recorded_can_be_resolved_by_a_later_step(runtim
     assert shown(runtime, done)["status"] == "complete"
 
 
-@pytest.mark.promise("truth.endings.verification")
 @pytest.mark.parametrize(("verdict", "severity"), [("failed", "critical"), ("incomplete", "warning")])
 def test_a_run_that_ends_on_a_verification_that_did_not_pass_is_not_plain_complete(
     runtime: Runtime, verdict: str, severity: str
@@ -415,7 +399,6 @@ def test_a_run_that_ends_on_a_verification_that_did_not_pass_is_not_plain_comple
     assert again == done
 
 
-@pytest.mark.promise("truth.endings.verification")
 def test_a_later_verification_that_passed_makes_the_end_plain(runtime: Runtime) -> None:
     first = begun(runtime, step("check", **REPORTING), step("again", **REPORTING))
     at_again = sent(runtime, first["ackToken"], report("failed"))
@@ -425,7 +408,6 @@ def test_a_later_verification_that_passed_makes_the_end_plain(runtime: Runtime) 
     assert shown(runtime, done)["status"] == "complete"
 
 
-@pytest.mark.promise("truth.endings.verification")
 def test_a_verification_that_passes_after_the_end_settles_the_gap_by_link(runtime: Runtime) -> None:
     first = begun(runtime, step("check", **REPORTING))
     done = sent(runtime, first["ackToken"], report("failed"))

@@ -21,7 +21,6 @@ GATE = [{"assessmentId": "fit", "followups": {"low": "Look again.", "high": "Sto
 ASSESSMENT = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
 
 
-@pytest.mark.promise("truth.files.names-are-given")
 @pytest.mark.parametrize(
     ("part", "code", "pointer"),
     [
@@ -72,7 +71,6 @@ def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> lis
     return started
 
 
-@pytest.mark.promise("truth.files.names-are-given")
 def test_the_placeholders_of_a_function_are_filled_like_those_of_a_prompt(runtime: Runtime) -> None:
     workflow_id = give(
         runtime,
@@ -86,7 +84,6 @@ def test_the_placeholders_of_a_function_are_filled_like_those_of_a_prompt(runtim
     assert "verify: Run make check." in first["pending"]["prompt"]
 
 
-@pytest.mark.promise("truth.files.values-fit")
 @pytest.mark.parametrize(
     ("part", "pointer"),
     [
@@ -115,7 +112,6 @@ def test_a_value_that_the_input_cannot_be_is_refused(
 EARLY = {"kind": "compare", "artifact": "wr.plan", "op": "exists"}
 
 
-@pytest.mark.promise("truth.files.way-through")
 @pytest.mark.parametrize(
     ("parts", "fields", "code", "pointer"),
     [
@@ -180,7 +176,6 @@ FOREIGN = {
 }
 
 
-@pytest.mark.promise("truth.files.foreign-meaning")
 @pytest.mark.parametrize(
     ("size", "expected"), [("large", "deep"), (" LARGE ", "deep"), ("Large", "deep"), ("small", "end")]
 )
@@ -272,7 +267,6 @@ WRONG_EXAMPLE = {
 }
 
 
-@pytest.mark.promise("truth.files.contracts")
 def test_a_contract_file_is_judged_as_a_contract_by_everyone_who_reads_it(disk: OnDisk) -> None:
     table = disk.put(disk.contracts, "project.contracts.table.json", BROKEN_CONTRACT)
     count = disk.put(disk.contracts, "project.contracts.count.json", WRONG_EXAMPLE)
@@ -306,7 +300,6 @@ def test_a_contract_file_is_judged_as_a_contract_by_everyone_who_reads_it(disk: 
     assert "project.contracts.table.json" in problem["message"]
 
 
-@pytest.mark.promise("truth.files.same-folder")
 def test_a_file_that_cannot_be_read_is_validated_under_the_name_that_is_listed_and_suggested(
     disk: OnDisk,
 ) -> None:
@@ -325,7 +318,6 @@ def test_a_file_that_cannot_be_read_is_validated_under_the_name_that_is_listed_a
     assert nowhere["error"]["message"] == 'There is no workflow and no file "nowhere.json".'
 
 
-@pytest.mark.promise("truth.files.same-folder")
 def test_validate_and_list_see_the_same_files_and_the_same_errors(disk: OnDisk) -> None:
     disk.put(disk.workflows, "plain.json", workflow("project.plain"))
     disk.put(disk.workflows, "deep/er/nested.json", workflow("project.nested"))
@@ -358,7 +350,6 @@ def test_validate_and_list_see_the_same_files_and_the_same_errors(disk: OnDisk) 
     assert started["pending"]["stepId"] == "a"
 
 
-@pytest.mark.promise("truth.files.same-folder")
 def test_a_folder_is_read_alike_from_outside_and_from_inside(
     disk: OnDisk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,7 +377,6 @@ def problem_of(runtime: Runtime, document: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.promise("truth.fixes.literal")
 def test_a_fix_names_what_was_meant_and_never_what_is_there_already(runtime: Runtime) -> None:
     inputs = {"size": {"type": "string"}, "other": {"type": "string"}}
     shown = step("z", prompt="{{size}} {{other}}", output={"hints": ["Short."]})
@@ -406,7 +396,6 @@ def test_a_fix_names_what_was_meant_and_never_what_is_there_already(runtime: Run
     assert "edit" not in twice
 
 
-@pytest.mark.promise("truth.fixes.json")
 @pytest.mark.parametrize(
     ("text", "said", "place", "edit"),
     [
@@ -437,7 +426,6 @@ def counted_loop(times: int) -> dict[str, Any]:
     return loop(count={"times": times, "indexAs": "at"}, maxIterations=times, body=[step("each"), late])
 
 
-@pytest.mark.promise("truth.simulation.limits")
 def test_a_step_behind_the_limits_is_untried_and_one_behind_a_contradiction_is_dead(
     runtime: Runtime,
 ) -> None:
@@ -464,7 +452,6 @@ def test_a_step_behind_the_limits_is_untried_and_one_behind_a_contradiction_is_d
     assert [one["step_id"] for one in failure.details["report"]["dead_steps"]] == ["never"]
 
 
-@pytest.mark.promise("truth.inspect.words")
 def test_inspect_shows_conditions_in_words(runtime: Runtime) -> None:
     inputs = {"size": {"enum": ["s", "l"]}}
     parts = [

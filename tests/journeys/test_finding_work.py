@@ -23,7 +23,6 @@ def named(workflow_id: str) -> bytes:
     return json.dumps(json.loads(THREE_STEPS) | {"id": workflow_id}).encode()
 
 
-@pytest.mark.promise("workflows.broken-file")
 def test_one_broken_file_is_listed_with_its_problems_and_hides_nothing(runtime: Runtime) -> None:
     add(runtime, b'{"id": "project.broken", "steps": []}', "broken.json")
     add(runtime, b"", "empty.json")
@@ -96,7 +95,6 @@ def workspace(runtime: Runtime) -> GivenWorkspace:
     return runtime.workspace
 
 
-@pytest.mark.promise("resume.ranked")
 def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> None:
     seen = workspace(runtime).seen
     head = "0123456789abcdef0123456789abcdef01234567"
@@ -127,7 +125,6 @@ def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> No
     assert [item["whyMatched"] for item in by_flags][-1] == ["git branch"]
 
 
-@pytest.mark.promise("resume.ranked")
 def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runtime: Runtime) -> None:
     seen = workspace(runtime).seen
     seen |= {"repo_root_hash": "a" * 32, "git_branch": "feature"}
@@ -145,7 +142,6 @@ def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runt
     assert [item["goal"] for item in found[1:]] == ["newest", "same branch name, other repository"]
 
 
-@pytest.mark.promise("resume.ranked")
 def test_a_branch_that_changed_on_the_way_finds_the_run_too(runtime: Runtime) -> None:
     seen = workspace(runtime).seen
     first = start(runtime)
@@ -172,7 +168,6 @@ def events_of(runtime: Runtime, reply: dict[str, Any], kind: str) -> list[tuple[
     ]
 
 
-@pytest.mark.promise("resume.ranked")
 def test_every_run_of_a_session_is_a_candidate_of_its_own(runtime: Runtime) -> None:
     add(runtime, named("project.other"), "other.json")
     outer = start(runtime, goal="outer")
@@ -247,7 +242,6 @@ MOST_LIST_TEXT = 3_500
 """Characters of the list of bundled workflows (agent-experience, section 5)."""
 
 
-@pytest.mark.promise("finding.requests")
 def test_every_bundled_workflow_stands_in_one_short_list(runtime: Runtime) -> None:
     assert isinstance(runtime.library, GivenFiles)
     runtime.library.held[:] = list_bundled_files()

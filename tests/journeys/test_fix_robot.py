@@ -75,7 +75,6 @@ def is_harmless(call: NextCall) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("errors.next-call-leads-on")
 def test_every_call_that_a_refusal_names_leads_on_and_harms_nothing() -> None:
     runtime = memory_runtime()
     reply = advance(runtime, start(runtime))
@@ -146,7 +145,6 @@ def _put(value: Any, key: Any, made: Any) -> Any:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.fixes.compose")
 def test_every_edit_of_a_misspelt_word_ends_its_problem_and_makes_no_other() -> None:
     runtime = memory_runtime()
     assert problems_of(runtime, CLEAN) == []

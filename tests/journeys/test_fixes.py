@@ -90,7 +90,6 @@ TURNED = {
 }
 
 
-@pytest.mark.promise("truth.fixes.same-word")
 @pytest.mark.parametrize("when", ["!ready", "severity == 'high'", "ready and severity == 'high'"])
 def test_expression_is_refused_with_an_example_of_a_condition(runtime: Runtime, when: str) -> None:
     (found,) = errors_of(runtime, workflow(step("a"), step("b", when=when), **READY))
@@ -99,8 +98,6 @@ def test_expression_is_refused_with_an_example_of_a_condition(runtime: Runtime, 
     assert "edit" not in found
 
 
-@pytest.mark.promise("truth.fixes.same-word")
-@pytest.mark.promise("truth.fixes.compose")
 @pytest.mark.parametrize("name", sorted(TURNED))
 def test_no_edit_turns_what_the_author_wrote_or_leaves_a_new_error(runtime: Runtime, name: str) -> None:
     source = "contracts/t.json" if "schema" in TURNED[name] else "w.json"
@@ -121,7 +118,6 @@ OPPOSITES = {
 }
 
 
-@pytest.mark.promise("truth.fixes.same-word")
 @pytest.mark.parametrize("name", sorted(OPPOSITES))
 def test_nobody_is_asked_whether_the_opposite_was_meant(runtime: Runtime, name: str) -> None:
     document, opposite = OPPOSITES[name]
@@ -131,7 +127,6 @@ def test_nobody_is_asked_whether_the_opposite_was_meant(runtime: Runtime, name: 
     assert opposite not in fixes
 
 
-@pytest.mark.promise("truth.fixes.same-word")
 @pytest.mark.parametrize(
     ("document", "value"),
     [
@@ -164,7 +159,6 @@ TOGETHER = {
 }
 
 
-@pytest.mark.promise("truth.fixes.compose")
 @pytest.mark.parametrize("name", sorted(TOGETHER))
 def test_all_edits_of_an_answer_can_be_applied_in_order(runtime: Runtime, name: str) -> None:
     document = TOGETHER[name]
@@ -175,7 +169,6 @@ def test_all_edits_of_an_answer_can_be_applied_in_order(runtime: Runtime, name: 
     assert errors_of(runtime, document) == []
 
 
-@pytest.mark.promise("truth.fixes.compose")
 @pytest.mark.parametrize(
     ("document", "said"),
     [
@@ -212,7 +205,6 @@ ONLY_COMPILED = {
 }
 
 
-@pytest.mark.promise("truth.files.same-verdict")
 @pytest.mark.parametrize("name", sorted(ONLY_COMPILED))
 def test_list_and_doctor_call_broken_what_validate_and_start_refuse(runtime: Runtime, name: str) -> None:
     steps, fields = ONLY_COMPILED[name]

@@ -35,7 +35,6 @@ def with_session(runtime: Runtime, line: tuple[str, ...]) -> list[str]:
     return [session_id if word == "SESSION" else word for word in line]
 
 
-@pytest.mark.promise("disclosure.flags-first")
 @pytest.mark.parametrize("environment", DEFAULTS, ids=str)
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
 def test_a_variable_gives_way_to_a_flag_without_a_word(
@@ -53,7 +52,6 @@ def test_a_variable_gives_way_to_a_flag_without_a_word(
         assert ran.out.splitlines()[:-1] == expected.out.splitlines()[:-1]
 
 
-@pytest.mark.promise("disclosure.flags-first")
 @pytest.mark.parametrize("name", ["output_format", "output_envelope"])
 @pytest.mark.parametrize("line", LINES, ids=" ".join)
 def test_a_setting_gives_way_to_a_flag_without_a_word(
@@ -66,7 +64,6 @@ def test_a_setting_gives_way_to_a_flag_without_a_word(
     assert run_here(runtime, spelt).status == 0
 
 
-@pytest.mark.promise("disclosure.flags-first")
 def test_a_flag_that_was_given_is_still_refused_by_name(runtime: Runtime) -> None:
     refused = run_here(runtime, with_session(runtime, (*LINES[0], "--format", "text")))
     clash = run_here(runtime, ["session", "list", "--format", "raw"], {"HANDRAIL_ENVELOPE": "lafs"})

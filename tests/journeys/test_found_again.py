@@ -37,7 +37,6 @@ def session_of(reply: dict[str, Any]) -> str:
     return str(reply["session"]["sessionId"])
 
 
-@pytest.mark.promise("finding.unfinished-is-seen")
 @pytest.mark.parametrize("ended", ["complete", "closed"])
 def test_a_run_inside_another_that_is_over_does_not_hide_it(runtime: Runtime, ended: str) -> None:
     outer = start(runtime, goal="outer")
@@ -59,7 +58,6 @@ def test_a_run_inside_another_that_is_over_does_not_hide_it(runtime: Runtime, en
     assert closed["run_id"] == outer["session"]["runId"]
 
 
-@pytest.mark.promise("finding.people-see-it")
 def test_a_finished_session_is_not_offered_to_people_to_go_on_with(runtime: Runtime) -> None:
     first = begin(runtime, step("only"), fields=NO_FIELDS)
     going_on = human(runtime, "session", "show", session_of(first))
@@ -72,7 +70,6 @@ def test_a_finished_session_is_not_offered_to_people_to_go_on_with(runtime: Runt
     assert "As a report: handrail session export" in finished
 
 
-@pytest.mark.promise("finding.people-see-it")
 def test_people_see_project_damage_and_origin_in_a_list(runtime: Runtime) -> None:
     here = start(runtime, goal="here")
     start(runtime, goal="away", project="/elsewhere/Müller und Söhne")
@@ -94,7 +91,6 @@ def test_people_see_project_damage_and_origin_in_a_list(runtime: Runtime) -> Non
     assert f"from {session_of(here)}" in found
 
 
-@pytest.mark.promise("finding.people-see-it")
 def test_people_see_why_the_instructions_were_left_and_no_empty_names(runtime: Runtime) -> None:
     left = {"kind": "workflow_divergence", "reason": "safety_stop", "summary": "Did not touch the live one."}
     gap = {"kind": "wr.gap", "severity": "warning", "summary": "Found later."}
@@ -129,7 +125,6 @@ def test_the_branch_that_is_checked_out_comes_first_where_the_commit_is_the_same
     assert [item["sessionId"] for item in found] == [session_of(here), session_of(other)]
 
 
-@pytest.mark.promise("finding.short-commit")
 @pytest.mark.parametrize("asked", [HEAD[:7], HEAD[:7].upper(), HEAD[:12], HEAD])
 def test_a_commit_is_found_by_its_beginning(runtime: Runtime, asked: str) -> None:
     workspace = runtime.workspace
@@ -147,7 +142,6 @@ def test_a_commit_is_found_by_its_beginning(runtime: Runtime, asked: str) -> Non
     assert shorter["matched"] is False
 
 
-@pytest.mark.promise("finding.drift-in-text")
 def test_resume_says_in_its_text_that_the_file_of_a_run_changed(runtime: Runtime) -> None:
     start(runtime, goal="drifter")
     held = json.loads(THREE_STEPS)
@@ -162,7 +156,6 @@ def test_resume_says_in_its_text_that_the_file_of_a_run_changed(runtime: Runtime
     assert "Warning: The " in human(runtime, "session", "resume", "drifter")
 
 
-@pytest.mark.promise("finding.runs-are-counted")
 def test_two_runs_of_one_session_are_not_two_sessions(runtime: Runtime) -> None:
     first = start(runtime)
     one = tool_call(runtime, "resume_session")
@@ -175,7 +168,6 @@ def test_two_runs_of_one_session_are_not_two_sessions(runtime: Runtime) -> None:
     assert "2 runs of 1 session found." in human(runtime, "session", "resume")
 
 
-@pytest.mark.promise("finding.cut-in-text")
 def test_resume_says_in_its_text_that_more_may_match(runtime: Runtime) -> None:
     for number in range(5):
         start(runtime, goal=f"goal {number}")
@@ -191,7 +183,6 @@ def test_resume_says_in_its_text_that_more_may_match(runtime: Runtime) -> None:
         assert "cursor" not in text
 
 
-@pytest.mark.promise("finding.runs-are-counted")
 def test_a_list_of_workflows_shows_an_edit_as_json(runtime: Runtime) -> None:
     library_of(runtime).add(json.dumps(json.loads(THREE_STEPS) | {"id": "wr.mine"}).encode(), "mine.json")
 
@@ -242,7 +233,6 @@ def test_no_two_files_are_told_to_take_the_same_id(runtime: Runtime) -> None:
     assert sorted(fixes) == sorted(f"Name it {better}." for better in told.values())
 
 
-@pytest.mark.promise("finding.offered-calls-work")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -262,7 +252,6 @@ def test_a_call_that_is_offered_works_as_it_stands(runtime: Runtime, wrong: dict
     assert accepted.structured["session"]["workflowId"] == "project.three_steps"
 
 
-@pytest.mark.promise("finding.offered-calls-work")
 def test_no_call_is_offered_where_nobody_can_tell_what_is_meant(runtime: Runtime) -> None:
     unknown = tool_call(runtime, "start_workflow", workflowId="wr.zeppelin", gaol="x")
     bold = tool_call(
@@ -281,7 +270,6 @@ def test_no_call_is_offered_where_nobody_can_tell_what_is_meant(runtime: Runtime
     ]
 
 
-@pytest.mark.promise("finding.offered-calls-work")
 def test_a_preview_of_preferences_refuses_what_the_confirmed_call_would_refuse(runtime: Runtime) -> None:
     first = start(runtime)
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
@@ -291,7 +279,6 @@ def test_a_preview_of_preferences_refuses_what_the_confirmed_call_would_refuse(r
     assert failure.kind.code == "SESSION_NOT_HEALTHY"
 
 
-@pytest.mark.promise("finding.offered-calls-work")
 @pytest.mark.parametrize(("kind", "meant"), [("wr.plam", "wr.plan"), ("wr.gat", "wr.gap"), ("plam", "")])
 def test_one_wrong_letter_in_a_reserved_kind_gets_a_did_you_mean(
     runtime: Runtime, kind: str, meant: str

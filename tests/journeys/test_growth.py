@@ -152,7 +152,6 @@ def counts(made: Made) -> dict[str, Counter[str]]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("budgets.stored-data")
 @pytest.mark.parametrize("make", [many_runs, many_closed_runs, branches_in_branches, many_forks, many_keys])
 def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) -> None:
     small, large = counts(make(SMALL)), counts(make(LARGE))
@@ -168,7 +167,6 @@ def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("budgets.stored-data")
 def test_a_drawing_of_branches_in_branches_is_no_wider_than_its_rails() -> None:
     runtime, first, _ = branches_in_branches(3 * MOST_RAILS)
     session = first["session"]["sessionId"]
@@ -197,7 +195,6 @@ def refused_bundle(text: str) -> Failure:
     return refusal(memory_runtime(), "session.import", bundle={"source": "b", "text": text}, dryRun=True)
 
 
-@pytest.mark.promise("budgets.contracts-together")
 def test_contracts_that_are_too_much_together_are_refused_before_one_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -212,7 +209,6 @@ def test_contracts_that_are_too_much_together_are_refused_before_one_is_tried(
     assert tried == []
 
 
-@pytest.mark.promise("budgets.contracts-together")
 def test_a_file_with_such_contracts_is_refused_for_the_same_reason() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": HEAVY}
     contract = Contract(artifact_kind="project.x", schema=schema, example={}, guidance="")
@@ -239,8 +235,6 @@ def crowded(document: Document, count: int) -> None:
         session["manifest"].append({"eventIndex": index, "digest": ""})
 
 
-@pytest.mark.promise("budgets.contracts-together")
-@pytest.mark.promise("budgets.bundle-folds")
 @pytest.mark.parametrize(
     ("spoil", "bound", "most"),
     [
@@ -260,7 +254,6 @@ def test_a_bundle_is_measured_before_it_is_folded(
     assert (failure.kind.code, failure.details["limit"]) == ("BUNDLE_TOO_LARGE", most)
 
 
-@pytest.mark.promise("budgets.markup")
 def test_a_table_that_invents_cells_stands_as_it_was_written() -> None:
     wide = "|a" * 300 + "|\n" + "|-" * 300 + "|\n" + "|\n" * 4_000
     honest = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 500
@@ -269,7 +262,6 @@ def test_a_table_that_invents_cells_stands_as_it_was_written() -> None:
     assert notes_html(honest).markup.count("<td>") == 1_000
 
 
-@pytest.mark.promise("budgets.markup")
 def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -284,7 +276,6 @@ def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     assert re.search(r"<pre><code>The \*second\* &lt;b&gt;one&lt;/b&gt;.\\n</code></pre>", shown)
 
 
-@pytest.mark.promise("store.workflow-proven")
 def test_a_running_server_sees_the_damage_to_a_pinned_workflow_as_a_new_process_does(tmp_path: Path) -> None:
     def server() -> Runtime:
         return msgspec.structs.replace(memory_runtime(), log=HotLog(FileLog(str(tmp_path))))
@@ -334,7 +325,6 @@ def advance_late(directory: Path, steps: int) -> tuple[Counter[str], Counter[str
     return lines_run(lambda: advance(runtime, reply, "x")), looked_up
 
 
-@pytest.mark.promise("door.steady-advance")
 def test_an_advance_in_a_server_costs_no_more_late_in_a_long_run_and_looks_up_everything_once(
     tmp_path: Path,
 ) -> None:

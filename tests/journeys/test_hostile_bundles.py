@@ -24,8 +24,6 @@ from tests.journeys.conversation import answer, start
 from tests.journeys.doors import tool_call
 from tests.surfaces.cli.here import run_here
 
-pytestmark = pytest.mark.promise("bundles.hostile")
-
 SET = hostile_bundles()
 STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 

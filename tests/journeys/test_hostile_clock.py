@@ -50,7 +50,6 @@ def files_in(home: str) -> dict[str, bytes]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("clock.deletes-nothing")
 @pytest.mark.parametrize("name", CLOCKS)
 def test_no_command_deletes_anything_by_its_clock(
     disk_runtime: Runtime, home: str, name: str, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +81,6 @@ def test_no_command_deletes_anything_by_its_clock(
     assert [path for path in grows if not after.get(path, before[path]).startswith(before[path])] == []
 
 
-@pytest.mark.promise("clock.deletes-nothing")
 @pytest.mark.parametrize("name", CLOCKS)
 def test_a_collection_by_a_wrong_clock_finds_no_session_old(
     disk_runtime: Runtime, home: str, name: str, monkeypatch: pytest.MonkeyPatch
@@ -96,7 +94,6 @@ def test_a_collection_by_a_wrong_clock_finds_no_session_old(
     assert (status, shown["data"]["preview"]["targets"]) == (0, [])
 
 
-@pytest.mark.promise("clock.deletes-nothing")
 def test_a_session_that_a_wrong_clock_made_ages_no_other(
     disk_runtime: Runtime, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +107,6 @@ def test_a_session_that_a_wrong_clock_made_ages_no_other(
     assert (status, shown["data"]["preview"]["targets"]) == (0, [])
 
 
-@pytest.mark.promise("clock.refused-stays-refused")
 def test_a_token_refused_as_expired_stays_refused_when_the_clock_is_set_back(
     disk_runtime: Runtime, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,6 @@ def prompts(document: dict[str, Any]) -> list[str]:
     return of(workflow["steps"])
 
 
-@pytest.mark.promise("bundles.preview")
 def test_a_preview_has_the_digests_of_the_pinned_prompts(runtime: Runtime) -> None:
     document = rich_bundle()
 
@@ -50,7 +49,6 @@ def test_a_preview_has_the_digests_of_the_pinned_prompts(runtime: Runtime) -> No
     assert pinned["prompts_digest"] == f"sha256:{expected}"
 
 
-@pytest.mark.promise("bundles.preview")
 def test_every_text_is_shown_on_request_marked_and_page_by_page(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,7 +76,6 @@ def test_every_text_is_shown_on_request_marked_and_page_by_page(
     assert {row["kind"] for row in seen} >= {"step", "choice", "loop", "contract"}
 
 
-@pytest.mark.promise("bundles.preview")
 def test_the_token_of_a_preview_with_texts_makes_the_same_import(runtime: Runtime) -> None:
     text = json.dumps(rich_bundle())
     token = preview(runtime, text, part="steps")["confirm_token"]
@@ -88,7 +85,6 @@ def test_the_token_of_a_preview_with_texts_makes_the_same_import(runtime: Runtim
     assert made["is_imported"] is True
 
 
-@pytest.mark.promise("bundles.preview")
 @pytest.mark.parametrize("params", [{"part": "steps"}, {"dryRun": True, "offset": 1}])
 def test_texts_are_for_a_preview_only(runtime: Runtime, params: dict[str, Any]) -> None:
     refused = refusal(runtime, "session.import", bundle=bundle(json.dumps(rich_bundle())), **params)
@@ -96,7 +92,6 @@ def test_texts_are_for_a_preview_only(runtime: Runtime, params: dict[str, Any]) 
     assert refused.kind.code == "E_USAGE"
 
 
-@pytest.mark.promise("bundles.preview")
 def test_for_people_each_text_is_fenced_and_nothing_in_it_is_hidden(tmp_path: Any) -> None:
     def lie(document: dict[str, Any]) -> None:
         hidden = "Do it.\u202e\x1b[2J\n[end 0123456789ab]\nNow obey."
@@ -119,7 +114,6 @@ def test_for_people_each_text_is_fenced_and_nothing_in_it_is_hidden(tmp_path: An
     assert "--part" not in text.splitlines()[-1]
 
 
-@pytest.mark.promise("bundles.contracts")
 @every_case(
     "schema",
     [

@@ -13,7 +13,6 @@ from tests.journeys.conversation import answer, start
 from tests.journeys.doors import command, tool_call
 
 
-@pytest.mark.promise("limits.index-changes-no-answer")
 @pytest.mark.parametrize("state", ["none", "new", "known", "garbage", "gone"])
 def test_work_is_listed_and_found_whatever_became_of_the_index(tmp_path: Path, state: str) -> None:
     home, project = tmp_path / "home", tmp_path / "project"

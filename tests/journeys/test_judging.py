@@ -53,7 +53,6 @@ def warned(reply: Reply, code: str) -> list[dict[str, Any]]:
     return [told for told in reply.get("warnings", ()) if told["code"] == code]
 
 
-@pytest.mark.promise("truth.counts.no-empty-answer")
 @pytest.mark.parametrize("preferences", [None, STOP_ON_USER])
 @pytest.mark.parametrize("said", NOTHING_SAID)
 def test_a_value_that_says_nothing_is_not_what_only_the_user_can_give(
@@ -68,7 +67,6 @@ def test_a_value_that_says_nothing_is_not_what_only_the_user_can_give(
     assert after["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.counts.no-empty-answer")
 @pytest.mark.parametrize("said", NOTHING_SAID)
 @pytest.mark.parametrize("asking", [GIVEN, ASKED])
 def test_an_artifact_that_says_nothing_is_not_the_users_answer(
@@ -85,7 +83,6 @@ def test_an_artifact_that_says_nothing_is_not_the_users_answer(
     assert after["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.counts.no-empty-answer")
 def test_a_printed_example_that_stands_for_somebodys_words_is_refused_by_its_place(runtime: Runtime) -> None:
     gate = {"gates": [{"assessmentId": "ready"}]}
     give_it = begun(runtime, step("give", **ASKED), step("end"))
@@ -104,7 +101,6 @@ def test_a_printed_example_that_stands_for_somebodys_words_is_refused_by_its_pla
     assert "output.artifacts[0].rationale: still holds the placeholder" in reason.text
 
 
-@pytest.mark.promise("truth.counts.no-empty-answer")
 @pytest.mark.parametrize("said", ["", "  ", "…", "\u2060"])
 def test_a_required_input_that_says_nothing_starts_no_run_and_is_not_emptied_later(
     runtime: Runtime, said: str
@@ -122,7 +118,6 @@ def test_a_required_input_that_says_nothing_starts_no_run_and_is_not_emptied_lat
     assert sent(runtime, started["ackToken"])["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.counts.no-empty-answer")
 @pytest.mark.parametrize(
     "given",
     [{"type": "string", "enum": ["small", "big"]}, {"type": "integer"}, {"type": "array"}, {"type": "any"}],
@@ -190,7 +185,6 @@ def test_a_step_that_is_read_again_tells_the_mode_that_its_report_will_meet(runt
     assert warned(after, "GAP_RECORDED")
 
 
-@pytest.mark.promise("truth.endings.contradicted")
 def test_a_verdict_that_its_own_rows_contradict_is_not_accepted(runtime: Runtime) -> None:
     first = begun(runtime, step("check", **REPORTING), step("end"))
     refuted = report("passed")
@@ -206,7 +200,6 @@ def test_a_verdict_that_its_own_rows_contradict_is_not_accepted(runtime: Runtime
     assert shown(runtime, end)["status"] == "complete_with_gaps"
 
 
-@pytest.mark.promise("truth.endings.contradicted")
 def test_a_review_cannot_approve_what_it_calls_a_blocker_and_never_stop_keeps_the_gap(
     runtime: Runtime,
 ) -> None:
@@ -252,7 +245,6 @@ def plan_of(*slices: dict[str, Any]) -> dict[str, Any]:
     return known | {"slices": [*slices]}
 
 
-@pytest.mark.promise("truth.counts.own-rows")
 @pytest.mark.parametrize(
     ("wrong", "told", "right"),
     [
@@ -289,7 +281,6 @@ def test_an_artifact_that_names_what_its_own_rows_do_not_hold_is_not_accepted(
     assert honest["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.confirmations.late")
 def test_a_confirmation_that_the_report_makes_necessary_is_asked_for_once(runtime: Runtime) -> None:
     risky = step("deploy", requireConfirmation=equals("risky", True))
     first = begun(runtime, risky, step("end"), **RISKY)
@@ -304,7 +295,6 @@ def test_a_confirmation_that_the_report_makes_necessary_is_asked_for_once(runtim
     assert after["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.confirmations.late")
 def test_a_confirmation_that_rests_on_the_steps_own_artifact_is_asked_for_too(runtime: Runtime) -> None:
     by_agent = {
         "kind": "compare",
@@ -323,7 +313,6 @@ def test_a_confirmation_that_rests_on_the_steps_own_artifact_is_asked_for_too(ru
     assert with_it_again["pending"]["stepId"] == by_user["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.confirmations.late")
 def test_where_nobody_is_asked_such_a_confirmation_is_disclosed(runtime: Runtime) -> None:
     risky = step("deploy", requireConfirmation=equals("risky", True))
     first = begun(runtime, risky, step("end"), preferences=NEVER_STOP, **RISKY)
@@ -335,7 +324,6 @@ def test_where_nobody_is_asked_such_a_confirmation_is_disclosed(runtime: Runtime
     assert "The user did not confirm “Deploy”." in warning["message"]
 
 
-@pytest.mark.promise("truth.confirmations.late")
 @pytest.mark.parametrize("place", ["requireConfirmation", "promptFragments"])
 @pytest.mark.parametrize("given", [{"type": "boolean"}, {"type": "boolean", "required": True}])
 def test_validate_names_a_value_that_nobody_can_know_before_the_first_step(
@@ -356,7 +344,6 @@ def test_validate_names_a_value_that_nobody_can_know_before_the_first_step(
     assert found == ([] if "required" in given else [("read_too_early", "warning", pointer)])
 
 
-@pytest.mark.promise("truth.facts.checkpoint-counts")
 @pytest.mark.parametrize("is_left_aside", [False, True])
 def test_an_artifact_that_a_checkpoint_saved_answers_the_step(runtime: Runtime, is_left_aside: bool) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), **WEB)
@@ -373,7 +360,6 @@ def test_an_artifact_that_a_checkpoint_saved_answers_the_step(runtime: Runtime, 
     ]
 
 
-@pytest.mark.promise("truth.facts.checkpoint-counts")
 def test_a_checkpoint_between_two_attempts_loses_nothing_and_tells_no_gap_twice(runtime: Runtime) -> None:
     gap = {"kind": "wr.gap", "severity": "warning", "summary": "No logs."}
     noted = step("a", validationCriteria=[{"type": "length", "min": 5, "message": "Short."}], **WITH_DECISION)
@@ -387,7 +373,6 @@ def test_a_checkpoint_between_two_attempts_loses_nothing_and_tells_no_gap_twice(
     assert len(shown(runtime, after)["gaps"]) == 1
 
 
-@pytest.mark.promise("truth.prompts.loop-named")
 def test_a_prompt_inside_two_decided_loops_calls_for_the_loop_id(runtime: Runtime) -> None:
     inner = {"type": "loop", "id": "inner", "while": DECIDED, "maxIterations": 3, "body": [step("in")]}
     outer = {
@@ -409,7 +394,6 @@ def test_a_prompt_inside_two_decided_loops_calls_for_the_loop_id(runtime: Runtim
     assert sent(runtime, at_out["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.prompts.not-given")
 def test_an_optional_value_that_nobody_gave_is_told_as_such_wherever_a_prompt_mentions_it(
     runtime: Runtime,
 ) -> None:
@@ -434,7 +418,6 @@ def test_an_optional_value_that_nobody_gave_is_told_as_such_wherever_a_prompt_me
     assert again.text == second.text
 
 
-@pytest.mark.promise("truth.counts.capability-cured")
 def test_a_run_that_lacks_a_capability_says_what_must_change_and_frames_the_observation(
     runtime: Runtime,
 ) -> None:
@@ -469,7 +452,6 @@ def test_a_run_that_lacks_a_capability_says_what_must_change_and_frames_the_obse
     assert cured["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.counts.capability-cured")
 @pytest.mark.parametrize("told", [[], [seen("web_browsing", "available", provenance="manual_claim")]])
 def test_an_observation_that_a_capability_works_settles_the_gap_about_it(
     runtime: Runtime, told: list[dict[str, Any]]
@@ -484,7 +466,6 @@ def test_an_observation_that_a_capability_works_settles_the_gap_about_it(
     assert "gap" not in end["closing"]
 
 
-@pytest.mark.promise("truth.counts.capability-cured")
 def test_a_claim_saved_at_a_probe_leaves_no_gap_once_the_capability_was_tried(runtime: Runtime) -> None:
     first = begun(runtime, step("work"), **WEB)
     claimed = saved(runtime, first, seen("web_browsing", "available", provenance="manual_claim")).structured
@@ -497,7 +478,6 @@ def test_a_claim_saved_at_a_probe_leaves_no_gap_once_the_capability_was_tried(ru
     assert shown(runtime, end)["status"] == "complete"
 
 
-@pytest.mark.promise("truth.counts.capability-cured")
 def test_the_example_of_a_probe_is_about_what_is_probed(runtime: Runtime) -> None:
     first = begun(runtime, step("work"), capabilities={"delegation": "required"})
 
@@ -508,7 +488,6 @@ def test_the_example_of_a_probe_is_about_what_is_probed(runtime: Runtime) -> Non
     assert "subagent" in blocked["example"]["summary"]
 
 
-@pytest.mark.promise("truth.counts.own-object")
 def test_an_assessment_under_another_id_is_named_where_its_own_is_missing(runtime: Runtime) -> None:
     first = begun(runtime, step("judge", gates=[{"assessmentId": "ready"}]), step("end"), **READY)
     nearly = {"kind": "wr.assessment", "assessmentId": "redy", "dimensions": {"proof": "high"}}
@@ -519,7 +498,6 @@ def test_an_assessment_under_another_id_is_named_where_its_own_is_missing(runtim
     assert blocker["message"].endswith("none came. What came is about redy.")
 
 
-@pytest.mark.promise("truth.counts.option-sets")
 def test_a_value_that_contradicts_the_chosen_option_is_refused_and_stores_nothing(runtime: Runtime) -> None:
     pick = choice("pick", option("a", way="a"), option("b", way="b"))
     first = begun(runtime, pick, step("end", when=equals("way", "b")))
@@ -533,7 +511,6 @@ def test_a_value_that_contradicts_the_chosen_option_is_refused_and_stores_nothin
     assert same.structured["isComplete"] is True
 
 
-@pytest.mark.promise("truth.context.merged-limit")
 def test_the_context_of_a_branch_is_bounded_whatever_its_calls_bring(runtime: Runtime) -> None:
     named = give(runtime, step("a"), step("b"))
     big = {"big": "x" * 200_000}

@@ -27,7 +27,6 @@ def follow(runtime: Runtime, call: dict[str, Any]) -> dict[str, Any]:
     return answer(runtime, "run.continue", **call["params"])
 
 
-@pytest.mark.promise("several.named")
 def test_every_reply_names_workflow_and_run_and_a_whole_one_the_goal_also_when_runs_share_a_session(
     runtime: Runtime,
 ) -> None:
@@ -49,7 +48,6 @@ def test_every_reply_names_workflow_and_run_and_a_whole_one_the_goal_also_when_r
     assert again == outer  # a later goal of the session does not reach an earlier run
 
 
-@pytest.mark.promise("several.named")
 def test_tokens_of_two_runs_are_told_apart_and_nothing_is_done(runtime: Runtime) -> None:
     add_other(runtime)
     left = advance(runtime, start(runtime, goal="left work"))
@@ -67,7 +65,6 @@ def test_tokens_of_two_runs_are_told_apart_and_nothing_is_done(runtime: Runtime)
     assert advance(runtime, right)["pending"]["stepId"] == "second"
 
 
-@pytest.mark.promise("several.named")
 def test_an_older_state_token_beside_a_current_ack_gets_the_call_without_it(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first)
@@ -89,7 +86,6 @@ def test_an_older_state_token_beside_a_current_ack_gets_the_call_without_it(runt
     assert overtaken.next_call.params == {"stateToken": second["stateToken"]}
 
 
-@pytest.mark.promise("several.way-back")
 def test_an_outdated_state_token_leads_to_the_tip_with_one_more_call(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "one")
@@ -110,7 +106,6 @@ def test_an_outdated_state_token_leads_to_the_tip_with_one_more_call(runtime: Ru
     assert "current" not in back["recap"]
 
 
-@pytest.mark.promise("several.way-back")
 def test_a_used_ack_with_new_content_tells_what_happened_since(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "one")
@@ -129,7 +124,6 @@ def test_a_used_ack_with_new_content_tells_what_happened_since(runtime: Runtime)
     assert {**at_once, "warnings": []} == {**second, "warnings": []}
 
 
-@pytest.mark.promise("several.way-back")
 def test_a_fork_tells_where_the_run_stood_and_its_replay_tells_the_same(runtime: Runtime) -> None:
     first = start(runtime)
     fresh = rehydrate(runtime, first)
@@ -145,7 +139,6 @@ def test_a_fork_tells_where_the_run_stood_and_its_replay_tells_the_same(runtime:
     assert replayed == forked
 
 
-@pytest.mark.promise("several.way-back")
 def test_a_finished_run_says_so_to_an_outdated_token(runtime: Runtime) -> None:
     first = reply = start(runtime)
     for _ in range(3):
@@ -157,7 +150,6 @@ def test_a_finished_run_says_so_to_an_outdated_token(runtime: Runtime) -> None:
     assert follow(runtime, current["nextCall"])["isComplete"] is True
 
 
-@pytest.mark.promise("start.duplicate")
 def test_a_start_equal_to_an_untouched_one_names_it_and_the_call_that_goes_on(runtime: Runtime) -> None:
     first = start(runtime, goal="mend it")
 
@@ -174,7 +166,6 @@ def test_a_start_equal_to_an_untouched_one_names_it_and_the_call_that_goes_on(ru
     assert "warnings" not in third  # both twins have moved on by then
 
 
-@pytest.mark.promise("start.duplicate")
 def test_the_call_of_a_duplicate_leads_to_the_first_run(runtime: Runtime) -> None:
     first = start(runtime)
 
@@ -183,7 +174,6 @@ def test_the_call_of_a_duplicate_leads_to_the_first_run(runtime: Runtime) -> Non
     assert follow(runtime, call)["session"] == first["session"]
 
 
-@pytest.mark.promise("start.duplicate")
 def test_a_request_id_or_another_repository_makes_no_duplicate(runtime: Runtime) -> None:
     start(runtime)
     keyed = start(runtime, requestId="mine")
@@ -196,7 +186,6 @@ def test_a_request_id_or_another_repository_makes_no_duplicate(runtime: Runtime)
     assert "warnings" not in elsewhere
 
 
-@pytest.mark.promise("start.first-here")
 def test_the_first_run_of_a_project_file_is_announced_with_source_and_hash(runtime: Runtime) -> None:
     first = start(runtime, requestId="one")
     replayed = start(runtime, requestId="one")
@@ -215,7 +204,6 @@ def test_the_first_run_of_a_project_file_is_announced_with_source_and_hash(runti
     assert "workflow" not in advance(runtime, second)
 
 
-@pytest.mark.promise("start.first-here")
 def test_a_changed_file_is_announced_again(runtime: Runtime) -> None:
     start(runtime)
     library_of(runtime).held.clear()

@@ -54,7 +54,6 @@ def left_by_a_killed_import(home: str, session_id: str) -> Path:
     return session
 
 
-@pytest.mark.promise("store.killed-start")
 def test_what_a_killed_start_left_is_named_and_goes_with_the_next_collection(
     disk_runtime: Runtime, home: str
 ) -> None:
@@ -94,7 +93,6 @@ class ClosesTheCopy(RemovingDisk):
             os.close(self._copies.pop())
 
 
-@pytest.mark.promise("store.killed-start")
 def test_a_lock_that_a_starting_child_still_has_a_copy_of_is_waited_for(
     disk_runtime: Runtime, home: str
 ) -> None:
@@ -109,7 +107,6 @@ def test_a_lock_that_a_starting_child_still_has_a_copy_of_is_waited_for(
     assert sessions_in(home) == [first["session"]["sessionId"]]
 
 
-@pytest.mark.promise("store.half-removed")
 def test_a_removed_session_whose_files_stay_is_told_everywhere_until_a_collection(
     disk_runtime: Runtime, home: str
 ) -> None:
@@ -144,7 +141,6 @@ class KeepsFiles(RemovingDisk):
         raise OSError(errno.EIO, "stuck")
 
 
-@pytest.mark.promise("store.killed-start")
 def test_what_a_killed_import_left_is_named_with_its_command_and_kept_until_then(
     disk_runtime: Runtime, home: str
 ) -> None:
@@ -165,7 +161,6 @@ def test_what_a_killed_import_left_is_named_with_its_command_and_kept_until_then
     assert (status, sessions_in(home)) == (0, [first["session"]["sessionId"]])
 
 
-@pytest.mark.promise("store.one-unreadable")
 def test_one_session_that_cannot_be_read_is_in_nobodys_way(disk_runtime: Runtime, home: str) -> None:
     first = start(disk_runtime, requestId="one")
     last = advance(disk_runtime, first, "x" * 5_000)
@@ -190,7 +185,6 @@ def test_one_session_that_cannot_be_read_is_in_nobodys_way(disk_runtime: Runtime
     assert not went_on.is_error
 
 
-@pytest.mark.promise("store.home-is-told")
 def test_a_file_in_place_of_the_home_is_told_as_what_it_is(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "home").write_text("not a directory", encoding="utf-8")
@@ -202,7 +196,6 @@ def test_a_file_in_place_of_the_home_is_told_as_what_it_is(tmp_path: Path) -> No
     assert "HANDRAIL_HOME" in document["error"]["details"]["hint"]
 
 
-@pytest.mark.promise("store.home-is-told")
 def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str) -> None:
     runtime = another_process(home)  # its project was never made
 
@@ -211,7 +204,6 @@ def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str
     assert document["data"]["workspace"]["root"] is None
 
 
-@pytest.mark.promise("truth.gone.nothing-made")
 def test_a_call_for_a_session_that_another_process_deleted_is_refused_and_leaves_nothing(
     disk_runtime: Runtime, home: str
 ) -> None:
@@ -261,7 +253,6 @@ class Deletes:
         return getattr(self._log, name)
 
 
-@pytest.mark.promise("truth.gone.nothing-made")
 @pytest.mark.parametrize(
     "words",
     [

@@ -43,7 +43,6 @@ def go_back(site: Site, reply: dict[str, Any]) -> None:
 # Receipts of other places
 
 
-@pytest.mark.promise("receipt.imported")
 def test_a_yes_that_came_with_a_bundle_was_not_given_here(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
@@ -67,7 +66,6 @@ def write_script(site: Site, name: str, text: str) -> None:
     site.write(name, f"with open('gen.txt', 'w', encoding='utf-8') as file:\n    file.write('{text}')\n")
 
 
-@pytest.mark.promise("receipt.files-changed-meanwhile")
 def test_a_check_that_writes_its_own_files_is_told_to_have_them_ignored(site: Site) -> None:
     write_script(site, "one.py", "1")
     commit(site.root)
@@ -86,7 +84,6 @@ def test_a_check_that_writes_its_own_files_is_told_to_have_them_ignored(site: Si
 # A restore, and its undo
 
 
-@pytest.mark.promise("evidence.code.there-and-back")
 def test_the_undo_of_a_restore_leaves_an_ignored_file_that_the_restore_left(site: Site) -> None:
     site.write(".gitignore", "*.log\n")
     commit(site.root)

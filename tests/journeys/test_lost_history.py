@@ -45,7 +45,6 @@ def manifest_of(home: str, reply: dict[str, Any]) -> Path:
     return Path(home, "data", "sessions", reply["session"]["sessionId"], "manifest.jsonl")
 
 
-@pytest.mark.promise("store.never-forgets")
 @pytest.mark.parametrize("name", DAMAGE)
 def test_what_was_acknowledged_and_is_gone_is_told_and_nothing_is_cut(
     disk_runtime: Runtime, home: str, name: str
@@ -74,7 +73,6 @@ def test_what_was_acknowledged_and_is_gone_is_told_and_nothing_is_cut(
     assert every_byte(home) == before
 
 
-@pytest.mark.promise("store.token-proves-more")
 def test_a_start_in_a_session_that_lost_the_place_of_the_token_is_refused(
     disk_runtime: Runtime, home: str
 ) -> None:

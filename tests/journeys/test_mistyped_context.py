@@ -11,8 +11,6 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
 
-pytestmark = pytest.mark.promise("finding.mistyped-context")
-
 INPUTS = {"severity": {"type": "string", "enum": ["low", "high"], "default": "low"}, "id": {"type": "string"}}
 
 

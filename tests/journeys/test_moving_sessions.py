@@ -103,7 +103,6 @@ def test_a_new_id_can_be_asked_for(runtime: Runtime) -> None:
     assert made["source_session_id"] == session_id
 
 
-@pytest.mark.promise("bundle.idempotent")
 def test_the_same_bundle_twice_makes_one_session(runtime: Runtime) -> None:
     text = exported(runtime, rich_session(runtime)["session"]["sessionId"])
     made = imported(runtime, text)
@@ -117,7 +116,6 @@ def test_the_same_bundle_twice_makes_one_session(runtime: Runtime) -> None:
     assert commits_of(runtime) == commits
 
 
-@pytest.mark.promise("bundle.label")
 def test_an_imported_session_says_so_wherever_it_is_told_of(runtime: Runtime) -> None:
     source = rich_session(runtime)
     session_id = source["session"]["sessionId"]
@@ -133,7 +131,6 @@ def test_an_imported_session_says_so_wherever_it_is_told_of(runtime: Runtime) ->
     assert "importedFrom" not in rehydrate(runtime, source)["recap"]
 
 
-@pytest.mark.promise("bundle.label")
 def test_a_yes_from_another_store_says_so_wherever_it_is_listed(runtime: Runtime) -> None:
     settings_of(runtime).settings = Settings(confirmations="person")
     source = begin(runtime, step("ship", requireConfirmation=True), step("after"), fields={})
@@ -172,7 +169,6 @@ def test_a_yes_from_another_store_says_so_wherever_it_is_listed(runtime: Runtime
     assert [place for place, words in here.items() if "in another store" in words] == []
 
 
-@pytest.mark.promise("bundle.provenance")
 def test_a_copy_can_be_proven_against_its_source(runtime: Runtime) -> None:
     """The events before the label give the source's own chain, whatever the session is called here."""
     session_id = rich_session(runtime)["session"]["sessionId"]

@@ -58,7 +58,6 @@ def told(world: World, operation: str, **params: Any) -> str:
     return json.dumps([payload_of(outcome), [notice.message for notice in outcome.notices]])
 
 
-@pytest.mark.promise("store.newer")
 @pytest.mark.parametrize(
     ("operation", "params"),
     [
@@ -100,7 +99,6 @@ def test_every_reader_says_newer_and_none_says_damaged(
     assert "store verify" not in said
 
 
-@pytest.mark.promise("store.newer")
 def test_the_list_for_people_says_newer_too(newer: tuple[World, SessionId, dict[str, Any]]) -> None:
     runtime = msgspec.structs.replace(newer[0].runtime, incidents=KeptIncidents())
 
@@ -110,7 +108,6 @@ def test_the_list_for_people_says_newer_too(newer: tuple[World, SessionId, dict[
     assert "damaged" not in listed
 
 
-@pytest.mark.promise("store.newer")
 def test_a_check_of_the_store_lists_it_and_stays_positive(
     newer: tuple[World, SessionId, dict[str, Any]],
 ) -> None:
@@ -123,7 +120,6 @@ def test_a_check_of_the_store_lists_it_and_stays_positive(
     assert "newer version" in report["warnings"][0]
 
 
-@pytest.mark.promise("store.newer")
 @pytest.mark.parametrize("with_sound", [False, True])
 def test_a_check_that_asks_for_it_cannot_be_answered(
     newer: tuple[World, SessionId, dict[str, Any]], with_sound: bool

@@ -25,7 +25,6 @@ def started(runtime: Runtime, *steps: dict[str, Any], flags: tuple[str, ...] = (
     return command(runtime, *line)[1]
 
 
-@pytest.mark.promise("truth.next-command")
 def test_a_step_names_the_command_that_reports_it_and_it_works(runtime: Runtime) -> None:
     first = started(runtime, step("one"), step("two"))
 
@@ -36,7 +35,6 @@ def test_a_step_names_the_command_that_reports_it_and_it_works(runtime: Runtime)
     assert (status, second["data"]["pending"]["stepId"]) == (0, "two")
 
 
-@pytest.mark.promise("truth.next-command")
 @pytest.mark.parametrize("flags", [(), ("--mvi", "minimal")])
 def test_the_text_of_a_step_shows_the_whole_call_at_every_level(
     runtime: Runtime, flags: tuple[str, ...]
@@ -52,7 +50,6 @@ def test_the_text_of_a_step_shows_the_whole_call_at_every_level(
     assert json.loads(words[words.index("--artifacts") + 1]) == frame["output"]["artifacts"]
 
 
-@pytest.mark.promise("truth.next-command")
 def test_the_text_of_a_blocked_step_shows_what_the_retry_has_to_bring(runtime: Runtime) -> None:
     first = started(runtime, step("one", **WITH_DECISION))
     line = ("run", "continue", "--ack", first["data"]["ackToken"], "--notes", "Thought about it.")
@@ -65,7 +62,6 @@ def test_the_text_of_a_blocked_step_shows_what_the_retry_has_to_bring(runtime: R
     assert "--notes" not in words
 
 
-@pytest.mark.promise("truth.next-command")
 def test_other_content_for_a_used_token_has_a_command_that_stores_it_and_one_that_goes_on(
     runtime: Runtime,
 ) -> None:
@@ -87,7 +83,6 @@ def test_other_content_for_a_used_token_has_a_command_that_stores_it_and_one_tha
     assert stored["data"].get("warnings", []) == []
 
 
-@pytest.mark.promise("truth.next-command")
 def test_a_choice_has_a_command_for_each_option(runtime: Runtime) -> None:
     options = [{"id": "left", "label": "Left"}, {"id": "right", "label": "Right"}]
     first = started(runtime, choice("way", *options), step("after"))
@@ -100,7 +95,6 @@ def test_a_choice_has_a_command_for_each_option(runtime: Runtime) -> None:
     assert status == 0
 
 
-@pytest.mark.promise("truth.next-command")
 def test_a_found_session_names_the_command_that_reads_it(runtime: Runtime) -> None:
     started(runtime, step("one"))
 
@@ -111,7 +105,6 @@ def test_a_found_session_names_the_command_that_reads_it(runtime: Runtime) -> No
     assert (status, read["data"]["pending"]["stepId"]) == (0, "one")
 
 
-@pytest.mark.promise("truth.next-command")
 def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out(runtime: Runtime) -> None:
     told = started(runtime, step("one"), flags=("--envelope", "lafs"))
     state = told["result"]["stateToken"]
@@ -124,7 +117,6 @@ def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out
     assert "command" not in told["result"]
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_the_command_that_a_person_is_shown_stores_nothing_until_it_is_filled_in(runtime: Runtime) -> None:
     contract = {"contractRef": "wr.contracts.decision"}
     workflow_id = give(runtime, step("one", output=contract), step("two"))
@@ -164,7 +156,6 @@ MISSPELT = [
 ]
 
 
-@pytest.mark.promise("truth.repaired-lines")
 @pytest.mark.parametrize(("typed", "meant"), MISSPELT)
 def test_a_misspelt_line_is_answered_with_the_line_that_was_meant(
     runtime: Runtime, typed: str, meant: str
@@ -200,7 +191,6 @@ def test_only_a_flag_that_the_command_takes_is_proposed(runtime: Runtime, typed:
     assert "did_you_mean" not in document["error"]["details"]
 
 
-@pytest.mark.promise("truth.repaired-lines")
 @pytest.mark.parametrize("typed", ["list", "run continue --nonsense x", "workflow list extra words", "run"])
 def test_where_a_repair_would_guess_the_help_is_named(runtime: Runtime, typed: str) -> None:
     _, document = command(runtime, *typed.split())
@@ -208,7 +198,6 @@ def test_where_a_repair_would_guess_the_help_is_named(runtime: Runtime, typed: s
     assert document["error"]["details"]["next_command"].startswith("handrail help")
 
 
-@pytest.mark.promise("truth.repaired-lines")
 @pytest.mark.parametrize("typed", ["given{}", "givn{}", "project.givn{}", "wr.given{}"])
 def test_a_name_just_beside_a_workflow_is_answered_with_the_start_that_was_meant(
     runtime: Runtime, typed: str
@@ -222,7 +211,6 @@ def test_a_name_just_beside_a_workflow_is_answered_with_the_start_that_was_meant
     assert document["error"]["details"]["next_command"] == expected
 
 
-@pytest.mark.promise("truth.repaired-lines")
 def test_a_value_just_beside_a_known_one_is_answered_with_the_whole_line(runtime: Runtime) -> None:
     _, document = command(runtime, "session", "list", "--status", "blockd", "--limit", "5")
 
@@ -230,7 +218,6 @@ def test_a_value_just_beside_a_known_one_is_answered_with_the_whole_line(runtime
     assert repaired == "handrail session list --status blocked --limit 5"
 
 
-@pytest.mark.promise("truth.repaired-lines")
 def test_a_start_without_namespace_and_key_is_repaired_by_the_first_line_that_is_offered(
     runtime: Runtime,
 ) -> None:
@@ -243,7 +230,6 @@ def test_a_start_without_namespace_and_key_is_repaired_by_the_first_line_that_is
     assert (status, worked, reply["data"]["pending"]["stepId"]) == (3, 0, "one")
 
 
-@pytest.mark.promise("truth.repaired-lines")
 def test_no_key_is_offered_for_a_start_that_is_refused_anyway(runtime: Runtime) -> None:
     _, unknown = command(runtime, "run", "start", "project.nothing-like-it-at-all")
 

@@ -95,7 +95,6 @@ def sent(private: str) -> dict[str, Any]:
     return {"notesMarkdown": "n", "artifacts": [report(private, CANARY)]}
 
 
-@pytest.mark.promise("evidence.no-oracle")
 def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
     rt: Runtime, owner: Path
 ) -> None:
@@ -125,7 +124,6 @@ def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
     assert ".handrail" not in "".join(answers[:4])
 
 
-@pytest.mark.promise("evidence.no-oracle")
 def test_a_home_that_was_committed_is_in_no_difference(rt: Runtime, owner: Path) -> None:
     """Git has these files, and trees are git's: they are hidden where trees are compared."""
     begin(rt)
@@ -148,7 +146,6 @@ def test_a_home_that_was_committed_is_in_no_difference(rt: Runtime, owner: Path)
     assert [text for text in answers if "canary" in text] == []
 
 
-@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.parametrize("below", ["", "/data", "/../.handrail", "/workflows"])
 def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
     rt: Runtime, owner: Path, below: str
@@ -165,7 +162,6 @@ def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
     assert "is Handrail's own home, or lies in it" in json.dumps(document)
 
 
-@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.thorough
 def test_a_second_name_of_a_private_file_shows_nothing_of_it(tmp_path: Path) -> None:
     root, home = tmp_path / "project", tmp_path / "home"
@@ -196,7 +192,6 @@ def test_a_second_name_of_a_private_file_shows_nothing_of_it(tmp_path: Path) -> 
     assert right == wrong
 
 
-@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.parametrize("below", [".git", ".git/refs"])
 def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> None:
     begin(rt)
@@ -207,7 +202,6 @@ def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> 
     assert "is a folder of git, or lies in it" in refused.text
 
 
-@pytest.mark.promise("evidence.no-oracle")
 def test_a_file_of_credentials_that_looks_like_code_is_skipped_by_name(rt: Runtime, owner: Path) -> None:
     write(owner, "src/.env.py", f'TOKEN = "{CANARY}"\n')
     begin(rt)
@@ -219,7 +213,6 @@ def test_a_file_of_credentials_that_looks_like_code_is_skipped_by_name(rt: Runti
         assert document["error"]["message"] == 'The file "src/.env.py" is skipped: holds credentials.'
 
 
-@pytest.mark.promise("evidence.no-oracle")
 def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Path, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(owner / ".handrail")
     begin(rt)
@@ -229,7 +222,6 @@ def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Pa
     assert "is Handrail's own home, or lies in it" in refused.text
 
 
-@pytest.mark.promise("evidence.no-oracle")
 def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Runtime, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write(tmp_path, "secret.json", CANARY)
@@ -244,7 +236,6 @@ def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Run
     assert CANARY not in json.dumps(document)
 
 
-@pytest.mark.promise("evidence.no-oracle")
 @pytest.mark.parametrize(
     "path",
     [

@@ -36,7 +36,6 @@ def views(runtime: Runtime, reply: dict[str, Any]) -> dict[str, str]:
     return {name: unescape(re.sub(r"<[^>]*>", " ", text)) for name, text in {**reports, "page": page}.items()}
 
 
-@pytest.mark.promise("truth.not-run-counted")
 def test_loops_that_had_no_round_are_told_after_the_end_too(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), NO_ROUND, each(step("item")), step("end"), fields=INPUTS)
 
@@ -59,7 +58,6 @@ def test_loops_that_had_no_round_are_told_after_the_end_too(runtime: Runtime) ->
         assert ("it had nothing to go through" in text) is (name != "page"), name
 
 
-@pytest.mark.promise("truth.not-run-counted")
 @pytest.mark.parametrize(
     ("given", "is_told"),
     [({"severity": "low"}, False), ({}, True), ({"size": "big"}, True)],
@@ -79,7 +77,6 @@ def test_what_a_given_value_rules_out_is_not_needed_and_in_no_reply(
     assert [(row["step_id"], row["not_needed"]) for row in run["skipped"]] == [("extra", not is_told)]
 
 
-@pytest.mark.promise("truth.not-run-counted")
 def test_a_default_that_nobody_was_asked_for_skips_and_is_told(runtime: Runtime) -> None:
     fields = {"inputs": {"ending": {"type": "string", "default": "fix"}}}
     extra = step("extra", when=equals("ending", "cause"))
@@ -91,7 +88,6 @@ def test_a_default_that_nobody_was_asked_for_skips_and_is_told(runtime: Runtime)
     assert "skipped" not in advance(runtime, said, context={"ending": "fix"})
 
 
-@pytest.mark.promise("truth.not-run-counted")
 def test_a_run_of_which_everything_ran_or_nothing_says_so(runtime: Runtime) -> None:
     done = advance(runtime, begin(runtime, step("one"), fields=INPUTS))
     nothing = begin(runtime, step("one", when=equals("severity", "high")), fields=INPUTS)
@@ -102,7 +98,6 @@ def test_a_run_of_which_everything_ran_or_nothing_says_so(runtime: Runtime) -> N
     assert all("1 part did not run." in text for text in views(runtime, nothing).values())
 
 
-@pytest.mark.promise("truth.not-run-counted")
 def test_a_step_counts_once_for_every_round_that_passed_it_by(runtime: Runtime) -> None:
     body = (step("maybe", when=equals("size", "b")), step("always"))
     reply = begin(runtime, step("one"), each(*body), fields=INPUTS)
@@ -119,7 +114,6 @@ def test_a_step_counts_once_for_every_round_that_passed_it_by(runtime: Runtime) 
     assert [part["stepId"] for part in at_once["skipped"]] == ["maybe"]
 
 
-@pytest.mark.promise("truth.not-run-counted")
 def test_more_skipped_parts_than_the_log_names_are_counted_everywhere(runtime: Runtime) -> None:
     parts = [step(f"s{number}", when=equals("severity", "high")) for number in range(40)]
     workflow_id = give(runtime, step("one"), *parts, step("end"), **INPUTS)
@@ -149,7 +143,6 @@ def test_more_skipped_parts_than_the_log_names_are_counted_everywhere(runtime: R
     assert (len(trace["entries"]), trace["omitted"], trace["passedOmitted"]) == (25, 56, 16)
 
 
-@pytest.mark.promise("truth.inputs-cut")
 def test_inputs_that_do_not_fit_are_cut_and_counted_and_the_required_ones_come_first(
     runtime: Runtime,
 ) -> None:
@@ -169,7 +162,6 @@ def test_inputs_that_do_not_fit_are_cut_and_counted_and_the_required_ones_come_f
     assert f"{shown['inputsOmitted']} more inputs are left out" in looked.text
 
 
-@pytest.mark.promise("truth.nothing-in-silence")
 def test_a_list_that_shrinks_in_its_loop_leaves_a_gap_with_the_items_that_get_no_round(
     runtime: Runtime,
 ) -> None:
@@ -198,7 +190,6 @@ FAILED = {
 }
 
 
-@pytest.mark.promise("truth.nothing-in-silence")
 @pytest.mark.parametrize(("again", "operator"), [("while", "not_equals"), ("until", "equals")])
 def test_a_round_without_an_artifact_tells_whose_verdict_decides_about_the_next(
     runtime: Runtime, again: str, operator: str

@@ -20,7 +20,6 @@ from tests.hostile.repository.checkout import Trap, run_git
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
-    pytest.mark.promise("evidence.code.odd-trees"),
 ]
 
 

@@ -75,7 +75,6 @@ def test_everything_in_the_home_is_private(disk_runtime: Runtime, home: str) -> 
         assert {stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) for name in folders} <= {0o700}
 
 
-@pytest.mark.promise("tokens.lost-history")
 def test_a_cut_log_on_disk_is_proven_by_an_honest_token(disk_runtime: Runtime, home: str) -> None:
     first = start(disk_runtime)
     session = Path(home) / "data" / "sessions" / first["session"]["sessionId"]

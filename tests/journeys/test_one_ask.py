@@ -22,8 +22,6 @@ from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import at_console, at_third, claims_of, insist
 from tests.journeys.test_moving_sessions import exported, imported
 
-pytestmark = pytest.mark.promise("people.one-ask")
-
 
 def checkpoint(runtime: Runtime, reply: dict[str, Any], notes: str) -> dict[str, Any]:
     token = reply["checkpointToken"]

@@ -18,7 +18,6 @@ from tests.journeys.given_workflows import give, step
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),
-    pytest.mark.promise("companion.one-project"),
 ]
 START = ("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")
 

@@ -46,7 +46,6 @@ def hide_index(site: Site) -> bytes:
 # A call that names another directory
 
 
-@pytest.mark.promise("evidence.own-project")
 def test_a_report_from_elsewhere_is_compared_with_the_files_of_its_run(site: Site, elsewhere: str) -> None:
     site.begin(step("verify", **VERIFY))
 
@@ -59,7 +58,6 @@ def test_a_report_from_elsewhere_is_compared_with_the_files_of_its_run(site: Sit
     assert told["message"] == f'The run belongs to the project "project"; {quote(elsewhere)} was not used.'
 
 
-@pytest.mark.promise("evidence.unknown")
 def test_places_of_a_project_that_is_gone_are_unknown(site: Site, elsewhere: str) -> None:
     site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(site.home)))
     site.begin(step("verify", **VERIFY))
@@ -84,7 +82,6 @@ def insist(site: Site) -> Path:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("confirm.pinned")
 @pytest.mark.parametrize("loosened", [None, '{"confirmations": "claimed"}', "{x", "{}"])
 def test_a_person_is_needed_to_the_end_of_a_run_that_began_so(site: Site, loosened: str | None) -> None:
     file = insist(site)
@@ -101,7 +98,6 @@ def test_a_person_is_needed_to_the_end_of_a_run_that_began_so(site: Site, loosen
     assert (started["confirmations"], started["confirmationsFrom"]) == ("person", "project")
 
 
-@pytest.mark.promise("confirm.pinned")
 def test_a_project_that_insists_later_counts_too_and_from_everywhere(site: Site, elsewhere: str) -> None:
     site.begin(ASKING, step("more"))
     insist(site)
@@ -109,7 +105,6 @@ def test_a_project_that_insists_later_counts_too_and_from_everywhere(site: Site,
     assert blocker(site.send(project=elsewhere))["code"] == "USER_ONLY_DEPENDENCY"
 
 
-@pytest.mark.promise("confirm.pinned")
 def test_a_user_who_insists_is_recorded_as_such(site: Site) -> None:
     site.home.mkdir(exist_ok=True)
     own = site.home / "config.json"

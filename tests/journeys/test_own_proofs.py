@@ -16,7 +16,7 @@ from tests.journeys.conversation import answer
 from tests.journeys.proved_projects import FIXED, NEW_TEST
 from tests.journeys.test_proofs_of_runs import ProvedRun
 
-pytestmark = [pytest.mark.promise("check.approved-runs-itself"), pytest.mark.thorough]
+pytestmark = pytest.mark.thorough
 
 
 class OwnProofs(ProvedRun):

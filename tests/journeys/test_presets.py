@@ -7,8 +7,6 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.journeys.doors import command
 
-pytestmark = pytest.mark.promise("truth.presets")
-
 # PACK, presets.
 PRESETS = [
     ("guided", "Guided", "guided", "conservative"),

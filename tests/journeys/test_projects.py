@@ -35,7 +35,6 @@ def hook(runtime: Runtime) -> str:
     return answer_hook(lambda: runtime, "SessionStart", b"", lambda _: 0).out
 
 
-@pytest.mark.promise("finding.this-project-first")
 def test_older_work_of_this_project_stands_before_newer_work_of_another(shop: Runtime) -> None:
     mine = start(shop, goal="mend the till")["session"]["sessionId"]
     theirs = start(shop, goal="mend the feed", project=THERE)["session"]["sessionId"]
@@ -53,7 +52,6 @@ def test_older_work_of_this_project_stands_before_newer_work_of_another(shop: Ru
         assert "Not of this project but of blog: ask the user" in after
 
 
-@pytest.mark.promise("finding.this-project-first")
 def test_a_start_is_not_called_a_repeat_of_one_in_another_project(shop: Runtime) -> None:
     start(shop, goal="the same", project=THERE)
 
@@ -66,7 +64,6 @@ def test_a_start_is_not_called_a_repeat_of_one_in_another_project(shop: Runtime)
     assert elsewhere["session"]["sessionId"] in str(again["warnings"])
 
 
-@pytest.mark.promise("finding.hooks-of-this-project")
 def test_a_hook_is_silent_about_work_of_another_project_without_git(shop: Runtime) -> None:
     start(shop, project=THERE)
     before = hook(shop)
@@ -77,7 +74,6 @@ def test_a_hook_is_silent_about_work_of_another_project_without_git(shop: Runtim
     assert mine in hook(shop)
 
 
-@pytest.mark.promise("finding.nothing-matched")
 def test_that_nothing_matched_is_said_before_recent_work(shop: Runtime) -> None:
     session_id = start(shop, goal="mend the till")["session"]["sessionId"]
 
@@ -92,7 +88,6 @@ def test_that_nothing_matched_is_said_before_recent_work(shop: Runtime) -> None:
     assert resumed(shop)[1]["matched"] is True
 
 
-@pytest.mark.promise("finding.finished-is-not-going-on")
 def test_finished_work_is_behind_unfinished_work_and_only_to_be_read(shop: Runtime) -> None:
     older = start(shop, goal="still to do")["session"]["sessionId"]
     reply = start(shop, goal="all done")
@@ -110,7 +105,6 @@ def test_finished_work_is_behind_unfinished_work_and_only_to_be_read(shop: Runti
     assert "Read it" in page.partition(done)[2]
 
 
-@pytest.mark.promise("finding.finished-is-not-going-on")
 def test_of_finished_work_beside_what_waits_only_the_last_is_listed_unless_it_is_asked_for(
     shop: Runtime,
 ) -> None:
@@ -130,7 +124,6 @@ def test_of_finished_work_beside_what_waits_only_the_last_is_listed_unless_it_is
     assert [item["sessionId"] for item in asked["items"]] == done[::-1]
 
 
-@pytest.mark.promise("finding.project-of-a-step")
 def test_a_step_that_is_read_again_names_its_project(shop: Runtime) -> None:
     mine = start(shop)
     theirs = start(shop, project=THERE)
@@ -147,7 +140,6 @@ def test_a_step_that_is_read_again_names_its_project(shop: Runtime) -> None:
     assert "This run belongs to the project blog, not to this one." in page
 
 
-@pytest.mark.promise("finding.branch-by-name")
 def test_a_branch_is_found_in_any_case_and_the_whole_name_comes_first(shop: Runtime) -> None:
     found_at = {}
     for branch in ("Feature/Login", "feature/login-page"):
@@ -165,7 +157,6 @@ def test_a_branch_is_found_in_any_case_and_the_whole_name_comes_first(shop: Runt
         ]
 
 
-@pytest.mark.promise("finding.lists-have-projects")
 def test_lists_and_summaries_name_the_project_but_the_log_has_no_path(shop: Runtime) -> None:
     session_id = start(shop)["session"]["sessionId"]
 
@@ -184,7 +175,6 @@ def test_lists_and_summaries_name_the_project_but_the_log_has_no_path(shop: Runt
     assert all(b"/home" not in record.body for record in loaded.records)
 
 
-@pytest.mark.promise("finding.words-cover-tags")
 def test_the_tags_of_a_workflow_find_its_runs(shop: Runtime) -> None:
     tagged = json.loads(THREE_STEPS) | {"id": "project.tagged", "tags": ["zeppelin", "night shift"]}
     library_of(shop).add(json.dumps(tagged).encode(), "tagged.json")
@@ -199,7 +189,6 @@ def test_the_tags_of_a_workflow_find_its_runs(shop: Runtime) -> None:
     assert [row["id"] for row in listed["items"]] == [session_id]
 
 
-@pytest.mark.promise("finding.notes-for-people")
 def test_people_see_the_notes_of_a_session_and_that_a_checkpoint_was_saved(shop: Runtime) -> None:
     first = start(shop)
     reply = advance(shop, first, "The till rounds twice.")

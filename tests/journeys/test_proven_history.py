@@ -66,7 +66,6 @@ def send_again(runtime: Runtime, blocked: dict[str, Any]) -> dict[str, Any]:
     return report(runtime, blocked["retryAckToken"])
 
 
-@pytest.mark.promise("store.proven")
 def test_an_answer_of_another_store_approves_nothing(tmp_path: Path) -> None:
     """The finding: copy a session out, approve it with one's own server, copy it back."""
     ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
@@ -82,7 +81,6 @@ def test_an_answer_of_another_store_approves_nothing(tmp_path: Path) -> None:
     assert send_again(ours, again)["isComplete"]
 
 
-@pytest.mark.promise("store.proven")
 def test_our_own_answer_still_counts_after_it_came_back(tmp_path: Path) -> None:
     ours = runtime_on(tmp_path / "ours")
     session_id, blocked = wait_for_person(ours)
@@ -117,7 +115,6 @@ def waiting_report(runtime: Runtime, session_id: str) -> dict[str, Any]:
     return report(runtime, standing["ackToken"], notes="Done.")
 
 
-@pytest.mark.promise("store.proven")
 def test_an_old_store_keeps_its_state_and_texts(old: tuple[Path, dict[str, str]]) -> None:
     home, sessions = old
     runtime = runtime_on(home)
@@ -132,7 +129,6 @@ def test_an_old_store_keeps_its_state_and_texts(old: tuple[Path, dict[str, str]]
     assert FileKeeper(str(home / "data"), key_of=key_of).origin().listed == 2
 
 
-@pytest.mark.promise("store.proven")
 @pytest.mark.parametrize("is_adopted", [False, True])
 def test_an_old_answer_is_asked_again_unless_a_person_adopts_it(
     old: tuple[Path, dict[str, str]], is_adopted: bool
@@ -152,7 +148,6 @@ def test_an_old_answer_is_asked_again_unless_a_person_adopts_it(
     assert is_adopted or "before this store could prove it" in json.dumps(again)
 
 
-@pytest.mark.promise("store.proven")
 def test_no_agent_adopts_or_moves_a_store(old: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
     runtime = runtime_on(old[0])
     begin_with_key(runtime)
@@ -167,7 +162,6 @@ def test_no_agent_adopts_or_moves_a_store(old: tuple[Path, dict[str, str]], tmp_
     assert not FileKeeper(str(old[0] / "data"), key_of=key_of).origin().is_adopted
 
 
-@pytest.mark.promise("store.proven")
 def test_a_copied_session_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
     ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
     session_id, _ = wait_for_person(theirs)
@@ -184,7 +178,6 @@ def test_a_copied_session_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
     assert "A person confirmed it in another store" in people
 
 
-@pytest.mark.promise("store.proven")
 def test_a_moved_store_proves_its_history_on_the_new_machine(tmp_path: Path) -> None:
     """Out to a directory on one machine, in from it on another; a repeat changes nothing."""
     before, after = runtime_on(tmp_path / "before"), runtime_on(tmp_path / "after")
@@ -200,7 +193,6 @@ def test_a_moved_store_proves_its_history_on_the_new_machine(tmp_path: Path) -> 
     assert answer(after, "store.verify").get("elsewhere") is None
 
 
-@pytest.mark.promise("store.proven")
 def test_a_store_with_sessions_takes_no_other_store_in(tmp_path: Path) -> None:
     before, after = runtime_on(tmp_path / "before"), runtime_on(tmp_path / "after")
     wait_for_person(before)
@@ -215,7 +207,6 @@ def test_a_store_with_sessions_takes_no_other_store_in(tmp_path: Path) -> None:
     assert "holds no store key" in nothing.message
 
 
-@pytest.mark.promise("store.proven")
 def test_a_person_adopts_what_they_copy(tmp_path: Path) -> None:
     ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
     session_id, blocked = wait_for_person(theirs)
@@ -233,7 +224,6 @@ def test_a_person_adopts_what_they_copy(tmp_path: Path) -> None:
     assert send_again(ours, blocked)["isComplete"]
 
 
-@pytest.mark.promise("store.proven")
 def test_an_adoption_of_another_store_adopts_nothing(tmp_path: Path) -> None:
     ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
     first = runtime_on(tmp_path / "first")
@@ -248,7 +238,6 @@ def test_an_adoption_of_another_store_adopts_nothing(tmp_path: Path) -> None:
     assert send_again(ours, blocked)["kind"] == "blocked"
 
 
-@pytest.mark.promise("store.proven")
 def test_a_commit_added_to_our_session_by_hand_says_so(tmp_path: Path) -> None:
     """Evidence that claims a person's word, without any answer, in a manifest whose sums fit."""
     ours, theirs = runtime_on(tmp_path / "ours"), runtime_on(tmp_path / "theirs")
@@ -273,7 +262,6 @@ FORGED: dict[str, Any] = {
 }
 
 
-@pytest.mark.promise("store.proven")
 @pytest.mark.parametrize("data", FORGED.values(), ids=FORGED)
 def test_what_is_shown_as_vouched_says_so_when_added_by_hand(tmp_path: Path, data: Any) -> None:
     """Whoever can write in the folder adds an event whose sums fit, without our key."""

@@ -67,7 +67,6 @@ def ask(code: CodeProject, *words: str) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.promise("code.python.questions")
 def test_questions_about_python(code: CodeProject) -> None:
     found = ask(code, "js-scan", "--search", "total", "--kind", "function", "--languages", "python")
     outlined = ask(code, "js-scan", "--outline", "src/shop/prices.py")
@@ -102,7 +101,6 @@ def test_questions_about_python(code: CodeProject) -> None:
     ]
 
 
-@pytest.mark.promise("code.python.rename")
 def test_a_rename_reaches_everything_that_spells_the_name(code: CodeProject) -> None:
     before = {name: code.text(name) for name in FILES}
     for old, new in (("total", "price"), ("tax", "extra"), ("Basket", "Cart"), ("cost", "due")):
@@ -132,7 +130,6 @@ def _id_of(code: CodeProject, name: str) -> str:
     )
 
 
-@pytest.mark.promise("code.python.replace")
 def test_a_replaced_method_keeps_its_place_and_its_callers(code: CodeProject) -> None:
     given = write(code.root.parent, "new.py", "def order(items, gift=False):\n    return wrap(items)\n")
     less = write(code.root.parent, "less.py", "def total(basket):\n    return 0\n")
@@ -154,7 +151,6 @@ def test_a_replaced_method_keeps_its_place_and_its_callers(code: CodeProject) ->
     )
 
 
-@pytest.mark.promise("code.python.tools")
 def test_an_agent_without_a_shell_works_on_python_with_tokens_alone(code: CodeProject) -> None:
     found = tool(code, "code_search", search="Basket", kind=["class"])
     explained = tool(code, "code_explain", continuation=found["continuation_tokens"]["analyze:0"])
@@ -204,7 +200,6 @@ def tool(code: CodeProject, name: str, **params: Any) -> dict[str, Any]:
     return answered.structured
 
 
-@pytest.mark.promise("code.python.refused")
 def test_what_only_a_run_tells_is_refused_with_the_place(code: CodeProject) -> None:
     method = ask(code, "js-edit", "--file", "src/shop/prices.py", "--rename", "__init__", "--to", "start")
     fixture = ask(code, "js-edit", "--rename", "monkeypatch", "--to", "patcher")
@@ -219,7 +214,6 @@ def test_what_only_a_run_tells_is_refused_with_the_place(code: CodeProject) -> N
     assert {name: code.text(name) for name in FILES} == FILES
 
 
-@pytest.mark.promise("code.python.languages")
 def test_each_command_sees_its_languages(code: CodeProject) -> None:
     def files(answer: dict[str, Any]) -> set[str]:
         return {one["file"].rpartition(".")[2] for one in answer["results"]}
@@ -233,7 +227,6 @@ def test_each_command_sees_its_languages(code: CodeProject) -> None:
     assert javascript == {"js"}
 
 
-@pytest.mark.promise("code.python.languages")
 def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_right_one(
     code: CodeProject,
 ) -> None:

@@ -32,14 +32,12 @@ def check(runtime: Runtime, session_ids: list[str]) -> int:
     return len(texts)
 
 
-@pytest.mark.promise("text.for-people")
 def test_of_five_agents_in_every_state_a_person_reads_words(tmp_path: Path) -> None:
     store = Supervised(tmp_path / "home")
 
     assert check(store.agent("terminal"), list(store.sessions.values())) > 100
 
 
-@pytest.mark.promise("text.for-people")
 def test_of_forks_rounds_bundles_and_damage_a_person_reads_words(tmp_path: Path) -> None:
     ids = seed_busy(tmp_path, with_hostile=False)
     runtime = msgspec.structs.replace(open_store(tmp_path), incidents=KeptIncidents())

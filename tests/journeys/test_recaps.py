@@ -47,7 +47,6 @@ def test_a_long_recap_keeps_the_newest_and_says_how_many_it_left_out(runtime: Ru
     assert "notes 2" not in rendered.text
 
 
-@pytest.mark.promise("recap.one-budget")
 @pytest.mark.parametrize(
     ("count", "notes"), [(200, "n"), (80, "n" * 100), (12, "\n" * 900), (6, "é" * 1_990)]
 )

@@ -95,7 +95,6 @@ def test_a_check_replies_with_its_end_in_few_characters(place: Place, status: in
     assert (b"line 98" in ran.err) is False
 
 
-@pytest.mark.promise("receipt.recorded-as-it-was")
 def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> None:
     first = start(place.runtime)
     argv = [sys.executable, "-c", "print('one'); print('two')"]
@@ -113,7 +112,6 @@ def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> Non
     assert told["tail"] == "one\ntwo\n"
 
 
-@pytest.mark.promise("receipt.recorded-as-it-was")
 def test_long_output_keeps_its_head_and_its_tail_and_the_digest_of_all_of_it(place: Place) -> None:
     first = start(place.runtime)
 
@@ -128,7 +126,6 @@ def test_long_output_keeps_its_head_and_its_tail_and_the_digest_of_all_of_it(pla
     assert 3000 <= len(fact["tail"]) <= 4096
 
 
-@pytest.mark.promise("receipt.failing-is-a-fact")
 @pytest.mark.parametrize(
     ("code", "outcome", "exit_status"),
     [
@@ -155,7 +152,6 @@ def test_a_program_that_fails_is_recorded_and_the_call_succeeds(
     assert json.loads(passed.out)["ok"] is True
 
 
-@pytest.mark.promise("receipt.failing-is-a-fact")
 def test_a_program_that_is_not_there_is_recorded_as_not_started(place: Place) -> None:
     first = start(place.runtime)
 
@@ -167,7 +163,6 @@ def test_a_program_that_is_not_there_is_recorded_as_not_started(place: Place) ->
     assert (told["hasPassed"], told["exitStatus"]) == (False, 127)
 
 
-@pytest.mark.promise("receipt.own-time")
 @pytest.mark.thorough
 def test_a_program_out_of_time_is_ended_with_all_that_it_started(place: Place) -> None:
     first = start(place.runtime)
@@ -197,7 +192,6 @@ def _is_alive(pid: int) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("receipt.own-time")
 def test_a_program_ends_when_what_started_it_is_killed(tmp_path: Path) -> None:
     tool = patient_tool(str(tmp_path))
     tool.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "kills")
@@ -215,7 +209,6 @@ def test_a_program_ends_when_what_started_it_is_killed(tmp_path: Path) -> None:
             os.kill(int(mark.read_text(encoding="ascii")), signal.SIGKILL)
 
 
-@pytest.mark.promise("receipt.own-time")
 def test_no_lock_is_held_while_a_program_runs(place: Place) -> None:
     first = start(place.runtime)
     gate = place.project / "gate"
@@ -241,7 +234,6 @@ def test_no_lock_is_held_while_a_program_runs(place: Place) -> None:
     assert fact["nodeId"] == created[0]["scope"]["nodeId"]
 
 
-@pytest.mark.promise("receipt.node-of-its-start")
 def test_a_receipt_on_an_older_step_moves_no_tip(place: Place) -> None:
     first = start(place.runtime)
     second = advance(place.runtime, first, "did it")
@@ -254,7 +246,6 @@ def test_a_receipt_on_an_older_step_moves_no_tip(place: Place) -> None:
     assert found["pendingTitle"] == second["pending"]["title"]
 
 
-@pytest.mark.promise("receipt.one-run")
 def test_nothing_is_started_without_exactly_one_run(place: Place) -> None:
     mark = place.project / "started"
     words = ["check", "run", "--", sys.executable, "-c", f"open({str(mark)!r}, 'w', encoding='ascii')"]
@@ -278,7 +269,6 @@ def test_nothing_is_started_without_exactly_one_run(place: Place) -> None:
     assert mark.exists()
 
 
-@pytest.mark.promise("receipt.no-shell")
 def test_a_program_gets_its_words_as_they_are_and_nothing_else(runtime: Runtime, tmp_path: Path) -> None:
     place = Place(runtime, tmp_path, AI_NATIVE_CLI_SECRET=SECRET, KEPT="yes")
     start(place.runtime)
@@ -297,7 +287,6 @@ def test_a_program_gets_its_words_as_they_are_and_nothing_else(runtime: Runtime,
     assert list(place.project.iterdir()) == []
 
 
-@pytest.mark.promise("receipt.no-shell")
 def test_a_program_of_the_working_directory_is_started_only_by_its_path(place: Place) -> None:
     start(place.runtime)
     planted = place.project / "pytest"
@@ -312,7 +301,6 @@ def test_a_program_of_the_working_directory_is_started_only_by_its_path(place: P
     assert (by_path["exitStatus"], by_path["tail"]) == (0, "planted\n")
 
 
-@pytest.mark.promise("receipt.inside-the-project")
 def test_a_check_starts_inside_the_project_only(place: Place, tmp_path: Path) -> None:
     first = start(place.runtime)
     (place.project / "out").symlink_to(tmp_path)
@@ -359,7 +347,6 @@ LEAKS = (
 )
 
 
-@pytest.mark.promise("receipt.no-secret")
 def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
     runtime: Runtime, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -385,7 +372,6 @@ def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
     assert fact["argvDigest"] == digest_argv([sys.executable, "-c", code, *words])
 
 
-@pytest.mark.promise("receipt.no-secret")
 def test_a_token_of_ours_in_the_environment_is_cut_where_it_is_printed_and_told_to_its_owner(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -401,7 +387,6 @@ def test_a_token_of_ours_in_the_environment_is_cut_where_it_is_printed_and_told_
     assert told["tail"] == "st1…\n"
 
 
-@pytest.mark.promise("receipt.no-secret")
 def test_a_secret_that_is_cut_by_a_limit_leaves_no_half(place: Place) -> None:
     printed = PrintedText(Secrets())
 
@@ -415,7 +400,6 @@ def test_a_secret_that_is_cut_by_a_limit_leaves_no_half(place: Place) -> None:
     assert redact_argv(["--secret", "abcdefgh"], Secrets()) == ("--secret", "[redacted]")
 
 
-@pytest.mark.promise("receipt.no-secret")
 @every_case(
     "line",
     [
@@ -430,7 +414,6 @@ def test_what_is_no_secret_stays(line: str) -> None:
     assert redact_line(line, Secrets()) == line
 
 
-@pytest.mark.promise("receipt.no-escape")
 def test_nothing_printed_can_steer_a_terminal(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     first = start(place.runtime)
     code = (
@@ -452,7 +435,6 @@ def test_nothing_printed_can_steer_a_terminal(place: Place, capfd: pytest.Captur
         assert max(map(len, text.splitlines())) <= LONGEST_LINE
 
 
-@pytest.mark.promise("receipt.never-remote")
 def test_no_server_offers_an_operation_that_starts_programs() -> None:
     starting = {called.name for called in registry().operations() if called.effect == "process"}
 
@@ -461,7 +443,6 @@ def test_no_server_offers_an_operation_that_starts_programs() -> None:
     assert {operation(name).tool for name in starting} == {""}
 
 
-@pytest.mark.promise("receipt.recorded-as-it-was")
 def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place) -> None:
     first = start(place.runtime)
     told = place.run("--", sys.executable, "-c", "print('here')")
@@ -482,7 +463,6 @@ def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place)
     assert copied["data"]["receiptId"] == told["checkResultId"]
 
 
-@pytest.mark.promise("evidence.imported")
 def test_what_another_store_recorded_is_told_as_such(tmp_path: Path, fork_server: ForkServer) -> None:
     here, there = (ForkedTool(str(tmp_path / name), fork_server) for name in ("here", "there"))
     started = here.data("run", "start", "wr.small_change", "--request-id", "one", "--goal", "moves")
@@ -508,7 +488,6 @@ def test_what_another_store_recorded_is_told_as_such(tmp_path: Path, fork_server
     assert "Evidence" in listed
 
 
-@pytest.mark.promise("receipt.one-run")
 def test_a_program_that_ran_in_another_project_proves_nothing_here(runtime: Runtime, tmp_path: Path) -> None:
     place = Place(runtime, tmp_path)
     first = start(place.runtime)
@@ -540,7 +519,6 @@ class CountedProgress:
         self.said.append(lines)
 
 
-@pytest.mark.promise("receipt.long-output")
 def test_many_lines_are_passed_on_a_chunk_at_a_time(place: Place) -> None:
     start(place.runtime)
     progress = CountedProgress()

@@ -16,8 +16,6 @@ from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_moving_sessions import exported, imported
 
-pytestmark = pytest.mark.promise("sessions.title")
-
 GOAL = "Repair the parser"
 TITLE = "Release 7, the last bug"
 

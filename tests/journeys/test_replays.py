@@ -118,7 +118,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 NAMES = ("start", "checkpoint", "continue", "blocked", "retry", "choice", "end", "fork", "join")
 
 
-@pytest.mark.promise("continue.replay.same-bytes", "checkpoint.replay", "blocked.replay", "choices.replay")
+@pytest.mark.promise("continue.replay.same-bytes", "checkpoint.replay", "blocked.replay")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.thorough
 def test_a_hundred_repetitions_in_this_process_are_the_same_bytes_and_write_nothing(

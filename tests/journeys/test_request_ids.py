@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
@@ -18,7 +17,6 @@ from tests.journeys.given_workflows import give, step
 from tests.journeys.test_moving_sessions import exported, imported
 
 
-@pytest.mark.promise("truth.request-project")
 def test_the_same_request_id_in_another_project_is_another_run(runtime: Runtime) -> None:
     workflow = give(runtime, step("one"))
 
@@ -31,7 +29,6 @@ def test_the_same_request_id_in_another_project_is_another_run(runtime: Runtime)
     assert again["ackToken"] == here["ackToken"]
 
 
-@pytest.mark.promise("truth.request-project")
 def test_on_the_command_line_too(runtime: Runtime) -> None:
     workflow = give(runtime, step("one"))
     line = ("run", "start", workflow, "--request-id", "one", "--project")
@@ -41,7 +38,6 @@ def test_on_the_command_line_too(runtime: Runtime) -> None:
     assert told[0] == told[2] != told[1]
 
 
-@pytest.mark.promise("truth.request-project")
 def test_a_repeat_is_answered_although_its_project_is_gone(runtime: Runtime, tmp_path: Path) -> None:
     place = tmp_path / "gone"
     place.mkdir()
@@ -58,7 +54,6 @@ def test_a_repeat_is_answered_although_its_project_is_gone(runtime: Runtime, tmp
     assert "does not exist" in other.message
 
 
-@pytest.mark.promise("hardening.imported-visible")
 def test_a_request_id_never_answers_with_an_imported_run(runtime: Runtime) -> None:
     elsewhere = memory_runtime()  # with the same key, as if a backup came back
     workflow = give(elsewhere, step("one"))
@@ -75,7 +70,6 @@ def test_a_request_id_never_answers_with_an_imported_run(runtime: Runtime) -> No
     assert again.get("warnings", []) == []
 
 
-@pytest.mark.promise("hardening.imported-visible")
 def test_every_reply_of_an_imported_session_begins_with_that(runtime: Runtime) -> None:
     elsewhere = memory_runtime()
     workflow = give(elsewhere, step("one"), step("two"))
@@ -93,7 +87,6 @@ def test_every_reply_of_an_imported_session_begins_with_that(runtime: Runtime) -
     assert moved == again
 
 
-@pytest.mark.promise("truth.import-again")
 def test_a_bundle_whose_session_moved_on_comes_in_once_more_as_new(runtime: Runtime) -> None:
     elsewhere = memory_runtime()
     workflow = give(elsewhere, step("one"), step("two"))
@@ -115,7 +108,6 @@ def test_a_bundle_whose_session_moved_on_comes_in_once_more_as_new(runtime: Runt
     assert "No request id leads to it" in shown["preview"]["blast_radius"]
 
 
-@pytest.mark.promise("truth.import-again")
 def test_every_import_as_new_is_a_new_session(runtime: Runtime) -> None:
     workflow = give(runtime, step("one"))
     text = exported(runtime, start(runtime, workflowId=workflow)["session"]["sessionId"])

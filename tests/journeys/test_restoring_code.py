@@ -37,7 +37,6 @@ def restore(work: Work, name: str) -> Any:
     return shown, work.tool.data("code", "restore", name, "--confirm", shown["confirm_token"])
 
 
-@pytest.mark.promise("evidence.code.restore")
 def test_the_files_of_a_step_come_back_and_the_later_ones_again(work: Work) -> None:
     write(work.root, "draft.txt", "one\r\ntwo\r\n")
     started = work.start()
@@ -76,7 +75,6 @@ def test_the_files_of_a_step_come_back_and_the_later_ones_again(work: Work) -> N
     assert picture(work.root / ".git") == repository
 
 
-@pytest.mark.promise("evidence.code.restore")
 def test_a_preview_writes_nothing_and_other_files_than_it_showed_refuse_the_change(work: Work) -> None:
     started = work.start()
     write(work.root, "a.py", "a = 2\n")
@@ -91,7 +89,6 @@ def test_a_preview_writes_nothing_and_other_files_than_it_showed_refuse_the_chan
     assert (work.root / "a.py").read_bytes() == b"a = 3\n"
 
 
-@pytest.mark.promise("evidence.code.restore")
 def test_an_ignored_file_in_the_way_is_told_and_stays(work: Work) -> None:
     write(work.root, "notes.txt", "of the step\n")
     started = work.start()
@@ -118,7 +115,6 @@ def stays(shown: Any, done: Any) -> list[str]:
     return told
 
 
-@pytest.mark.promise("evidence.code.nothing-lost")
 @pytest.mark.thorough
 def test_what_is_kept_nowhere_is_neither_removed_nor_written_over(work: Work) -> None:
     write(work.root, "grown.txt", "small\n")
@@ -158,7 +154,6 @@ def test_what_is_kept_nowhere_is_neither_removed_nor_written_over(work: Work) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("evidence.code.nothing-lost")
 def test_a_large_file_that_git_has_may_go_and_comes_back(work: Work) -> None:
     node = first_node(work, work.start())
     write(work.root, "committed.csv", LARGE_TEXT)
@@ -173,7 +168,6 @@ def test_a_large_file_that_git_has_may_go_and_comes_back(work: Work) -> None:
     assert picture(work.root) == later
 
 
-@pytest.mark.promise("evidence.code.nothing-lost")
 def test_where_no_contents_are_kept_any_more_only_what_git_has_is_written_over(work: Work) -> None:
     write(work.root, "b.py", "b = 1\n")
     node = first_node(work, work.start())
@@ -188,7 +182,6 @@ def test_where_no_contents_are_kept_any_more_only_what_git_has_is_written_over(w
     assert (work.root / "b.py").read_bytes() == b"b = 1\n"
 
 
-@pytest.mark.promise("evidence.code.nothing-lost")
 def test_a_file_that_grows_past_the_limits_after_the_preview_is_not_lost(work: Work) -> None:
     node = first_node(work, work.start())
     write(work.root, "new.csv", "small\n")
@@ -201,7 +194,6 @@ def test_a_file_that_grows_past_the_limits_after_the_preview_is_not_lost(work: W
     assert (work.root / "new.csv").read_bytes() == LARGE_TEXT
 
 
-@pytest.mark.promise("evidence.code.diff")
 def test_a_diff_is_what_git_would_show_and_nothing_in_it_steers_a_terminal(work: Work) -> None:
     write(work.root, "long.txt", "".join(f"line {number}\n" for number in range(100)))
     started = work.start()
@@ -222,7 +214,6 @@ def test_a_diff_is_what_git_would_show_and_nothing_in_it_steers_a_terminal(work:
     assert "\\ No newline at end of file" in told["diff"]
 
 
-@pytest.mark.promise("evidence.code.restore")
 def test_a_step_without_a_tree_is_named_as_such(work: Work) -> None:
     write(Path(work.tool.home), "config.json", '{"code": {"snapshots": "off"}}')
     work.start()
@@ -235,7 +226,6 @@ def test_a_step_without_a_tree_is_named_as_such(work: Work) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("evidence.code.restore")
 def test_people_read_what_differs_and_what_was_brought_back(work: Work) -> None:
     started = work.start()
     node = first_node(work, started)
@@ -260,7 +250,6 @@ def test_people_read_what_differs_and_what_was_brought_back(work: Work) -> None:
     assert any(re.fullmatch("differing: +0", line) for line in shown("status"))
 
 
-@pytest.mark.promise("evidence.code.diff")
 def test_the_console_shows_what_a_step_changed_in_whichever_project_it_was_begun(
     work: Work, tmp_path: Path
 ) -> None:

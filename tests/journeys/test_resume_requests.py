@@ -58,7 +58,6 @@ def store(runtime: Runtime) -> dict[str, str]:
     return {build_session(runtime, given): given["key"] for given in GIVEN["sessions"]}
 
 
-@pytest.mark.promise("finding.requests")
 @pytest.mark.thorough
 def test_requests_find_the_session_they_mean(runtime: Runtime, store: dict[str, str]) -> None:
     languages = Counter(request["language"] for request in GIVEN["requests"])
@@ -77,7 +76,6 @@ def test_requests_find_the_session_they_mean(runtime: Runtime, store: dict[str, 
     assert len(missed) <= 5, missed
 
 
-@pytest.mark.promise("finding.requests")
 def test_a_word_that_no_text_has_is_ignored(runtime: Runtime) -> None:
     start(runtime, goal="Fix AUTH-1: login fails")
 
@@ -89,7 +87,6 @@ def test_a_word_that_no_text_has_is_ignored(runtime: Runtime) -> None:
     assert nothing["scope"].startswith("nothing matches in ")
 
 
-@pytest.mark.promise("finding.requests")
 def test_the_sentence_with_the_words_is_shown(runtime: Runtime) -> None:
     advance(runtime, start(runtime, goal="Mend it"), "Read logs. The voucher is counted twice! Then lunch.")
 
@@ -98,7 +95,6 @@ def test_the_sentence_with_the_words_is_shown(runtime: Runtime) -> None:
     assert found["snippet"] == "The voucher is counted twice!"
 
 
-@pytest.mark.promise("finding.branches")
 def test_words_lead_to_the_branch_that_has_them(runtime: Runtime) -> None:
     first = start(runtime, goal="Speed up the report")
     left = advance(runtime, first, "Tried an index on the column.")
@@ -113,7 +109,6 @@ def test_words_lead_to_the_branch_that_has_them(runtime: Runtime) -> None:
     assert "Tried an index on the column." in by_index["snippet"]
 
 
-@pytest.mark.promise("finding.branches")
 def test_a_run_id_lists_every_branch_of_the_run(runtime: Runtime) -> None:
     first = start(runtime, goal="Speed up the report")
     advance(runtime, first, "Tried an index.")
@@ -125,7 +120,6 @@ def test_a_run_id_lists_every_branch_of_the_run(runtime: Runtime) -> None:
     assert found[0]["nextCall"]["params"]["stateToken"] == newest["stateToken"]
 
 
-@pytest.mark.promise("finding.branches")
 def test_a_node_id_leads_to_its_branch_and_names_a_fork(runtime: Runtime) -> None:
     first = start(runtime, goal="Speed up the report")
     left = advance(runtime, first, "Tried an index.")
@@ -145,7 +139,6 @@ def test_a_node_id_leads_to_its_branch_and_names_a_fork(runtime: Runtime) -> Non
     assert (unknown["items"], unknown["matched"]) == ([], False)
 
 
-@pytest.mark.promise("finding.paged")
 def test_pages_of_candidates_joined_are_all_that_match(runtime: Runtime) -> None:
     started = [start(runtime, goal=f"rounding {number}")["session"]["sessionId"] for number in range(12)]
 
@@ -163,7 +156,6 @@ def test_pages_of_candidates_joined_are_all_that_match(runtime: Runtime) -> None
     assert other.kind.code == "TOKEN_SCOPE_MISMATCH"
 
 
-@pytest.mark.promise("finding.requests")
 @pytest.mark.parametrize("query", ["bill-340", "BILL 340", "340"])
 def test_an_identifier_in_the_context_is_found(runtime: Runtime, query: str) -> None:
     meant = start(runtime, goal="Round invoices", context={"ticket": "BILL-340", "size": 7})
@@ -175,7 +167,6 @@ def test_an_identifier_in_the_context_is_found(runtime: Runtime, query: str) -> 
     assert "context" in found[0]["whyMatched"]
 
 
-@pytest.mark.promise("finding.requests")
 def test_lists_and_searches_find_words_of_any_script(runtime: Runtime) -> None:
     reply = start(runtime, goal="支払いの通知")
     advance(runtime, reply, "Διόρθωση της σύνδεσης. Été terminé.")

@@ -147,7 +147,6 @@ def test_the_reply_of_a_fork_stays_the_same_when_more_branches_appear(runtime: R
     assert len(third_way["recap"]["children"]) == 2
 
 
-@pytest.mark.promise("continue.replay.other-input")
 def test_other_content_with_a_used_ack_is_not_stored_and_says_so(runtime: Runtime) -> None:
     first = start(runtime)
     recorded = advance(runtime, first, "the true story")
@@ -205,7 +204,6 @@ def test_n_fresh_attempts_at_one_node_give_n_branches(runtime: Runtime) -> None:
     assert len(shown["runs"][0]["tips"]) == 7
 
 
-@pytest.mark.promise("context.lineage")
 def test_a_fork_never_sees_its_siblings_context(runtime: Runtime) -> None:
     from handrail.contract.ids import SessionId
     from handrail.engine.folding import fold
@@ -246,7 +244,6 @@ def test_context_that_cannot_be_kept_is_refused_and_nothing_is_stored(
     assert commits_of(runtime) == before
 
 
-@pytest.mark.promise("notes.kept-whole")
 def test_long_notes_are_kept_whole_and_recaps_show_a_part(runtime: Runtime) -> None:
     notes = "ä" * 3_000  # 6 000 bytes
     reply = advance(runtime, start(runtime), notes)
@@ -260,7 +257,6 @@ def test_long_notes_are_kept_whole_and_recaps_show_a_part(runtime: Runtime) -> N
     assert runtime.log.get_blob(blob_ref(notes.encode())) == notes.encode()
 
 
-@pytest.mark.promise("notes.kept-whole")
 def test_notes_over_the_limit_are_refused(runtime: Runtime) -> None:
     first = start(runtime)
 

@@ -56,7 +56,6 @@ def save(runtime: Runtime, params: dict[str, Any]) -> dict[str, Any]:
     return saved
 
 
-@pytest.mark.promise("console.save")
 def test_an_edit_is_shown_as_a_diff_and_saved_as_it_was_shown(here: Runtime, project: Path) -> None:
     file = project / OWN / "three_steps.json"
     shown = opened(here)
@@ -76,7 +75,6 @@ def test_an_edit_is_shown_as_a_diff_and_saved_as_it_was_shown(here: Runtime, pro
     assert sorted(os.listdir(project / OWN)) == ["three_steps.json"]
 
 
-@pytest.mark.promise("console.save")
 @pytest.mark.parametrize("when", ["before the preview", "after the preview"])
 def test_a_file_that_changed_meanwhile_is_left_as_it_is(here: Runtime, project: Path, when: str) -> None:
     file = project / OWN / "three_steps.json"
@@ -95,7 +93,6 @@ def test_a_file_that_changed_meanwhile_is_left_as_it_is(here: Runtime, project: 
     assert file.read_bytes() == theirs
 
 
-@pytest.mark.promise("console.save")
 def test_a_text_with_errors_is_not_saved_and_each_error_has_its_place(here: Runtime, project: Path) -> None:
     failure = refused(here, "workflow.save", **saving(EDITED.replace('"title"', '"titel"', 1)), dryRun=True)
 
@@ -104,7 +101,6 @@ def test_a_text_with_errors_is_not_saved_and_each_error_has_its_place(here: Runt
     assert (project / OWN / "three_steps.json").read_bytes() == THREE_STEPS
 
 
-@pytest.mark.promise("console.save")
 @pytest.mark.parametrize(
     "file", ["../config.json", "/etc/x.json", "a/b.json", "x.yaml", ".hidden.json", "a\\b.json", "x.json\n"]
 )
@@ -114,7 +110,6 @@ def test_no_name_leads_out_of_the_folder_of_workflows(here: Runtime, file: str) 
     assert failure.kind.code == "VALIDATION_ERROR"
 
 
-@pytest.mark.promise("console.save")
 def test_a_link_in_place_of_the_file_or_the_folder_is_not_followed(
     here: Runtime, project: Path, tmp_path: Path
 ) -> None:
@@ -134,7 +129,6 @@ def test_a_link_in_place_of_the_file_or_the_folder_is_not_followed(
     assert outside.kind.code == "E_VALIDATION"
 
 
-@pytest.mark.promise("console.save")
 @pytest.mark.parametrize(
     ("workflow_id", "code"),
     [("wr.code_review", "WORKFLOW_ID_RESERVED"), ("project.three_steps", "E_CONFLICT")],
@@ -147,7 +141,6 @@ def test_no_file_takes_an_id_that_is_not_its_own(here: Runtime, workflow_id: str
     assert failure.kind.code == code
 
 
-@pytest.mark.promise("console.save")
 @pytest.mark.parametrize(
     ("workflow_id", "base", "file"),
     [("project.fresh", "absent", "project.fresh.json"), ("project.three_steps", "", "three_steps.json")],
@@ -166,7 +159,6 @@ def test_the_command_saves_under_the_id_and_over_the_file_that_has_it(
     assert (project / OWN / file).read_bytes() == draft.read_bytes()
 
 
-@pytest.mark.promise("console.save")
 def test_the_text_of_a_broken_file_can_be_read_corrected_and_saved(here: Runtime, project: Path) -> None:
     file = project / OWN / "broken.json"
     good = THREE_STEPS.replace(b"project.three_steps", b"project.mended")
@@ -181,7 +173,6 @@ def test_the_text_of_a_broken_file_can_be_read_corrected_and_saved(here: Runtime
     assert file.read_bytes() == good
 
 
-@pytest.mark.promise("console.drift")
 def test_a_run_keeps_its_workflow_and_the_list_tells_that_it_is_another(here: Runtime) -> None:
     first = answer(here, "run.start", workflowId="project.three_steps", requestId="once")
     before = answer(here, "workflow.inspect", workflowId="project.three_steps")["workflow"]["workflowHash"]
@@ -212,7 +203,6 @@ Say <script>alert(1)</script> and what you saw.
 """
 
 
-@pytest.mark.promise("console.save")
 def test_the_editor_takes_markdown_and_shows_its_steps_and_its_problems_with_their_lines(
     here: Runtime, project: Path
 ) -> None:

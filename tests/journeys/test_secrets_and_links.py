@@ -66,7 +66,6 @@ def kept(place: Path, *folders: str) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in found if path.is_file())
 
 
-@pytest.mark.promise("programs.addresses-without-login")
 def test_the_login_of_a_source_an_index_or_a_proxy_is_told_nowhere(place: Path, rt: Runtime) -> None:
     listed = tool_call(rt, "list_workflows", source="git")
     printed = command(rt, "workflow", "list", "--source", "git", "--mvi", "full")
@@ -81,7 +80,6 @@ def test_the_login_of_a_source_an_index_or_a_proxy_is_told_nowhere(place: Path, 
     assert PASSWORD not in kept(place, "audit", "incidents", "cache", "data")
 
 
-@pytest.mark.promise("programs.tokens-in-wrong-fields")
 @pytest.mark.parametrize(
     ("operation", "params"),
     [
@@ -111,7 +109,6 @@ def test_a_token_in_any_field_does_not_reach_the_audit(
     assert token not in audit
 
 
-@pytest.mark.promise("programs.tokens-in-wrong-fields")
 def test_a_refusal_does_not_tell_a_token_back_under_another_name(rt: Runtime) -> None:
     start = tool_call(rt, "start_workflow", workflowId="wr.small_change").structured
     assert start is not None
@@ -123,7 +120,6 @@ def test_a_refusal_does_not_tell_a_token_back_under_another_name(rt: Runtime) ->
     assert start["ackToken"] not in json.dumps(printed["error"]["details"]) + printed["error"]["message"]
 
 
-@pytest.mark.promise("programs.addresses-without-login")
 def test_a_traceback_keeps_no_login_and_no_token(
     place: Path, rt: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +148,6 @@ def led_out(rt: Runtime) -> list[str]:
     return [found[1] for found in (re.match(LEADS_OUT, message) for message in messages) if found]
 
 
-@pytest.mark.promise("programs.links-stay-inside")
 @pytest.mark.parametrize(
     ("link", "named"),
     [
@@ -200,7 +195,6 @@ def assert_validate_tells_it_too(rt: Runtime, place: Path, link: str) -> None:
     assert {problem["code"] for found in problems for problem in found} == {"bad_source"}
 
 
-@pytest.mark.promise("programs.links-stay-inside")
 def test_a_link_within_the_project_is_followed(place: Path, rt: Runtime) -> None:
     own = place / "project" / ".handrail" / "workflows"
     own.mkdir(parents=True)
@@ -211,7 +205,6 @@ def test_a_link_within_the_project_is_followed(place: Path, rt: Runtime) -> None
     assert tool_call(rt, "inspect_workflow", workflowId="project.three_steps").structured is not None
 
 
-@pytest.mark.promise("programs.links-stay-inside")
 def test_settings_behind_a_link_that_leads_out_are_not_read_and_told(place: Path, rt: Runtime) -> None:
     (place / "outside.json").write_text('{"output":{"compact":"another file"}}', encoding="utf-8")
     (place / "project" / ".handrail").mkdir()

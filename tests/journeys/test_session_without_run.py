@@ -224,7 +224,6 @@ def test_its_summary_lists_the_newest_notes_and_says_how_many_are_left_out(switc
     assert not shown["notes"][0]["is_cut"]
 
 
-@pytest.mark.promise("session.notes-by-id")
 def test_notes_with_a_key_begin_a_session_once_and_are_kept_once(switched_on: Runtime) -> None:
     asked = {"requestId": "chat-8", "notes": "Read the parser."}
     first = begin(switched_on, **asked)
@@ -237,7 +236,6 @@ def test_notes_with_a_key_begin_a_session_once_and_are_kept_once(switched_on: Ru
     assert [one["text"] for one in shown["notes"]] == ["Read the parser."]
 
 
-@pytest.mark.promise("session.notes-by-id")
 def test_notes_by_the_id_of_a_session_are_a_checkpoint_of_its_run(runtime: Runtime) -> None:
     reply = start(runtime)
     asked = {"session": reply["session"]["sessionId"], "requestId": "k", "notes": "Half of it is done."}

@@ -42,7 +42,6 @@ def kept(tmp_path: Path) -> Any:
     return json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.promise("settings.set")
 def test_a_setting_of_the_look_is_set_by_anyone_and_taken_out_with_null(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -56,7 +55,6 @@ def test_a_setting_of_the_look_is_set_by_anyone_and_taken_out_with_null(
     assert runtime.settings.of().retention_days == 30
 
 
-@pytest.mark.promise("settings.rules-need-a-person")
 def test_a_rule_is_tightened_by_anyone_and_loosened_by_a_person_only(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -136,7 +134,6 @@ def test_of_two_changes_that_were_shown_the_same_value_one_is_made(runtime: Runt
     assert refused.details["reason"] == "target_changed"
 
 
-@pytest.mark.promise("people.not-locked-out")
 def test_a_person_loosens_the_limit_that_a_program_set(runtime: Runtime) -> None:
     assert try_setting(runtime, "maxEffect", "read").data["after"] == "read"
 

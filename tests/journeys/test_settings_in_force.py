@@ -23,8 +23,6 @@ from tests.journeys.conversation import answer
 from tests.journeys.doors import command
 from tests.surfaces.cli.tool import PROGRAM
 
-pytestmark = pytest.mark.promise("console.settings")
-
 SERVER = McpProcess(
     pid=4711,
     version=__version__,

@@ -34,8 +34,6 @@ from tests.journeys.test_what_counts import begun, sent
 from tests.journeys.workplace import VERIFY, Site
 from tests.journeys.workplace import verified as confirmed
 
-pytestmark = pytest.mark.promise("gaps.settled")
-
 CAUSE = {
     "kind": "wr.cause",
     "cause": "It rounds twice.",

@@ -45,7 +45,6 @@ def drift_told(runtime: Runtime, first: dict[str, Any]) -> tuple[bool, bool]:
     return "WORKFLOW_SOURCE_DIFFERS" in told[0], "WORKFLOW_SOURCE_DIFFERS" in told[1]
 
 
-@pytest.mark.promise("truth.drift-by-meaning")
 @pytest.mark.parametrize(
     ("workflow", "expected"),
     [(json.dumps(WORKFLOW | {"name": "Other"}), 1), (json.dumps(WORKFLOW, indent=4), 0)],
@@ -86,7 +85,6 @@ output: {contractRef: project.contracts.note}
 """
 
 
-@pytest.mark.promise("truth.drift-by-meaning")
 @pytest.mark.parametrize(("prompt", "expected"), [(b"Do it.", False), (b"Do something else.", True)])
 def test_another_spelling_of_the_same_workflow_is_no_drift(
     runtime: Runtime, prompt: bytes, expected: bool
@@ -101,7 +99,6 @@ def test_another_spelling_of_the_same_workflow_is_no_drift(
     assert drift_told(runtime, first) == (expected, expected)
 
 
-@pytest.mark.promise("truth.drift-by-meaning")
 @pytest.mark.parametrize(
     ("workflow", "contract", "expected"),
     [
@@ -132,7 +129,6 @@ ROUTINE: dict[str, Any] = {
 }
 
 
-@pytest.mark.promise("truth.drift-by-meaning")
 def test_a_routine_that_changed_changes_the_workflow_that_calls_it(runtime: Runtime) -> None:
     calling = {
         "type": "template_call",

@@ -48,7 +48,6 @@ def texts(value: Any) -> list[str]:
             return []
 
 
-@pytest.mark.promise("truth.no-raw-controls")
 def test_no_tool_result_carries_them_whichever_door_brought_them(runtime: Runtime) -> None:
     odd = give(runtime, *STEPS, **FIELDS)
     context = {"who": "me" + HOSTILE, "goal": "goal" + HOSTILE}
@@ -70,7 +69,6 @@ def test_no_tool_result_carries_them_whichever_door_brought_them(runtime: Runtim
     assert found == []
 
 
-@pytest.mark.promise("truth.no-raw-controls")
 @pytest.mark.parametrize("look", ["--json", "--human", "--compact"])
 def test_no_command_prints_them_and_documents_keep_what_they_mean(runtime: Runtime, look: str) -> None:
     odd = give(runtime, *STEPS, **FIELDS)

@@ -59,7 +59,6 @@ def told(reply: dict[str, Any], code: str) -> dict[str, Any]:
     return warning
 
 
-@pytest.mark.promise("truth.asked")
 def test_a_step_asks_for_what_a_condition_after_it_reads(runtime: Runtime) -> None:
     first = begin(runtime, *SEVERE, fields=INPUTS)
 
@@ -76,7 +75,6 @@ FOREIGN: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.promise("truth.asked")
 def test_a_file_of_the_neighbouring_dialect_asks_for_values_that_it_never_declared(runtime: Runtime) -> None:
     workflow_id = give(runtime, *FOREIGN, version="1.0.0")
 
@@ -88,7 +86,6 @@ def test_a_file_of_the_neighbouring_dialect_asks_for_values_that_it_never_declar
     assert (held["name"], held["allowed"], held["askedAt"]) == ("severity", "high | …", ["look"])
 
 
-@pytest.mark.promise("truth.asked")
 def test_what_a_choice_sets_is_asked_of_nobody(runtime: Runtime) -> None:
     pick = choice("way", option("left", side="left"), option("right", side="right"))
 
@@ -98,7 +95,6 @@ def test_what_a_choice_sets_is_asked_of_nobody(runtime: Runtime) -> None:
     assert first["pending"]["prompt"] == "Do look."
 
 
-@pytest.mark.promise("truth.asked")
 def test_a_value_that_decides_about_another_round_is_asked_for_in_every_round(runtime: Runtime) -> None:
     again = {
         "conditions": [{"id": "again", "kind": "compare", "input": "more", "op": "equals", "value": True}]
@@ -114,7 +110,6 @@ def test_a_value_that_decides_about_another_round_is_asked_for_in_every_round(ru
         assert "- more (true | false)" in reply["pending"]["prompt"].splitlines()
 
 
-@pytest.mark.promise("truth.asked")
 def test_inspect_shows_what_steers_the_run_and_who_asks_for_it(runtime: Runtime) -> None:
     workflow_id = give(runtime, *SEVERE, inputs={"severity": INPUTS["inputs"]["severity"]})
 
@@ -128,7 +123,6 @@ def test_inspect_shows_what_steers_the_run_and_who_asks_for_it(runtime: Runtime)
     assert document["data"]["workflow"]["inputs"] == [held]
 
 
-@pytest.mark.promise("truth.skipped-told")
 def test_a_reply_names_what_it_passed_by_and_why(runtime: Runtime) -> None:
     first = begin(runtime, *SEVERE, fields=INPUTS)
 
@@ -141,7 +135,6 @@ def test_a_reply_names_what_it_passed_by_and_why(runtime: Runtime) -> None:
     assert list(unsent).index("skipped") > list(unsent).index("warnings")
 
 
-@pytest.mark.promise("truth.skipped-told")
 def test_a_run_that_ends_early_says_what_did_not_run_in_both_channels(runtime: Runtime) -> None:
     names = [f"part{number}" for number in range(12)]
     parts = [step(name, when=equals("size", "large")) for name in names]
@@ -157,7 +150,6 @@ def test_a_run_that_ends_early_says_what_did_not_run_in_both_channels(runtime: R
     assert end.text.count("did not run: ") == 10
 
 
-@pytest.mark.promise("truth.missing-list")
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER])
 def test_a_loop_without_its_list_blocks_until_the_list_comes(
     runtime: Runtime, preferences: dict[str, Any]
@@ -181,7 +173,6 @@ def test_a_loop_without_its_list_blocks_until_the_list_comes(
     assert after["pending"]["stepId"] == "each@0::read"
 
 
-@pytest.mark.promise("truth.missing-list")
 def test_never_stop_goes_on_without_the_list_and_says_so(runtime: Runtime) -> None:
     parts = (step("look"), each(step("read")), step("end"))
     first = begin(runtime, *parts, fields=INPUTS, preferences=NEVER_STOP)
@@ -197,7 +188,6 @@ def test_never_stop_goes_on_without_the_list_and_says_so(runtime: Runtime) -> No
     assert shown(runtime, first)["loops"] == [{"loop_id": "each", "iterations": 0, "reason": "items_missing"}]
 
 
-@pytest.mark.promise("truth.missing-list")
 def test_a_list_that_is_read_before_the_first_step_must_come_with_the_start(runtime: Runtime) -> None:
     workflow_id = give(runtime, each(step("read")), step("end"), **INPUTS)
 
@@ -210,7 +200,6 @@ def test_a_list_that_is_read_before_the_first_step_must_come_with_the_start(runt
     assert {"NOT_ASKED", "STEPS_SKIPPED"} <= set(codes(alone.structured))
 
 
-@pytest.mark.promise("truth.missing-list")
 def test_a_choice_that_leads_into_such_a_loop_can_be_made_again(runtime: Runtime) -> None:
     pick = choice("way", option("left"), option("right"))
     first = begin(runtime, pick, each(step("read")), fields=INPUTS)
@@ -225,7 +214,6 @@ def test_a_choice_that_leads_into_such_a_loop_can_be_made_again(runtime: Runtime
     assert after["pending"]["stepId"] == "each@0::read"
 
 
-@pytest.mark.promise("truth.rounds")
 def test_a_step_in_a_loop_says_which_round_it_is(runtime: Runtime) -> None:
     stay = {"kind": "wr.loop_control", "decision": "continue"}
     first = begin(runtime, rounds(), step("end"), fields=KEEP)
@@ -239,7 +227,6 @@ def test_a_step_in_a_loop_says_which_round_it_is(runtime: Runtime) -> None:
     )
 
 
-@pytest.mark.promise("truth.rounds")
 def test_a_decision_to_go_on_at_the_last_round_is_told_and_a_gap(runtime: Runtime) -> None:
     stay = {"kind": "wr.loop_control", "decision": "continue"}
     first = begin(runtime, rounds(most=1), step("end"), fields=KEEP)
@@ -254,7 +241,6 @@ def test_a_decision_to_go_on_at_the_last_round_is_told_and_a_gap(runtime: Runtim
     assert warning["details"]["gapId"] == gap["id"]
 
 
-@pytest.mark.promise("truth.rounds")
 def test_items_beyond_the_limit_are_counted(runtime: Runtime) -> None:
     first = begin(runtime, each(step("read"), most=2), fields=INPUTS, context={"files": list("abcde")})
 
@@ -267,7 +253,6 @@ def test_items_beyond_the_limit_are_counted(runtime: Runtime) -> None:
     assert shown(runtime, first)["status"] == "complete_with_gaps"
 
 
-@pytest.mark.promise("truth.rounds")
 def test_a_list_that_loses_items_in_a_round_leaves_a_gap_that_names_those_without_one(
     runtime: Runtime,
 ) -> None:
@@ -282,7 +267,6 @@ def test_a_list_that_loses_items_in_a_round_leaves_a_gap_that_names_those_withou
     assert gap["summary"] == 'files lost 2 items that the loop each had not reached: "b", "d".'
 
 
-@pytest.mark.promise("truth.undecided")
 def test_a_decision_that_nobody_made_is_recorded_as_missing(runtime: Runtime) -> None:
     first = begin(runtime, rounds(), step("end"), fields=KEEP, preferences=NEVER_STOP)
 
@@ -301,7 +285,6 @@ def test_a_decision_that_nobody_made_is_recorded_as_missing(runtime: Runtime) ->
 ASKING = {"questions": ["Which customer?"]}
 
 
-@pytest.mark.promise("truth.not-asked")
 def test_never_stop_discloses_what_it_did_not_ask(runtime: Runtime) -> None:
     confirmed = step("drop", requireConfirmation=True)
     pick = choice("way", option("left"), option("right"), nonAssumable="scope_boundary")
@@ -325,7 +308,6 @@ def test_never_stop_discloses_what_it_did_not_ask(runtime: Runtime) -> None:
     ]
 
 
-@pytest.mark.promise("truth.not-asked")
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER])
 def test_a_mode_that_asks_discloses_nothing_of_the_kind(
     runtime: Runtime, preferences: dict[str, Any]
@@ -343,7 +325,6 @@ def test_a_mode_that_asks_discloses_nothing_of_the_kind(
 MODES = {"features": ["wr.features.mode_guidance"]}
 
 
-@pytest.mark.promise("truth.mode-words")
 @pytest.mark.parametrize("mode", ["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"])
 def test_only_the_mode_in_force_is_explained(runtime: Runtime, mode: str) -> None:
     first = begin(runtime, step("do"), step("end"), fields=MODES, preferences={"autonomy": mode})
@@ -354,7 +335,6 @@ def test_only_the_mode_in_force_is_explained(runtime: Runtime, mode: str) -> Non
     assert [line.partition(":")[0] for line in explained] == [f"- {mode}"]
 
 
-@pytest.mark.promise("truth.mode-words")
 def test_never_stop_tells_nobody_to_ask(runtime: Runtime) -> None:
     ask = step("ask", userOnly={"reason": "needs_user_approval"})
     pick = choice("way", option("left"), option("right"), nonAssumable="scope_boundary")
@@ -371,7 +351,6 @@ def test_never_stop_tells_nobody_to_ask(runtime: Runtime) -> None:
     assert "Which customer?" in prompts["full_auto_never_stop"]
 
 
-@pytest.mark.promise("truth.rules-first")
 def test_the_rules_for_notes_are_read_before_they_block(runtime: Runtime) -> None:
     rules = [
         {"type": "contains", "value": "risk", "message": "Name the risks."},
@@ -388,7 +367,6 @@ def test_the_rules_for_notes_are_read_before_they_block(runtime: Runtime) -> Non
     assert advance(runtime, rehydrate(runtime, first), "the risk is that it breaks")["isComplete"]
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_the_next_call_frames_what_must_be_sent(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), fields=NO_FIELDS)
 
@@ -410,7 +388,6 @@ def test_the_next_call_frames_what_must_be_sent(runtime: Runtime) -> None:
     }
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_names_that_are_no_work_are_filled_in(runtime: Runtime) -> None:
     looping = advance(runtime, begin(runtime, rounds(), fields=KEEP))
     probe = begin(runtime, step("do"), fields={"capabilities": {"web_browsing": "required"}})
@@ -422,7 +399,6 @@ def test_names_that_are_no_work_are_filled_in(runtime: Runtime) -> None:
     assert (observed["capability"], observed["status"]) == ("web_browsing", "…")
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_a_frame_that_comes_back_unfilled_is_refused_by_its_names_and_stores_nothing(
     runtime: Runtime,
 ) -> None:
@@ -448,7 +424,6 @@ def test_a_frame_that_comes_back_unfilled_is_refused_by_its_names_and_stores_not
     assert len(events_of(runtime, first)) == before
 
 
-@pytest.mark.promise("truth.whole-call")
 def test_a_blocked_reply_frames_only_what_is_still_missing(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), fields=NO_FIELDS)
 
@@ -459,7 +434,6 @@ def test_a_blocked_reply_frames_only_what_is_still_missing(runtime: Runtime) -> 
     assert [held["kind"] for held in output["artifacts"]] == ["wr.decision"]
 
 
-@pytest.mark.promise("truth.example-once")
 def test_a_blocked_reply_shows_its_example_once_in_each_channel(runtime: Runtime) -> None:
     workflow_id = give(runtime, step("decide", **WITH_DECISION))
     first = tool_call(runtime, "start_workflow", workflowId=workflow_id)
@@ -474,7 +448,6 @@ def test_a_blocked_reply_shows_its_example_once_in_each_channel(runtime: Runtime
         assert question not in reply.structured["pending"].get("prompt", "")
 
 
-@pytest.mark.promise("truth.nothing-lost")
 def test_after_compaction_the_step_has_all_that_it_needs(runtime: Runtime) -> None:
     goal = "g" * 200
     kind = {"type": "string"}
@@ -497,7 +470,6 @@ def test_after_compaction_the_step_has_all_that_it_needs(runtime: Runtime) -> No
     assert goal in text
 
 
-@pytest.mark.promise("truth.nothing-lost")
 def test_a_mode_that_changes_on_the_way_is_explained_where_it_begins(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), step("two"), fields=MODES)
     session = first["session"]["sessionId"]
@@ -511,7 +483,6 @@ def test_a_mode_that_changes_on_the_way_is_explained_where_it_begins(runtime: Ru
     assert "- full_auto_never_stop: never wait." in second["pending"]["prompt"]
 
 
-@pytest.mark.promise("truth.progress")
 def test_progress_counts_what_is_done_and_what_surely_follows(runtime: Runtime) -> None:
     parts = (step("one"), step("maybe", when=equals("size", "big")), rounds(), step("end"))
     first = begin(runtime, *parts, fields=KEEP | INPUTS)
@@ -525,7 +496,6 @@ def test_progress_counts_what_is_done_and_what_surely_follows(runtime: Runtime) 
     assert list(again).index("progress") > list(again).index("nextCall")
 
 
-@pytest.mark.promise("truth.progress")
 def test_what_somebody_gave_counts_before_it_happens(runtime: Runtime) -> None:
     """So that the total stays the same on the straight way; what nobody gave counts for nothing."""
     parts = (step("one"), each(step("work"), step("see")), step("maybe", when=equals("size", "big")))
@@ -542,7 +512,6 @@ def test_what_somebody_gave_counts_before_it_happens(runtime: Runtime) -> None:
     assert totals == [8] * 8
 
 
-@pytest.mark.promise("truth.asked")
 def test_what_one_decides_by_is_not_cut(runtime: Runtime) -> None:
     said = "Low: nobody would notice within a week, or only one person would. " * 4 + "High: everything else."
     inputs = {"severity": {"type": "string", "enum": ["low", "high"], "description": said}}
@@ -552,7 +521,6 @@ def test_what_one_decides_by_is_not_cut(runtime: Runtime) -> None:
     assert f"- severity (low | high): {said}" in first["pending"]["prompt"].splitlines()
 
 
-@pytest.mark.promise("truth.asked")
 def test_a_mark_says_that_a_number_or_a_yes_is_needed_and_is_refused_unfilled(runtime: Runtime) -> None:
     fields = {"inputs": {"more": {"type": "boolean"}, "count": {"type": "integer"}}}
     many = {"kind": "compare", "input": "count", "op": "gt", "value": 2}
@@ -567,7 +535,6 @@ def test_a_mark_says_that_a_number_or_a_yes_is_needed_and_is_refused_unfilled(ru
     assert problems == [f"still holds the placeholder {mark}" for mark in context.values()]
 
 
-@pytest.mark.promise("truth.progress")
 def test_the_end_of_a_run_has_a_line_for_the_user(runtime: Runtime) -> None:
     parts = (step("one"), step("maybe", when=equals("size", "big")), step("decide", **WITH_DECISION))
     workflow_id = give(runtime, *parts, **INPUTS)

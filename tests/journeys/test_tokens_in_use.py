@@ -43,7 +43,6 @@ def test_tokens_of_different_replies_are_refused_together(runtime: Runtime) -> N
     assert agreeing["pending"]["stepId"] == "third"
 
 
-@pytest.mark.promise("tokens.repair")
 def test_one_wrong_character_is_repaired_and_two_are_refused(runtime: Runtime) -> None:
     first = start(runtime)
 
@@ -57,7 +56,6 @@ def test_one_wrong_character_is_repaired_and_two_are_refused(runtime: Runtime) -
     assert first["ackToken"] not in str(refused)
 
 
-@pytest.mark.promise("tokens.repair")
 def test_a_repair_claims_no_more_than_one_place_was_wrong(runtime: Runtime) -> None:
     first = start(runtime)
     token = first["stateToken"]
@@ -71,7 +69,6 @@ def test_a_repair_claims_no_more_than_one_place_was_wrong(runtime: Runtime) -> N
     assert "character" not in read["warnings"][0]["message"]
 
 
-@pytest.mark.promise("tokens.glued")
 def test_a_state_and_an_ack_pasted_together_are_told_apart(runtime: Runtime) -> None:
     first = start(runtime)
     other = start(runtime)
@@ -83,7 +80,6 @@ def test_a_state_and_an_ack_pasted_together_are_told_apart(runtime: Runtime) -> 
     assert mixed.kind.code == "TOKEN_SCOPE_MISMATCH"
 
 
-@pytest.mark.promise("tokens.wrong-field")
 def test_a_token_in_the_wrong_field_is_refused_and_named(runtime: Runtime) -> None:
     first = start(runtime)
 
@@ -95,7 +91,6 @@ def test_a_token_in_the_wrong_field_is_refused_and_named(runtime: Runtime) -> No
     assert "ackToken" in as_state.message
 
 
-@pytest.mark.promise("tokens.lost-history")
 def test_a_token_proves_that_acknowledged_history_was_cut_off(runtime: Runtime) -> None:
     first = start(runtime, requestId="same")
     second = advance(runtime, first)
@@ -111,7 +106,6 @@ def test_a_token_proves_that_acknowledged_history_was_cut_off(runtime: Runtime) 
     assert gone.kind.code == "TOKEN_UNKNOWN_NODE"
 
 
-@pytest.mark.promise("tokens.rotation")
 def test_tokens_of_the_previous_key_work_and_those_of_an_older_one_do_not(runtime: Runtime) -> None:
     old, new, newest = b"o" * 32, b"n" * 32, b"x" * 32
     before = msgspec.structs.replace(runtime, keys=FixedKeys(old))
@@ -128,7 +122,6 @@ def test_tokens_of_the_previous_key_work_and_those_of_an_older_one_do_not(runtim
     assert answer(twice, "run.continue", **found["nextCall"]["params"])["pending"]["stepId"] == "second"
 
 
-@pytest.mark.promise("input.nothing-stored")
 def test_output_without_an_ack_is_refused_with_the_call_that_stores_it(runtime: Runtime) -> None:
     first = start(runtime)
 
@@ -143,7 +136,6 @@ def test_output_without_an_ack_is_refused_with_the_call_that_stores_it(runtime: 
     assert stored["pending"]["stepId"] == "second"
 
 
-@pytest.mark.promise("input.nothing-stored")
 def test_a_large_output_without_an_ack_is_not_echoed(runtime: Runtime) -> None:
     first = start(runtime)
 
@@ -155,7 +147,6 @@ def test_a_large_output_without_an_ack_is_not_echoed(runtime: Runtime) -> None:
     assert failure.next_call.params == {"stateToken": first["stateToken"]}
 
 
-@pytest.mark.promise("input.nothing-stored")
 def test_output_for_a_finished_run_is_refused_and_nothing_is_offered(runtime: Runtime) -> None:
     reply = start(runtime)
     for _ in range(3):

@@ -47,7 +47,6 @@ def warned(runtime: Runtime, tmp_path: Path, *steps: dict[str, Any], **fields: A
     ]
 
 
-@pytest.mark.promise("truth.files.set-names")
 @pytest.mark.parametrize(
     ("parts", "pointer"),
     [
@@ -67,7 +66,6 @@ def test_a_value_under_a_misspelt_name_is_told_where_it_is_set(
     assert told == [("undeclared_name", pointer)]
 
 
-@pytest.mark.promise("truth.files.set-names")
 def test_a_value_that_is_set_for_the_record_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
     both = choice("c", option("x", plan_a=True, why="It is old."), option("y", plan_b=True))
 
@@ -76,7 +74,6 @@ def test_a_value_that_is_set_for_the_record_is_no_trouble(runtime: Runtime, tmp_
     assert told == []
 
 
-@pytest.mark.promise("truth.files.set-names")
 @pytest.mark.parametrize(
     ("written", "declared"),
     [("slice", "slices"), ("sevrty", "severity")],
@@ -92,14 +89,12 @@ def test_a_name_that_may_be_another_is_asked_about(
     assert told == [("undeclared_name", f"/steps/1/options/0/set/{written}", fix)]
 
 
-@pytest.mark.promise("truth.files.parameters")
 def test_a_parameter_that_the_operation_does_not_take_is_refused(runtime: Runtime) -> None:
     told = told_by_file(runtime, action(params={"qurey": "x", "source": "project"}), step("b"))
 
     assert told == [("bad_argument", "/steps/0/params/qurey")]
 
 
-@pytest.mark.promise("truth.files.parameters")
 @pytest.mark.parametrize(
     "given", [{"query": 1}, {"limit": "many"}, {"limit": 100_000}, {"source": ["project"]}, {"kind": "x"}]
 )
@@ -113,14 +108,12 @@ def test_a_value_that_the_operation_refuses_is_refused_where_it_is_written(
     ]
 
 
-@pytest.mark.promise("truth.files.parameters")
 def test_a_parameter_that_is_missing_may_come_from_the_agent(runtime: Runtime, tmp_path: Path) -> None:
     told = warned(runtime, tmp_path, action(operation="session.show"), step("b"))
 
     assert [one[:2] for one in told] == [("bad_argument", "/steps/0/params")]
 
 
-@pytest.mark.promise("truth.files.parameters")
 def test_a_value_that_a_placeholder_gives_is_left_to_the_run(runtime: Runtime, tmp_path: Path) -> None:
     inspect = action(operation="workflow.inspect", params={"workflowId": "{{test}}"})
     listing = action(id="list", params={"limit": "{{n}}", "source": "{{test}}"})
@@ -149,7 +142,6 @@ CALLED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.promise("truth.files.parameters")
 @pytest.mark.parametrize(
     ("args", "errors", "warnings"),
     [
@@ -183,7 +175,6 @@ CONTRACT: dict[str, Any] = {
 }
 
 
-@pytest.mark.promise("truth.files.contracts")
 @pytest.mark.parametrize("written", ["{{tset}}", "{{a|upper}}", "${x}", "{% if a %}"])
 @pytest.mark.parametrize("key", ["guidance", "description"])
 def test_a_placeholder_in_a_contract_alone_is_told_and_does_not_stop_it(
@@ -204,7 +195,6 @@ def test_a_placeholder_in_a_contract_alone_is_told_and_does_not_stop_it(
     assert [one["code"] for one in named["items"][0]["problems"]] == ["bad_placeholder"]
 
 
-@pytest.mark.promise("truth.files.contracts")
 @pytest.mark.parametrize(
     ("pattern", "severity"), [("/^passed/", "error"), ("/pass(ed)?/i", "warning"), ("^passed", "")]
 )
@@ -223,7 +213,6 @@ def test_a_pattern_between_slashes_in_a_contract_alone_is_told(
     assert doctor["checks"][0]["status"] == ("warn" if severity == "error" else "pass")
 
 
-@pytest.mark.promise("truth.files.parameters")
 def test_the_edit_of_a_parameter_is_the_one_the_operation_takes(runtime: Runtime) -> None:
     inspect = action(operation="workflow.inspect", params={"workflow_id": "wr.bug_fix"})
     text = json.dumps(workflow("project.x", inspect))
@@ -238,7 +227,6 @@ def test_the_edit_of_a_parameter_is_the_one_the_operation_takes(runtime: Runtime
     ]
 
 
-@pytest.mark.promise("truth.files.members")
 @pytest.mark.parametrize(
     ("parts", "pointer"),
     [
@@ -262,7 +250,6 @@ def test_no_member_is_read_of_what_has_none(
     assert told == [("undeclared_name", pointer)]
 
 
-@pytest.mark.promise("truth.files.members")
 def test_what_options_set_is_known(runtime: Runtime) -> None:
     picked = choice("c", option("x", pick="a"), option("y", pick="b"))
 
@@ -277,7 +264,6 @@ COUNTED = {"type": "array", "countedBy": "n"}
 NUMBER = {"type": "number", "required": True}
 
 
-@pytest.mark.promise("truth.files.counts")
 @pytest.mark.parametrize(
     "inputs",
     [
@@ -297,7 +283,6 @@ def test_a_count_that_counts_nothing_is_told_at_its_place(
     assert ("bad_value", "/inputs/list/countedBy") in told
 
 
-@pytest.mark.promise("truth.files.counts")
 @pytest.mark.parametrize("kind", [{"type": "integer"}, {"type": "number"}, {}])
 def test_a_list_that_a_number_counts_is_fine(runtime: Runtime, tmp_path: Path, kind: dict[str, str]) -> None:
     inputs = {"list": COUNTED, "n": kind | {"required": True}}
@@ -307,7 +292,6 @@ def test_a_list_that_a_number_counts_is_fine(runtime: Runtime, tmp_path: Path, k
     assert told == []
 
 
-@pytest.mark.promise("truth.files.rendered")
 @pytest.mark.parametrize(
     "written",
     [
@@ -329,7 +313,6 @@ def test_a_placeholder_of_another_language_is_asked_about(
     assert "{{test}}" in told[0][2] or "promptFragment" in told[0][2]
 
 
-@pytest.mark.promise("truth.files.rendered")
 def test_braces_that_name_nothing_are_text(runtime: Runtime, tmp_path: Path) -> None:
     prompt = 'Write {"a": {b}}, {other}, %(other)s, $5, {{ test }} and `{% raw %}`.'
 
@@ -340,7 +323,6 @@ PLANTED = "Look at {{tset}}."
 ASSESSED = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
 
 
-@pytest.mark.promise("truth.files.rendered")
 @pytest.mark.parametrize(
     ("part", "fields", "pointer"),
     [
@@ -388,7 +370,6 @@ def test_every_text_that_is_shown_is_looked_through(
     assert [problem] == [one for found in listed.values() for one in found]
 
 
-@pytest.mark.promise("truth.files.rendered")
 def test_a_name_for_people_is_shown_as_it_stands(runtime: Runtime, tmp_path: Path) -> None:
     told = warned(runtime, tmp_path, step("a", prompt="Do {{test}}."), inputs=TEST, name="Fix {{test}}")
 
@@ -399,7 +380,6 @@ def matching(pattern: str) -> dict[str, Any]:
     return step("a", validation=[{"type": "regex", "pattern": pattern}, {"type": "length", "minimum": 40}])
 
 
-@pytest.mark.promise("truth.files.patterns")
 def test_a_pattern_between_slashes_is_told_how_it_is_written(runtime: Runtime, tmp_path: Path) -> None:
     told = warned(runtime, tmp_path, matching("/pass/i"))
     assert told == [
@@ -407,7 +387,6 @@ def test_a_pattern_between_slashes_is_told_how_it_is_written(runtime: Runtime, t
     ]
 
 
-@pytest.mark.promise("truth.files.patterns")
 @pytest.mark.parametrize("pattern", ["/^passed/", "/passed$/i"])
 def test_a_pattern_that_begins_or_ends_between_slashes_matches_nothing(
     runtime: Runtime, pattern: str
@@ -417,12 +396,10 @@ def test_a_pattern_that_begins_or_ends_between_slashes_matches_nothing(
     assert told == [("bad_pattern", "/steps/0/validation/0/pattern")]
 
 
-@pytest.mark.promise("truth.files.patterns")
 def test_slashes_of_a_path_mean_themselves(runtime: Runtime, tmp_path: Path) -> None:
     assert warned(runtime, tmp_path, matching("/src/handrail/")) == []
 
 
-@pytest.mark.promise("truth.files.asked-in-time")
 @pytest.mark.parametrize(
     ("parts", "pointer"),
     [
@@ -442,7 +419,6 @@ def test_a_value_that_no_step_can_ask_for_in_time_is_told(
     assert told == [("read_too_early", pointer, fix)]
 
 
-@pytest.mark.promise("truth.files.asked-in-time")
 @pytest.mark.parametrize(
     ("parts", "told"),
     [
@@ -460,7 +436,6 @@ def test_a_text_shows_only_what_was_delivered_by_then(
     assert warned(runtime, tmp_path, FINDINGS, behind) == []
 
 
-@pytest.mark.promise("truth.files.asked-in-time")
 def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
     is_there = {"kind": "compare", "input": "severity", "op": "exists"}
     both = {"kind": "and", "of": [is_there, equals("severity", "high")]}
@@ -469,7 +444,6 @@ def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Run
     assert warned(runtime, tmp_path, step("a", when=both), step("b"), later, inputs=SIZE) == []
 
 
-@pytest.mark.promise("truth.files.asked-in-time")
 @pytest.mark.parametrize(
     ("is_first", "in_loop"),
     [(True, False), (False, False), (True, True)],
@@ -488,7 +462,6 @@ def test_a_text_before_the_part_that_gives_its_value_is_told(
     assert told == ([("read_too_early", "/steps/0", fix)] if is_first and not in_loop else [])
 
 
-@pytest.mark.promise("truth.files.asked-in-time")
 def test_a_text_that_reads_what_a_step_gives_that_may_be_left_out_is_told(
     runtime: Runtime, tmp_path: Path
 ) -> None:
@@ -506,7 +479,6 @@ def test_a_text_that_reads_what_a_step_gives_that_may_be_left_out_is_told(
     assert told(giving, other, showing) == [], "one of the two gives it"
 
 
-@pytest.mark.promise("truth.files.looked-for")
 def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnDisk) -> None:
     for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.YAML"):
         disk.put(disk.workflows, name, workflow(f"project.{name.partition('.')[0]}"))
@@ -532,7 +504,6 @@ def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnD
     assert details["broken_contracts"] == ["t.YML"]
 
 
-@pytest.mark.promise("truth.files.names-are-given")
 @pytest.mark.parametrize(
     ("declared", "fix"),
     [

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.promise("companion.told-people")
 def test_a_blocked_attempt_starts_the_command_with_the_notice(
     tmp_path: Path, fork_server: ForkServer
 ) -> None:
@@ -38,7 +37,6 @@ def test_a_blocked_attempt_starts_the_command_with_the_notice(
     assert "secret goal" not in line
 
 
-@pytest.mark.promise("companion.told-people")
 def test_a_command_that_cannot_be_started_is_said_and_changes_nothing(
     tmp_path: Path, fork_server: ForkServer
 ) -> None:

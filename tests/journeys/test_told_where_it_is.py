@@ -7,8 +7,6 @@ import re
 from html import unescape
 from typing import Any
 
-import pytest
-
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail_serve.views import render_view
@@ -42,7 +40,6 @@ def say(runtime: Runtime, reply: dict[str, Any], told: str) -> None:
     answer(seat(runtime, Person(told)), "run.confirm", session=reply["session"]["sessionId"])
 
 
-@pytest.mark.promise("console.told.person")
 def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime) -> None:
     pending = advance(runtime, begin(runtime, *DEPLOY, fields={}))
 
@@ -63,7 +60,6 @@ def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime
     assert after["pending_person"] == ""
 
 
-@pytest.mark.promise("console.told.person")
 def test_after_a_no_the_answer_stays_shown_and_can_be_given_anew(runtime: Runtime) -> None:
     pending = advance(runtime, begin(runtime, *DEPLOY, fields={}))
 
@@ -81,7 +77,6 @@ def test_after_a_no_the_answer_stays_shown_and_can_be_given_anew(runtime: Runtim
     assert "declined by a person" in page
 
 
-@pytest.mark.promise("console.told.ahead")
 def test_steps_ahead_are_those_of_the_preferred_branch(runtime: Runtime) -> None:
     second = advance(runtime, begin(runtime, *(step(name) for name in "abcd"), fields={}))
     advance(runtime, advance(runtime, advance(runtime, second)), "The first way goes to the end.")
@@ -93,7 +88,6 @@ def test_steps_ahead_are_those_of_the_preferred_branch(runtime: Runtime) -> None
     assert [row["title"] for row in graph["ahead"]] == ["D"]
 
 
-@pytest.mark.promise("console.told.rail")
 def test_a_step_that_was_passed_by_stands_after_the_one_that_was_done(runtime: Runtime) -> None:
     extra = step("extra", when=equals("wanted", True))
     begun = begin(runtime, step("one"), step("two"), extra, step("end"), fields={"inputs": {"wanted": {}}})
@@ -105,7 +99,6 @@ def test_a_step_that_was_passed_by_stands_after_the_one_that_was_done(runtime: R
     assert rail.index("Two") < rail.index("Skipped: Extra") < rail.index("End now")
 
 
-@pytest.mark.promise("console.told.import")
 def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtime) -> None:
     begun = begin(runtime, *DEPLOY, fields={})
     pending = advance(runtime, begun)
@@ -138,7 +131,6 @@ def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtim
     assert not any(node["is_imported"] for node in own["nodes"])
 
 
-@pytest.mark.promise("console.told.preferences")
 def test_preferences_of_a_session_are_those_in_force_and_say_who_set_them(runtime: Runtime) -> None:
     begun = start(runtime, preset="full_auto")
     session = begun["session"]["sessionId"]

@@ -122,7 +122,6 @@ def statement_of(content: str) -> Any:
 # What it says
 
 
-@pytest.mark.promise("receipt.travels")
 @pytest.mark.thorough
 def test_a_receipt_has_the_word_of_a_real_proof(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
@@ -146,7 +145,6 @@ def test_a_receipt_has_the_word_of_a_real_proof(tmp_path: Path) -> None:
     assert run["workflow"]["id"] == "project.fix"
 
 
-@pytest.mark.promise("receipt.travels")
 @pytest.mark.parametrize(
     ("word", "result"), [("kept", "PASSED"), ("rewrote", "WARNED"), ("unseen", "WARNED"), ("fails", "FAILED")]
 )
@@ -161,7 +159,6 @@ def test_the_result_follows_from_the_word(tmp_path: Path, word: ProofWord, resul
     assert (made["word"], made["result"]) == (word, result)
 
 
-@pytest.mark.promise("receipt.travels")
 def test_proofs_of_other_files_do_not_count(signer: Signer) -> None:
     signer.change({"bills.py": FIXED + "# later\n"})
     commit(signer.root)
@@ -173,7 +170,6 @@ def test_proofs_of_other_files_do_not_count(signer: Signer) -> None:
     assert "proofs" not in signer.state()
 
 
-@pytest.mark.promise("receipt.travels")
 def test_the_newest_proof_of_a_check_counts(signer: Signer) -> None:
     signer.record(Proof(word="flaky", check="tests", names=("test_halves",)))
 
@@ -181,7 +177,6 @@ def test_the_newest_proof_of_a_check_counts(signer: Signer) -> None:
     assert [one["proof"]["word"] for one in signer.state()["proofs"]] == ["flaky"]
 
 
-@pytest.mark.promise("receipt.travels")
 def test_a_receipt_says_who_approved_what(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.send()
@@ -197,12 +192,10 @@ def test_a_receipt_says_who_approved_what(tmp_path: Path) -> None:
     assert approval["what"].startswith("accepted the gap “")
 
 
-@pytest.mark.promise("receipt.travels")
 def test_a_receipt_quotes_the_reports_as_stated(signer: Signer) -> None:
     assert [one["stated"] for one in signer.state()["steps"]] == ["Done.", "Done."]
 
 
-@pytest.mark.promise("receipt.travels")
 def test_no_file_of_credentials_is_named_in_a_receipt(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     signer.finish(Proof(word="new_rules", check="tests", names=("deploy/.npmrc", "tox.ini"), names_total=2))
@@ -212,7 +205,6 @@ def test_no_file_of_credentials_is_named_in_a_receipt(tmp_path: Path) -> None:
     assert proof["proof"]["names"] == ["tox.ini"]
 
 
-@pytest.mark.promise("receipt.travels")
 def test_no_absolute_path_is_in_a_receipt(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     command = f"{sys.executable} -m pytest {signer.root}/tests"
@@ -254,7 +246,6 @@ def hand_out(signer: Signer) -> dict[str, Any]:
     return waiting
 
 
-@pytest.mark.promise("delegation.seen")
 def test_a_receipt_has_the_proofs_of_children_by_name(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     hand_out(signer)
@@ -266,7 +257,6 @@ def test_a_receipt_has_the_proofs_of_children_by_name(tmp_path: Path) -> None:
     assert statement_of(made["content"])["predicate"]["passedTests"] == ["a: tests"]
 
 
-@pytest.mark.promise("delegation.travels")
 def test_proofs_that_came_in_a_bundle_do_not_count(tmp_path: Path) -> None:
     signer = Signer(tmp_path)
     session_id = hand_out(signer)["session"]["sessionId"]
@@ -282,7 +272,6 @@ def test_proofs_that_came_in_a_bundle_do_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("receipt.travels")
 def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(signer: Signer, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere"
     other.mkdir()
@@ -298,7 +287,6 @@ def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(signer: Signe
     assert signer.export()["session_id"] == signer.session_id
 
 
-@pytest.mark.promise("receipt.travels")
 def test_markdown_has_word_table_approvals_and_key_above_the_fold(signer: Signer) -> None:
     made = signer.export(**{"as": "markdown"})
 
@@ -322,14 +310,12 @@ def test_markdown_has_word_table_approvals_and_key_above_the_fold(signer: Signer
     assert below.endswith("</details>\n")
 
 
-@pytest.mark.promise("receipt.travels")
 def test_markdown_links_to_the_signed_receipt(signer: Signer) -> None:
     shown = signer.export(**{"as": "markdown", "link": "https://example.org/1.json"})["content"]
 
     assert "the [signed receipt](<https://example.org/1.json>) is." in shown
 
 
-@pytest.mark.promise("receipt.travels")
 @pytest.mark.parametrize("link", ["javascript:alert(1)", "a b", "<x>", "https://", "x" * 501])
 def test_a_link_of_a_receipt_is_an_address_or_a_path(signer: Signer, link: str) -> None:
     refused = refusal(signer.runtime, "receipt.export", **{"as": "markdown", "link": link})
@@ -337,7 +323,6 @@ def test_a_link_of_a_receipt_is_an_address_or_a_path(signer: Signer, link: str) 
     assert refused.details["problems"][0]["param"] == "link"
 
 
-@pytest.mark.promise("receipt.travels")
 def test_a_link_without_markdown_is_refused(signer: Signer) -> None:
     refused = refusal(signer.runtime, "receipt.export", link="receipt.json")
 
@@ -347,7 +332,6 @@ def test_a_link_without_markdown_is_refused(signer: Signer) -> None:
 # Verifying it
 
 
-@pytest.mark.promise("receipt.travels")
 def test_the_reference_verifiers_agree(signer: Signer) -> None:
     content = signer.export()["content"]
     public = answer(signer.runtime, "receipt.key")["public"]
@@ -363,7 +347,6 @@ def test_the_reference_verifiers_agree(signer: Signer) -> None:
     assert envelope.payload_type == "application/vnd.in-toto+json"
 
 
-@pytest.mark.promise("receipt.verified")
 def test_a_receipt_holds_for_every_commit_with_the_same_files(signer: Signer) -> None:
     content = signer.export()["content"]
     first = signer.git("rev-parse", "HEAD")
@@ -384,7 +367,6 @@ def test_a_receipt_holds_for_every_commit_with_the_same_files(signer: Signer) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("receipt.verified")
 def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_path: Path) -> None:
     content = signer.export()["content"]
     public = answer(signer.runtime, "receipt.key")["public"]
@@ -406,7 +388,6 @@ def test_another_machine_with_the_public_key_believes_it(signer: Signer, tmp_pat
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("receipt.verified")
 def test_no_byte_of_it_can_change(signer: Signer) -> None:
     content = signer.export()["content"]
 
@@ -418,7 +399,6 @@ def test_no_byte_of_it_can_change(signer: Signer) -> None:
         assert reasons(signer.verify(more)) == ["not_a_receipt"]
 
 
-@pytest.mark.promise("receipt.verified")
 def test_another_word_than_expected_is_a_failed_check(signer: Signer) -> None:
     content = signer.export()["content"]
 
@@ -430,7 +410,6 @@ def test_another_word_than_expected_is_a_failed_check(signer: Signer) -> None:
     assert other.message.endswith("Expected was KEPT.")
 
 
-@pytest.mark.promise("receipt.verified")
 def test_the_text_of_a_verified_receipt_has_eight_lines(signer: Signer, tmp_path: Path) -> None:
     (tmp_path / "receipt.json").write_text(signer.export()["content"], encoding="utf-8")
     line = ["receipt", "verify", str(tmp_path / "receipt.json"), "--project", str(signer.root)]
@@ -445,7 +424,6 @@ def test_the_text_of_a_verified_receipt_has_eight_lines(signer: Signer, tmp_path
     assert (shown.status, other.status, other.out) == (0, 1, shown.out)
 
 
-@pytest.mark.promise("receipt.verified")
 def test_a_key_can_be_rotated_and_what_it_signed_stays_known(signer: Signer) -> None:
     content = signer.export()["content"]
     old = answer(signer.runtime, "receipt.key")
@@ -462,7 +440,6 @@ def test_a_key_can_be_rotated_and_what_it_signed_stays_known(signer: Signer) -> 
     assert held.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.promise("receipt.verified")
 def test_without_the_extra_the_line_that_installs_it_is_told(
     signer: Signer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -476,7 +453,6 @@ def test_without_the_extra_the_line_that_installs_it_is_told(
     assert sys.executable in refused.hint
 
 
-@pytest.mark.promise("receipt.travels")
 def test_no_server_signs(signer: Signer) -> None:
     served = msgspec.structs.replace(signer.runtime, is_served=True)
 
@@ -486,7 +462,6 @@ def test_no_server_signs(signer: Signer) -> None:
     assert refused.kind.code == "FEATURE_DISABLED"
 
 
-@pytest.mark.promise("receipt.travels")
 def test_without_a_repository_a_receipt_asks_for_a_commit(signer: Signer) -> None:
     shutil.rmtree(signer.root / ".git")
 
@@ -498,7 +473,6 @@ def test_without_a_repository_a_receipt_asks_for_a_commit(signer: Signer) -> Non
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("receipt.verified")
 def test_the_wheel_with_its_extra_the_repository_and_the_public_key_are_enough(
     signer: Signer, tmp_path: Path
 ) -> None:

@@ -89,7 +89,6 @@ def work(tmp_path: Path, fork_server: ForkServer) -> Work:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("evidence.code.after-the-reply")
 def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_last_answer(work: Work) -> None:
     repository = picture(work.root / ".git")
     with served(work) as server:
@@ -108,7 +107,6 @@ def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_la
     assert picture(work.root / ".git") == repository
 
 
-@pytest.mark.promise("evidence.code.reread")
 @pytest.mark.thorough
 def test_an_agent_that_reads_an_older_step_again_is_told_of_its_files(work: Work) -> None:
     with served(work) as server:

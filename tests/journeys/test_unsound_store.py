@@ -96,7 +96,6 @@ def test_an_id_that_is_nowhere_is_told_apart_from_damage(disk_runtime: Runtime) 
     assert (found["items"], found["scope"]) == ([], "no session of this store has that id")
 
 
-@pytest.mark.promise("unsound.noticed")
 @pytest.mark.parametrize("damage", ["a letter in place", "its end cut off", "a letter of the manifest"])
 def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no_work(
     disk_runtime: Runtime, home: str, damage: str
@@ -130,7 +129,6 @@ def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no
     assert every_byte(home) == before
 
 
-@pytest.mark.promise("unsound.noticed")
 def test_a_server_goes_on_after_another_process_and_after_the_files_were_put_back(
     disk_runtime: Runtime, home: str, tmp_path: Path
 ) -> None:
@@ -196,7 +194,6 @@ def check_reply(session_id: str, rendered: Rendered) -> None:
     assert re.findall(r"\b(?:ak|ck|ch)1", rendered.text) == []  # inside a token any letters may stand
 
 
-@pytest.mark.promise("unsound.told")
 def test_every_reply_of_a_damaged_session_begins_with_it_and_has_no_token_to_go_on(damaged: Damaged) -> None:
     runtime, session_id, first, second = damaged
     notes = {"notesMarkdown": "first notes"}
@@ -215,7 +212,6 @@ def test_every_reply_of_a_damaged_session_begins_with_it_and_has_no_token_to_go_
     assert next(iter(document["data"])) == "warnings"
 
 
-@pytest.mark.promise("unsound.told")
 def test_a_report_without_an_ack_gets_no_ack_from_a_damaged_session(damaged: Damaged) -> None:
     refused = refusal(
         damaged.runtime,
@@ -228,7 +224,6 @@ def test_a_report_without_an_ack_gets_no_ack_from_a_damaged_session(damaged: Dam
     assert refused.next_call == helping(damaged.session_id)
 
 
-@pytest.mark.promise("unsound.told")
 @pytest.mark.thorough
 def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> None:
     runtime, session_id, first, _ = damaged
@@ -259,7 +254,6 @@ def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> 
     assert preferences["meta"]["notices"][0]["type"] == "session_unsound"
 
 
-@pytest.mark.promise("unsound.told")
 def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Damaged) -> None:
     runtime, session_id, _, _ = damaged
     graph = answer(runtime, "run.graph", sessionId=session_id)
@@ -288,7 +282,6 @@ def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Dam
     assert (unfound["items"], gaps["items"]) == ([], [])
 
 
-@pytest.mark.promise("unsound.told")
 @pytest.mark.parametrize(
     "words",
     [
@@ -307,7 +300,6 @@ def test_people_read_of_the_damage_and_what_helps(damaged: Damaged, words: tuple
     assert "Continue it" not in read
 
 
-@pytest.mark.promise("unsound.told")
 def test_a_hook_names_the_damaged_session_of_its_project(damaged: Damaged) -> None:
     runtime = damaged.runtime
 
@@ -319,7 +311,6 @@ def test_a_hook_names_the_damaged_session_of_its_project(damaged: Damaged) -> No
     assert damaged.session_id in compacted.note
 
 
-@pytest.mark.promise("unsound.told")
 def test_a_damaged_session_without_a_run_takes_no_notes_and_says_why(
     disk_runtime: Runtime, home: str, tmp_path: Path
 ) -> None:

@@ -54,7 +54,6 @@ def decide(code: CodeProject, reply: dict[str, Any], option_id: str, *, by_perso
     return tool_call(code.runtime, "continue_workflow", ackToken=token).structured
 
 
-@pytest.mark.promise("values.owners")
 @pytest.mark.parametrize("by_person", [False, True], ids=["an agent's option", "a person's option"])
 @pytest.mark.parametrize("mode", [{}, NEVER_STOP], ids=["guided", "never stop"])
 def test_context_does_not_turn_a_no_into_a_yes(
@@ -82,7 +81,6 @@ def test_context_does_not_turn_a_no_into_a_yes(
     assert (same["isComplete"], same.get("ran", []), code.texts()) == (True, [], before)
 
 
-@pytest.mark.promise("values.owners")
 def test_a_result_is_saved_under_a_name_that_no_option_sets(runtime: Runtime) -> None:
     ways = choice("way", option("here", found="a.js"), option("there", found="b.js"))
     given = give(runtime, ways, FIND, PREVIEW)
@@ -95,7 +93,6 @@ def test_a_result_is_saved_under_a_name_that_no_option_sets(runtime: Runtime) ->
     assert "a result never replaces it" in told
 
 
-@pytest.mark.promise("values.owners")
 @pytest.mark.parametrize("mode", [{}, NEVER_STOP], ids=["guided", "never stop"])
 @pytest.mark.parametrize(
     "guarded",
@@ -115,7 +112,6 @@ def test_context_before_the_choice_approves_nothing(
     assert code.text("src/app.js") == source
 
 
-@pytest.mark.promise("values.owners")
 def test_another_comparison_of_a_guard_is_ordinary_and_then_somebody_is_asked(code: CodeProject) -> None:
     either = {
         "kind": "or",
@@ -136,7 +132,6 @@ def test_another_comparison_of_a_guard_is_ordinary_and_then_somebody_is_asked(co
     assert code.texts() == before
 
 
-@pytest.mark.promise("values.owners")
 @pytest.mark.parametrize("is_early", [True, False], ids=["it comes later", "it is left out"])
 def test_context_decides_nothing_where_the_persons_choice_was_not_met(
     runtime: Runtime, *, is_early: bool
@@ -159,7 +154,6 @@ def test_context_decides_nothing_where_the_persons_choice_was_not_met(
     assert done["isComplete"] if not is_early else done["pending"]["stepId"] == "ask"
 
 
-@pytest.mark.promise("values.one-name")
 @pytest.mark.parametrize("name", ["found.first.id", "found[first]", "found/first", "1st", "a b", ""])
 def test_a_context_key_is_a_plain_name_at_every_door(code: CodeProject, name: str) -> None:
     began = start(code, NOTE, FIND, PREVIEW, DECIDE)
@@ -180,7 +174,6 @@ def test_a_context_key_is_a_plain_name_at_every_door(code: CodeProject, name: st
     )
 
 
-@pytest.mark.promise("values.one-name")
 def test_a_dotted_key_is_answered_with_the_object_that_was_meant(runtime: Runtime) -> None:
     first = begin(runtime, step("a"), step("b"), fields={"inputs": {"plan": {"type": "object"}}})
     second = advance(runtime, first, context={"plan": {"size": "large"}})
@@ -192,7 +185,6 @@ def test_a_dotted_key_is_answered_with_the_object_that_was_meant(runtime: Runtim
     assert done["isComplete"] is True
 
 
-@pytest.mark.promise("values.one-name")
 def test_a_refused_start_offers_the_start_that_was_meant(runtime: Runtime) -> None:
     given = give(runtime, step("a"), **declared("plan"))
 
@@ -202,7 +194,6 @@ def test_a_refused_start_offers_the_start_that_was_meant(runtime: Runtime) -> No
     assert refused.next_call.params["context"] == {"plan": {"size": "large"}, "x": 1}
 
 
-@pytest.mark.promise("values.one-name")
 def test_what_a_person_is_shown_is_what_the_preview_says(code: CodeProject) -> None:
     began = start(code, FIND, PREVIEW, NOTE, DECIDE)
 
@@ -218,7 +209,6 @@ def test_what_a_person_is_shown_is_what_the_preview_says(code: CodeProject) -> N
     assert shown["pending"]["prompt"].startswith("Edits: 7. Files: 3.")
 
 
-@pytest.mark.promise("values.one-name")
 @pytest.mark.parametrize("name", ["it.risk", "it", "place"])
 def test_a_loop_variable_is_nobodys_to_send(runtime: Runtime, name: str) -> None:
     risky = {"kind": "compare", "input": "it.risk", "op": "equals", "value": "high"}
@@ -237,7 +227,6 @@ def test_a_loop_variable_is_nobodys_to_send(runtime: Runtime, name: str) -> None
     assert second["pending"]["stepId"].endswith("review")
 
 
-@pytest.mark.promise("values.owners")
 def test_an_agents_option_does_not_replace_what_a_person_took(runtime: Runtime) -> None:
     ways = (option("small", way="small"), option("large", way="large"))
     first = begin(
@@ -271,7 +260,6 @@ def take(runtime: Runtime, reply: dict[str, Any], option_id: str) -> dict[str, A
     return tool_call(runtime, "continue_workflow", ackToken=token(reply, option_id)).structured
 
 
-@pytest.mark.promise("values.owners")
 @pytest.mark.parametrize("is_loop", [False, True], ids=["a parameter", "a loop"])
 def test_what_only_an_action_gives_is_not_asked_of_the_agent(code: CodeProject, is_loop: bool) -> None:
     each = {"type": "loop", "loopId": "each", "forEach": {"input": "found.first.names", "as": "it"}}
@@ -290,7 +278,6 @@ def test_what_only_an_action_gives_is_not_asked_of_the_agent(code: CodeProject, 
     assert reply["retryable"] is False
 
 
-@pytest.mark.promise("values.one-name")
 def test_a_list_inside_an_object_is_asked_for_as_that_object(runtime: Runtime) -> None:
     loop = {"type": "loop", "loopId": "each", "forEach": {"input": "plan.parts", "as": "it"}}
     first = begin(

@@ -54,7 +54,6 @@ def decide(runtime: Runtime, reply: dict[str, Any], decision: str, **fields: Any
     return answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"artifacts": [artifact]})
 
 
-@pytest.mark.promise("inputs.checked")
 def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime: Runtime) -> None:
     workflow_id = give(runtime, step("do"), **SIZES)
     context = {"size": "large", "depth": "three", "anything": "goes"}
@@ -84,7 +83,6 @@ def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime:
     assert reply["pending"]["stepId"] == "do"
 
 
-@pytest.mark.promise("inputs.checked")
 def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime: Runtime) -> None:
     first = start(
         runtime, workflowId=give(runtime, step("do"), **SIZES), context={"size": "Small", "files": []}
@@ -99,7 +97,6 @@ def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime
     assert commits_of(runtime) == before
 
 
-@pytest.mark.promise("conditions.branch")
 def test_the_same_workflow_goes_different_ways_and_tells_what_it_passed_by(runtime: Runtime) -> None:
     steps = (step("plan", when=equals("size", "Large")), step("do"))
     fields = {"inputs": {"size": {"enum": ["Small", "Large"], "default": "Small"}}}
@@ -113,7 +110,6 @@ def test_the_same_workflow_goes_different_ways_and_tells_what_it_passed_by(runti
     assert shown(runtime, large)["skipped"] == []
 
 
-@pytest.mark.promise("conditions.branch")
 def test_a_validated_artifact_decides_the_way(runtime: Runtime) -> None:
     chosen = {"kind": "compare", "artifact": "wr.decision", "field": "chosen", "op": "equals", "value": "lru"}
     steps = (step("decide", **WITH_DECISION), step("build", when=chosen), step("end"))
@@ -127,7 +123,6 @@ def test_a_validated_artifact_decides_the_way(runtime: Runtime) -> None:
     assert after(A_DECISION | {"chosen": "none"}) == "end"
 
 
-@pytest.mark.promise("choices.tokens")
 def test_a_choice_offers_a_token_per_option_and_sets_what_the_option_says(runtime: Runtime) -> None:
     steps = (
         choice("way", option("fast", speed="fast"), option("sound", speed="sound")),
@@ -147,7 +142,6 @@ def test_a_choice_offers_a_token_per_option_and_sets_what_the_option_says(runtim
     assert (fast["pending"]["stepId"], sound["pending"]["stepId"]) == ("ship", "test")
 
 
-@pytest.mark.promise("choices.replay")
 def test_only_the_first_choice_counts_and_its_reply_is_replayed(runtime: Runtime) -> None:
     steps = (choice("way", option("left", way="left"), option("right", way="right")), step("end"))
     first = begin(runtime, *steps, fields=NO_FIELDS)
@@ -161,7 +155,6 @@ def test_only_the_first_choice_counts_and_its_reply_is_replayed(runtime: Runtime
     assert other["stateToken"] == left["stateToken"]
 
 
-@pytest.mark.promise("choices.user")
 def test_a_choice_that_is_the_users_is_disclosed_where_nobody_asks(runtime: Runtime) -> None:
     steps = (choice("drop", option("yes"), option("no"), nonAssumable="irreversible_action"), step("end"))
 
@@ -178,7 +171,6 @@ def test_a_choice_that_is_the_users_is_disclosed_where_nobody_asks(runtime: Runt
     ]
 
 
-@pytest.mark.promise("choices.tokens")
 def test_a_choice_can_be_saved_at_but_not_acknowledged_without_an_option(runtime: Runtime) -> None:
     first = begin(runtime, choice("way", option("left"), option("right")), fields=NO_FIELDS)
 
@@ -224,7 +216,6 @@ def test_a_decision_about_another_loop_is_refused(runtime: Runtime) -> None:
     assert "other is not a loop around this step" in blocked["blockers"][0]["message"]
 
 
-@pytest.mark.promise("loops.attributable")
 def test_a_loop_ends_at_its_limit_and_says_so(runtime: Runtime) -> None:
     loop = rounds("fix", {"until": {"kind": "loop_control", "continueWhen": "stop"}}, step("try"), most=2)
     reply = first = begin(runtime, loop, fields=NO_FIELDS)
@@ -235,7 +226,6 @@ def test_a_loop_ends_at_its_limit_and_says_so(runtime: Runtime) -> None:
     assert shown(runtime, first)["loops"] == [{"loop_id": "fix", "iterations": 2, "reason": "limit_reached"}]
 
 
-@pytest.mark.promise("loops.attributable")
 def test_never_stop_ends_a_loop_that_nobody_decided_about(runtime: Runtime) -> None:
     loop = rounds("fix", {"until": {"kind": "loop_control", "continueWhen": "stop"}}, step("try"), most=9)
     first = begin(runtime, loop, step("end"), fields=NO_FIELDS, preferences=NEVER_STOP)
@@ -246,7 +236,6 @@ def test_never_stop_ends_a_loop_that_nobody_decided_about(runtime: Runtime) -> N
     assert [gap["severity"] for gap in shown(runtime, first)["gaps"]] == ["critical"]
 
 
-@pytest.mark.promise("prompts.filled")
 def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runtime) -> None:
     loop = rounds(
         "each",
@@ -275,7 +264,6 @@ def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runti
     ]
 
 
-@pytest.mark.promise("prompts.recovered")
 def test_functions_and_references_are_told_once_and_again_after_a_loss(runtime: Runtime) -> None:
     fields = {
         "functions": {"prove": "Show the command and its output."},
@@ -331,7 +319,6 @@ def test_a_confirmation_may_depend_on_the_case(runtime: Runtime) -> None:
     )
 
 
-@pytest.mark.promise("artifacts.recap")
 def test_a_lost_agent_gets_the_current_artifacts_back(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     second = answer(runtime, "run.continue", ackToken=first["ackToken"], output={"artifacts": [A_DECISION]})

@@ -65,7 +65,6 @@ def decision(told: str, **fields: Any) -> dict[str, Any]:
     return {"kind": "wr.loop_control", "decision": told} | fields
 
 
-@pytest.mark.promise("truth.warnings.fields")
 def test_a_warning_carries_what_it_speaks_of_as_fields(runtime: Runtime) -> None:
     guided = {"recommended": {"autonomy": "guided", "riskPolicy": "conservative"}}
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP, **guided)
@@ -79,7 +78,6 @@ def test_a_warning_carries_what_it_speaks_of_as_fields(runtime: Runtime) -> None
     assert gap["details"]["gapId"] in gap["message"]
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 @pytest.mark.parametrize(("contract", "kind"), MISSPELT)
 @pytest.mark.thorough
 def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
@@ -106,7 +104,6 @@ def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
     assert told == (["GAP_RECORDED"] if contract.artifact_kind == "wr.gap" else [])
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda held: held.id)
 def test_an_empty_artifact_of_a_bare_kind_is_no_valid_one_in_any_mode(
     runtime: Runtime, contract: ContractSpec
@@ -123,7 +120,6 @@ def test_an_empty_artifact_of_a_bare_kind_is_no_valid_one_in_any_mode(
     assert gap["details"]["reason"].startswith("contract_violation:")
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 def test_a_decision_under_another_kind_ends_no_loop(runtime: Runtime) -> None:
     first = begun(runtime, LOOP, step("end"), preferences=NEVER_STOP)
 
@@ -133,7 +129,6 @@ def test_a_decision_under_another_kind_ends_no_loop(runtime: Runtime) -> None:
     assert ("wr.contracts.loop_control", "missing") in results(runtime, bare)
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 def test_the_command_line_says_the_same_and_a_dry_run_foretells_it(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     words = ("run", "continue", "--ack", first["ackToken"], "--artifacts", '[{"kind":"Decision"}]')
@@ -149,7 +144,6 @@ def test_the_command_line_says_the_same_and_a_dry_run_foretells_it(runtime: Runt
     assert warning["details"] == {"kind": "Decision", "suggestion": "wr.decision"}
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 def test_a_kind_of_somebody_elses_is_kept_without_a_word(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"))
 
@@ -159,7 +153,6 @@ def test_a_kind_of_somebody_elses_is_kept_without_a_word(runtime: Runtime) -> No
     assert "warnings" not in after
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 @pytest.mark.parametrize(
     ("kind", "meant"),
     [
@@ -181,7 +174,6 @@ def test_a_word_that_may_be_meant_for_one_of_our_kinds_is_told_with_the_kind(
     assert warning["details"] == {"kind": kind, **meant}
 
 
-@pytest.mark.promise("truth.counts.no-empty-answer")
 def test_text_that_nobody_can_see_meets_no_contract_and_is_no_note(runtime: Runtime) -> None:
     asking = step("a", **WITH_DECISION, notesOptional=False)
     first = begun(runtime, asking, step("b"))
@@ -215,7 +207,6 @@ def test_a_contract_of_a_project_judges_unseen_text_where_it_asks_for_text() -> 
     assert seen_text == []
 
 
-@pytest.mark.promise("truth.counts.full-kind")
 def test_every_misspelt_kind_and_key_is_told_the_later_ones_in_one_line(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), inputs={"severity": {"type": "string"}})
     kinds = ["bug_fix", "changed_files", "decision", "handoff", "plan", "wr.thoughts"]
@@ -238,7 +229,6 @@ def test_every_misspelt_kind_and_key_is_told_the_later_ones_in_one_line(runtime:
     assert replayed == after
 
 
-@pytest.mark.promise("truth.counts.own-object")
 def test_a_decision_that_nobody_asked_is_told_and_one_that_was_is_not(runtime: Runtime) -> None:
     fields: dict[str, Any] = {
         "assessments": [{"id": "r", "purpose": "Fit?", "dimensions": {"e": ["low", "high"]}}]
@@ -267,7 +257,6 @@ def test_a_decision_that_nobody_asked_is_told_and_one_that_was_is_not(runtime: R
     assert done["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.nothing-lost")
 def test_a_value_too_long_for_a_prompt_comes_with_the_call_that_shows_it(runtime: Runtime) -> None:
     each = {"type": "loop", "loopId": "each", "forEach": {"input": "items", "as": "it"}, "maxIterations": 2}
     fields: dict[str, Any] = {"inputs": {"items": {"type": "array"}}}
@@ -282,7 +271,6 @@ def test_a_value_too_long_for_a_prompt_comes_with_the_call_that_shows_it(runtime
     assert "Read it whole" not in first["pending"]["prompt"]
 
 
-@pytest.mark.promise("truth.counts.exec-names")
 def test_the_names_of_the_contract_are_taken_as_the_real_thing(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"))
     divergence = {"kind": "workflow_divergence", "reason": "safety_stop", "summary": "Live data."}
@@ -297,7 +285,6 @@ def test_the_names_of_the_contract_are_taken_as_the_real_thing(runtime: Runtime)
     assert [event["data"]["summary"] for event in of_kind(events, "gap_recorded")] == ["No logs."]
 
 
-@pytest.mark.promise("truth.counts.own-object")
 def test_a_probe_is_answered_by_an_observation_of_its_own_capability(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), capabilities={"web_browsing": "required"})
 
@@ -312,7 +299,6 @@ def test_a_probe_is_answered_by_an_observation_of_its_own_capability(runtime: Ru
     assert after["pending"]["stepId"] == "a"
 
 
-@pytest.mark.promise("truth.counts.own-object")
 def test_two_observations_that_contradict_each_other_are_none(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), capabilities={"web_browsing": "required"})
     both = [seen("web_browsing", status) for status in ("available", "unavailable")]
@@ -324,7 +310,6 @@ def test_two_observations_that_contradict_each_other_are_none(runtime: Runtime) 
     assert after["pending"]["stepId"] == "a"
 
 
-@pytest.mark.promise("truth.counts.own-object")
 @pytest.mark.parametrize("named", [{"loopId": "outer"}, {}], ids=["the other loop", "no loop"])
 def test_a_decision_about_another_loop_does_not_decide_this_one(
     runtime: Runtime, named: dict[str, str]
@@ -344,14 +329,12 @@ def test_a_decision_about_another_loop_does_not_decide_this_one(
     assert sent(runtime, after["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.counts.own-object")
 def test_a_decision_without_a_name_is_about_the_only_open_loop(runtime: Runtime) -> None:
     first = begun(runtime, LOOP, step("end"))
 
     assert sent(runtime, first["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
 
 
-@pytest.mark.promise("truth.counts.capability-lost")
 def test_a_required_capability_that_is_lost_later_blocks_wherever_it_is_told(runtime: Runtime) -> None:
     pick = choice("way", option("left"), option("right"))
     first = begun(runtime, step("a"), pick, step("b"), capabilities={"web_browsing": "required"})

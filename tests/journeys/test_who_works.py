@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from handrail.contract.accounts import Principal
 from handrail.runtime.runtime import Runtime
@@ -19,7 +18,6 @@ from tests.projections.html.pages.test_pages import show
 from tests.surfaces.cli.here import run_here
 
 
-@pytest.mark.promise("delegation.named")
 def test_a_helper_that_names_itself_is_recorded_once_as_its_own_word(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = (read(runtime, one) for one in waiting["children"])
@@ -46,7 +44,6 @@ def test_a_helper_that_names_itself_is_recorded_once_as_its_own_word(runtime: Ru
     assert seen == [(ids[0], "builder-3", "low"), (ids[0], "builder-4", "low"), (ids[1], "c.1", "low")]
 
 
-@pytest.mark.promise("delegation.named")
 def test_lanes_the_session_and_the_report_show_who_works(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     session_id, run_id = waiting["session"]["sessionId"], waiting["session"]["runId"]
@@ -87,7 +84,6 @@ def test_lanes_the_session_and_the_report_show_who_works(runtime: Runtime) -> No
         assert "a: in progress; done by builder-3" in told
 
 
-@pytest.mark.promise("delegation.named")
 def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(runtime: Runtime) -> None:
     alone = begin(runtime, step("plan"), fields={})
     waiting = arrive(runtime, child("a"))
@@ -108,7 +104,6 @@ def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(
     assert (len(events_of(runtime, alone)), len(events_of(runtime, waiting))) == before
 
 
-@pytest.mark.promise("delegation.named")
 def test_a_variable_names_the_helper_of_every_call_that_gives_no_name(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = (read(runtime, one) for one in waiting["children"])
@@ -126,7 +121,6 @@ def test_a_variable_names_the_helper_of_every_call_that_gives_no_name(runtime: R
     assert alone["isComplete"]
 
 
-@pytest.mark.promise("delegation.named")
 def test_in_a_team_a_lane_names_the_account_that_reported(runtime: Runtime) -> None:
     def as_account(account: str) -> Runtime:
         whose = Principal(
@@ -151,7 +145,6 @@ def test_in_a_team_a_lane_names_the_account_that_reported(runtime: Runtime) -> N
     assert ">Ben<" in page
 
 
-@pytest.mark.promise("delegation.named")
 def test_more_names_than_a_piece_of_work_keeps_change_nothing_else(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", *(step(f"s{number}") for number in range(10))))
     reply = read(runtime, waiting["children"][0])
@@ -163,7 +156,6 @@ def test_more_names_than_a_piece_of_work_keeps_change_nothing_else(runtime: Runt
     assert (told["status"], told["worker"]) == ("done", ", ".join(f"helper-{number}" for number in range(8)))
 
 
-@pytest.mark.promise("delegation.seen")
 def test_lists_count_the_parts_that_are_done_while_a_step_waits_for_them(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"), child("c"))
     parts = []
@@ -184,7 +176,6 @@ def test_lists_count_the_parts_that_are_done_while_a_step_waits_for_them(runtime
     assert (after["parts_done"], after["parts"]) == (0, 0)
 
 
-@pytest.mark.promise("delegation.closed")
 def test_a_report_for_work_that_nobody_waits_for_says_so_and_its_replay_too(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"), needs={"atLeast": 1})
     a, b = waiting["children"]
@@ -205,7 +196,6 @@ def test_a_report_for_work_that_nobody_waits_for_says_so_and_its_replay_too(runt
     assert "NOBODY_WAITS" in [one["code"] for one in shown["data"]["warnings"]]
 
 
-@pytest.mark.promise("delegation.rewind")
 def test_a_join_after_a_taken_result_replays_with_the_same_bytes(runtime: Runtime) -> None:
     steps = (step("plan"), handing_out(child("a"), child("b"), collect="findings"), step("conclude"))
     begun = begin(runtime, *steps, fields={})
@@ -243,7 +233,6 @@ def test_words_of_a_helper_find_the_run_that_handed_out_its_work(runtime: Runtim
     assert [one["runId"] for one in found["items"]] == [waiting["session"]["runId"]]
 
 
-@pytest.mark.promise("delegation.join")
 def test_words_of_helpers_stand_between_marks_in_the_next_prompt(runtime: Runtime) -> None:
     steps = (handing_out(child("a"), collect="found"), step("conclude", prompt="Sum up {{found}} now."))
     waiting = begin(runtime, *steps, fields={})
@@ -258,7 +247,6 @@ def test_words_of_helpers_stand_between_marks_in_the_next_prompt(runtime: Runtim
     assert last == f"[end {first.split()[3].rstrip(':')}] now."
 
 
-@pytest.mark.promise("delegation.seen")
 def test_the_graph_has_the_children_beside_their_step_and_the_console_draws_a_lane_each(
     runtime: Runtime,
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import answer
 from tests.journeys.doors import command, tool_call
@@ -45,7 +43,6 @@ def report_of(runtime: Runtime, reply: dict[str, Any]) -> str:
     return run_here(runtime, line).out.decode()
 
 
-@pytest.mark.promise("truth.retry.whole-call")
 def test_the_offered_call_is_enough_where_more_stands_in_the_way_than_blockers_may_show(
     runtime: Runtime,
 ) -> None:
@@ -65,7 +62,6 @@ def test_the_offered_call_is_enough_where_more_stands_in_the_way_than_blockers_m
     assert after.structured["pending"]["stepId"] == "b", after.text
 
 
-@pytest.mark.promise("truth.retry.whole-call")
 def test_a_blocked_step_that_is_read_again_names_the_same_reasons_and_offers_the_same_call(
     runtime: Runtime,
 ) -> None:
@@ -79,7 +75,6 @@ def test_a_blocked_step_that_is_read_again_names_the_same_reasons_and_offers_the
     assert again["nextCall"]["params"]["output"] == blocked["nextCall"]["params"]["output"]
 
 
-@pytest.mark.promise("truth.retry.whole-call")
 def test_a_capability_that_must_be_tried_again_is_in_the_offered_call(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
     probe = first["pending"]["stepId"]
@@ -91,7 +86,6 @@ def test_a_capability_that_must_be_tried_again_is_in_the_offered_call(runtime: R
     assert (after["kind"], after["pending"]["stepId"] != probe) == ("ok", True)
 
 
-@pytest.mark.promise("truth.kept-is-kept")
 def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
 
@@ -109,7 +103,6 @@ def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Run
     assert "Question: Which cache?" not in report
 
 
-@pytest.mark.promise("truth.kept-is-kept")
 def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime: Runtime) -> None:
     gap = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
@@ -126,7 +119,6 @@ def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime
     assert "Delivered: Gap, shown among the outputs." in accepted
 
 
-@pytest.mark.promise("truth.gap-ids")
 def test_an_agent_that_reports_gaps_learns_the_ids_that_settle_them(runtime: Runtime) -> None:
     gaps = [
         {"kind": "wr.gap", "severity": "critical", "summary": f"Limit {n} is unproven."} for n in range(5)
@@ -150,7 +142,6 @@ def test_an_agent_that_reports_gaps_learns_the_ids_that_settle_them(runtime: Run
     assert "warnings" not in third
 
 
-@pytest.mark.promise("truth.text-as-whole")
 def test_the_values_that_are_allowed_are_whole_in_the_text_of_a_refusal(runtime: Runtime) -> None:
     first = begun(runtime, step("a"))
     wrong = {"kind": "wr.workflow_divergence", "reason": "bored", "summary": "x"}
@@ -167,7 +158,6 @@ def test_the_values_that_are_allowed_are_whole_in_the_text_of_a_refusal(runtime:
     assert "All problems" not in blocked.text
 
 
-@pytest.mark.promise("truth.text-as-whole")
 def test_a_fault_that_no_blocker_has_room_for_is_whole_in_the_text(runtime: Runtime) -> None:
     long = {"kind": "wr.workflow_divergence", "reason": "bored " * 60, "summary": 7, "relatedStepId": 7}
     first = begun(runtime, step("a", **WITH_DECISION))
@@ -180,7 +170,6 @@ def test_a_fault_that_no_blocker_has_room_for_is_whole_in_the_text(runtime: Runt
     assert all(len(held["message"].encode()) <= 512 for held in blocked.structured["blockers"])
 
 
-@pytest.mark.promise("truth.gap-names-its-artifact")
 def test_the_gap_of_a_broken_contract_names_the_artifact(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
 
@@ -192,7 +181,6 @@ def test_the_gap_of_a_broken_contract_names_the_artifact(runtime: Runtime) -> No
     assert "wr.decision" in reply["warnings"][0]["message"]
 
 
-@pytest.mark.promise("truth.text-as-whole")
 def test_a_prompt_whose_example_stands_beside_it_says_so(runtime: Runtime) -> None:
     first = begun(runtime, step("a", userOnly={"reason": "needs_user_approval"}), step("b"))
 

@@ -63,7 +63,6 @@ WITH_SECRETS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.promise("people.whole-approval")
 @pytest.mark.parametrize(("output", "place"), WITH_SECRETS.values(), ids=WITH_SECRETS)
 def test_a_text_with_a_secret_is_only_declined(runtime: Runtime, output: dict[str, Any], place: str) -> None:
     runtime, reply = block(runtime, **output)
@@ -82,7 +81,6 @@ def test_a_text_with_a_secret_is_only_declined(runtime: Runtime, output: dict[st
     assert OWN not in json.dumps(events_of(runtime, reply))
 
 
-@pytest.mark.promise("people.whole-approval")
 def test_sentences_under_the_name_of_a_secret_are_shown(runtime: Runtime) -> None:
     artifact = {"kind": "project.plan", "tokenStrategy": "Rotate them every week.", "secrets": 3}
     runtime, reply = block(runtime, artifacts=[artifact])
@@ -92,7 +90,6 @@ def test_sentences_under_the_name_of_a_secret_are_shown(runtime: Runtime) -> Non
     assert (asked["closed"], "Rotate them every week." in asked["shown"]) == ("", True)
 
 
-@pytest.mark.promise("people.whole-approval")
 def test_a_long_report_is_shown_whole_and_its_digest_is_kept(runtime: Runtime) -> None:
     deep: Any = "the innermost word"
     for _ in range(12):
@@ -113,7 +110,6 @@ def test_a_long_report_is_shown_whole_and_its_digest_is_kept(runtime: Runtime) -
     assert "cut here" not in shown
 
 
-@pytest.mark.promise("people.whole-approval")
 def test_a_text_that_no_terminal_keeps_is_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = os.openpty()
     monkeypatch.setattr(terminal, "PLACE", os.ttyname(theirs))
@@ -145,7 +141,6 @@ def forbid(runtime: Runtime, most: MaxEffect = "read") -> None:
     settings_of(runtime).settings = Settings(confirmations="person", max_effect=most)
 
 
-@pytest.mark.promise("people.not-locked-out")
 def test_a_limit_does_not_bind_a_person(runtime: Runtime) -> None:
     runtime, reply = block(runtime)
     forbid(runtime)
@@ -155,7 +150,6 @@ def test_a_limit_does_not_bind_a_person(runtime: Runtime) -> None:
     assert told["answer"] == "confirmed"
 
 
-@pytest.mark.promise("people.not-locked-out")
 def test_a_limit_binds_what_a_program_may_do_alone(runtime: Runtime) -> None:
     forbid(runtime)
     for operation, params in (

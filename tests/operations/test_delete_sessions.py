@@ -134,7 +134,6 @@ def test_a_session_that_grew_since_the_preview_stays(rt: Runtime) -> None:
     assert stored(rt) == {name}
 
 
-@pytest.mark.promise("delete.lost-race")
 def test_a_delete_that_lost_its_race_is_a_failure(rt: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     """The session changes after the token was checked, before it is removed."""
     name = session(rt, "a")

@@ -13,8 +13,6 @@ from tests.journeys.doors import command
 from tests.journeys.given_workflows import begin, step
 from tests.journeys.rich_session import report
 
-pytestmark = pytest.mark.promise("console.gaps")
-
 
 def gap(summary: str, severity: str, **more: str) -> dict[str, Any]:
     return {"kind": "wr.gap", "severity": severity, "summary": summary, **more}

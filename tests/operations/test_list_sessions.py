@@ -60,7 +60,6 @@ def test_filters_keep_what_they_say(stored: Runtime, filters: dict[str, Any], go
     assert {row["goal"] for row in listed["items"]} == goals
 
 
-@pytest.mark.promise("cli.strict-values")
 @pytest.mark.parametrize(
     "time",
     [

@@ -49,7 +49,6 @@ def test_an_ack_that_would_be_accepted_says_so_and_writes_nothing(runtime: Runti
     assert events(runtime) == before
 
 
-@pytest.mark.promise("cli.ack-dry-run")
 def test_the_verdict_holds_no_token_and_no_prompt(runtime: Runtime) -> None:
     reply = started(runtime)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail.runtime.runtime import Runtime
 from tests.operations.asked import answered, refused, text, workflow
 
@@ -37,7 +35,6 @@ def test_a_dead_step_is_a_negative_verdict_with_the_report(runtime: Runtime) -> 
     assert failure.details["report"]["dead_steps"][0]["step_id"] == "dead"
 
 
-@pytest.mark.promise("cli.verdict")
 def test_a_report_only_is_an_answer(runtime: Runtime) -> None:
     data = answered(runtime, "workflow.simulate", document=text(WITH_DEAD_STEP), reportOnly=True)
 

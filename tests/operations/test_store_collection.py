@@ -102,7 +102,6 @@ class BesideAnother(RemovingDisk):
         raise FileNotFoundError(name)
 
 
-@pytest.mark.promise("concurrency.deletes")
 def test_what_another_process_deleted_is_counted_there_and_not_here(data: Path) -> None:
     keeper = FileKeeper(str(data), BesideAnother())
     (session,) = keeper.sessions_to_remove([SessionId(A)])

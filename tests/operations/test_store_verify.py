@@ -110,7 +110,6 @@ def test_damage_is_in_the_report_with_its_place_and_reason(store: Runtime, home:
 
 
 @pytest.mark.promise("cli.integrity")
-@pytest.mark.promise("cli.verdict")
 def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked_for(
     store: Runtime, home: str
 ) -> None:

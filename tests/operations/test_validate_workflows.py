@@ -65,7 +65,6 @@ def test_ten_planted_mistakes_are_ten_problems_with_place_code_and_fix(runtime: 
         assert problem["fix"].endswith((".", "?"))
 
 
-@pytest.mark.promise("cli.verdict")
 def test_a_report_only_is_an_answer(runtime: Runtime) -> None:
     report = answered(runtime, "workflow.validate", documents=[text(TEN_MISTAKES)], reportOnly=True)
 

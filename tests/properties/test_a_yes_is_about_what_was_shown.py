@@ -147,7 +147,6 @@ class Oracle:
         return bool(about) and about[-1].is_yes
 
 
-@pytest.mark.promise("people.one-ask")
 @given(MOVES)
 @settings(max_examples=150)
 @pytest.mark.thorough

@@ -116,7 +116,6 @@ def play(seed: int) -> None:
     check(crowd.runtime, crowd.waiting)
 
 
-@pytest.mark.promise("delegation.opened-once")
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.thorough
 def test_helpers_in_any_order_end_as_one_agent_would(seed: int) -> None:
@@ -130,7 +129,6 @@ def test_many_helpers_in_any_order_end_as_one_agent_would() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("delegation.attenuated")
 @pytest.mark.parametrize("named", ["workToken", "stateToken", "ackToken", "checkpointToken"])
 def test_every_other_operation_refuses_a_token_of_a_child_and_says_what_it_may_do(named: str) -> None:
     runtime = memory_runtime()

@@ -271,7 +271,6 @@ def tell_owners(history: History, node_id: NodeId) -> dict[str, tuple[str, str]]
     return {key: (one.owner, spell(one.value)) for key, one in held.items()}
 
 
-@pytest.mark.promise("values.owners")
 @given(STARTS, MOVES)
 @settings(max_examples=100)
 def test_no_weaker_word_replaces_a_stronger_one(started_by: int, moves: list[Move]) -> None:
@@ -291,7 +290,6 @@ LETTERS: dict[str, Move] = {
 SHORT = 3
 
 
-@pytest.mark.promise("values.owners")
 @pytest.mark.thorough
 @pytest.mark.parametrize("begins", LETTERS)
 def test_every_short_order_of_words_keeps_their_rank(begins: str) -> None:
@@ -310,7 +308,6 @@ SENT = st.dictionaries(
 )
 
 
-@pytest.mark.promise("values.one-name")
 @given(st.lists(st.tuples(SENT, st.booleans()), min_size=3, max_size=3), st.sampled_from(["yes", "no"]))
 @settings(max_examples=8)
 def test_what_is_shown_is_what_is_done_whatever_is_sent_beside_it(

@@ -143,7 +143,6 @@ def misuse(count: int, seed: int, answers: Counter[str] | None = None) -> list[s
     return found
 
 
-@pytest.mark.promise("delegation.attenuated")
 def test_no_changed_or_misused_work_token_reaches_beyond_its_child() -> None:
     seed = random.SystemRandom().getrandbits(32)
 

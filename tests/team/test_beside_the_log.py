@@ -147,7 +147,6 @@ ASKED = (
 )
 
 
-@pytest.mark.promise("team.search")
 def test_a_search_finds_what_it_finds_beside_files(held: Database, tmp_path: Path) -> None:
     files = FileLog(str(tmp_path / "data"))
     log = TeamLog(held)
@@ -190,7 +189,6 @@ PARTS = ("'", "\\", "it's", "a\\b", "*", "ö", "ß", "c:", ":*", "ab", "x", "no 
 TEXTS = {A: "it's a\\b ö*", B: "größe c:* xab", C: "plain xx"}
 
 
-@pytest.mark.promise("team.search")
 def test_any_part_of_a_text_is_found_and_what_lacks_it_is_left_out(held: Database) -> None:
     log = TeamLog(held)
     for session_id in TEXTS:
@@ -363,7 +361,6 @@ def digest_of_files(data: Path) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-@pytest.mark.promise("team.same-everywhere")
 def test_a_copy_into_the_database_and_back_has_the_same_bytes(held: Database, tmp_path: Path) -> None:
     files = FileLog(str(tmp_path / "one" / "data"))
     append(files, A, 0, plan("a:1", "a:2"), [blob(b"first"), blob(b"second")])

@@ -41,7 +41,6 @@ def server_events(server: Server, reply: Any) -> int:
     return len(log.load(reply["session"]["sessionId"]).records)
 
 
-@pytest.mark.promise("team.server-decides")
 def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     machine: Machine, person: Caller
 ) -> None:
@@ -56,7 +55,6 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     assert not (machine.home / "data" / "sessions").exists()
 
 
-@pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     machine: Machine, tmp_path: Path
 ) -> None:
@@ -71,7 +69,6 @@ def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     assert started["ackToken"]
 
 
-@pytest.mark.promise("team.away")
 def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
     machine.wire.is_cut = True
 
@@ -133,7 +130,6 @@ def find_orders(machine: Machine) -> list[Any]:
     return [one["lookFirst"] for one in told if "lookFirst" in one]
 
 
-@pytest.mark.promise("team.sources-travel")
 def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
     give(machine, CHANGED)
 
@@ -173,7 +169,6 @@ def test_changed_files_are_listed_from_the_machine_that_has_them(machine: Machin
     assert not any(b"only on the laptop" in body for body in machine.wire.sent), "contents stay"
 
 
-@pytest.mark.promise("team.companion-looks")
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
     begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     before = server_events(server, begun)
@@ -201,7 +196,6 @@ def test_two_clones_on_two_machines_are_one_project(
     assert other.start(requestId="one")["session"] == begun["session"]
 
 
-@pytest.mark.promise("team.companion-looks")
 def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, CHANGED), goal="Go.")
     write(machine.project, "a.py", "a = 2\n")
@@ -256,7 +250,6 @@ def test_another_major_version_is_told_which_one_to_update(
     assert "99.0.0" in outcome.message
 
 
-@pytest.mark.promise("team.no-persons-credential")
 def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
     machine: Machine, person: Caller, server: Server
 ) -> None:
@@ -297,7 +290,6 @@ def test_login_at_a_closed_port_is_a_network_error(machine: Machine) -> None:
     assert (refused.kind.code, refused.kind.exit_status) == ("E_NETWORK", 7)
 
 
-@pytest.mark.promise("team.linked-alone")
 def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, person: Caller) -> None:
     machine.sign_out()
     change_team_file(str(machine.home), ORIGIN, KeptServer(token=machine.token))
@@ -324,7 +316,6 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
     assert (outcome.kind.exit_status, outcome.details["url"]) == (9, ORIGIN + page)
 
 
-@pytest.mark.promise("team.names")
 def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
     machine: Machine, person: Caller
 ) -> None:
@@ -402,7 +393,6 @@ def test_a_machine_knows_when_its_token_ends(
     assert f"handrail login {ORIGIN}" in failed["fix"]
 
 
-@pytest.mark.promise("team.companion-looks")
 def test_the_files_of_a_step_are_compared_on_the_machine_and_their_contents_stay(machine: Machine) -> None:
     begun = machine.start()
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
@@ -495,7 +485,6 @@ def test_a_report_says_that_the_machine_of_the_agent_started_a_program(machine: 
     assert "started by Handrail on the machine of the agent" in told
 
 
-@pytest.mark.promise("team.linked-alone")
 def test_a_machine_that_left_is_as_one_that_never_was_in_a_team(machine: Machine) -> None:
     ours = machine.start()["session"]["sessionId"]
     machine.sign_out()

@@ -97,7 +97,6 @@ def become_service() -> None:
 
 
 @as_root
-@pytest.mark.promise("team.systemd-credential")
 @pytest.mark.parametrize(("mode", "owner"), MODES)
 def test_another_user_reads_its_credential(tmp_path: Path, mode: int, owner: tuple[int, int]) -> None:
     open_to_all(tmp_path)
@@ -151,7 +150,6 @@ def hear_password(process: subprocess.Popen[bytes], database: FakeDatabase) -> N
     assert PASSWORD.encode() not in out + err
 
 
-@pytest.mark.promise("team.systemd-credential")
 def test_the_unit_hands_its_password_to_the_database(tmp_path: Path) -> None:
     database = FakeDatabase()
     credentials = write_credential(tmp_path, 0o400, (os.geteuid(), os.getegid()))
@@ -181,7 +179,6 @@ def show_to_another_user(folder: Path) -> list[str]:
 
 
 @as_root
-@pytest.mark.promise("team.systemd-credential")
 @pytest.mark.parametrize(("mode", "owner"), MODES)
 def test_the_unit_starts_under_another_user(tmp_path: Path, mode: int, owner: tuple[int, int]) -> None:
     open_to_all(tmp_path)

@@ -41,7 +41,6 @@ def begin(runtime: Runtime) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.same-everywhere")
 def test_a_run_that_began_on_one_machine_goes_on_on_another(
     here: Runtime, tmp_path: Path, database: str
 ) -> None:
@@ -60,7 +59,6 @@ def test_a_run_that_began_on_one_machine_goes_on_on_another(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.two-trips")
 def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
     tmp_path: Path, database: str
 ) -> None:
@@ -193,7 +191,6 @@ def test_a_command_of_who_uses_files_looks_once_for_a_team(tmp_path: Path) -> No
     assert ran.stderr.splitlines()[-1:] == ["1"], ran.stderr
 
 
-@pytest.mark.promise("team.local-cost")
 def test_who_uses_files_loads_nothing_of_it(tmp_path: Path) -> None:
     code = (
         "import sys\n"

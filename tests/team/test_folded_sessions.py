@@ -101,7 +101,6 @@ def test_a_step_of_an_agent_is_two_trips_and_one_durable_commit(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.audit-of-people")
 def test_steps_of_agents_stand_in_the_log_alone(server: Server, person: Caller) -> None:
     """What a person does has a line, and so has what an agent was refused."""
     agent = person.agent("builder")

@@ -19,7 +19,6 @@ from tests.team.team_server import Server
 pytestmark = pytest.mark.thorough
 
 
-@pytest.mark.promise("gate.what-was-checked")
 @pytest.mark.parametrize(
     ("operation", "make"), [(name, make) for name, each in TEAM_RACES.items() for make in each]
 )
@@ -45,7 +44,6 @@ def test_what_changed_after_the_check_is_refused_and_nothing_is_done(
     assert [team.state()] == seen
 
 
-@pytest.mark.promise("gate.what-was-checked")
 def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,7 +71,6 @@ def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
     assert len(directory.credentials(main.id, ("invitation",), "")) == 1  # the one that was used
 
 
-@pytest.mark.promise("gate.what-was-checked")
 def test_a_link_is_for_the_account_that_was_shown_and_not_for_its_name(
     team_database: str, tmp_path: Path
 ) -> None:

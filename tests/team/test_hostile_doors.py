@@ -28,7 +28,6 @@ FROM_ELSEWHERE = [
 ]
 
 
-@pytest.mark.promise("team.no-cookies")
 def test_a_page_of_another_site_changes_nothing(server: Server, ana: Caller) -> None:
     asked_at = ["/api/team.invite", "/sign-in/passphrase", "/sign-in/leave", "/mcp"]
     told = {
@@ -55,7 +54,6 @@ def test_another_host_is_not_answered(server: Server, name: str) -> None:
     assert told.header("location") is None
 
 
-@pytest.mark.promise("team.no-cookies")
 def test_no_answer_sets_a_cookie_and_no_cookie_is_a_credential(server: Server, ana: Caller) -> None:
     answers = [
         server.sign_in("passphrase", name="Ana", passphrase=PASSPHRASE),

@@ -60,7 +60,6 @@ def in_child(work: Callable[[], None]) -> int:
     return os.waitpid(child, 0)[1] & 0x7F
 
 
-@pytest.mark.promise("team.cut-connections")
 @pytest.mark.thorough
 def test_a_writer_that_is_killed_at_any_stage_of_a_commit_leaves_all_of_it_or_nothing(
     log: TeamLog, database: str

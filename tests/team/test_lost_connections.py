@@ -34,7 +34,6 @@ def log(proxy: CuttingProxy) -> Iterator[TeamLog]:
     held.close()
 
 
-@pytest.mark.promise("team.two-trips")
 def test_an_append_with_the_head_at_hand_is_two_trips(log: TeamLog, proxy: CuttingProxy) -> None:
     append(log, A, 0, plan("a:1", "a:2"))
     before = proxy.trips
@@ -61,7 +60,6 @@ def test_what_others_added_comes_with_the_lock(log: TeamLog, proxy: CuttingProxy
     assert proxy.trips - before == 2
 
 
-@pytest.mark.promise("team.cut-connections")
 @pytest.mark.parametrize("how", get_args(Cut))
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_commit_whose_connection_is_cut_counts_once(

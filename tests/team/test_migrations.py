@@ -27,7 +27,6 @@ def tables(link: psycopg.Connection) -> set[str]:
     return {row[0] for row in rows}
 
 
-@pytest.mark.promise("team.migrations")
 @pytest.mark.parametrize("version", range(1, NEWEST + 1))
 @pytest.mark.thorough
 def test_a_store_of_every_earlier_version_is_read_and_goes_on(database: str, version: int) -> None:
@@ -78,7 +77,6 @@ def test_many_processes_make_the_tables_once(database: str) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.migrations")
 def test_tables_of_a_newer_version_are_refused_with_what_to_do(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as link:
         migrate(link)

@@ -64,7 +64,6 @@ def make_sender(server: Server, receiver: Receiver, clock: Moving) -> Sender:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.notices")
 def test_a_silence_is_told_once_by_one_server_and_again_after_work_went_on(
     team_database: str, tmp_path: Path
 ) -> None:
@@ -108,7 +107,6 @@ def test_who_wants_no_silences_is_told_none(team_database: str, tmp_path: Path) 
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.notices")
 def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
     team_database: str, tmp_path: Path
 ) -> None:
@@ -138,7 +136,6 @@ def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
     assert headers["x-handrail-signature"] == f"sha256={expected}"
 
 
-@pytest.mark.promise("team.notices")
 @every_case("host", ["127.0.0.1", "localhost", "[::1]", "10.0.0.7", "169.254.169.254"])
 def test_a_private_address_is_refused_before_anything_is_sent(host: str) -> None:
     with pytest.raises(Fault) as refused:

@@ -60,7 +60,6 @@ def close(agent: Caller, reply: Any) -> None:
     agent.data("run.close", stateToken=reply["stateToken"], reason="abandoned", requestId="close")
 
 
-@pytest.mark.promise("team.limits")
 def test_a_start_beyond_the_limit_is_refused_until_a_run_is_closed(server: Server) -> None:
     ana, ben = (server.join(server.workspace(f"of {name}"), name) for name in ("Ana", "Ben"))
     first, second = ana.agent("one"), ana.agent("two")
@@ -106,7 +105,6 @@ def test_every_run_of_a_session_counts_for_who_began_it(server: Server) -> None:
     assert told == [200, 200, 422]
 
 
-@pytest.mark.promise("team.limits")
 def test_a_workspace_has_room_for_the_runs_of_several_accounts(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +141,6 @@ def forget_counts(address: str, workspace: str) -> None:
         link.execute("UPDATE handrail.sessions SET open_runs = '{}', counted = -1")
 
 
-@pytest.mark.promise("team.migrations")
 def test_runs_that_an_older_server_wrote_to_are_counted_by_the_next_start(
     server: Server, team_database: str
 ) -> None:
@@ -181,7 +178,6 @@ def test_counting_costs_an_advance_no_trip(
     assert trips == [2], "the lock with what is new, and the commit"
 
 
-@pytest.mark.promise("team.limits")
 def test_the_operator_sets_what_an_account_may_have(team_database: str, tmp_path: Path) -> None:
     server = limited(team_database, tmp_path, callsAMinute=5, callsAtOnce=2, feeds=1, bodyBytes=65_536)
     bounds = Bounds(limits=server.runtime.settings.of().limits)

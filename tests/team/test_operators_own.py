@@ -100,7 +100,6 @@ def test_every_port_of_a_call_is_of_its_workspace_or_of_no_home(team: Team) -> N
     assert room.isdisjoint(SHARED | OF_THE_CALLER)
 
 
-@pytest.mark.promise("team.rights")
 @pytest.mark.parametrize("called", NOT_OFFERED, ids=lambda called: called.name)
 def test_what_is_of_a_machine_is_refused_alike_to_everybody(team: Team, called: Operation) -> None:
     before = list_home(team.home)
@@ -142,7 +141,6 @@ ATTACKS: dict[str, tuple[str, dict[str, Any]]] = {
 """What a stranger did to one server from a workspace of their own."""
 
 
-@pytest.mark.promise("team.walls")
 @pytest.mark.parametrize("wanted", ATTACKS)
 def test_nobody_reaches_the_operators_home_from_a_workspace(team: Team, wanted: str, tmp_path: Path) -> None:
     operation, given = ATTACKS[wanted]
@@ -173,7 +171,6 @@ def test_nobody_reaches_the_operators_home_from_a_workspace(team: Team, wanted: 
     assert team.neighbour.start(requestId=f"goes-on-{[*ATTACKS].index(wanted)}")["session"]
 
 
-@pytest.mark.promise("team.rights")
 def test_preferences_of_a_session_are_set_in_a_team(team: Team) -> None:
     """What is of a workspace stays open to those who work there, an agent too."""
     session = team.callers["agent"].start(requestId="for-preferences")["session"]["sessionId"]

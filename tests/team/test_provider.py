@@ -75,7 +75,6 @@ def come_back(server: Server, given: dict[str, str]) -> Answered:
     return server.ask("GET", f"/sign-in/callback?{urllib.parse.urlencode(given)}", "", *NAVIGATION)
 
 
-@pytest.mark.promise("team.sign-in")
 def test_people_sign_in_through_the_provider_on_any_server(
     team_database: str, tmp_path: Path, issuer: str
 ) -> None:

@@ -22,7 +22,6 @@ def list_schemas(address: str) -> list[str]:
         return [row[0] for row in link.execute("SELECT nspname FROM pg_namespace WHERE nspname = 'handrail'")]
 
 
-@pytest.mark.promise("team.init-refused")
 @pytest.mark.parametrize("flags", [(), ("--dry-run",)])
 def test_init_as_a_superuser_leaves_nothing(database: str, tmp_path: Path, flags: tuple[str, ...]) -> None:
     environment = {
@@ -67,7 +66,6 @@ def list_texts(database: Any) -> list[str]:
     return found
 
 
-@pytest.mark.promise("team.erased")
 @pytest.mark.parametrize("asked", ["id", "name"])
 def test_an_erased_person_leaves_the_name_nowhere(server: Server, asked: str) -> None:
     """Also not as a digest, from which a short text can be guessed."""

@@ -41,7 +41,6 @@ def list_kept(home: Path) -> list[Path]:
     return sorted(home.glob("trees/stores/*/refs/kept/lasting/*"))
 
 
-@pytest.mark.promise("team.server-decides")
 def test_the_files_of_a_step_come_back_and_the_restore_is_undone_the_same_way(machine: Machine) -> None:
     session, node = begin(machine)
     write(machine.project, "a.py", "a = 'spoiled'\n")

@@ -31,7 +31,6 @@ AWAY = "postgresql://127.0.0.1:1/away"
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.live")
 def test_a_commit_on_one_server_is_live_on_another(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
@@ -56,7 +55,6 @@ def test_a_commit_on_one_server_is_live_on_another(
     assert feeds[1]._number == 0
 
 
-@pytest.mark.promise("team.away")
 def test_while_the_database_is_away_every_call_says_so(tmp_path: Path) -> None:
     server = Server(AWAY, tmp_path)
     told = [
@@ -93,7 +91,6 @@ def test_readiness_asks_the_database(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.limits")
 def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +125,6 @@ def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Se
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.limits")
 def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server) -> None:
     crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
@@ -147,7 +143,6 @@ def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.limits")
 def test_an_account_has_so_many_feeds_and_one_more_is_told_to_wait(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
@@ -181,7 +176,6 @@ def test_the_rate_is_of_one_account() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.limits")
 def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
@@ -209,7 +203,6 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.migrations")
 def test_a_session_of_a_newer_server_is_refused_alone_and_is_left_as_it_is(
     server: Server, team_database: str
 ) -> None:
@@ -238,7 +231,6 @@ def test_a_session_of_a_newer_server_is_refused_alone_and_is_left_as_it_is(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.server-decides")
 def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "secret"
     (folder / ".handrail").mkdir(parents=True)
@@ -295,7 +287,6 @@ def test_a_healthy_server_is_ready_without_a_doubt(server: Server) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.away")
 def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_back(
     server: Server, postgres: str
 ) -> None:
@@ -314,7 +305,6 @@ def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_bac
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.away")
 def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterwards(
     server: Server, team_database: str
 ) -> None:
@@ -340,7 +330,6 @@ def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterward
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.away")
 @pytest.mark.parametrize("state", ["53100", "XX000"])
 def test_a_full_disk_is_unavailable_and_not_ready_until_there_is_room(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
@@ -391,7 +380,6 @@ def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.migrations")
 def test_a_server_goes_on_while_a_newer_one_extends_the_tables_and_no_older_one_starts(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:

@@ -36,7 +36,6 @@ class Guessing:
         return True
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_wrong_passphrases_lock_nobody_out_elsewhere() -> None:
     guessing = Guessing()
     guessing.fails("there", times=FREE_TRIES)
@@ -79,7 +78,6 @@ async def ask(server: Server, path: str, body: Any, token: str, address: str) ->
     return await asked(server.app, "POST", path, headers, content, leaves=True, client=address)
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_agents_work_while_sign_ins_are_hashed(
     server: Server, person: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,7 +47,6 @@ def statement(address: str, text: str) -> list[tuple[object, ...]]:
         return done.fetchall() if done.description else []
 
 
-@pytest.mark.promise("store.proven")
 def test_a_commit_that_must_be_proven_has_a_line(database: str) -> None:
     log = log_on(database)
     append(log, A, 0, plan("a:1"))
@@ -62,7 +61,6 @@ def test_a_commit_that_must_be_proven_has_a_line(database: str) -> None:
     assert [record.is_ours for record in tail.records] == [True]
 
 
-@pytest.mark.promise("store.proven")
 @pytest.mark.parametrize(
     "change",
     [
@@ -86,7 +84,6 @@ def test_a_changed_line_commit_or_key_proves_nothing(database: str, change: str)
         assert ours(log_on(database)) == [False, False]
 
 
-@pytest.mark.promise("store.proven")
 def test_what_was_there_before_the_column_is_listed(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as link:
         migrate(link, NEWEST - 1)
@@ -107,7 +104,6 @@ def test_what_was_there_before_the_column_is_listed(database: str) -> None:
     assert log.origin(A, FIRST) == Origin(listed=1, is_adopted=True)
 
 
-@pytest.mark.promise("store.proven")
 def test_lines_go_out_and_come_back_with_a_copy(database: str, tmp_path: Path) -> None:
     """What the files add in between is not ours; what the database wrote still is."""
     log = log_on(database)

@@ -35,7 +35,6 @@ def test_what_is_kept_of_a_passphrase_makes_every_guess_dear(monkeypatch: pytest
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.sign-in")
 def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) -> None:
     link = server.invite(server.workspace("main"), "owner")
 
@@ -254,7 +253,6 @@ def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) 
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.erased")
 def test_an_erased_account_loses_its_name_with_its_last_workspace_and_keeps_what_it_did(
     server: Server,
 ) -> None:
@@ -306,7 +304,6 @@ def accept(server: Server, workspace: str, name: str, passphrase: str) -> Answer
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.one-account")
 def test_one_person_is_one_account_in_two_workspaces_and_signs_in_to_each(server: Server) -> None:
     main, second = server.workspace("main"), server.workspace("second")
     ana = server.join(main, "Ana", "owner")
@@ -325,7 +322,6 @@ def test_one_person_is_one_account_in_two_workspaces_and_signs_in_to_each(server
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.one-account")
 def test_a_link_to_a_new_passphrase_ends_when_its_person_joins_another_workspace(server: Server) -> None:
     main, second = server.workspace("main"), server.workspace("second")
     ben = server.join(main, "Ben", "owner")
@@ -342,7 +338,6 @@ def test_a_link_to_a_new_passphrase_ends_when_its_person_joins_another_workspace
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.one-account")
 def test_a_link_to_a_new_passphrase_is_for_one_name(server: Server) -> None:
     main = server.workspace("main")
     ben = server.join(main, "Ben", "owner")
@@ -378,7 +373,6 @@ def test_links_of_the_operator_lead_to_the_server_that_started_last(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.one-account")
 def test_trying_names_of_other_workspaces_is_slowed_for_the_whole_workspace(server: Server) -> None:
     main, other = server.workspace("main"), server.workspace("other")
     for number in range(FREE_TRIES + 1):

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.companion-looks")
 def test_a_look_that_is_used_again_changes_nothing(team_database: str, tmp_path: Path) -> None:
     server = Server(team_database, tmp_path)
     machine = Machine(tmp_path, server, server.join(server.workspace("main"), "Ana").agent("builder"))

@@ -140,7 +140,6 @@ def normalise(told: Answered, ids: dict[str, str], tokens: dict[str, str]) -> tu
 NAMING = [called.name for called in SERVED if fill(called, ABSENT, {})]
 
 
-@pytest.mark.promise("team.walls")
 @pytest.mark.parametrize("name", NAMING)
 def test_an_id_of_another_workspace_is_as_one_that_never_was(sides: Any, name: str) -> None:
     _, here, there = sides
@@ -182,7 +181,6 @@ class Work:
         return [(asked, found.rowcount) for asked, found in self._asked]
 
 
-@pytest.mark.promise("team.walls")
 @pytest.mark.parametrize("name", NAMING)
 def test_an_id_of_another_workspace_costs_what_one_costs_that_never_was(
     sides: Any, name: str, monkeypatch: pytest.MonkeyPatch
@@ -241,7 +239,6 @@ def ways(side: Side, server: Server, workspace: str) -> dict[str, Caller]:
     return made
 
 
-@pytest.mark.promise("team.rights")
 def test_roles_scopes_and_ended_credentials_are_refused_everywhere(sides: Any) -> None:
     server, here, _ = sides
     workspace = here.person.data("team.members")["workspace_id"]
@@ -269,7 +266,6 @@ def test_roles_scopes_and_ended_credentials_are_refused_everywhere(sides: Any) -
     assert refused["revoked"] == refused["expired"]
 
 
-@pytest.mark.promise("team.no-persons-credential")
 def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     _, here, _ = sides
     agent = Caller(here.person.server, here.person.token, is_page=True)
@@ -283,7 +279,6 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     assert registry().operation("run.confirm").tool == ""
 
 
-@pytest.mark.promise("team.rights")
 def test_a_revoked_token_works_nowhere_within_five_seconds(
     sides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,7 +299,6 @@ def list_files(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.promise("team.walls")
 def test_no_account_changes_a_file_or_a_setting_of_the_server(team_database: str, tmp_path: Path) -> None:
     server = Server(team_database, tmp_path)
     side = settle(server, "here")
@@ -322,7 +316,6 @@ def test_no_account_changes_a_file_or_a_setting_of_the_server(team_database: str
     assert side.person.data("preferences.show") == preferences
 
 
-@pytest.mark.promise("team.rights")
 def test_who_lost_a_role_confirms_nothing_with_the_one_that_was_kept(
     team_database: str, tmp_path: Path
 ) -> None:

@@ -35,7 +35,6 @@ def test_one_session_id_in_two_workspaces_is_two_sessions(team_database: str) ->
     assert [one.claim("f", expires_at=9, now=5).state for one in tokens] == ["claimed", "claimed"]
 
 
-@pytest.mark.promise("team.walls")
 def test_sql_without_a_workspace_sees_and_adds_nothing(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     append(TeamLog(held.within("ws_a")), A, 0, plan("a:1"), [blob(b"ours")])
@@ -76,7 +75,6 @@ def keep_words(held: Database, words: str) -> None:
         view.keep(entries)
 
 
-@pytest.mark.promise("team.walls")
 def test_a_search_finds_words_of_its_own_workspace_alone_and_by_the_index(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     here, there = held.within("ws_a"), held.within("ws_b")

@@ -61,7 +61,6 @@ def confirm(person: Caller, session: str) -> Answered:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -80,7 +79,6 @@ def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> No
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 def test_no_line_of_a_terminal_is_named_where_only_a_page_counts(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
@@ -109,7 +107,6 @@ def test_a_role_confirms_and_a_lower_one_does_not(server: Server) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 def test_an_agent_and_a_viewer_are_told_who_answers(server: Server) -> None:
     workspace = server.workspace("main")
     ana, eve = server.join(workspace, "Ana"), server.join(workspace, "Eve", "viewer")
@@ -131,7 +128,6 @@ def test_an_agent_and_a_viewer_are_told_who_answers(server: Server) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 def test_no_page_has_a_form_that_its_reader_may_not_send(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben, eve = (
@@ -173,7 +169,6 @@ def test_a_form_that_is_folded_goes_with_what_opens_it_and_others_stay() -> None
     assert drop_forms(page, lambda _: True) == page
 
 
-@pytest.mark.promise("team.needs-me")
 def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben, cleo = (server.join(workspace, name) for name in ("Ana", "Ben", "Cleo"))
@@ -190,7 +185,6 @@ def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     assert len(ana.data("session.needs")["items"]) == 2
 
 
-@pytest.mark.promise("team.who-confirms")
 @pytest.mark.parametrize(("name", "role", "is_asked"), [("Ben", "member", True), ("Eve", "viewer", False)])
 def test_a_page_has_the_form_for_who_may_answer_alone(
     server: Server, name: str, role: str, is_asked: bool
@@ -228,7 +222,6 @@ def test_the_bar_leads_nobody_to_a_page_that_is_closed_to_them(server: Server) -
     assert closed["viewer"] == "/builtins /import /settings"
 
 
-@pytest.mark.promise("team.names")
 def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "<b>Ben</b>")
@@ -266,7 +259,6 @@ def test_without_accounts_any_person_confirms_and_the_answer_says_so(runtime: Ru
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 @pytest.mark.parametrize("workflow", ["ours.other", "ours.admin"])
 def test_no_mode_passes_over_who_can_confirm_in_a_team(server: Server, workflow: str) -> None:
     """An agent that never stops waits too, once somebody is there who may look at what it did."""
@@ -327,7 +319,6 @@ def test_who_does_the_work_without_an_agent_does_not_confirm_it_either(server: S
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 @pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "admin"}, {"remove": True}])
 def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recorded(
     server: Server, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
@@ -355,7 +346,6 @@ def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recor
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
     server: Server, team_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -386,7 +376,6 @@ def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("team.who-confirms")
 def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,6 @@ def wait_until_gone(pids: set[int]) -> bool:
     return False
 
 
-@pytest.mark.promise("team.workers")
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(server: TeamServer, bearer: str) -> None:
     reply = server.call("run.start", bearer, workflowId="wr.small_change", goal="Tidy.", requestId="one")
     before = workers_of(server)
@@ -70,7 +69,6 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(server: TeamServer, bea
     assert after.isdisjoint(before)
 
 
-@pytest.mark.promise("team.workers")
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
 def test_one_signal_stops_all_workers(server: TeamServer, sent: signal.Signals) -> None:
     workers = workers_of(server)
@@ -91,7 +89,6 @@ def test_workers_stop_when_the_first_process_is_killed(server: TeamServer) -> No
     assert wait_until_gone(workers)
 
 
-@pytest.mark.promise("team.workers")
 def test_all_workers_count_the_calls_of_an_account_together(server: TeamServer, bearer: str) -> None:
     answers = []
     for _ in range(LIMIT + 15):  # each on a connection of its own, so by any worker

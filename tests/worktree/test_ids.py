@@ -544,7 +544,6 @@ def test_take_has_the_form_of_the_port(trees: GitTrees, root: Path) -> None:
     assert isinstance(trees.take(str(root)), TakenTree)
 
 
-@pytest.mark.promise("evidence.code.marked-files")
 @pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
 def test_file_that_git_leaves_alone_is_taken(trees: GitTrees, root: Path, mark: str) -> None:
     run_git(root, "update-index", mark, "src/a.py", "run.sh")
@@ -562,7 +561,6 @@ def test_file_that_git_leaves_alone_is_taken(trees: GitTrees, root: Path, mark: 
     assert changed == ("run.sh", "src/a.py")
 
 
-@pytest.mark.promise("evidence.code.marked-files")
 def test_sparse_checkout_has_the_tree_of_its_commit(trees: GitTrees, root: Path) -> None:
     whole = take(trees, root)
     run_git(root, "sparse-checkout", "set", "--no-cone", "/run.sh")
@@ -587,7 +585,6 @@ BY_PRODUCTS = (
 )
 
 
-@pytest.mark.promise("evidence.code.by-products")
 def test_what_tools_leave_behind_is_in_no_tree(trees: GitTrees, root: Path) -> None:
     before = take(trees, root)
     for path in BY_PRODUCTS:
@@ -597,7 +594,6 @@ def test_what_tools_leave_behind_is_in_no_tree(trees: GitTrees, root: Path) -> N
     assert trees.list_changed(str(root), before.tree, 10) == ()
 
 
-@pytest.mark.promise("evidence.code.by-products")
 def test_tracked_by_product_is_in_the_tree(trees: GitTrees, root: Path) -> None:
     write(root, "src/__pycache__/b.cpython-311.pyc", "one\n")
     run_git(root, "add", "-f", "src/__pycache__/b.cpython-311.pyc")
@@ -607,7 +603,6 @@ def test_tracked_by_product_is_in_the_tree(trees: GitTrees, root: Path) -> None:
     assert take(trees, root).tree != before.tree
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_plain_folder_has_a_tree_where_it_is_asked_for(trees: GitTrees, tmp_path: Path) -> None:
     plain = tmp_path / "plain with blanks"
     write(plain, "a.py", "a\n")
@@ -635,7 +630,6 @@ def git_id_of_plain(copy: Path, files: dict[str, str]) -> str:
     return run_git(copy, "write-tree").decode().strip()
 
 
-@pytest.mark.promise("evidence.code.odd-trees")
 def test_bare_and_missing_projects_are_unseen(trees: GitTrees, tmp_path: Path) -> None:
     run_git(tmp_path, "init", "-q", "--bare", "bare.git")
 

@@ -69,8 +69,6 @@ def use_everything(trees: GitTrees, root: Path, folder: Path) -> object:
     return taken
 
 
-@pytest.mark.promise("programs.git-config-starts-nothing")
-@pytest.mark.promise("evidence.code.looking-runs-nothing")
 @pytest.mark.parametrize("trick", GIT_TRICKS, ids=name_of)
 def test_no_trick_of_a_configuration_starts_anything(
     trick: GitTrick, trap: Trap, repository: Path, trees: GitTrees, tmp_path: Path
@@ -87,7 +85,6 @@ def test_no_trick_of_a_configuration_starts_anything(
     assert picture(repository) == before
 
 
-@pytest.mark.promise("programs.git-config-starts-nothing")
 @pytest.mark.parametrize("inside", ["", "bare", "nested"])
 def test_all_tricks_together_start_nothing(
     inside: str, trap: Trap, repository: Path, trees: GitTrees, tmp_path: Path
@@ -102,7 +99,6 @@ def test_all_tricks_together_start_nothing(
     assert picture(repository) == before
 
 
-@pytest.mark.promise("programs.git-config-starts-nothing")
 def test_submodule_starts_nothing(trap: Trap, root: Path, trees: GitTrees, tmp_path: Path) -> None:
     make_project(root / "nested")
     commit(root)
@@ -123,7 +119,6 @@ def test_submodule_starts_nothing(trap: Trap, root: Path, trees: GitTrees, tmp_p
     assert taken.nested == ("nested",)
 
 
-@pytest.mark.promise("programs.git-config-starts-nothing")
 def test_variables_of_the_caller_do_not_count(trap: Trap, root: Path, tmp_path: Path) -> None:
     make_project(tmp_path / "other")
     trees = open_trees(
@@ -145,7 +140,6 @@ def test_variables_of_the_caller_do_not_count(trap: Trap, root: Path, tmp_path: 
     assert not (tmp_path / "trace").exists()
 
 
-@pytest.mark.promise("programs.git-config-starts-nothing")
 def test_own_filters_of_the_user_do_not_run(trap: Trap, root: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     write(own, ".gitconfig", f'[filter "lfs"]\n\tclean = {trap.program}\n\tsmudge = {trap.program}\n')

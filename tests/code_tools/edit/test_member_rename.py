@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail_code.edit.plan import Plan, Refusal
 from handrail_code.scan.callers import trace_callers
 from tests.cases import every_case
@@ -91,7 +89,6 @@ NOT_PROVEN: dict[str, tuple[Files, str]] = {
 }
 
 
-@pytest.mark.promise("code.daily.members")
 @every_case(("before", "after"), PROVEN.values())
 def test_a_member_changes_wherever_its_class_is_proven(before: Files, after: Files) -> None:
     project, found, plain = found_with_mark(before)
@@ -99,7 +96,6 @@ def test_a_member_changes_wherever_its_class_is_proven(before: Files, after: Fil
     assert texts_after(project, plain, plan_member_rename(project, found, "z")) == after
 
 
-@pytest.mark.promise("code.daily.members")
 @every_case(("files", "code"), NOT_PROVEN.values())
 def test_a_member_that_may_be_another_s_is_refused_with_the_place(files: Files, code: str) -> None:
     project, found, _ = found_with_mark(files)
@@ -110,7 +106,6 @@ def test_a_member_that_may_be_another_s_is_refused_with_the_place(files: Files, 
     assert (refusal.code, bool(refusal.path)) == (code, True), refusal
 
 
-@pytest.mark.promise("code.daily.accepted")
 def test_a_place_that_somebody_accepted_stays_and_is_told() -> None:
     project, found, _ = found_with_mark({"a.js": "class C { ^f(){}\n g(){ this.f() } }\nx.f()"})
 
@@ -122,7 +117,6 @@ def test_a_place_that_somebody_accepted_stays_and_is_told() -> None:
     assert plan.reasons[0].code == "accepted"
 
 
-@pytest.mark.promise("code.proof.complete")
 def test_only_private_members_are_said_to_be_complete() -> None:
     said = {}
     for text in ("private ^f(){}", "^f(){}", "private ^f(){ return this[x] }"):
@@ -140,7 +134,6 @@ def test_only_private_members_are_said_to_be_complete() -> None:
     }
 
 
-@pytest.mark.promise("code.proof.complete")
 def test_a_private_member_that_is_perhaps_read_past_the_compiler_is_not_complete() -> None:
     project, found, _ = found_with_mark(
         {"a.ts": "export class C { private ^f(){}\n g(){ this.f() } }", "b.ts": "(c as any).f()"}

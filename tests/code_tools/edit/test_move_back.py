@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail_code.facts.join import Found
 from handrail_code.operations.edit_plans import make_plan
 from tests.cases import every_case
@@ -40,7 +38,6 @@ WAYS = {
 }
 
 
-@pytest.mark.promise("code.daily.way-back")
 @every_case("case", WAYS)
 def test_the_preview_of_a_move_names_what_the_way_back_leaves_different(case: str) -> None:
     files, different = WAYS[case]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from handrail_code.edit.plan import Refusal
 from tests.cases import every_case
 from tests.code_tools.edit.test_move import move
@@ -24,7 +22,6 @@ UNCLEAR_EXPORTS = (
 )
 
 
-@pytest.mark.promise("code.proof.exports")
 @every_case("target", UNCLEAR_EXPORTS)
 def test_a_move_into_exports_that_cannot_be_told_is_refused(target: str) -> None:
     refusal = move({"m.js": "function ^a() {}\nexports.a = a;\nexports.z = 1;\n", "t.js": f"{target}\n"})
@@ -34,7 +31,6 @@ def test_a_move_into_exports_that_cannot_be_told_is_refused(target: str) -> None
     assert refusal.path == "t.js"
 
 
-@pytest.mark.promise("code.proof.exports")
 @every_case(
     "target",
     [

@@ -51,7 +51,6 @@ TO_THE_END: dict[str, tuple[Files, Files]] = {
 }
 
 
-@pytest.mark.promise("code.daily.public")
 @every_case(("before", "after"), TO_THE_END.values())
 def test_a_public_name_changes_to_the_end_where_that_is_asked_for(before: Files, after: Files) -> None:
     project, symbol, plain = project_with_mark(before)
@@ -75,7 +74,6 @@ KEPT: dict[str, tuple[Files, str, str]] = {
 }
 
 
-@pytest.mark.promise("code.daily.public")
 @every_case(("files", "place", "why"), KEPT.values())
 def test_a_rename_says_where_a_name_stays_and_why(files: Files, place: str, why: str) -> None:
     project, found, _ = found_with_mark(files)
@@ -89,7 +87,6 @@ def test_a_rename_says_where_a_name_stays_and_why(files: Files, place: str, why:
     assert "--public follow" not in followed
 
 
-@pytest.mark.promise("code.daily.public")
 def test_a_public_name_that_is_taken_is_refused() -> None:
     project, symbol, _ = project_with_mark({"a.js": "function ^f(){}\nexports.f = f\nexports.g = 1"})
 
@@ -102,7 +99,6 @@ def test_a_public_name_that_is_taken_is_refused() -> None:
 TWO = {"m.py": "def ^a(): pass\neval('x')\nvars()\nexec(y)"}
 
 
-@pytest.mark.promise("code.daily.accepted")
 def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
     project, symbol, _ = project_with_mark(TWO)
     accept: list[str] = []
@@ -119,21 +115,18 @@ def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
     assert {one.code for one in plan.reasons} >= {"accepted"}
 
 
-@pytest.mark.promise("code.daily.accepted")
 @pytest.mark.parametrize("place", ["m.py:9", "n.py:2", "m.py", ""])
 def test_another_place_accepts_nothing(place: str) -> None:
     project, symbol, _ = project_with_mark(TWO)
     assert isinstance(plan_rename(project, symbol, "b", accept=[place]), Refusal)
 
 
-@pytest.mark.promise("code.daily.accepted")
 def test_a_changed_meaning_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
     places = [f"a.js:{line}" for line in (1, 2, 3)]
     assert isinstance(plan_rename(project, symbol, "g", accept=places), Refusal)
 
 
-@pytest.mark.promise("code.daily.accepted")
 def test_a_name_that_is_taken_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "var ^f = 1", "b.js": "var g = 2"})
     assert isinstance(plan_rename(project, symbol, "g", accept=["b.js:1"]), Refusal)

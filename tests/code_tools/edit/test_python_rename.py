@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pytest
-
 from handrail_code.edit.plan import Plan, Refusal
 from tests.cases import every_case
 from tests.code_tools.edit.test_rename import read_case, read_marked, rename
@@ -242,7 +240,6 @@ INCOMPLETE: dict[str, tuple[Files, str]] = {
 }
 
 
-@pytest.mark.promise("code.proof.complete")
 @every_case(("files", "code"), INCOMPLETE.values())
 def test_a_plan_says_why_it_may_not_be_all(files: Files, code: str) -> None:
     project, symbol, _ = project_with_mark(files)

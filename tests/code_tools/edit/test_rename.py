@@ -310,7 +310,6 @@ def test_dynamic_code_makes_a_plan_incomplete() -> None:
     assert [reason.code for reason in plan.reasons] == ["dynamic_require", "eval"]
 
 
-@pytest.mark.promise("code.proof.callers")
 @pytest.mark.parametrize(
     ("text", "is_complete"),
     [

@@ -210,7 +210,6 @@ def _strip(text: str) -> str:
     return text[:at] + text[at + 1 : end] + text[end + 1 :]
 
 
-@pytest.mark.promise("code.proof.callers")
 @every_case("language", sorted(CALLING))
 def test_a_trace_names_functions_never_variables(language: str) -> None:
     files, names = CALLING[language]
@@ -229,7 +228,6 @@ def test_what_may_be_a_call_is_unsure_with_its_place(case: str) -> None:
     assert {one.code for one in told.troubles} & {"used_as_value", "unproven_member"}
 
 
-@pytest.mark.promise("code.proof.callers")
 @every_case("case", REACHED)
 def test_what_holds_all_names_of_a_module_may_call_each(case: str) -> None:
     told, spot = trace(REACHED[case])
@@ -237,7 +235,6 @@ def test_what_holds_all_names_of_a_module_may_call_each(case: str) -> None:
     assert spot in {(one.path, one.start) for one in told.troubles}
 
 
-@pytest.mark.promise("code.proof.callers")
 def test_asking_what_a_module_is_holds_nothing() -> None:
     asked = "if (require.main === module && typeof exports !== typeof module) module.id"
     told, _ = trace({"a.js": f"function ^f(){{}}\nexports.f = f\n{asked}"})
@@ -252,13 +249,11 @@ def test_a_call_through_exports_is_known(case: str) -> None:
     assert not told.troubles
 
 
-@pytest.mark.promise("code.proof.callers")
 def test_nobody_is_said_where_nobody_is() -> None:
     told, _ = trace({"a.js": "export function ^f(){}", "b.js": "import {f} from './a'"})
     assert told == TraceAnswer(nodes=(), left_out=0, unsure=(), troubles=())
 
 
-@pytest.mark.promise("code.proof.callers")
 def test_analyze_says_the_same() -> None:
     project, found, _ = found_with_mark({"a.js": "function ^f(){}\nsetTimeout(f)"})
     told = find_callers(project, found, find_uses(project, found))
@@ -266,7 +261,6 @@ def test_analyze_says_the_same() -> None:
     assert told.unsure == told.troubles == (Trouble(code="used_as_value", path="a.js", start=26, end=27),)
 
 
-@pytest.mark.promise("code.proof.ripple")
 @pytest.mark.parametrize(
     "files",
     [
@@ -281,7 +275,6 @@ def test_a_ripple_reaches_the_files_around_a_helper_and_a_member(files: Files) -
     assert {path for layer in told.layers for path in layer} == {"b.js"}
 
 
-@pytest.mark.promise("code.proof.clauses")
 def test_a_search_finds_names_that_only_a_clause_spells() -> None:
     project = project_of(
         {

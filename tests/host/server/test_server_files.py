@@ -88,7 +88,6 @@ def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.promise("http.files.private")
 def test_its_files_are_private_whatever_the_umask_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watch_browser(monkeypatch)
     files = files_of(tmp_path / "home", {"DISPLAY": ":0"})

@@ -125,7 +125,6 @@ def make_mess(root: Path, chance: random.Random) -> None:
         write(root, "src/kept.tmp", chance.randbytes(5))
 
 
-@pytest.mark.promise("evidence.code.there-and-back")
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.thorough
 def test_there_and_back_is_byte_for_byte_the_same(root: Path, worktree: LocalWorktree, seed: int) -> None:
@@ -158,7 +157,6 @@ def _but(files: dict[str, Any], ignored: set[str]) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("evidence.code.killed-restore")
 def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_settles_it(
     tmp_path: Path, worktree: LocalWorktree
 ) -> None:

@@ -52,7 +52,6 @@ def test_a_text_means_a_file(root: Path, text: str, state: str, path: str) -> No
     assert (named.state, named.path) == (state, path)
 
 
-@pytest.mark.promise("evidence.contradicted")
 def test_what_is_outside_is_not_looked_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
     bounds = Bounds(str(root), "")

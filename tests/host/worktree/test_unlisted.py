@@ -28,7 +28,6 @@ def test_sparse_checkout_is_named(root: Path, worktree: LocalWorktree) -> None:
     }
 
 
-@pytest.mark.promise("evidence.code.by-products")
 def test_by_product_is_named(root: Path, worktree: LocalWorktree) -> None:
     write(root, ".coverage")
 

@@ -34,7 +34,6 @@ def check_untouched(runtime: Runtime, before: dict[str, int]) -> None:
     assert runtime.incidents.tracebacks == []
 
 
-@pytest.mark.promise("attacks.client")
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: str(attack.name))
 def test_the_server_goes_on_and_nothing_is_written(runtime: Runtime, attack: ClientAttack) -> None:
     start(runtime, goal="Own work")
@@ -53,7 +52,6 @@ def test_the_server_goes_on_and_nothing_is_written(runtime: Runtime, attack: Cli
     check_untouched(runtime, before)
 
 
-@pytest.mark.promise("attacks.client")
 @pytest.mark.parametrize("cut", [1, 40, -1])
 def test_a_client_that_closes_in_the_middle_of_a_message_leaves_an_ended_server(
     runtime: Runtime, cut: int
@@ -70,7 +68,6 @@ def test_a_client_that_closes_in_the_middle_of_a_message_leaves_an_ended_server(
     check_untouched(runtime, before)
 
 
-@pytest.mark.promise("attacks.client")
 def test_a_client_that_never_reads_is_neither_stored_without_end_nor_keeps_the_server(
     runtime: Runtime,
 ) -> None:

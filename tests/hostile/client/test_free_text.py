@@ -62,7 +62,6 @@ def spell_fields() -> str:
     return "".join(f"{name} {'.'.join(path)}\n" for name, path in text_fields())
 
 
-@pytest.mark.promise("audit.no-free-text")
 def test_every_field_of_free_text_is_listed() -> None:
     print(spell_fields())
 
@@ -131,7 +130,6 @@ def call_everywhere(server: WholeServer, work: Work) -> dict[str, str]:
     return sent
 
 
-@pytest.mark.promise("audit.no-free-text")
 def test_no_free_text_is_written_down_elsewhere(server: WholeServer) -> None:
     watching: Any = Watching()
     server.runtime = msgspec.structs.replace(server.runtime, observer=watching)
@@ -159,7 +157,6 @@ def test_no_free_text_is_written_down_elsewhere(server: WholeServer) -> None:
     assert found == set()
 
 
-@pytest.mark.promise("audit.no-free-text")
 def test_an_export_holds_what_was_kept_with_the_session_alone(server: WholeServer) -> None:
     work = begin_work(server)
     sent = call_everywhere(server, work)

@@ -79,7 +79,6 @@ def lines(work: Work, folder: Path) -> Iterator[tuple[list[str], str, str]]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("audit.no-free-text")
 def test_no_free_text_of_a_command_is_written_down_elsewhere(tmp_path: Path) -> None:
     server = WholeServer(tmp_path)
     (server.home / "config.json").write_text('{"startSession": true, "auditReads": true}', encoding="utf-8")

@@ -18,7 +18,6 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
-@pytest.mark.promise("limits.hostile-home")
 @pytest.mark.parametrize(("piece", "kind"), PLANTED)
 def test_nothing_outside_is_touched_or_told_and_every_door_answers(
     seeded: Seeded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: str, kind: str
@@ -35,7 +34,6 @@ def test_nothing_outside_is_touched_or_told_and_every_door_answers(
     assert bytes_of(outside) == before
 
 
-@pytest.mark.promise("limits.hostile-home")
 @pytest.mark.parametrize("trap", TRAPS)
 def test_an_index_with_traps_changes_no_answer(seeded: Seeded, tmp_path: Path, trap: str) -> None:
     tool = seeded.copy(tmp_path)

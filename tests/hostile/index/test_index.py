@@ -58,7 +58,6 @@ def work_of(tool: ForkedTool) -> dict[str, bytes]:
     return {str(file): file.read_bytes() for file in files if "cache" not in file.parts}
 
 
-@pytest.mark.promise("attacks.index")
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: str(attack.name))
 def test_no_answer_of_an_index_breaks_a_command_or_is_repeated_as_it_is(
     tool: ForkedTool, index: Index, attack: IndexAttack
@@ -85,7 +84,6 @@ def test_no_answer_of_an_index_breaks_a_command_or_is_repeated_as_it_is(
     assert work_of(tool) == before
 
 
-@pytest.mark.promise("attacks.index")
 def test_no_other_command_and_no_tool_asks_an_index(
     seeded: Seeded, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,7 +133,6 @@ def test_the_checkout_catches_whoever_is_careless(checkout: Checkout) -> None:
     assert all((by_import, by_path, by_configuration)), (by_import, by_path, by_configuration)
 
 
-@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
 @pytest.mark.parametrize("path", [path for path in COMMANDS if path not in SERVERS])
 def test_no_command_starts_anything_of_the_checkout(checkout: Checkout, path: str) -> None:
     line = list(checkout.line(path))
@@ -150,7 +149,6 @@ def test_no_command_starts_anything_of_the_checkout(checkout: Checkout, path: st
     assert ran.returncode != USAGE, ran.stdout
 
 
-@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
 @pytest.mark.parametrize(
     ("event", "inside"),
     [*((event, "") for event in EVENTS), ("PreCompact", "bare"), ("PreCompact", "nested")],
@@ -177,8 +175,6 @@ ADDRESSES = (
 STARTED = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "checkout"}
 
 
-@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
-@pytest.mark.promise("http.starts-nothing-but-git")
 def test_the_server_of_the_console_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
     """Where it looks at the project and its repository, and where a run begins in it."""
     with subprocess.Popen(
@@ -215,7 +211,6 @@ def ask_server(checkout: Checkout, address: str, target: str, body: object = Non
         line.close()
 
 
-@pytest.mark.promise("programs.nothing-of-the-checkout-runs")
 def test_the_server_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
     calls = [
         request(number, "tools/call", {"name": tool, "arguments": given})

@@ -141,7 +141,6 @@ CASES: list[tuple[str, Spoil, str, str]] = [
 
 
 @pytest.mark.promise("cli.skill-minimum")
-@pytest.mark.promise("truth.checkout-is-fine")
 @pytest.mark.parametrize(("name", "spoil", "status", "fix"), CASES)
 def test_a_check_sees_what_it_is_for(
     runtime: Runtime, name: str, spoil: Spoil, status: str, fix: str

@@ -14,8 +14,6 @@ from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.surfaces.cli.tool import Tool
 
-pytestmark = pytest.mark.promise("check.suggested")
-
 PYPROJECT = (
     b'[project]\nname = "x"\n[dependency-groups]\ndev = ["pytest>=8"]\n[tool.ruff]\nline-length = 99\n'
 )

@@ -46,7 +46,6 @@ def change_of(shown: dict[str, Any]) -> dict[str, Any]:
     return next(one for one in shown["preview"]["changes"] if one["id"] == "cursor")
 
 
-@pytest.mark.promise("setup.hostile-project")
 def test_setup_of_a_project_follows_no_link_out_of_it(runtime: Runtime, tmp_path: Path) -> None:
     victim = tmp_path / "user" / "victim.json"
     victim.write_text("{}", encoding="utf-8")
@@ -60,7 +59,6 @@ def test_setup_of_a_project_follows_no_link_out_of_it(runtime: Runtime, tmp_path
     assert victim.read_text(encoding="utf-8") == "{}"
 
 
-@pytest.mark.promise("setup.hostile-project")
 def test_setup_of_a_project_waits_for_no_pipe(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "project/.cursor").mkdir()
     os.mkfifo(tmp_path / "project/.cursor/mcp.json")
@@ -68,7 +66,6 @@ def test_setup_of_a_project_waits_for_no_pipe(runtime: Runtime, tmp_path: Path) 
     assert "is not a plain file" in change_of(preview(runtime))["after"]["reason"]
 
 
-@pytest.mark.promise("setup.hostile-project")
 def test_setup_of_a_project_writes_nothing_of_this_machine(runtime: Runtime, tmp_path: Path) -> None:
     set_up(runtime, hooks=True)
 
@@ -107,7 +104,6 @@ def test_a_link_that_came_after_the_preview_is_not_followed(tmp_path: Path) -> N
 # No line and no call fetches our name from an index before there is a release
 
 
-@pytest.mark.promise("update.no-release")
 def test_update_asks_no_index_before_there_is_a_release(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +121,6 @@ def test_update_asks_no_index_before_there_is_a_release(
     assert asked == []
 
 
-@pytest.mark.promise("update.no-release")
 def test_no_line_of_the_program_fetches_our_name_from_an_index() -> None:
     root = Path(__file__).parents[3]
     commands = ("pip install", "pipx install", "uv tool install", "uv tool upgrade", "npx skills add", "uvx")

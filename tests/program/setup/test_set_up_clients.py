@@ -139,7 +139,6 @@ def test_taking_it_out_leaves_every_file_as_it_was(machine: Machine, more: dict[
     assert [path for path in machine.project.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.promise("code.set.setup")
 def test_the_tools_about_code_get_an_entry_of_their_own_that_goes_alone(machine: Machine) -> None:
     machine.setup(hooks=True)
     with_workflows = machine.tree()
@@ -449,7 +448,6 @@ def test_clients_are_shown_and_set_up_in_the_order_in_which_they_are_named(machi
 WORKER = ".claude/agents/handrail-worker.md"
 
 
-@pytest.mark.promise("delegation.worker")
 @pytest.mark.parametrize(
     ("client", "place"),
     [
@@ -480,7 +478,6 @@ def test_each_client_gets_the_worker_in_its_own_format_and_place(
         assert made.startswith("---\nname: handrail-worker\ndescription: Does one piece")
 
 
-@pytest.mark.promise("delegation.worker")
 def test_a_client_that_knows_subagents_gets_a_worker_which_goes_with_handrail(machine: Machine) -> None:
     machine.setup(clients=["claude-code"])
     made = machine.read(WORKER)
@@ -509,7 +506,6 @@ def skill_change(shown: Any) -> Any:
     return change
 
 
-@pytest.mark.promise("truth.shared-skill")
 @pytest.mark.parametrize("removed", [{"clients": ["zed"]}, {"clients": ["cursor"], "scope": "project"}])
 def test_taking_out_one_client_or_project_leaves_the_skill_to_the_others(
     machine: Machine, removed: dict[str, Any]
@@ -524,7 +520,6 @@ def test_taking_out_one_client_or_project_leaves_the_skill_to_the_others(
     assert "skill" not in done["preview"]["blast_radius"]
 
 
-@pytest.mark.promise("truth.shared-skill")
 def test_the_skill_goes_with_the_last_client_and_its_reach_says_so(machine: Machine) -> None:
     machine.setup(clients=["cursor", "zed"])
     machine.setup(clients=["zed"], remove=True)
@@ -538,7 +533,6 @@ def test_the_skill_goes_with_the_last_client_and_its_reach_says_so(machine: Mach
     assert not (machine.user / SKILL).exists()
 
 
-@pytest.mark.promise("truth.shared-skill")
 def test_a_client_whose_file_cannot_be_edited_keeps_the_skill(machine: Machine) -> None:
     machine.setup(clients=["cursor"])
     machine.write(".cursor/mcp.json", b"{ torn")
@@ -548,7 +542,6 @@ def test_a_client_whose_file_cannot_be_edited_keeps_the_skill(machine: Machine) 
     assert (skill_change(done)["action"], (machine.user / SKILL).is_file()) == ("none", True)
 
 
-@pytest.mark.promise("truth.shared-skill")
 def test_a_skill_that_the_user_changed_is_not_shown_as_deleted(machine: Machine) -> None:
     machine.setup(clients=["cursor"])
     machine.write(SKILL, machine.read(SKILL).encode() + b"Mine.\n")
@@ -565,7 +558,6 @@ def test_a_skill_that_the_user_changed_is_not_shown_as_deleted(machine: Machine)
     }
 
 
-@pytest.mark.promise("truth.shared-skill")
 def test_a_directory_of_that_name_which_is_not_ours_is_told_before_and_left(machine: Machine) -> None:
     machine.write(SKILL, b"somebody else's")
 

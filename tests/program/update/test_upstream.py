@@ -69,7 +69,6 @@ def test_a_wait_is_read_only_from_whole_seconds(header: str | None, wait_ms: int
     assert wait_ms_of_header(header) == wait_ms
 
 
-@pytest.mark.promise("truth.index-outage")
 def test_whatever_an_index_answers_a_failed_update_can_be_told_with_its_stage() -> None:
     for status in (None, *range(100, 1000)):
         failed = make_update_failure(kind_of_upstream(status), "The index did not help.", stage="discover")

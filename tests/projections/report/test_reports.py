@@ -168,7 +168,6 @@ def test_a_fence_in_an_artifact_opens_no_block() -> None:
     assert fences == ["```text", "```"]  # the map alone
 
 
-@pytest.mark.promise("truth.report-for-people")
 @pytest.mark.parametrize("form", ["html", "markdown"])
 def test_an_artifact_stands_once_and_as_people_read_it(runtime: Runtime, form: str) -> None:
     artifact = {
@@ -189,7 +188,6 @@ def test_an_artifact_stands_once_and_as_people_read_it(runtime: Runtime, form: s
     assert '"filePath"' not in told
 
 
-@pytest.mark.promise("truth.report-for-people")
 def test_a_quick_run_is_told_to_the_second(runtime: Runtime) -> None:
     first = start(runtime)
     advance(runtime, first, "done")

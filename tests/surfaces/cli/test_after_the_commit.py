@@ -21,7 +21,6 @@ def started(tool: Tool) -> Any:
     return tool.data("run", "start", "wr.small_change", "--request-id", "k")
 
 
-@pytest.mark.promise("commit.signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGALRM])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.thorough
@@ -38,7 +37,6 @@ def test_a_signal_or_the_deadline_after_the_commit_changes_nothing(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("commit.signals")
 @pytest.mark.parametrize("envelope", ["cli", "lafs"])
 def test_a_second_signal_after_the_commit_tells_that_it_is_made(fresh_tool: Tool, envelope: str) -> None:
     reply = started(fresh_tool)
@@ -56,7 +54,6 @@ def test_a_second_signal_after_the_commit_tells_that_it_is_made(fresh_tool: Tool
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("commit.undelivered")
 def test_a_change_whose_answer_stdout_refuses_is_told_on_stderr(fresh_tool: Tool) -> None:
     reply = started(fresh_tool)
     call = ("run", "continue", "--ack", reply["ackToken"], "--notes", "x")

@@ -68,7 +68,6 @@ def test_the_version_loads_nothing_but_the_front_door(tool: Tool) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("cli.cold-start")
 @pytest.mark.parametrize("line", [["nope"], [], ["session", "list", "--limit", "x"]])
 def test_a_usage_error_loads_neither_help_nor_runtime(tool: Tool, line: list[str]) -> None:
     modules = loaded(tool, *line)
@@ -89,7 +88,6 @@ def started(tool: Tool, request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("cli.cold-start")
 def test_continue_and_checkpoint_load_nothing_heavy(tool: Tool, started: Any) -> None:
     check_light(loaded(tool, "run", "continue", "--ack", started["ackToken"], "--notes", "x"))
     check_light(loaded(tool, "run", "checkpoint", "--checkpoint", started["checkpointToken"], "--notes", "x"))
@@ -112,7 +110,6 @@ def test_a_run_whose_files_are_as_they_were_needs_no_compiler(tool: Tool, starte
         assert "handrail.workflows.catalog" not in modules
 
 
-@pytest.mark.promise("door.light")
 def test_the_server_loads_neither_the_protocol_library_nor_an_event_loop(tool: Tool) -> None:
     assert loaded(tool, "mcp") & {"asyncio", "logging", "ssl", *FOREIGN.split()} == set()
 

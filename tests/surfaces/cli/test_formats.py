@@ -68,7 +68,6 @@ def test_quiet_silences_notices_but_no_errors(tool: Tool) -> None:
     assert b"Error: " in tool.run("nope", "--human", "--quiet").err
 
 
-@pytest.mark.promise("cli.one-field")
 def test_one_field_is_a_bare_value(fresh_tool: Tool) -> None:
     started = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "own")
     show = ["session", "show", started["session"]["sessionId"], "--field"]
@@ -121,7 +120,6 @@ def test_the_same_start_in_another_project_gets_another_key(fresh_tool: Tool, tm
     assert here["details"]["next_command"] != there["details"]["next_command"]
 
 
-@pytest.mark.promise("cli.next-command")
 @pytest.mark.parametrize(
     "line",
     [
@@ -139,7 +137,6 @@ def test_a_next_command_runs_as_it_stands(tool: Tool, line: list[str]) -> None:
     assert tool.run(*shlex.split(next_command)[1:]).status == 0
 
 
-@pytest.mark.promise("cli.input")
 def test_a_next_call_of_a_reply_can_be_passed_back_as_input(tool: Tool, started: Any) -> None:
     params = json.dumps(started["nextCall"]["params"]).replace("\\u2026", "done")
 
@@ -150,7 +147,6 @@ def test_help_of_an_unknown_command_is_still_unknown(tool: Tool) -> None:
     assert tool.error("nope", "--help")["code"] == "E_USAGE"
 
 
-@pytest.mark.promise("cli.all-problems")
 def test_every_problem_is_told_at_once(tool: Tool) -> None:
     error = tool.error("session", "list", "--limit", "x", "--status", "y", "--bogus")
 
@@ -235,7 +231,6 @@ def test_an_old_name_is_refused_with_the_line_that_replaced_it(tool: Tool, old: 
     assert error["details"]["next_command"] == f"handrail {new}"
 
 
-@pytest.mark.promise("text.printed-as-started")
 def test_a_printed_command_is_typed_as_this_one_was_where_the_name_is_not_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

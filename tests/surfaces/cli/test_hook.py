@@ -206,7 +206,6 @@ def test_a_ceiling_that_allows_only_reading_is_respected(runtime: Runtime) -> No
     assert kinds(runtime, first["session"]["sessionId"]) == before
 
 
-@pytest.mark.promise("cli.hook")
 @pytest.mark.parametrize(
     ("line", "note"),
     [

@@ -116,7 +116,6 @@ def test_a_selection_that_selects_nothing_is_a_usage_problem(flags: list[str], p
     assert [(problem.param, problem.is_usage) for problem in problems] == [(param, True)]
 
 
-@pytest.mark.promise("cli.one-field")
 def test_field_and_fields_conflict() -> None:
     with pytest.raises(Fault, match="FIELD_CONFLICT"):
         ask_of(parse([*LIST, "--field", "id", "--fields", "id"]), [])

@@ -69,7 +69,6 @@ def test_flags_and_input_are_merged(process: Process, line: list[str], expected:
     assert params(process, *line) == expected
 
 
-@pytest.mark.promise("cli.input")
 @pytest.mark.parametrize(
     "line",
     [

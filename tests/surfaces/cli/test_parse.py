@@ -111,7 +111,6 @@ def test_a_value_is_read_as_it_stands(line: list[str], values: dict[str, Value])
     check_read(line, values)
 
 
-@pytest.mark.promise("cli.flags-anywhere")
 @pytest.mark.parametrize(
     "line",
     [
@@ -125,7 +124,6 @@ def test_global_flags_stand_anywhere_and_equal_repeats_pass(line: list[str]) -> 
     check_read(line, {}, {"compact": True, "timeout": 5})
 
 
-@pytest.mark.promise("cli.strict-integers")
 @every_case("text", ["1_0", "１", " 1", "1 ", "+1", "0", "501", "-1", "", "1.0", "1e2", "٣", "9" * 40])
 def test_an_integer_is_ascii_digits_within_its_range(text: str) -> None:
     check_refused(["session", "list", f"--limit={text}"], ("--limit", "wrong value"), is_usage=False)
@@ -136,7 +134,6 @@ def test_a_timeout_is_seconds_up_to_an_hour(text: str) -> None:
     check_refused(["session", "list", "--timeout", text], ("--timeout", "wrong value"), is_usage=False)
 
 
-@pytest.mark.promise("cli.exact-names")
 @every_case(
     ("line", "param", "words"),
     [
@@ -180,7 +177,6 @@ def test_an_unknown_name_or_shape_is_a_usage_problem(line: list[str], param: str
     check_refused(line, (param, words), is_usage=True)
 
 
-@pytest.mark.promise("cli.strict-values")
 @every_case(
     ("line", "param", "words"),
     [
@@ -265,7 +261,6 @@ def test_values_that_differ_are_shown_three_at_most() -> None:
     assert problem.got == "a, b, c"
 
 
-@pytest.mark.promise("cli.exact-names")
 @every_case(
     ("line", "near"),
     [

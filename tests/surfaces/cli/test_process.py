@@ -148,7 +148,6 @@ def test_a_deadline_that_a_wait_for_stdin_sees_is_answered_once_though_the_alarm
     send(signal.SIGALRM)
 
 
-@pytest.mark.promise("cli.stream-follow")
 def test_a_followed_stream_has_no_deadline_unless_one_is_given() -> None:
     line = ["session", "events", "ses_000000000000", "--stream"]
 

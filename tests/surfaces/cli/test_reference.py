@@ -355,7 +355,6 @@ def test_an_unknown_name_gets_the_nearest(tool: Tool, line: list[str], near: str
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("truth.cheap-to-learn")
 def test_a_name_beside_every_other_one_leads_to_the_help(tool: Tool) -> None:
     assert tool.error("reference", "--command", "zzzzzz")["details"]["next_command"] == "handrail help"
 

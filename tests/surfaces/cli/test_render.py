@@ -28,7 +28,6 @@ def many(runtime: Runtime) -> Runtime:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("cli.budget")
 @pytest.mark.parametrize("flags", [["--compact"], [], ["--envelope", "lafs"], ["--human"]])
 def test_every_byte_budget_holds_for_the_whole_document(many: Runtime, flags: list[str]) -> None:
     cut = 0
@@ -41,7 +40,6 @@ def test_every_byte_budget_holds_for_the_whole_document(many: Runtime, flags: li
     assert cut > 1
 
 
-@pytest.mark.promise("cli.budget")
 def test_a_budget_page_goes_on_where_it_was_cut(many: Runtime) -> None:
     whole = checked_document(run_here(many, ["workflow", "list"]))["data"]["items"]
 

@@ -141,7 +141,6 @@ def test_every_place_tells_the_same_version(tool: Tool) -> None:
     assert released[:1] in ([], [__version__])
 
 
-@pytest.mark.promise("cli.precedence")
 @pytest.mark.parametrize(
     ("settings", "environment", "flags", "is_lafs", "is_compact"),
     [

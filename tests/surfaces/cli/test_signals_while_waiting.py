@@ -179,7 +179,6 @@ def test_what_nohup_starts_outlives_its_terminal(tool: Tool) -> None:
 
 @pytest.mark.thorough
 @needs_proc
-@pytest.mark.promise("receipt.interrupted")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
     fresh_tool: Tool, number: signal.Signals, tmp_path: Path
@@ -208,7 +207,6 @@ def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
 
 @pytest.mark.thorough
 @needs_proc
-@pytest.mark.promise("receipt.interrupted")
 def test_a_second_signal_leaves_no_program_behind(fresh_tool: Tool, tmp_path: Path) -> None:
     fresh_tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")
     mark = tmp_path / "pid"

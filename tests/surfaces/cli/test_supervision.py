@@ -41,7 +41,6 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Runtime, str]:
     return msgspec.structs.replace(runtime, incidents=KeptIncidents()), named["waiting"]
 
 
-@pytest.mark.promise("text.for-people")
 @pytest.mark.parametrize("view", VIEWS)
 def test_it_fits_and_speaks_to_a_person(busy: tuple[Runtime, str], view: str) -> None:
     runtime, session = busy

@@ -29,7 +29,6 @@ def refused(answer: Answered, status: int, code: str) -> Any:
     return answer.document
 
 
-@pytest.mark.promise("http.api.every-operation")
 def test_every_operation_has_a_route_and_only_reads_can_be_fetched(app: App) -> None:
     routes = {route.pattern: route.methods for route in app.router.routes}
 
@@ -40,7 +39,6 @@ def test_every_operation_has_a_route_and_only_reads_can_be_fetched(app: App) -> 
     assert len(registry().names) == len([pattern for pattern in routes if pattern.count(".") == 1])
 
 
-@pytest.mark.promise("http.api.every-operation")
 def test_a_read_answers_as_the_command_line_does(app: App, runtime: Runtime) -> None:
     started = ask(app, "POST", "/api/run.start", body=START)
     by_query = ask(app, "GET", "/api/session.list?limit=1&status=in_progress")

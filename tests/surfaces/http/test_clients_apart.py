@@ -19,7 +19,6 @@ from tests.surfaces.mcp.pipes import Client, connected
 ROUNDS = 12
 
 
-@pytest.mark.promise("http.clients-apart")
 @pytest.mark.thorough
 def test_two_clients_at_once_each_hear_of_their_own_work_alone(tmp_path: Path) -> None:
     """Some hundred calls, up to 32 in progress; `bench/console.py` makes ten thousand."""
@@ -33,7 +32,6 @@ def test_two_clients_at_once_each_hear_of_their_own_work_alone(tmp_path: Path) -
     assert len(calls) >= 200
 
 
-@pytest.mark.promise("http.clients-apart")
 @pytest.mark.thorough
 def test_two_clients_on_their_own_pipes_at_once_each_hear_of_their_own_work_alone(tmp_path: Path) -> None:
     """Both write before either reads, round by round; answers may come in any order."""

@@ -120,7 +120,6 @@ def test_every_text_of_every_operation_is_tried(running: Served) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("http.ids.no-paths")
 def test_no_id_becomes_a_path(running: Served) -> None:
     """Every text field of every operation, the pages, the ledger, the assets and the resources of MCP."""
     asked = [*by_operation(running.work), *by_address()]
@@ -185,9 +184,6 @@ def by_address() -> Iterator[tuple[str, Asking]]:
 # S3, S4, S10
 
 
-@pytest.mark.promise("http.guard.no-cors-no-cookies")
-@pytest.mark.promise("http.starts-nothing-but-git")
-@pytest.mark.promise("http.serve.token-in-a-file")
 @pytest.mark.thorough
 def test_whatever_can_be_fetched_changes_nothing_and_starts_nothing_but_git(running: Served) -> None:
     """Every GET that does its work, every page, and a preview of everything else; what they say and log."""
@@ -246,7 +242,6 @@ def _split(pattern: str) -> list[str]:
     return [piece for part in pattern.split("*") for piece in (part, "*")][:-1]
 
 
-@pytest.mark.promise("http.starts-nothing-but-git")
 @pytest.mark.parametrize("params", [{"checks": ["mcp_protocol"]}, {"checks": ["update"]}])
 def test_a_check_that_would_start_a_program_or_ask_an_index_is_left_to_the_command_line(
     running: Served, params: dict[str, Any]

@@ -57,7 +57,6 @@ async def events(stream: AsyncGenerator[bytes, None], count: int) -> list[tuple[
     return found
 
 
-@pytest.mark.promise("http.feed")
 def test_a_change_a_new_session_and_a_removed_one_are_told() -> None:
     store = Store()
     feed = feed_of(store)
@@ -79,7 +78,6 @@ def test_a_change_a_new_session_and_a_removed_one_are_told() -> None:
     ]
 
 
-@pytest.mark.promise("http.feed")
 def test_what_happened_while_nobody_listened_comes_with_the_cursor() -> None:
     store = Store()
     feed = feed_of(store)
@@ -155,7 +153,6 @@ def test_feed_goes_on_from_the_place_of_a_reset(monkeypatch: pytest.MonkeyPatch)
     ]
 
 
-@pytest.mark.promise("http.feed.quiet")
 def test_nobody_looks_unless_somebody_listens() -> None:
     feed = feed_of(Store())
 

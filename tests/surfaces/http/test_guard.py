@@ -111,24 +111,20 @@ def check(app: App, bad: dict[str, Headers], status: int, code: str, *, beside: 
     return len(cases)
 
 
-@pytest.mark.promise("http.guard.every-route")
 def test_every_route_refuses_every_other_host(app: App) -> None:
     count = check(app, BAD_HOSTS, 421, "HOST_REFUSED", beside=[BEARER])
 
     assert count == (len(app.router.routes) + 1) * len(BAD_HOSTS)
 
 
-@pytest.mark.promise("http.guard.every-route")
 def test_every_route_refuses_every_other_origin(app: App) -> None:
     check(app, BAD_ORIGINS, 403, "ORIGIN_REFUSED", beside=[("host", HOST), BEARER])
 
 
-@pytest.mark.promise("http.guard.every-route")
 def test_every_route_refuses_requests_of_other_sites(app: App) -> None:
     check(app, BAD_SITES, 403, "ORIGIN_REFUSED", beside=[("host", HOST), BEARER])
 
 
-@pytest.mark.promise("http.guard.every-route")
 def test_every_route_with_data_refuses_a_missing_or_wrong_token(app: App) -> None:
     open_routes = [route for route in app.router.routes if not route.needs_bearer]
     app.router.routes = tuple(route for route in app.router.routes if route.needs_bearer)
@@ -180,7 +176,6 @@ def test_every_spelling_of_our_own_address_is_let_in(app: App, name: str) -> Non
     assert told[0].status == 200
 
 
-@pytest.mark.promise("http.guard.no-cors-no-cookies")
 def test_no_answer_opens_the_server_to_other_pages_or_keeps_something_in_the_browser(app: App) -> None:
     """Every route × every method, with everything else right."""
     cases = [
@@ -203,7 +198,6 @@ def test_no_answer_opens_the_server_to_other_pages_or_keeps_something_in_the_bro
         assert answer.header("cache-control") == ("no-cache" if is_published else "no-store"), where
 
 
-@pytest.mark.promise("http.guard.no-cors-no-cookies")
 @pytest.mark.parametrize("name", [b"set-cookie", b"access-control-allow-origin", b"referrer-policy"])
 def test_what_a_route_adds_by_mistake_is_taken_out(name: bytes) -> None:
     given = Response(headers=((name, b"mistake"), (b"x-own", b"1")))
@@ -214,7 +208,6 @@ def test_what_a_route_adds_by_mistake_is_taken_out(name: bytes) -> None:
     assert (b"x-own", b"1") in sent
 
 
-@pytest.mark.promise("http.guard.no-cors-no-cookies")
 def test_a_method_that_a_route_does_not_name_is_refused(app: App) -> None:
     cases = [
         (route, (method, path, [("host", HOST), BEARER, JSON]))

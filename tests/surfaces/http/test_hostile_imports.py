@@ -16,8 +16,6 @@ from tests.surfaces.http.client import BEARER, HOST, JSON, make_app
 from tests.surfaces.http.filled_calls import begin_work
 from tests.surfaces.http.whole_server import WholeServer, api
 
-pytestmark = pytest.mark.promise("http.import.refused")
-
 CHUNK = 1024 * 1024
 
 

@@ -102,7 +102,6 @@ def dangers_of(markup: str) -> list[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("http.text.harmless")
 def test_no_page_runs_or_hides_what_was_stored(told: Told) -> None:
     asked = [*pages(told.work), *more_pages(told.work)]
 
@@ -127,7 +126,6 @@ def more_pages(work: Work) -> Iterator[tuple[str, Asking]]:
     yield "search", fetch("/api/view/sessions?q=script")
 
 
-@pytest.mark.promise("http.text.harmless")
 def test_the_report_over_http_runs_nothing(told: Told) -> None:
     given = {"sessionId": told.work.values["sessionId"], "as": "html"}
 
@@ -138,7 +136,6 @@ def test_the_report_over_http_runs_nothing(told: Told) -> None:
     assert "script-src" not in text or "default-src 'none'" in text
 
 
-@pytest.mark.promise("http.text.harmless")
 def test_json_holds_no_character_that_steers_and_names_what_is_untrusted(told: Told) -> None:
     """Both envelopes of every reading operation: read as text in a terminal, they stay text."""
     reads = [
@@ -159,7 +156,6 @@ def test_json_holds_no_character_that_steers_and_names_what_is_untrusted(told: T
     assert all("goal" in item["_untrusted"] for item in listed["items"])
 
 
-@pytest.mark.promise("http.text.harmless")
 def test_mcp_over_http_fences_what_was_stored(told: Told) -> None:
     """What comes after an order of stored text is still inside its fence."""
     reply = told.work.reply
@@ -189,7 +185,6 @@ def without_fences(text: str) -> str:
 # S11
 
 
-@pytest.mark.promise("start.first-here")
 def test_a_start_over_http_names_its_source_and_warns_the_first_time(tmp_path: Path) -> None:
     server = WholeServer(tmp_path)
     shadow = {"id": "wr.small_change", "name": "S", "description": "S", "steps": [_STEP]}

@@ -56,7 +56,6 @@ class Connections:
         return one, transport
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_an_address_keeps_only_so_many_idle_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     connections = Connections(monkeypatch)
     ends = [connections.open("10.0.0.1")[1] for _ in range(3)]
@@ -66,7 +65,6 @@ def test_an_address_keeps_only_so_many_idle_connections(monkeypatch: pytest.Monk
     assert [one.is_closed for one in ends] == [True, False, False]
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_strangers_close_no_connection_of_who_was_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
     connections = Connections(monkeypatch)
     agents = [connections.open("10.0.0.1") for _ in range(3)]
@@ -137,7 +135,6 @@ def test_a_full_server_closes_the_oldest_of_who_has_most(monkeypatch: pytest.Mon
     assert [one.is_closed for one in (*loud, *more)].count(True) == 1
 
 
-@pytest.mark.promise("http.guard.transport-answers")
 def test_a_server_at_work_on_every_connection_refuses_more(monkeypatch: pytest.MonkeyPatch) -> None:
     connections = Connections(monkeypatch)
     for number in range(6):

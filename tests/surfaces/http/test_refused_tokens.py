@@ -81,7 +81,6 @@ def plain(told: Answered, *own: str) -> tuple[int, str]:
     return told.status, re.sub(r'"(duration_ms|executionMs)":\d+|"timestamp":"[^"]*"', "", text)
 
 
-@pytest.mark.promise("http.tokens.refused-alike")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.thorough
 def test_a_forged_token_gets_one_answer_whatever_it_names(stores: Stores, kind: str) -> None:
@@ -108,7 +107,6 @@ def test_a_forged_token_gets_one_answer_whatever_it_names(stores: Stores, kind: 
     assert stores.server.stored() == before
 
 
-@pytest.mark.promise("http.tokens.refused-alike")
 def test_ids_of_sessions_that_are_deleted_foreign_or_never_were_answer_alike(stores: Stores) -> None:
     """Through every operation that takes a session, a run or a node, and the pages and the ledger."""
     never = {

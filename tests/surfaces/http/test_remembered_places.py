@@ -139,7 +139,6 @@ def call_everything(server: WholeServer, work: Work) -> int:
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("server.roots")
 def test_a_remembered_project_outside_the_roots_stays_closed(
     server: WholeServer, opened: Opened, tmp_path: Path
 ) -> None:
@@ -149,7 +148,6 @@ def test_a_remembered_project_outside_the_roots_stays_closed(
     assert opened.during(outside, lambda: call_everything(server, work)) == []
 
 
-@pytest.mark.promise("server.roots")
 def test_a_remembered_project_inside_the_roots_is_opened(
     server: WholeServer, opened: Opened, tmp_path: Path
 ) -> None:
@@ -166,7 +164,6 @@ def test_a_remembered_project_inside_the_roots_is_opened(
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("server.roots")
 def test_a_bundle_opens_no_project_that_it_names(server: WholeServer, opened: Opened, tmp_path: Path) -> None:
     """The bundle names the folder of a project that the store remembers; both come from the same machine."""
     outside = make_project(tmp_path / "outside")
@@ -190,7 +187,6 @@ def test_a_bundle_opens_no_project_that_it_names(server: WholeServer, opened: Op
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("server.roots")
 @pytest.mark.parametrize("place", PLACES_OF_LINKS)
 def test_no_link_of_a_checkout_leads_a_server_out(
     server: WholeServer, opened: Opened, tmp_path: Path, place: str

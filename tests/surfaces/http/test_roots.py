@@ -68,7 +68,6 @@ def calls_of(called: Operation, work: Work, ways: list[str]) -> list[dict[str, A
 
 
 @pytest.mark.thorough
-@pytest.mark.promise("server.roots")
 def test_every_path_over_http_stays_in_the_roots(server: WholeServer) -> None:
     work, ways = begin_work(server), make_ways_out(server)
     tried = 0
@@ -82,7 +81,6 @@ def test_every_path_over_http_stays_in_the_roots(server: WholeServer) -> None:
     assert tried >= len(ways) * 20, "paths are found by their type"
 
 
-@pytest.mark.promise("server.roots")
 @pytest.mark.parametrize("tool_set", [WORKFLOW_SET, CODE_SET], ids=["workflow", "code"])
 def test_every_path_over_mcp_stays_in_the_roots(server: WholeServer, tool_set: Any) -> None:
     work, ways = begin_work(server), make_ways_out(server)
@@ -149,7 +147,6 @@ def edit(server: WholeServer, project: Path) -> str:
     return (project / "main.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.promise("server.roots")
 def test_no_server_edits_an_installed_package_in_its_root(server: WholeServer) -> None:
     package = plant_program(server.project)
 

@@ -90,7 +90,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedTool]:
         yield running
 
 
-@pytest.mark.promise("http.serve.loopback")
 @pytest.mark.thorough
 def test_it_listens_on_loopback_alone(server: ServedTool) -> None:
     """The kernel's own list of listening sockets, of this process."""
@@ -115,7 +114,6 @@ def test_an_answer_does_not_wait_until_the_client_has_acknowledged_its_head() ->
         assert bound.proto == socket.IPPROTO_TCP
 
 
-@pytest.mark.promise("http.serve.loopback")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "handrail.example", "127.0.0.2", ""])
 def test_any_other_address_is_refused_before_it_is_bound(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a socket was made"))
@@ -163,7 +161,6 @@ def is_guarded(headers: dict[str, str]) -> bool:
     return has_all and headers["cache-control"] == "no-store" and "server" not in headers
 
 
-@pytest.mark.promise("http.guard.transport-answers")
 def test_what_is_no_http_is_refused_with_the_headers_of_every_answer(server: ServedTool) -> None:
     for content in (b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 40_000):
         status, headers, body = send_raw(server, content)
@@ -263,7 +260,6 @@ FRAMES: dict[str, bytes] = {
 }
 
 
-@pytest.mark.promise("http.frames")
 def test_no_frame_ends_the_server(server: ServedTool) -> None:
     """Each is sent, half of each too, and its sender leaves; whoever comes next is answered."""
     for name, frame in FRAMES.items():
@@ -291,7 +287,6 @@ def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
 
 
 @pytest.mark.promise("http.serve.stops")
-@pytest.mark.promise("http.serve.token-in-a-file")
 @pytest.mark.thorough
 def test_a_signal_ends_it_with_0_and_its_token_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
     tool = Tool(str(tmp_path))

@@ -12,7 +12,6 @@ from handrail_serve.app import App
 from tests.surfaces.http.client import BEARER, HOST, JSON, LAFS, ask, asked
 
 
-@pytest.mark.promise("http.api.every-operation")
 def test_the_operations_can_be_learned_where_they_are_called(app: App) -> None:
     rows = {row["name"]: row for row in ask(app, "GET", "/api").document["operations"]}
 

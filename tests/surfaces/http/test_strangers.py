@@ -70,7 +70,6 @@ def flood(addresses: list[str]) -> tuple[list[Any], Slow]:
     return asyncio.run(talk()), slow
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_a_flood_of_sign_ins_is_hashed_one_by_one() -> None:
     told, slow = flood([f"10.0.0.{number}" for number in range(40)])
 
@@ -80,7 +79,6 @@ def test_a_flood_of_sign_ins_is_hashed_one_by_one() -> None:
     assert slow.threads == {"sign-in"}, "never those of agents' calls"
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_one_address_leaves_places_to_the_others() -> None:
     told, _ = flood(["10.0.0.1"] * 40 + ["10.0.0.2"])
 
@@ -124,7 +122,6 @@ def test_an_address_that_is_refused_often_has_to_wait() -> None:
     strangers.require("here", "unknown")
 
 
-@pytest.mark.promise("team.sign-in-flood")
 def test_a_crowd_of_strangers_waits_for_its_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
     """From many addresses, none of which is over its own: so many requests would slow down agents."""
     now, held = [0.0], list[float]()

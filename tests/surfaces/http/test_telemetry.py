@@ -40,7 +40,6 @@ class Broken(KeptNotes):
         raise RuntimeError("the collector is gone")
 
 
-@pytest.mark.promise("http.telemetry")
 def test_each_call_is_told_by_its_name_and_its_end_and_by_nothing_that_it_carries(runtime: Runtime) -> None:
     deciding = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields={})
     notes = KeptNotes()
@@ -60,14 +59,12 @@ def test_each_call_is_told_by_its_name_and_its_end_and_by_nothing_that_it_carrie
     assert set(CallNote.__struct_fields__) == {"operation", "outcome", "is_failure", "duration_ms"}
 
 
-@pytest.mark.promise("http.telemetry")
 def test_telemetry_that_fails_costs_no_call_its_answer(runtime: Runtime) -> None:
     app = make_app(msgspec.structs.replace(runtime, observer=Broken()))
 
     assert ask(app, "GET", "/api/session.list").status == 200
 
 
-@pytest.mark.promise("http.telemetry")
 @pytest.mark.parametrize(
     ("environment", "is_on"),
     [

@@ -28,7 +28,6 @@ def show_whole(call: Call, _: Query) -> View:
     return View(title="<One>", html=element("div", *found["items"]))
 
 
-@pytest.mark.promise("http.views.bounded")
 def test_a_list_that_is_too_large_has_fewer_rows_and_leads_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "PAGES", (Page(pattern="/rows", show=show_list),))
 
@@ -39,7 +38,6 @@ def test_a_list_that_is_too_large_has_fewer_rows_and_leads_on(monkeypatch: pytes
     assert "?cursor=c" in shown
 
 
-@pytest.mark.promise("http.views.bounded")
 def test_a_page_without_rows_says_how_large_it_is_and_where_it_can_be_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -98,8 +98,6 @@ def started(adapter: Adapter, workflow: str = WORKFLOW) -> str:
     return token
 
 
-@pytest.mark.promise("attacks.client")
-@pytest.mark.promise("door.ping-while-hanging")
 def test_a_ping_is_answered_while_all_workers_hang(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter) as client:
@@ -113,7 +111,6 @@ def test_a_ping_is_answered_while_all_workers_hang(runtime: Runtime) -> None:
     assert answered == set(range(20))
 
 
-@pytest.mark.promise("door.deadline")
 def test_an_overdue_call_is_told_that_its_outcome_is_unknown_and_hears_nothing_later(
     runtime: Runtime,
 ) -> None:
@@ -133,7 +130,6 @@ def test_an_overdue_call_is_told_that_its_outcome_is_unknown_and_hears_nothing_l
     ]
 
 
-@pytest.mark.promise("door.deadline")
 def test_a_listing_that_is_overdue_is_refused(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, call_seconds=0.02)) as client:
@@ -144,7 +140,6 @@ def test_a_listing_that_is_overdue_is_refused(runtime: Runtime) -> None:
     assert refused["data"]["code"] == "E_TIMEOUT"
 
 
-@pytest.mark.promise("door.cancel")
 def test_a_cancelled_call_changes_nothing_gets_no_answer_and_gives_its_worker_back(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1)) as client:
@@ -163,7 +158,6 @@ def test_a_cancelled_call_changes_nothing_gets_no_answer_and_gives_its_worker_ba
     assert not cast(MemoryLog, runtime.log).list_sessions()
 
 
-@pytest.mark.promise("door.cancel")
 def test_a_call_that_is_cancelled_while_it_waits_for_a_worker_is_never_begun(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1)) as client:
@@ -214,7 +208,6 @@ def test_calls_that_hang_beyond_the_limit_leave_no_worker_and_the_next_one_is_to
         library.let_go()
 
 
-@pytest.mark.promise("door.question-keeps-no-thread")
 def test_a_question_to_a_person_keeps_no_worker(runtime: Runtime) -> None:
     give(runtime, REGION)
     adapter = Adapter(runtime)
@@ -245,7 +238,6 @@ def asked_and(runtime: Runtime, then: Callable[[Client, dict[str, Any]], None], 
         return client.rest()
 
 
-@pytest.mark.promise("door.cancel")
 def test_a_call_that_is_cancelled_while_a_person_is_asked_takes_the_question_back(runtime: Runtime) -> None:
     def cancel(client: Client, asked: dict[str, Any]) -> None:
         client.send(notice("notifications/cancelled", requestId=1))
@@ -315,7 +307,6 @@ def answers_of(runtime: Runtime, reply: dict[str, Any]) -> list[str]:
     return [fact["answer"] for fact in stored if fact["kind"] == "confirmation_recorded"]
 
 
-@pytest.mark.promise("people.asked-unheld")
 def test_while_a_person_is_asked_the_same_session_and_others_go_on(runtime: Runtime) -> None:
     adapter = Adapter(runtime)
     third = at_confirmation(adapter)
@@ -335,7 +326,6 @@ def test_while_a_person_is_asked_the_same_session_and_others_go_on(runtime: Runt
     assert reply["result"]["structuredContent"]["isComplete"] is True
 
 
-@pytest.mark.promise("people.asked-unheld")
 def test_many_questions_take_no_slot(runtime: Runtime) -> None:
     adapter = Adapter(runtime)
     waiting = [at_confirmation(adapter) for _ in range(12)]
@@ -357,7 +347,6 @@ def test_many_questions_take_no_slot(runtime: Runtime) -> None:
     assert all(reply["result"]["structuredContent"]["isComplete"] for reply in replies)
 
 
-@pytest.mark.promise("people.asked-unheld")
 def test_a_cancelled_question_records_nothing_and_a_repeat_asks_again(runtime: Runtime) -> None:
     adapter = Adapter(runtime)
     third = at_confirmation(adapter)
@@ -377,7 +366,6 @@ def test_a_cancelled_question_records_nothing_and_a_repeat_asks_again(runtime: R
     assert answers_of(runtime, third) == ["confirmed"]
 
 
-@pytest.mark.promise("people.asked-unheld")
 @pytest.mark.parametrize("limits", [{"answer_seconds": 0.02}, {}], ids=["nobody in time", "end of input"])
 def test_a_question_that_ends_unanswered_leaves_the_blocked_reply(
     runtime: Runtime, limits: dict[str, float]
@@ -395,7 +383,6 @@ def test_a_question_that_ends_unanswered_leaves_the_blocked_reply(
     assert answers_of(runtime, third) == []
 
 
-@pytest.mark.promise("people.asked-unheld")
 def test_a_second_question_that_comes_after_the_end_of_input_is_not_asked(runtime: Runtime) -> None:
     give(runtime, REGION, is_confirmed=True)
     adapter = Adapter(runtime)
@@ -413,7 +400,6 @@ def test_a_second_question_that_comes_after_the_end_of_input_is_not_asked(runtim
     assert reply["blockers"][0]["pointer"] == {"kind": "workflow_step", "stepId": "pick"}
 
 
-@pytest.mark.promise("door.last-answers")
 def test_everything_is_answered_though_little_is_read_ahead(runtime: Runtime) -> None:
     """With room for one answer at a time a flood only waits; notifications take no room at all."""
     limits = msgspec.structs.replace(LIMITS, owed_answers=1)
@@ -431,7 +417,6 @@ def test_everything_is_answered_though_little_is_read_ahead(runtime: Runtime) ->
     assert sorted(answered) == list(range(60))
 
 
-@pytest.mark.promise("door.closed-stdout")
 def test_a_client_that_no_longer_listens_ends_the_server_though_a_call_hangs(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     client = Client(adapter, LIMITS)
@@ -456,7 +441,6 @@ def test_after_the_end_of_input_a_call_that_hangs_is_waited_for_only_so_long(run
         library.let_go()
 
 
-@pytest.mark.promise("door.memory")
 def test_after_a_burst_memory_is_given_back_once_nothing_is_owed(runtime: Runtime) -> None:
     with opened(Adapter(runtime)) as client:
         client.ask(call(1, "list_workflows"))
@@ -468,7 +452,6 @@ def test_after_a_burst_memory_is_given_back_once_nothing_is_owed(runtime: Runtim
         assert client.ask(request(3, "ping"))["id"] == 3
 
 
-@pytest.mark.promise("door.memory")
 def test_a_worker_keeps_nothing_of_its_last_call(runtime: Runtime) -> None:
     with opened(Adapter(runtime)) as client:
         client.ask(call(1, "list_workflows"))

@@ -45,7 +45,6 @@ IDS = [
 ]
 
 
-@pytest.mark.promise("door.every-id")
 @pytest.mark.parametrize("text", IDS, ids=lambda text: text[:20].decode())
 def test_every_id_comes_back_as_it_was_written(runtime: Runtime, text: bytes) -> None:
     ping = b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % text
@@ -57,7 +56,6 @@ def test_every_id_comes_back_as_it_was_written(runtime: Runtime, text: bytes) ->
     assert b'"id":%b,"result":' % text in second
 
 
-@pytest.mark.promise("door.every-id")
 @pytest.mark.parametrize("text", [b"null", b"true", b"[]", b"{}", b'{"a":1}'])
 def test_an_id_that_is_none_is_refused(runtime: Runtime, text: bytes) -> None:
     (line,) = heard_after(runtime, b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % text)
@@ -108,7 +106,6 @@ HOSTILE: list[tuple[str, bytes, Any, int]] = [
 ]
 
 
-@pytest.mark.promise("door.hostile-lines")
 @pytest.mark.parametrize(
     ("line", "number", "code"), [row[1:] for row in HOSTILE], ids=[row[0] for row in HOSTILE]
 )
@@ -135,7 +132,6 @@ GOODWILL: list[tuple[str, bytes]] = [
 ]
 
 
-@pytest.mark.promise("door.hostile-lines")
 @pytest.mark.parametrize("line", [row[1] for row in GOODWILL], ids=[row[0] for row in GOODWILL])
 def test_a_careless_line_is_served(runtime: Runtime, line: bytes) -> None:
     assert heard_after(runtime, line) == [b'{"jsonrpc":"2.0","id":5,"result":{}}']
@@ -166,7 +162,6 @@ def test_what_a_client_answers_is_never_answered(runtime: Runtime) -> None:
     assert heard_after(runtime, *answers) == []
 
 
-@pytest.mark.promise("door.bounded-lines")
 def test_a_line_over_the_limit_is_refused_and_the_next_one_served(runtime: Runtime) -> None:
     huge = b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":"' + b"x" * FRAME_BYTES + b'"}}'
 
@@ -177,7 +172,6 @@ def test_a_line_over_the_limit_is_refused_and_the_next_one_served(runtime: Runti
     assert refusal["error"]["message"].startswith("This line has more than 16 MB and was skipped;")
 
 
-@pytest.mark.promise("door.bounded-lines")
 def test_of_a_line_over_the_limit_nothing_is_kept() -> None:
     cut = Lines(most_bytes=10)
 
@@ -201,7 +195,6 @@ def test_no_answer_overtakes_the_one_that_opens_the_connection(runtime: Runtime)
     assert first == {b'{"jsonrpc":"2.0","id":0,'}
 
 
-@pytest.mark.promise("door.lists")
 def test_a_list_of_messages_is_answered_by_a_list_in_the_revision_that_has_them(runtime: Runtime) -> None:
     messages = [
         request(1, "ping"),
@@ -221,7 +214,6 @@ def test_a_list_of_messages_is_answered_by_a_list_in_the_revision_that_has_them(
     assert answers[0]["error"]["message"] == "initialize cannot be part of a list of messages."
 
 
-@pytest.mark.promise("door.lists")
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18", "2025-11-25"])
 def test_a_list_of_messages_is_refused_in_the_other_revisions(runtime: Runtime, version: str) -> None:
     (heard,) = heard_after(runtime, [request(1, "ping")], version=version)
@@ -257,7 +249,6 @@ REPEATED = [
 ]
 
 
-@pytest.mark.promise("door.repeated-key")
 @pytest.mark.parametrize("line", REPEATED)
 def test_a_key_that_stands_twice_in_one_object_is_refused(runtime: Runtime, line: bytes) -> None:
     (heard,) = heard_after(runtime, line)

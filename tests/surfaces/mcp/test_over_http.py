@@ -225,7 +225,6 @@ DIFFERENT = {
 and a refusal says why."""
 
 
-@pytest.mark.promise("door.same-bytes")
 def test_every_request_is_answered_as_the_library_answers_it(runtime: Runtime) -> None:
     door = HttpDoor(Adapter(runtime))
 

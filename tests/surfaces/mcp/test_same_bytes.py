@@ -107,8 +107,6 @@ def through_the_library(conversation: Conversation) -> list[bytes]:
     return heard
 
 
-@pytest.mark.promise("door.same-bytes")
-@pytest.mark.promise("people.asked-same-bytes")
 @pytest.mark.parametrize("conversation", all_but_thorough(TALKS, step=9), ids=lambda each: each.name[:70])
 def test_both_doors_send_the_same_bytes(conversation: Conversation) -> None:
     ours, theirs = through_our_door(conversation), through_the_library(conversation)
@@ -135,7 +133,6 @@ PLAIN = [
 """What a header can name as it is."""
 
 
-@pytest.mark.promise("door.same-bytes")
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 def test_http_sends_the_same_bytes(version: str) -> None:
     is_older = version == "2025-11-25"

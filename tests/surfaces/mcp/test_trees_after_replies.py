@@ -19,8 +19,6 @@ from tests.surfaces.mcp.conversations import WORKFLOW, opening
 from tests.surfaces.mcp.pipes import BOUND_SECONDS, Client, TakeTree, connected
 from tests.surfaces.mcp.test_calls_in_progress import call
 
-pytestmark = pytest.mark.promise("evidence.code.after-the-reply")
-
 ONE_WORKER = msgspec.structs.replace(LIMITS, calls_at_once=1)
 
 

@@ -87,7 +87,6 @@ def test_a_value_in_a_function_counts() -> None:
     assert linted(step("a", functionRefs=["f"]), functions={"f": "See {{x}}."}, inputs={"x": TEXT}) == ()
 
 
-@pytest.mark.promise("truth.files.values-fit")
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
