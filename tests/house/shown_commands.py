@@ -25,7 +25,7 @@ PAGES = (
     "docs/how-to/prove-a-change.md",
 )
 FIRST_RUN = "first-run"
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 300
 SAVE_AS = re.compile(r"Save this as `([^`]+)`:")
 EXCERPT = re.compile(r"<!-- shown: (.+) -->")
 
