@@ -18,7 +18,6 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents, memory_runtime
 from tests.golden.test_golden_stores import as_json, content_of
-from tests.golden.write_old_evidence import PLACE, changed
 from tests.golden.write_store import runtime_on
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal, rehydrate
@@ -27,6 +26,8 @@ from tests.journeys.test_moving_sessions import imported
 from tests.journeys.test_travelling_receipts import with_keys
 from tests.surfaces.cli.here import run_here
 
+PLACE = Path(__file__).resolve().parent / "old_evidence"
+"""Written once, with the build before `proof_recorded`; later versions continue, import and verify it."""
 MADE: dict[str, Any] = json.loads((PLACE / "calls.json").read_text(encoding="utf-8"))
 CALLS: list[dict[str, Any]] = MADE["calls"]
 
@@ -78,8 +79,11 @@ def test_an_old_blocked_run_goes_on(home: Path) -> None:
     runtime = runtime_on(str(home))
     blocked = CALLS[0]["reply"]
     assert blocked["kind"] == "blocked"
+    checks = [{"command": "grep -q round src/bill.py", "exitCode": 0, "summary": "It ran."}]
+    files = [{"path": "src/bill.py", "change": "modified", "why": "Each line was rounded."}]
+    changed = {"kind": "wr.changed_files", "files": files, "checks": checks}
 
-    done = report(runtime, blocked["retryAckToken"], changed("src/bill.py"))
+    done = report(runtime, blocked["retryAckToken"], changed)
 
     codes = [one["code"] for one in blocked["blockers"]]
     assert "INVALID_REQUIRED_OUTPUT" in codes

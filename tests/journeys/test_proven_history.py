@@ -21,11 +21,12 @@ from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 from tests.conftest import CountingRandomness, memory_runtime, settings_of
-from tests.golden.write_approved_store import PLACE
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, start
 from tests.journeys.rich_session import report
 
+APPROVED = Path(__file__).parents[1] / "golden" / "approved"
+"""A store of a build without a store key; a person approved the last report of both sessions."""
 AT = "2027-01-15T08:00:00.000Z"
 
 
@@ -97,10 +98,10 @@ def test_our_own_answer_still_counts_after_it_came_back(tmp_path: Path) -> None:
 @pytest.fixture
 def old(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     """A store of the build before the key, with the ids of its sessions."""
-    shutil.copytree(Path(PLACE, "home"), tmp_path / "home")
+    shutil.copytree(APPROVED / "home", tmp_path / "home")
     for path in [tmp_path / "home", *(tmp_path / "home").rglob("*")]:
         path.chmod(0o700 if path.is_dir() else 0o600)
-    return tmp_path / "home", json.loads(Path(PLACE, "sessions.json").read_text(encoding="utf-8"))
+    return tmp_path / "home", json.loads((APPROVED / "sessions.json").read_text(encoding="utf-8"))
 
 
 def begin_with_key(runtime: Runtime) -> None:

@@ -1,4 +1,4 @@
-"""What the specifications of answers promise, and rows that a sentence of EXEC, PACK or CLI names."""
+"""What the specifications of answers promise, and what EXEC, PACK and CLI demand beside their sections."""
 
 from __future__ import annotations
 
