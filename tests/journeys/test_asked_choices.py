@@ -15,10 +15,8 @@ from tests.journeys.at_a_form import (
     CANCEL,
     DECLINE,
     REPORT,
-    USERS_REGION,
     Answer,
     Desk,
-    ack,
     answers_in,
     reported,
     talk,
@@ -192,20 +190,6 @@ def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> 
     replies = reported(runtime, era, Desk(), take(never, "small") | {"output": REPORT}, take(free, "left"))
 
     assert [reply["pending"]["stepId"] for reply in replies] == ["go", "go"]
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_an_input_that_the_user_chooses_is_asked_for(runtime: Runtime, era: str) -> None:
-    first = begin(
-        runtime,
-        step("pick", userOnly=USERS_REGION),
-        step("go"),
-        fields={"inputs": {"region": {"type": "string", "enum": ["eu", "us"]}}},
-    )
-
-    (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
-
-    assert going["pending"]["stepId"] == "go"
 
 
 def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Runtime) -> None:

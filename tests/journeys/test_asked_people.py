@@ -37,10 +37,10 @@ from tests.journeys.at_a_form import (
 )
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
+from tests.journeys.doors import events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
 from tests.journeys.rich_session import report
-from tests.journeys.test_confirmations import APPROVAL, RELEASE, at_release, at_third, claims_of, insist
+from tests.journeys.test_confirmations import APPROVAL, at_third, claims_of, insist
 from tests.surfaces.cli.tool import PROGRAM
 from tests.surfaces.mcp.protocol_client import ERAS, run, talking_to
 
@@ -161,92 +161,6 @@ def test_without_an_answer_nothing_is_recorded_and_the_next_attempt_is_the_agent
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_where_a_person_must_confirm_a_cancelled_question_leaves_the_reply_that_says_where(
-    runtime: Runtime, era: str
-) -> None:
-    insist(runtime)
-    third = at_third(runtime)
-    desk = Desk(CANCEL, CANCEL)
-
-    async def ask(call: Callable[..., Any]) -> None:
-        blocked = await call(**ack(third))
-        assert "handrail run confirm" in blocked["blockers"][0]["suggestedFix"]
-        again = await call(**ack(blocked))
-        assert again["kind"] == "blocked"
-
-    talk(runtime, era, desk, ask)
-
-    assert answers_in(runtime, third) == []
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_cannot_ask_gets_what_it_always_got(runtime: Runtime, era: str) -> None:
-    third = at_third(runtime)
-    before = len(events_of(runtime, third))
-
-    (done,) = reported(runtime, era, None, ack(third))
-
-    assert done["isComplete"] is True
-    assert [event["kind"] for event in events_of(runtime, third)[before:]] == [
-        "advance_recorded",
-        "node_created",
-        "edge_created",
-        "node_output_appended",
-        "evidence_recorded",
-    ]
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_confirmation_that_only_the_report_makes_necessary_is_asked_for(runtime: Runtime, era: str) -> None:
-    condition = {"kind": "compare", "input": "risky", "op": "equals", "value": True}
-    first = begin(
-        runtime,
-        step("change", requireConfirmation=condition),
-        fields={"inputs": {"risky": {"type": "boolean", "default": False}}},
-    )
-    desk = Desk(YES)
-
-    (done,) = reported(runtime, era, desk, ack(first) | {"context": {"risky": True}})
-
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
-    assert len(desk.asked) == 1
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_contract_that_wants_a_person_gets_the_answer_of_the_form(runtime: Runtime, era: str) -> None:
-    first = at_release(runtime)
-    desk = Desk(NO, YES)
-    call = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "Ready.", "artifacts": [RELEASE]}}
-
-    async def ask(make: Callable[..., Any]) -> None:
-        refused = await make(**call)
-        assert [blocker["message"] for blocker in refused["blockers"]] == [
-            "“Release” does not pass: a person declined it."
-        ]
-        done = await make(**ack(refused, "Ready now."))
-        assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
-
-    talk(runtime, era, desk, ask)
-
-    assert "> Ready.\n> Project release:\n> - Version: 2.0.0\n" in desk.asked[0].message
-
-
-@pytest.mark.parametrize("era", ERAS)
-def test_a_report_that_is_not_enough_is_corrected_before_anybody_is_asked(runtime: Runtime, era: str) -> None:
-    first = begin(runtime, step("change", requireConfirmation=True, notesOptional=False), fields={})
-    desk = Desk(YES)
-
-    async def ask(call: Callable[..., Any]) -> None:
-        blocked = await call(ackToken=first["ackToken"])
-        assert [blocker["code"] for blocker in blocked["blockers"]] == ["MISSING_REQUIRED_OUTPUT"]
-        assert desk.asked == []
-        done = await call(**ack(blocked))
-        assert done["evidence"]["confirmed"] == 1
-
-    talk(runtime, era, desk, ask)
-
-
-@pytest.mark.parametrize("era", ERAS)
 def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era: str) -> None:
     first = begin(
         runtime,
@@ -264,27 +178,6 @@ def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era:
 
 
 # A no counts, whichever door it came through
-
-
-@pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
-def test_a_no_refuses_the_report_though_the_agents_word_would_do(
-    runtime: Runtime, preferences: dict[str, str]
-) -> None:
-    third = at_third(runtime, preferences=preferences)
-    answer(seat(runtime, Person("n")), "run.confirm", stateToken=third["stateToken"])
-
-    blocked = tool_call(runtime, "continue_workflow", **ack(third)).structured
-    status, told = command(runtime, "run", "continue", "--ack", blocked["retryAckToken"], "--notes", "again")
-    answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
-    done = answer(runtime, "run.continue", ackToken=told["data"]["retryAckToken"])
-
-    assert status == 0
-    for reply in (blocked, told["data"]):
-        (blocker,) = reply["blockers"]
-        assert (blocker["code"], reply["kind"]) == ("USER_ONLY_DEPENDENCY", "blocked")
-        assert "a person declined it" in blocker["message"]
-        assert "handrail run confirm" in blocker["suggestedFix"]
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
 def test_nobody_is_asked_about_a_step_that_asks_nobody_and_no_answer_is_recorded(runtime: Runtime) -> None:

@@ -21,80 +21,6 @@ def shown_run(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
     return dict(run)
 
 
-def test_an_ack_of_a_checkpoint_forks_when_its_step_was_left_by_another_ack(runtime: Runtime) -> None:
-    first = start(runtime)
-    saved = save(runtime, first, "half way")
-    advance(runtime, first, "one way")
-
-    rendered = tool_call(
-        runtime,
-        "continue_workflow",
-        ackToken=saved["ackToken"],
-        output={"notesMarkdown": "another way"},
-    )
-
-    recap = rendered.structured["recap"]
-    assert [child["notes"] for child in recap["children"]] == ["one way"]
-    assert [entry["notes"] for entry in recap["downstream"]] == ["half way", "one way"]
-    assert "This is a fork" in rendered.text
-    assert shown_run(runtime, first)["fork_count"] == 1
-    edges = of_kind(events_of(runtime, first), "edge_created")
-    assert [edge["data"]["cause"] for edge in edges] == ["checkpoint_created", "advance", "non_tip_advance"]
-
-
-def test_a_retry_forks_when_the_step_was_left_beside_the_blocked_attempt(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields={})
-    blocked = report(runtime, first["ackToken"])
-    report(runtime, rehydrate(runtime, first)["ackToken"], A_DECISION)
-
-    before = rehydrate(runtime, blocked)["recap"]
-    status, document = command(
-        runtime,
-        "run",
-        "continue",
-        "--ack",
-        blocked["retryAckToken"],
-        "--notes",
-        "again",
-        "--artifacts",
-        json.dumps([A_DECISION]),
-    )
-
-    assert len(before["children"]) == 1  # told before anything is forked, from the blocked attempt too
-    assert before["current"]["doneSince"] == ["decide"]
-    assert status == 0
-    assert len(document["data"]["recap"]["children"]) == 1
-    assert shown_run(runtime, first)["fork_count"] == 1
-
-
-def test_a_late_checkpoint_neither_reopens_a_finished_run_nor_moves_its_tip(runtime: Runtime) -> None:
-    first = start(runtime)
-    done = advance(runtime, advance(runtime, advance(runtime, first)))
-    before = shown_run(runtime, first)
-
-    save(runtime, first, "an afterthought about the first step")
-
-    after = shown_run(runtime, first)
-    assert done["isComplete"]
-    assert (after["status"], after["preferred_tip"], after["pending_step"]) == (
-        *("complete", before["preferred_tip"], None),
-    )
-    assert answer(runtime, "session.list")["items"][0]["status"] == "complete"
-    ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"], view="state")
-    assert ledger["state"]["status"] == "complete"
-
-
-def test_what_a_rewound_chat_saves_does_not_hide_the_work_that_followed(runtime: Runtime) -> None:
-    first = start(runtime)
-    second = advance(runtime, first, "found it")
-
-    save(runtime, first, "saved by a chat that was rewound")
-
-    (found,) = answer(runtime, "session.resume", query=first["session"]["sessionId"])["items"]
-    assert found["pendingTitle"] == "Second"
-    assert found["nextCall"]["params"] == {"stateToken": second["stateToken"]}
-
-
 def check_late(rendered: Rendered, read: dict[str, Any], status: str) -> None:
     """A late checkpoint says where the run stands, as reading its step does, in both forms."""
     current = rendered.structured["recap"]["current"]
@@ -156,19 +82,6 @@ def test_a_report_that_opens_a_closed_run_again_says_so_once_and_so_does_its_rep
     assert [codes.count("RUN_REOPENED") for codes in told] == [0, 1, 0]
     assert "This run was closed as superseded" in second["warnings"][-1]["message"]
     assert advance(runtime, first) == second
-
-
-def test_notes_saved_by_a_hook_are_told_though_the_agent_went_on_with_its_older_ack(runtime: Runtime) -> None:
-    first = start(runtime)
-    save(runtime, rehydrate(runtime, first), "saved before a compaction")
-    second = advance(runtime, first, "did the first")
-
-    rendered = tool_call(runtime, "continue_workflow", stateToken=second["stateToken"])
-
-    notes = [entry["notes"] for entry in rendered.structured["recap"]["entries"]]
-    assert notes == ["saved before a compaction", "did the first"]
-    assert "saved before a compaction" in rendered.text
-    assert "children" not in rendered.structured["recap"]
 
 
 def test_a_step_that_is_still_pending_tells_its_checkpoints_and_claims_no_branch(runtime: Runtime) -> None:
@@ -262,19 +175,6 @@ def test_a_used_ack_with_other_content_is_refused_first_and_the_offered_call_for
     assert [entry["notes"] for entry in read["recap"]["entries"]] == ["better"]
     assert shown_run(runtime, first)["fork_count"] == 1
     assert tool_call(runtime, offered["tool"], **offered["params"]) == forked
-
-
-def test_the_command_line_begins_with_the_refusal_too(runtime: Runtime) -> None:
-    first = start(runtime)
-    advance(runtime, first, "one")
-    words = ("run", "continue", "--ack", first["ackToken"], "--notes", "better")
-
-    _, document = command(runtime, *words)
-    human = run_here(runtime, (*words, "--human")).out.decode()
-
-    assert next(iter(document["data"])) == "warnings"
-    assert human.startswith("Warning: Nothing of this call was stored")
-    assert "run continue --ack" in human.partition("Step: ")[0]
 
 
 def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_that_is_accepted(

@@ -131,29 +131,6 @@ def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
     assert nobody.shown == []
 
 
-@pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])
-def test_where_a_person_must_confirm_the_step_blocks_and_says_where(runtime: Runtime, autonomy: str) -> None:
-    insist(runtime)
-    third = at_third(runtime, preferences={"autonomy": autonomy})
-
-    blocked = tool_call(
-        runtime, "continue_workflow", ackToken=third["ackToken"], output={"notesMarkdown": "The user agreed."}
-    ).structured
-
-    (blocker,) = blocked["blockers"]
-    assert blocker["code"] == "USER_ONLY_DEPENDENCY"
-    assert blocker["pointer"] == {"kind": "workflow_step", "stepId": "third"}
-    assert "handrail run confirm" in blocker["suggestedFix"]
-    person = Person("y")
-    answer(seat(runtime, person), "run.confirm", session=third["session"]["sessionId"])
-    assert "The user agreed." in person.shown[0]
-    other = report(runtime, blocked["nextCall"]["params"]["ackToken"], notes="I dropped the database.")
-    assert "did not see this report" in other["blockers"][0]["message"]
-    answer(seat(runtime, Person("y")), "run.confirm", session=third["session"]["sessionId"])
-    done = report(runtime, other["retryAckToken"], notes="I dropped the database.")
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
-
-
 def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
     runtime: Runtime,
 ) -> None:
@@ -169,21 +146,6 @@ def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
     assert "before there was a report" in blocked["blockers"][0]["message"]
     assert "I dropped the database." in person.shown[0]
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
-
-
-@pytest.mark.parametrize("is_early", [False, True], ids=["nobody said yes", "a yes before the report"])
-def test_a_run_that_never_stops_goes_on_with_a_critical_gap(runtime: Runtime, is_early: bool) -> None:
-    if not is_early:
-        insist(runtime)
-    third = at_third(runtime, preferences=NEVER_STOP)
-    if is_early:
-        answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
-
-    done = advance(runtime, third)
-
-    gaps = [event["data"] for event in of_kind(events_of(runtime, third), "gap_recorded")]
-    assert [(gap["reason"], gap["severity"]) for gap in gaps] == [(APPROVAL, "critical")]
-    assert done["isComplete"] is True
 
 
 def at_release(runtime: Runtime) -> dict[str, Any]:
@@ -325,19 +287,6 @@ def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> N
 
     assert isinstance(refused, Failure)
     assert (refused.kind.code, refused.details["reason"]) == ("E_CONFLICT", "target_changed")
-    assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
-
-
-@pytest.mark.parametrize("said", ["yes", "no"])
-def test_an_answer_in_a_call_from_elsewhere_is_nobodys(runtime: Runtime, said: str) -> None:
-    third = at_third(runtime)
-    session = third["session"]["sessionId"]
-    shown = command(runtime, "run", "confirm", "--session", session, "--show")[1]["data"]
-    given = {"session": session, "given": {"answer": said, "whatDigest": shown["what_digest"]}}
-
-    status, document = command(runtime, "run", "confirm", "--input", json.dumps(given))
-
-    assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
     assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 

@@ -11,7 +11,7 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
-from tests.journeys.doors import TOOLS, command, events_of, of_kind, tool_call
+from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, equals, give, step
 from tests.journeys.test_confirmations import insist
 from tests.journeys.test_moving_sessions import exported, imported
@@ -301,23 +301,6 @@ def test_the_gaps_of_a_child_are_handed_up_with_its_name(runtime: Runtime) -> No
     assert met["children"][0]["status"] == "done_with_gaps"
     told = [event["data"]["summary"] for event in of_kind(events_of(runtime, joined), "gap_recorded")]
     assert told == ["The drawer sticks.", "a: The drawer sticks."]
-
-
-def test_the_same_road_over_mcp_and_the_command_line(runtime: Runtime) -> None:
-    waiting = arrive(runtime, child("a"), child("b"))
-    a, b = waiting["children"]
-
-    text = tool_call(runtime, "continue_workflow", stateToken=waiting["stateToken"]).text
-    step_a = tool_call(runtime, "continue_workflow", stateToken=a["workToken"]).structured
-    done_a = tool_call(
-        runtime, "continue_workflow", ackToken=step_a["ackToken"], output={"notesMarkdown": "by a helper"}
-    ).structured
-    status, document = command(runtime, "run", "continue", "--state", b["workToken"])
-
-    assert "continue_workflow" in TOOLS
-    assert f"workToken {a['workToken']}" in text
-    assert done_a["isComplete"]
-    assert (status, document["data"]["pending"]["stepId"]) == (0, "look")
 
 
 def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime) -> None:

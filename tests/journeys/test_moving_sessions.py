@@ -228,15 +228,3 @@ def test_a_session_that_appears_after_the_preview_is_not_written_over(runtime: R
     late = refusal(elsewhere, "session.import", bundle=bundle(text), confirm=shown["confirm_token"])
 
     assert late.kind.code == "E_CONFLICT"
-
-
-@pytest.mark.promise("bundle.round-trip")
-def test_a_copy_of_a_copy_still_tells_the_same_story(runtime: Runtime) -> None:
-    session_id = rich_session(runtime)["session"]["sessionId"]
-    second, third = memory_runtime(), memory_runtime()
-    once = imported(second, exported(runtime, session_id), asNew=True)["session_id"]
-
-    twice = imported(third, exported(second, once))
-
-    assert twice["source_session_id"] == once
-    assert told(third, twice["session_id"]) == told(runtime, session_id)

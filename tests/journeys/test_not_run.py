@@ -162,23 +162,6 @@ def test_inputs_that_do_not_fit_are_cut_and_counted_and_the_required_ones_come_f
     assert f"{shown['inputsOmitted']} more inputs are left out" in looked.text
 
 
-def test_a_list_that_shrinks_in_its_loop_leaves_a_gap_with_the_items_that_get_no_round(
-    runtime: Runtime,
-) -> None:
-    loop = rounds("each", {"forEach": {"input": "items", "as": "item"}}, step("do"), most=9)
-    whole = {"items": ["a", "b", "c", "d"]}
-    first = begin(runtime, loop, step("end"), fields={"inputs": {"items": {"type": "array"}}}, context=whole)
-
-    second = advance(runtime, first, context={"items": ["a", "d", "more"]})
-    last = advance(runtime, second)
-
-    (gap,) = of_kind(events_of(runtime, first), "gap_recorded")
-    assert (gap["data"]["reason"], gap["data"]["severity"]) == ("items_dropped", "warning")
-    assert "lost 2 items" in gap["data"]["summary"]
-    assert '"b", "c"' in gap["data"]["summary"], "what had its round, and what stays, is not dropped"
-    assert (codes(second), codes(last)) == (["GAP_RECORDED"], [])
-
-
 UNVERIFIED = {"kind": "compare", "artifact": "wr.verification_report", "field": "verdict", "value": "passed"}
 VERIFY = step("verify", output={"contractRef": "wr.contracts.verification_report"}, when=equals("more", True))
 PLACE = {"source": "command", "ref": "make", "result": "It ended with exit status 2."}

@@ -12,7 +12,6 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import answer, rehydrate, start
-from tests.journeys.doors import command
 from tests.journeys.given_workflows import give, step
 from tests.journeys.test_moving_sessions import exported, imported
 
@@ -27,15 +26,6 @@ def test_the_same_request_id_in_another_project_is_another_run(runtime: Runtime)
     assert here["session"] != there["session"]
     assert again["session"] == here["session"]
     assert again["ackToken"] == here["ackToken"]
-
-
-def test_on_the_command_line_too(runtime: Runtime) -> None:
-    workflow = give(runtime, step("one"))
-    line = ("run", "start", workflow, "--request-id", "one", "--project")
-
-    told = [command(runtime, *line, place)[1]["data"]["session"]["sessionId"] for place in ("/a", "/b", "/a")]
-
-    assert told[0] == told[2] != told[1]
 
 
 def test_a_repeat_is_answered_although_its_project_is_gone(runtime: Runtime, tmp_path: Path) -> None:

@@ -253,20 +253,6 @@ def test_items_beyond_the_limit_are_counted(runtime: Runtime) -> None:
     assert shown(runtime, first)["status"] == "complete_with_gaps"
 
 
-def test_a_list_that_loses_items_in_a_round_leaves_a_gap_that_names_those_without_one(
-    runtime: Runtime,
-) -> None:
-    first = begin(runtime, each(step("read")), fields=INPUTS, context={"files": list("abcd")})
-
-    second = advance(runtime, first, context={"files": ["a", "c"]})
-    end = advance(runtime, second)
-
-    assert end["isComplete"]
-    (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
-    assert (gap["severity"], gap["reason"]) == ("warning", "items_dropped")
-    assert gap["summary"] == 'files lost 2 items that the loop each had not reached: "b", "d".'
-
-
 def test_a_decision_that_nobody_made_is_recorded_as_missing(runtime: Runtime) -> None:
     first = begin(runtime, rounds(), step("end"), fields=KEEP, preferences=NEVER_STOP)
 
@@ -283,29 +269,6 @@ def test_a_decision_that_nobody_made_is_recorded_as_missing(runtime: Runtime) ->
 
 
 ASKING = {"questions": ["Which customer?"]}
-
-
-def test_never_stop_discloses_what_it_did_not_ask(runtime: Runtime) -> None:
-    confirmed = step("drop", requireConfirmation=True)
-    pick = choice("way", option("left"), option("right"), nonAssumable="scope_boundary")
-    first = begin(runtime, confirmed, pick, step("end"), fields=ASKING, preferences=NEVER_STOP)
-
-    second = advance(runtime, first)
-    third = tool_call(
-        runtime, "continue_workflow", ackToken=second["pending"]["choices"][0]["token"]
-    ).structured
-
-    assert codes(second) == ["NOT_ASKED", "NOT_ASKED"]
-    assert codes(third) == ["NOT_ASKED"]
-    gaps = [(gap["reason"].partition(":")[2], gap["summary"]) for gap in shown(runtime, first)["gaps"]]
-    assert gaps == [
-        (
-            "needs_user_approval",
-            "The step “Drop” needs a person's yes, and nobody has confirmed what the agent reports.",
-        ),
-        ("needs_user_artifact", "The user was not asked the questions that come before “Drop”."),
-        ("needs_user_choice", "The choice in the step “Way” belongs to a person, and nobody has answered."),
-    ]
 
 
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER])

@@ -31,7 +31,6 @@ __all__ = ["code"]
 
 NOTE = {"id": "note", "title": "Note it", "prompt": "Write down what was decided."}
 USERS = {"nonAssumable": "irreversible_action"}
-UNGUARDED = {name: value for name, value in WRITE.items() if name != "when"}
 
 
 def refuse(runtime: Runtime, operation: str, **params: Any) -> dict[str, str]:
@@ -91,25 +90,6 @@ def test_a_result_is_saved_under_a_name_that_no_option_sets(runtime: Runtime) ->
     told = json.dumps(refused.details)
     assert "/steps/1/saveAs" in told
     assert "a result never replaces it" in told
-
-
-@pytest.mark.parametrize("mode", [{}, NEVER_STOP], ids=["guided", "never stop"])
-@pytest.mark.parametrize(
-    "guarded",
-    [WRITE, rounds("once", {"while": equals("apply", True)}, UNGUARDED, most=1)],
-    ids=["a condition", "a loop"],
-)
-def test_context_before_the_choice_approves_nothing(
-    code: CodeProject, guarded: dict[str, Any], mode: dict[str, str]
-) -> None:
-    """The choice is passed by: nobody took an option, so no value of an agent stands for one."""
-    skipped = DECIDE | {"when": {"kind": "always_false"}}
-    source = code.text("src/app.js")
-
-    done = start(code, FIND, PREVIEW, skipped, guarded, context={"apply": True}, preferences=mode)
-
-    assert (done["isComplete"], [one["stepId"] for one in done["ran"]]) == (True, ["find", "preview"])
-    assert code.text("src/app.js") == source
 
 
 def test_another_comparison_of_a_guard_is_ordinary_and_then_somebody_is_asked(code: CodeProject) -> None:
@@ -225,29 +205,6 @@ def test_a_loop_variable_is_nobodys_to_send(runtime: Runtime, name: str) -> None
 
     assert "each" in refused[f"context.{name}"]
     assert second["pending"]["stepId"].endswith("review")
-
-
-def test_an_agents_option_does_not_replace_what_a_person_took(runtime: Runtime) -> None:
-    ways = (option("small", way="small"), option("large", way="large"))
-    first = begin(
-        runtime,
-        choice("one", *ways, nonAssumable="scope_boundary"),
-        choice("two", *ways),
-        step("go"),
-        fields=declared("way"),
-    )
-    seated = seat(runtime, Person("small"))
-    run_here(seated, ["run", "confirm", "--state", first["stateToken"]])
-    second = take(runtime, first, "small")
-
-    refused = refuse(runtime, "run.continue", ackToken=token(second, "large"))
-    program, *line = refused["context.way"].split("`")[1].split()
-    said = run_here(seat(runtime, Person("large")), line)
-    third = take(runtime, second, "large")
-
-    assert "a person took" in refused["context.way"]
-    assert (program, *line[:2]) == ("handrail", "run", "confirm")
-    assert (said.status, third["pending"]["stepId"]) == (0, "go")
 
 
 def token(reply: dict[str, Any], option_id: str) -> str:

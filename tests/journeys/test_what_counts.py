@@ -129,21 +129,6 @@ def test_a_decision_under_another_kind_ends_no_loop(runtime: Runtime) -> None:
     assert ("wr.contracts.loop_control", "missing") in results(runtime, bare)
 
 
-def test_the_command_line_says_the_same_and_a_dry_run_foretells_it(runtime: Runtime) -> None:
-    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
-    words = ("run", "continue", "--ack", first["ackToken"], "--artifacts", '[{"kind":"Decision"}]')
-
-    _, foretold = command(runtime, *words, "--dry-run")
-    status, blocked = command(runtime, *words)
-
-    assert foretold["data"]["verdict"] == "would_block"
-    assert "did you mean wr.decision?" in foretold["data"]["blockers"][0]["message"]
-    assert status == 0
-    assert blocked["data"]["kind"] == "blocked"
-    (warning,) = blocked["data"]["warnings"]
-    assert warning["details"] == {"kind": "Decision", "suggestion": "wr.decision"}
-
-
 def test_a_kind_of_somebody_elses_is_kept_without_a_word(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import anyio
 import mcp_types
 import pytest
 from mcp import Client
@@ -169,29 +168,5 @@ def test_the_tool_that_a_setting_switches_on_is_listed_only_then(runtime: Runtim
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert names[:6] == [definition["name"] for definition in tool_definitions()]
             assert names[6:] == (["start_session"] if is_on else [])
-
-    run(test)
-
-
-@pytest.mark.thorough
-def test_answers_never_mix_between_clients(runtime: Runtime) -> None:
-    """Two connections, many calls at once: every answer belongs to the session that asked."""
-
-    async def test() -> None:
-        adapter = Adapter(runtime)
-        async with talking_to(adapter, "legacy") as one, talking_to(adapter, "auto") as other:
-
-            async def work(client: Client, name: str) -> None:
-                goal = f"goal of {name}"
-                first = await client.call_tool("start_workflow", {"workflowId": WORKFLOW, "goal": goal})
-                session = first.structured_content["session"]["sessionId"]
-                for _ in range(10):
-                    found = await client.call_tool("resume_session", {"query": session})
-                    (item,) = found.structured_content["items"]
-                    assert (item["sessionId"], item["goal"]) == (session, goal)
-
-            async with anyio.create_task_group() as group:
-                for number in range(10):
-                    group.start_soon(work, one if number % 2 else other, f"client {number}")
 
     run(test)
