@@ -141,17 +141,6 @@ def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: R
     assert commits_of(runtime) == before
 
 
-def test_other_artifacts_with_a_used_ack_are_not_stored_and_that_is_said(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
-    report(runtime, first["ackToken"], A_DECISION)
-
-    again = report(runtime, first["ackToken"], A_DECISION | {"chosen": "none"})
-
-    assert [warning["code"] for warning in again["warnings"]] == ["REPLAY_INPUT_MISMATCH"]
-    recap = rehydrate(runtime, again)["recap"]
-    assert [held["body"]["chosen"] for held in recap["artifacts"]] == ["lru"]
-
-
 def test_every_blocked_attempt_is_a_node_and_none_of_them_makes_a_fork(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     report(runtime, first["ackToken"])
@@ -168,17 +157,6 @@ def test_every_blocked_attempt_is_a_node_and_none_of_them_makes_a_fork(runtime: 
     assert waiting == [first["session"]["sessionId"]]
     assert (done["status"], done["fork_count"]) == ("in_progress", 0)
     assert "recap" not in after
-
-
-def test_a_lost_agent_is_told_what_blocked_the_last_attempt(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), fields=NO_FIELDS)
-    blocked = report(runtime, first["ackToken"])
-
-    back = rehydrate(runtime, blocked)
-
-    assert (back["kind"], back["nextIntent"]) == ("ok", "perform_pending_then_continue")
-    assert back["recap"]["blockedBy"] == blocked["blockers"]
-    assert report(runtime, back["ackToken"], A_DECISION)["isComplete"]
 
 
 @pytest.mark.promise("gaps.never-stop")

@@ -15,43 +15,6 @@ RULE = {"type": "contains", "value": "measured", "message": "Say what you measur
 A_GAP = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}
 
 
-def kinds_at(runtime: Runtime, reply: dict[str, Any]) -> list[str]:
-    """The kinds of artifacts that the run holds as its own, by `session show`."""
-    status, shown = command(runtime, "session", "show", reply["session"]["sessionId"], "--fields", "runs")
-    assert status == 0
-    return sorted(held["kind"] for held in shown["data"]["runs"][0]["artifacts"])
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kind": "wr.gap", "severity": "huge", "summary": "x"},
-        {"kind": "gap"},
-        {"kind": "wr.workflow_divergence", "reason": "boredom", "summary": "x"},
-        {"kind": "wr.capability_observation", "capability": "flying", "status": "available"},
-        {"kind": "wr.loop_control", "decision": "stop", "loopId": "nowhere"},
-        {"kind": "wr.assessment", "assessmentId": "a", "dimensions": "high"},
-        {"kind": "wr.user_input", "answer": "yes", "givenBy": "agent"},
-        {"kind": "wr.plan"},
-    ],
-    ids=lambda body: body["kind"],
-)
-def test_a_wrong_artifact_that_nobody_asked_for_does_not_block_the_retry(
-    runtime: Runtime, wrong: dict[str, Any]
-) -> None:
-    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
-
-    blocked = sent(runtime, first["ackToken"], A_DECISION, A_GAP, wrong)
-    after = sent(runtime, blocked["retryAckToken"])
-
-    (blocker,) = blocked["blockers"]
-    assert blocker["code"] == "INVALID_REQUIRED_OUTPUT"
-    assert "leave the artifact out" in blocker["suggestedFix"]
-    assert blocked["issues"]
-    assert after["pending"]["stepId"] == "b"
-    assert kinds_at(runtime, after) == ["wr.decision", "wr.gap"]
-
-
 def test_several_facts_of_one_kind_all_survive_a_blocked_attempt(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
 
@@ -126,15 +89,6 @@ def test_what_a_retry_sends_again_replaces_what_was_kept_and_is_judged(runtime: 
     reread = tool_call(runtime, "continue_workflow", stateToken=three["stateToken"]).structured
     assert [held["body"]["chosen"] for held in reread["recap"]["artifacts"]] == ["none"]
     assert [held["notes"] for held in reread["recap"]["entries"]][-1] == "measured 4 ms"
-
-
-def test_a_rehydrate_after_a_block_tells_the_faults_again(runtime: Runtime) -> None:
-    first = begun(runtime, step("a", **WITH_DECISION), step("b"))
-    blocked = sent(runtime, first["ackToken"], {"kind": "wr.decision"})
-
-    reread = tool_call(runtime, "continue_workflow", stateToken=blocked["stateToken"]).structured
-
-    assert reread["recap"]["issues"] == blocked["issues"]
 
 
 def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runtime: Runtime) -> None:

@@ -18,7 +18,6 @@ from tests.journeys.conversation import (
 )
 from tests.journeys.given_workflows import (
     A_DECISION,
-    NEVER_STOP,
     WITH_DECISION,
     begin,
     choice,
@@ -155,22 +154,6 @@ def test_only_the_first_choice_counts_and_its_reply_is_replayed(runtime: Runtime
     assert other["stateToken"] == left["stateToken"]
 
 
-def test_a_choice_that_is_the_users_is_disclosed_where_nobody_asks(runtime: Runtime) -> None:
-    steps = (choice("drop", option("yes"), option("no"), nonAssumable="irreversible_action"), step("end"))
-
-    guided = begin(runtime, *steps, fields=NO_FIELDS)
-    alone = begin(runtime, *steps, fields=NO_FIELDS, preferences=NEVER_STOP)
-    choose(runtime, guided, "no")
-    choose(runtime, alone, "yes")
-
-    assert guided["nextIntent"] == "await_user_confirmation"
-    assert alone["nextIntent"] == "perform_pending_then_continue"
-    assert shown(runtime, guided)["gaps"] == []
-    assert [gap["reason"] for gap in shown(runtime, alone)["gaps"]] == [
-        "user_only_dependency:needs_user_choice"
-    ]
-
-
 def test_a_choice_can_be_saved_at_but_not_acknowledged_without_an_option(runtime: Runtime) -> None:
     first = begin(runtime, choice("way", option("left"), option("right")), fields=NO_FIELDS)
 
@@ -214,26 +197,6 @@ def test_a_decision_about_another_loop_is_refused(runtime: Runtime) -> None:
 
     assert blocked["blockers"][0]["code"] == "INVALID_REQUIRED_OUTPUT"
     assert "other is not a loop around this step" in blocked["blockers"][0]["message"]
-
-
-def test_a_loop_ends_at_its_limit_and_says_so(runtime: Runtime) -> None:
-    loop = rounds("fix", {"until": {"kind": "loop_control", "continueWhen": "stop"}}, step("try"), most=2)
-    reply = first = begin(runtime, loop, fields=NO_FIELDS)
-
-    while not reply["isComplete"]:
-        reply = decide(runtime, reply, "continue")
-
-    assert shown(runtime, first)["loops"] == [{"loop_id": "fix", "iterations": 2, "reason": "limit_reached"}]
-
-
-def test_never_stop_ends_a_loop_that_nobody_decided_about(runtime: Runtime) -> None:
-    loop = rounds("fix", {"until": {"kind": "loop_control", "continueWhen": "stop"}}, step("try"), most=9)
-    first = begin(runtime, loop, step("end"), fields=NO_FIELDS, preferences=NEVER_STOP)
-
-    after = advance(runtime, first)
-
-    assert after["pending"]["stepId"] == "end"
-    assert [gap["severity"] for gap in shown(runtime, first)["gaps"]] == ["critical"]
 
 
 def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runtime) -> None:
@@ -317,17 +280,6 @@ def test_a_confirmation_may_depend_on_the_case(runtime: Runtime) -> None:
         "perform_pending_then_continue",
         False,
     )
-
-
-def test_a_lost_agent_gets_the_current_artifacts_back(runtime: Runtime) -> None:
-    first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
-    second = answer(runtime, "run.continue", ackToken=first["ackToken"], output={"artifacts": [A_DECISION]})
-
-    recap = rehydrate(runtime, second)["recap"]
-
-    assert [(held["kind"], held["stepId"]) for held in recap["artifacts"]] == [("wr.decision", "decide")]
-    assert recap["artifacts"][0]["body"] == A_DECISION
-    assert [row["is_validated"] for row in shown(runtime, first)["artifacts"]] == [True]
 
 
 def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runtime) -> None:
