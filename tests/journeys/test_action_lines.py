@@ -30,7 +30,7 @@ def lines_in(code: CodeProject, reply: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.promise("code.workflow.guard")
-def test_the_notes_of_an_agent_do_not_stand_where_the_result_of_a_write_does(code: CodeProject) -> None:
+def test_result_of_a_write_stands_apart_from_notes(code: CodeProject) -> None:
     waiting = start(code, FIND, PREVIEW, ALONE)
 
     done = tool_call(
@@ -79,7 +79,7 @@ def test_each_risk_policy_gives_a_first_prompt_of_its_own(runtime: Runtime) -> N
 
 
 @pytest.mark.promise("code.workflow.guard")
-def test_where_nobody_is_asked_no_prompt_says_to_ask_and_the_write_is_disclosed(code: CodeProject) -> None:
+def test_prompt_that_asks_nobody_discloses_the_write(code: CodeProject) -> None:
     waiting = start(code, FIND, PREVIEW, ALONE, preferences=NEVER_STOP)
 
     done = tool_call(code.runtime, "continue_workflow", ackToken=waiting["ackToken"]).structured
@@ -127,9 +127,7 @@ def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
 
 @pytest.mark.promise("code.workflow.guard")
 @pytest.mark.parametrize("option", ["yes", "no"])
-def test_a_choice_that_nobody_was_asked_is_told_whatever_handrail_did_after_it(
-    code: CodeProject, option: str
-) -> None:
+def test_choice_nobody_was_asked_is_named_with_its_action(code: CodeProject, option: str) -> None:
     waiting = start(
         code, FIND, PREVIEW, DECIDE | {"nonAssumable": "scope_boundary"}, WRITE, preferences=NEVER_STOP
     )
@@ -140,7 +138,7 @@ def test_a_choice_that_nobody_was_asked_is_told_whatever_handrail_did_after_it(
     assert "NOT_ASKED" in [warning["code"] for warning in done["warnings"]]
 
 
-def test_an_action_of_ours_leads_straight_to_work_that_is_handed_out(code: CodeProject) -> None:
+def test_own_action_leads_straight_to_delegated_work(code: CodeProject) -> None:
     handed = {
         "id": "review",
         "title": "Review",

@@ -148,9 +148,7 @@ def test_every_operation_that_writes_has_its_write_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=7))
-def test_nothing_that_breaks_after_the_commit_makes_a_failure_of_it(
-    tmp_path: Path, name: str, door: str
-) -> None:
+def test_trouble_after_a_commit_is_no_failure(tmp_path: Path, name: str, door: str) -> None:
     looked = Trap(-1, MemoryError)
     assert tried(tmp_path / "whole", name, door, looked)
     assert looked.calls > 0, "nothing ran after the commit"
@@ -176,9 +174,7 @@ def test_no_call_after_the_commit_of_a_step_may_fail_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "door"), all_but_thorough(CASES, step=8))
-def test_a_process_without_a_descriptor_left_still_tells_the_change(
-    tmp_path: Path, name: str, door: str
-) -> None:
+def test_process_without_descriptors_still_reports_its_change(tmp_path: Path, name: str, door: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -214,7 +210,7 @@ def broken(*_: Any, **__: Any) -> Any:
     ("seam", "door"),
     all_but_thorough(itertools.product(SEAMS, ["library", "mcp", "cli", "lafs", "text"]), step=3),
 )
-def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
+def test_lasting_trouble_after_a_commit_keeps_the_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seam: tuple[str, str], door: str
 ) -> None:
     world = World(str(tmp_path))
@@ -229,7 +225,7 @@ def test_what_is_broken_for_good_after_the_commit_still_lets_the_change_be_told(
 
 
 @pytest.mark.parametrize("name", all_but_thorough(COMMITTING, step=4))
-def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
+def test_answer_that_cannot_be_made_names_the_reading_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     world = World(str(tmp_path))
@@ -248,7 +244,7 @@ def test_an_answer_that_cannot_be_made_names_the_call_that_reads_the_change(
 
 
 @pytest.mark.parametrize("name", sorted(KEEPS_NOTHING))
-def test_what_keeps_nothing_commits_nothing_and_fails_without_its_answer(
+def test_call_that_keeps_nothing_commits_nothing_on_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     world = World(str(tmp_path))
@@ -296,7 +292,7 @@ def test_each_surface_spells_the_reading_call_in_its_own_words(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", all_but_thorough(WRITING, step=3))
-def test_a_name_that_no_answer_has_is_refused_before_anything_is_done(tmp_path: Path, name: str) -> None:
+def test_unknown_name_is_refused_before_anything_is_done(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
 
@@ -334,7 +330,7 @@ def test_a_budget_never_refuses_what_a_write_answers(tmp_path: Path, name: str) 
     assert [notice.type for notice in outcome.notices][-1:] == ["budget_not_met"]
 
 
-def test_a_delete_with_an_unknown_field_deletes_nothing_and_keeps_its_token(tmp_path: Path) -> None:
+def test_delete_with_an_unknown_field_keeps_its_token(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     params = WRITES["session.delete"](world)
     line = ["session", "delete", "--ids", params["ids"][0], "--dangerous", "--confirm", params["confirm"]]
@@ -352,7 +348,7 @@ def test_a_delete_with_an_unknown_field_deletes_nothing_and_keeps_its_token(tmp_
 
 
 @pytest.mark.parametrize("name", ["run.start", "session.start"])
-def test_what_the_reply_needs_is_looked_for_before_anything_is_begun(tmp_path: Path, name: str) -> None:
+def test_needs_of_the_reply_are_looked_for_before_the_write(tmp_path: Path, name: str) -> None:
     world = World(str(tmp_path))
     params = WRITES[name](world)
     os.makedirs(f"{world.home}/data/keys", mode=0o700)

@@ -42,7 +42,7 @@ def needed(runtime: Runtime) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
-def test_another_report_after_a_no_asks_again_and_a_yes_lets_it_pass(
+def test_other_report_after_a_no_asks_again_and_passes_by_a_yes(
     runtime: Runtime, preferences: dict[str, str]
 ) -> None:
     insist(runtime)
@@ -88,7 +88,7 @@ def test_no_fork_makes_a_person_agree_who_said_no(runtime: Runtime, is_early: bo
     assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
 
 
-def test_the_agent_reads_the_note_of_a_no_in_its_next_reply_and_where_it_resumes(runtime: Runtime) -> None:
+def test_note_of_a_no_reaches_the_next_reply_and_the_resume(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
     blocked = report(runtime, third["ackToken"], notes="Changed things.")
@@ -103,7 +103,7 @@ def test_the_agent_reads_the_note_of_a_no_in_its_next_reply_and_where_it_resumes
     assert NOTE in other["blockers"][0]["message"]
 
 
-def test_an_empty_line_is_no_answer_and_the_question_says_what_is_allowed(runtime: Runtime) -> None:
+def test_empty_line_is_no_answer_and_allowed_values_are_shown(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
     person = Person("")
@@ -129,7 +129,7 @@ def test_a_value_with_a_key_that_stands_twice_is_no_answer(runtime: Runtime) -> 
     assert answer(seat(runtime, Person('{"at":"eu"}')), "run.confirm", **call)["answer"] == "confirmed"
 
 
-def test_a_wrong_value_in_the_console_is_refused_in_the_words_of_a_person(runtime: Runtime) -> None:
+def test_wrong_value_in_the_console_is_refused_in_plain_words(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
     session = first["session"]["sessionId"]
@@ -143,7 +143,7 @@ def test_a_wrong_value_in_the_console_is_refused_in_the_words_of_a_person(runtim
     assert "details.problems" not in (refused.hint or "")
 
 
-def test_who_must_give_something_themselves_is_not_sent_to_the_chat(runtime: Runtime) -> None:
+def test_need_for_a_value_does_not_send_a_person_to_the_chat(runtime: Runtime) -> None:
     insist(runtime)
     say_so(runtime, at_give(runtime))
 
@@ -154,7 +154,7 @@ def test_who_must_give_something_themselves_is_not_sent_to_the_chat(runtime: Run
     assert need["command"].startswith("handrail run confirm --session ")
 
 
-def test_of_several_runs_the_hint_names_its_own_and_a_question_names_those_that_wait(
+def test_hint_names_its_own_run_and_a_question_those_waiting(
     runtime: Runtime,
 ) -> None:
     insist(runtime)
@@ -179,7 +179,7 @@ def test_of_several_runs_the_hint_names_its_own_and_a_question_names_those_that_
     assert shell["ok"] is True
 
 
-def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_of_its_claims(
+def test_kept_report_is_shown_whole_with_its_claims(
     runtime: Runtime,
 ) -> None:
     first = at_release(runtime)
@@ -204,7 +204,7 @@ def test_an_attempt_that_keeps_its_report_shows_the_whole_of_it_with_the_texts_o
     assert "no contract asks for it" not in page
 
 
-def test_what_a_person_gave_and_chose_is_told_as_that_with_their_name(runtime: Runtime) -> None:
+def test_story_names_who_gave_and_who_chose(runtime: Runtime) -> None:
     insist(runtime)
     given, chosen = at_give(runtime), at_choose(runtime)
     numbered = msgspec.structs.replace(runtime, workspace=Numbered(runtime.workspace))
@@ -272,9 +272,7 @@ def list_gaps(runtime: Runtime, reply: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("on", get_args(Confirmations))
-def test_an_option_that_a_person_took_is_told_where_a_run_that_never_stops_takes_another(
-    runtime: Runtime, on: Confirmations
-) -> None:
+def test_never_stop_run_names_the_option_a_person_took(runtime: Runtime, on: Confirmations) -> None:
     insist(runtime, on)
     first = at_choose(runtime)
     options = [one["id"] for one in first["pending"]["choices"]]
@@ -299,7 +297,7 @@ def test_an_option_that_a_person_took_is_told_where_a_run_that_never_stops_takes
     assert told not in str(kept["warnings"])
 
 
-def test_a_no_to_a_report_is_told_where_a_run_that_never_stops_reports_the_step_again(
+def test_never_stop_run_names_the_no_to_a_report(
     runtime: Runtime,
 ) -> None:
     insist(runtime)

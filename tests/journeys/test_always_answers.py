@@ -27,7 +27,7 @@ def test_a_project_that_is_gone_is_told_in_the_answer(runtime: Runtime, line: st
     assert "workspace" in json.dumps(document["data"])
 
 
-def test_a_working_directory_that_is_gone_fails_one_check_and_not_the_call(
+def test_missing_working_directory_fails_one_check_only(
     runtime: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = tmp_path / "gone"
@@ -44,7 +44,7 @@ def test_a_working_directory_that_is_gone_fails_one_check_and_not_the_call(
     assert checks["workspace"]["fix"]
 
 
-def test_a_project_that_the_caller_named_is_refused_as_everywhere(runtime: Runtime) -> None:
+def test_project_named_by_the_caller_is_refused_if_missing(runtime: Runtime) -> None:
     here = msgspec.structs.replace(runtime, workspace=LocalWorkspace({"USER": "tester"}))
 
     status, document = command(here, "doctor", "--offline", "--project", "/nowhere/at/all")

@@ -248,9 +248,7 @@ def test_a_loop_that_is_counted_by_a_value_tells_its_own_rounds(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_agent_that_answers_only_what_is_asked_ends_a_loop_counted_by_a_value(
-    runtime: Runtime, mode: str
-) -> None:
+def test_answers_alone_end_a_loop_counted_by_a_value(runtime: Runtime, mode: str) -> None:
     library_of(runtime).add(json.dumps(counted(count="howMany", maxIterations=5)).encode())
 
     driven = drive(runtime, "project.counted", mode)

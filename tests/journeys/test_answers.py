@@ -43,7 +43,7 @@ def test_trouble_is_an_answer_with_a_code_and_a_next_step(
 
 
 @pytest.mark.promise("errors.retry")
-def test_whether_to_send_a_call_again_is_a_field_with_closed_values(runtime: Runtime) -> None:
+def test_retry_is_a_field_with_closed_values(runtime: Runtime) -> None:
     wrong = tool_call(runtime, "continue_workflow", ackToken="ak1" + "0" * 53)
     first = start(runtime)
 
@@ -76,7 +76,7 @@ def _impatient(runtime: Runtime) -> Runtime:
 
 
 @pytest.mark.promise("replies.both-channels")
-def test_an_agent_that_sees_one_channel_gets_the_step_and_the_call_of_the_other(runtime: Runtime) -> None:
+def test_each_channel_alone_has_the_step_and_the_next_call(runtime: Runtime) -> None:
     first = tool_call(runtime, "start_workflow", workflowId="project.three_steps")
     saved = tool_call(
         runtime,
@@ -207,7 +207,7 @@ def test_output_is_notes_and_artifacts_each_optional(runtime: Runtime, output: d
 
 
 @pytest.mark.promise("tools.closed-set")
-def test_agents_have_exactly_the_closed_set_of_tools_and_none_for_read_models() -> None:
+def test_agents_have_the_closed_set_of_tools_only() -> None:
     core = {
         "list_workflows",
         "inspect_workflow",
@@ -236,7 +236,7 @@ def test_notes_tell_of_one_step_and_the_recap_puts_them_together(runtime: Runtim
 
 
 @pytest.mark.promise("errors.as-data")
-def test_the_command_line_tells_the_same_trouble_with_its_own_exit_status() -> None:
+def test_command_line_has_the_same_trouble_with_its_exit() -> None:
     runtime = memory_runtime()
 
     status, document = command(runtime, "run", "start", "project.nowhere", "--request-id", "a-1")

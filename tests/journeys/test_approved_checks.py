@@ -59,7 +59,7 @@ def is_approved(runtime: Runtime) -> bool:
 # The yes
 
 
-def test_a_person_approves_a_declaration_and_is_told_what_that_means(site: Site) -> None:
+def test_approval_of_a_declaration_says_what_it_means(site: Site) -> None:
     person = Person("y")
 
     told = answer(seat(site.runtime, person), "check.approve", name="tests")
@@ -124,9 +124,7 @@ def test_another_declaration_is_not_approved(site: Site, change: dict[str, Any])
     assert is_approved(site.runtime)
 
 
-def test_an_approval_is_of_one_project_and_of_a_file_that_nobody_else_writes(
-    site: Site, tmp_path: Path
-) -> None:
+def test_approval_is_of_one_project_and_a_file_of_one_owner(site: Site, tmp_path: Path) -> None:
     approve(site)
     held = site.home / "approved-checks.json"
     (digest,) = (row["digest"] for row in answer(site.runtime, "check.list")["items"])
@@ -184,7 +182,7 @@ def test_a_run_keeps_to_the_environment_of_its_start(site: Site, variables: dict
 
 
 @pytest.mark.parametrize("name", ["HANDRAIL_HOME", "AI_NATIVE_CLI_SECRET", "1X", "A B", ""])
-def test_a_declaration_sets_no_variable_of_ours_and_nothing_else_than_names(site: Site, name: str) -> None:
+def test_declaration_sets_no_variable_of_handrail(site: Site, name: str) -> None:
     site.declare(tests=DECLARED | {"environment": {name: "x"}})
 
     refused = perform(site.runtime, "check.list", {})
@@ -193,7 +191,7 @@ def test_a_declaration_sets_no_variable_of_ours_and_nothing_else_than_names(site
     assert (refused.kind.code, "environment" in refused.message) == ("E_CONFIG", True)
 
 
-def test_the_console_has_the_same_question_and_its_yes_is_about_what_the_page_showed(site: Site) -> None:
+def test_console_asks_the_same_about_what_its_page_showed(site: Site) -> None:
     site.declare(tests=DECLARED | {"environment": {"MODE": "fast"}})
     page = show(site.runtime, "/settings")
     form = tag_of(page, "check.approve")

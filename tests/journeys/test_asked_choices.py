@@ -53,7 +53,7 @@ def take(reply: dict[str, Any], option_id: str) -> dict[str, Any]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
-def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
+def test_option_a_person_takes_is_the_option_of_the_run(
     runtime: Runtime, era: str, preferences: dict[str, str]
 ) -> None:
     first = at_choice(runtime, preferences=preferences)
@@ -86,9 +86,7 @@ def test_the_option_that_a_person_takes_is_the_one_that_the_run_takes(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_reply_says_who_took_another_option_and_each_of_its_tokens_goes_on(
-    runtime: Runtime, era: str
-) -> None:
+def test_reply_says_who_took_another_option_and_goes_on(runtime: Runtime, era: str) -> None:
     first = at_choice(runtime)
     desk = Desk(("accept", {"choice": "thorough"}))
     calls = [take(first, "small"), take(first, "thorough")]
@@ -102,7 +100,7 @@ def test_the_reply_says_who_took_another_option_and_each_of_its_tokens_goes_on(
     assert len(desk.asked) == 1
 
 
-def test_after_a_person_took_an_option_every_token_of_another_is_refused_by_name(runtime: Runtime) -> None:
+def test_tokens_of_other_options_are_refused_after_an_answer(runtime: Runtime) -> None:
     """The choice was recorded, and the call was lost before the run took it."""
     first = at_choice(runtime)
     (blocked,) = reported(runtime, "auto", Desk(CANCEL), take(first, "small"))
@@ -125,9 +123,7 @@ def test_after_a_person_took_an_option_every_token_of_another_is_refused_by_name
     [CANCEL, ("accept", {}), ("accept", {"choice": "other"}), ("accept", {"choice": ""})],
     ids=str,
 )
-def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agents_word(
-    runtime: Runtime, era: str, unusable: Answer
-) -> None:
+def test_question_without_an_option_records_nothing(runtime: Runtime, era: str, unusable: Answer) -> None:
     first = at_choice(runtime)
     desk = Desk(unusable)
 
@@ -146,7 +142,7 @@ def test_without_an_option_nothing_is_recorded_and_the_next_attempt_is_the_agent
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_who_declines_every_option_stops_the_agent_until_they_take_one(runtime: Runtime, era: str) -> None:
+def test_declined_options_stop_the_agent_until_one_is_taken(runtime: Runtime, era: str) -> None:
     first = at_choice(runtime)
     desk = Desk(DECLINE, ("accept", {"choice": "thorough"}))
 
@@ -192,7 +188,7 @@ def test_nobody_is_asked_where_the_agent_chooses(runtime: Runtime, era: str) -> 
     assert [reply["pending"]["stepId"] for reply in replies] == ["go", "go"]
 
 
-def test_the_end_names_the_option_that_the_agent_says_a_person_chose(runtime: Runtime) -> None:
+def test_closing_names_a_choice_stated_by_the_agent_alone(runtime: Runtime) -> None:
     first = at_choice(runtime)
     going = answer(runtime, "run.continue", **take(first, "small"), output=REPORT)
 

@@ -117,7 +117,7 @@ def test_a_no_in_the_form_is_recorded_and_the_reply_says_so(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_who_said_no_is_asked_about_another_report_and_not_about_the_same(runtime: Runtime, era: str) -> None:
+def test_person_who_said_no_is_asked_about_another_report_only(runtime: Runtime, era: str) -> None:
     third = at_third(runtime)
     desk = Desk(NO, YES)
 
@@ -139,9 +139,7 @@ def test_who_said_no_is_asked_about_another_report_and_not_about_the_same(runtim
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("unusable", UNUSABLE, ids=str)
 @pytest.mark.thorough
-def test_without_an_answer_nothing_is_recorded_and_the_next_attempt_is_the_agents_word(
-    runtime: Runtime, era: str, unusable: Answer
-) -> None:
+def test_question_without_an_answer_records_nothing(runtime: Runtime, era: str, unusable: Answer) -> None:
     third = at_third(runtime)
     desk = Desk(unusable)
 
@@ -180,7 +178,7 @@ def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era:
 # A no counts, whichever door it came through
 
 
-def test_nobody_is_asked_about_a_step_that_asks_nobody_and_no_answer_is_recorded(runtime: Runtime) -> None:
+def test_step_that_asks_nobody_takes_no_answer(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), fields={})
     person = Person("n")
 
@@ -194,7 +192,7 @@ def test_nobody_is_asked_about_a_step_that_asks_nobody_and_no_answer_is_recorded
     assert done["isComplete"] is True
 
 
-def test_a_run_that_never_stops_passes_a_no_with_a_critical_gap_that_nothing_settles(
+def test_never_stop_run_passes_a_no_with_a_critical_gap(
     runtime: Runtime,
 ) -> None:
     first = begin(
@@ -261,7 +259,7 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
 @pytest.mark.parametrize("said", [YES, NO, DECLINE], ids=["yes", "no", "decline"])
 @pytest.mark.parametrize("setting", ["claimed", "person"])
 @pytest.mark.thorough
-def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
+def test_repeat_asks_nobody_and_gets_the_same_bytes(
     runtime: Runtime, era: str, said: Answer, setting: Any
 ) -> None:
     insist(runtime, setting)
@@ -281,9 +279,7 @@ def test_a_repeat_asks_nobody_again_writes_nothing_and_gets_the_same_bytes(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_another_report_for_an_answered_attempt_is_not_confirmed_by_its_answer(
-    runtime: Runtime, era: str
-) -> None:
+def test_answer_confirms_no_other_report_of_its_attempt(runtime: Runtime, era: str) -> None:
     """Who was asked about one report has said nothing about the other."""
     third = at_third(runtime)
     desk = Desk(CANCEL)
@@ -295,7 +291,7 @@ def test_another_report_for_an_answered_attempt_is_not_confirmed_by_its_answer(
     assert len(desk.asked) == 1
 
 
-def test_an_answer_counts_only_with_the_state_of_the_text_that_was_shown(runtime: Runtime) -> None:
+def test_answer_counts_only_with_the_state_of_the_shown_text(runtime: Runtime) -> None:
     third = at_third(runtime)
     call = ack(third)
     yes = mcp_types.ElicitResult(action="accept", content={"confirm": True})
@@ -413,7 +409,7 @@ def test_a_form_holds_nothing_that_steers_it(runtime: Runtime, era: str) -> None
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.thorough
-def test_the_real_server_asks_while_another_process_writes_to_the_session(tmp_path: Path, era: str) -> None:
+def test_server_asks_while_another_process_writes(tmp_path: Path, era: str) -> None:
     workflows = tmp_path / ".handrail" / "workflows"
     workflows.mkdir(parents=True)
     (workflows / "three_steps.json").write_bytes(THREE_STEPS)

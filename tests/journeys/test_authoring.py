@@ -50,7 +50,7 @@ def test_a_template_implies_its_contract_and_hints_bind_nobody(runtime: Runtime)
 
 
 @pytest.mark.promise("contracts.by-reference")
-def test_a_contract_is_named_by_reference_and_an_unknown_one_is_refused(runtime: Runtime) -> None:
+def test_contract_is_named_by_reference_and_must_be_known(runtime: Runtime) -> None:
     unknown = problems(runtime, step("do", output={"contractRef": "wr.contracts.nothing"}))
     inline = problems(runtime, step("do", output={"schema": {"type": "object"}}))
 
@@ -60,7 +60,7 @@ def test_a_contract_is_named_by_reference_and_an_unknown_one_is_refused(runtime:
 
 @pytest.mark.promise("contracts.packs")
 @pytest.mark.parametrize("name", ["capability_observation", "workflow_divergence", "loop_control"])
-def test_the_contracts_for_capability_divergence_and_loop_control_exist(runtime: Runtime, name: str) -> None:
+def test_contracts_of_the_pack_exist(runtime: Runtime, name: str) -> None:
     wanted = step("do", output={"contractRef": f"wr.contracts.{name}"})
     first = begin(runtime, wanted, fields=NO_FIELDS)
 
@@ -131,7 +131,7 @@ def test_another_format_is_refused_with_its_place(runtime: Runtime, content: byt
 
 
 @pytest.mark.promise("capabilities.top-level")
-def test_capabilities_stand_at_the_top_and_not_among_features_or_steps(runtime: Runtime) -> None:
+def test_capabilities_stand_at_the_top_only(runtime: Runtime) -> None:
     as_feature = problems(runtime, step("do"), features=["delegation"])
     in_step = problems(runtime, step("do", capabilities={"delegation": "preferred"}))
     at_top = begin(runtime, step("do"), fields={"capabilities": {"delegation": "preferred"}})
@@ -169,7 +169,7 @@ def test_a_feature_takes_a_setting_only_where_its_type_says_so(runtime: Runtime)
 
 
 @pytest.mark.promise("prompts.blocks")
-def test_blocks_become_one_text_in_a_fixed_order_and_a_plain_prompt_stays(runtime: Runtime) -> None:
+def test_blocks_become_one_text_in_a_fixed_order(runtime: Runtime) -> None:
     blocks = {"verify": ["It runs."], "procedure": ["Look.", "Change."], "goal": "One thing."}
     with_blocks = {"id": "a", "title": "A", "promptBlocks": blocks}
 
@@ -183,7 +183,7 @@ def test_blocks_become_one_text_in_a_fixed_order_and_a_plain_prompt_stays(runtim
 
 
 @pytest.mark.promise("prompts.role")
-def test_the_role_of_a_step_stands_instead_of_that_of_the_workflow(runtime: Runtime) -> None:
+def test_role_of_a_step_replaces_that_of_the_workflow(runtime: Runtime) -> None:
     steps = (step("one"), step("two", agentRole="You are fast."))
 
     first = begin(runtime, *steps, fields={"agentRole": "You are careful."})

@@ -49,9 +49,7 @@ def test_mcp_names_code_and_place_and_the_corrected_call_works(bad: BadCall, run
 
 @pytest.mark.promise("errors.corrected-call")
 @pytest.mark.parametrize("bad", all_but_thorough(BAD_CALLS, step=4), ids=lambda bad: bad.id)
-def test_the_command_line_names_code_and_place_and_the_corrected_command_works(
-    bad: BadCall, tmp_path: Path
-) -> None:
+def test_command_line_names_code_place_and_a_working_command(bad: BadCall, tmp_path: Path) -> None:
     runtime = memory_runtime()
     scene = scene_of(runtime)
     before = commits_of(runtime)
@@ -108,9 +106,7 @@ def test_context_that_is_not_json_is_refused_from_python_too(runtime: Runtime, v
     ],
     ids=["goal", "name", "key", "object", "request id", "integer"],
 )
-def test_what_no_file_can_hold_is_refused_on_disk_too_where_each_call_is_accounted_for(
-    params: dict[str, Any], home: str
-) -> None:
+def test_what_no_file_can_hold_is_refused_on_disk_too(params: dict[str, Any], home: str) -> None:
     runtime = build_runtime({"USER": "tester"}, home=home)
 
     failure = refusal(runtime, "run.start", workflowId="wr.small_change", **params)

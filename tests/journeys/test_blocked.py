@@ -38,7 +38,7 @@ def shown(runtime: Runtime, reply: dict[str, Any]) -> Any:
 
 
 @pytest.mark.promise("blocked.retry")
-def test_a_missing_artifact_blocks_and_one_corrected_call_is_enough(runtime: Runtime) -> None:
+def test_missing_artifact_needs_one_corrected_call(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
 
     blocked = report(runtime, first["ackToken"], notes="I thought about it.")
@@ -58,7 +58,7 @@ def test_a_missing_artifact_blocks_and_one_corrected_call_is_enough(runtime: Run
 
 
 @pytest.mark.promise("blocked.retry")
-def test_a_blocked_reply_and_its_repeats_say_that_a_repeat_is_not_judged_again(runtime: Runtime) -> None:
+def test_blocked_reply_says_that_a_repeat_is_not_judged_again(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
 
     blocked = report(runtime, first["ackToken"], notes="I thought about it.")
@@ -69,7 +69,7 @@ def test_a_blocked_reply_and_its_repeats_say_that_a_repeat_is_not_judged_again(r
     assert blocked["nextCall"]["params"]["ackToken"] not in ("", first["ackToken"])
 
 
-def test_other_content_with_a_used_token_names_what_differs_and_not_the_text(runtime: Runtime) -> None:
+def test_other_content_with_a_used_token_names_what_differs(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     report(runtime, first["ackToken"], notes="I thought about it.")
 
@@ -126,7 +126,7 @@ def test_notes_that_break_a_rule_are_told_what_is_missing(runtime: Runtime) -> N
 
 
 @pytest.mark.promise("blocked.replay")
-def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: Runtime) -> None:
+def test_blocked_reply_is_replayed_byte_for_byte(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     call = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "thought"}}
 
@@ -141,7 +141,7 @@ def test_a_blocked_reply_is_replayed_byte_for_byte_and_writes_nothing(runtime: R
     assert commits_of(runtime) == before
 
 
-def test_every_blocked_attempt_is_a_node_and_none_of_them_makes_a_fork(runtime: Runtime) -> None:
+def test_blocked_attempts_are_nodes_and_no_forks(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     report(runtime, first["ackToken"])
     for _ in range(3):
@@ -220,7 +220,7 @@ def test_what_only_the_user_can_give_waits_for_the_users_answer(
     assert after["pending"]["stepId"] == "do"
 
 
-def test_an_assessment_that_demands_a_follow_up_blocks_with_its_guidance(runtime: Runtime) -> None:
+def test_assessment_below_its_gate_blocks_with_guidance(runtime: Runtime) -> None:
     fields = {
         "assessments": [
             {"id": "ready", "purpose": "Is it ready?", "dimensions": {"tests": ["none", "some", "all"]}}
@@ -249,7 +249,7 @@ def test_an_assessment_that_demands_a_follow_up_blocks_with_its_guidance(runtime
 
 
 @pytest.mark.promise("capabilities.required")
-def test_a_required_capability_is_probed_first_and_stops_the_run_where_it_is_missing(
+def test_required_capability_is_probed_first_and_can_stop(
     runtime: Runtime,
 ) -> None:
     first = begin(runtime, step("research"), fields={"capabilities": {"web_browsing": "required"}})
@@ -312,7 +312,7 @@ DIVERGED = {"kind": "wr.workflow_divergence", "reason": "efficiency_skip", "summ
 
 
 @pytest.mark.promise("divergence.told")
-def test_a_divergence_told_at_a_choice_or_a_checkpoint_is_recorded_too(runtime: Runtime) -> None:
+def test_divergence_counts_at_a_choice_and_at_a_checkpoint(runtime: Runtime) -> None:
     steps = (choice("way", option("left"), option("right")), step("do"))
     first = begin(runtime, *steps, fields=NO_FIELDS)
     token = first["pending"]["choices"][0]["token"]
@@ -329,7 +329,7 @@ def test_a_divergence_told_at_a_choice_or_a_checkpoint_is_recorded_too(runtime: 
 
 
 @pytest.mark.promise("divergence.told")
-def test_leaving_the_instructions_on_purpose_is_recorded_and_shown(runtime: Runtime) -> None:
+def test_divergence_on_purpose_is_recorded_and_shown(runtime: Runtime) -> None:
     first = begin(runtime, step("migrate"), fields=NO_FIELDS)
     told = {"kind": "wr.workflow_divergence", "reason": "safety_stop", "summary": "The database is live."}
 
@@ -357,7 +357,7 @@ def test_leaving_the_instructions_on_purpose_is_recorded_and_shown(runtime: Runt
     ],
     ids=["kind", "one too large", "too many", "too much together"],
 )
-def test_artifacts_over_a_limit_are_refused_and_nothing_is_stored(
+def test_artifacts_over_a_limit_are_refused_and_not_stored(
     runtime: Runtime, artifacts: list[dict[str, Any]], param: str
 ) -> None:
     from tests.journeys.conversation import refusal

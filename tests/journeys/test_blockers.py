@@ -48,7 +48,7 @@ def blockers(runtime: Runtime, *artifacts: dict[str, Any], **fields: Any) -> lis
 
 
 @pytest.mark.promise("blocked.shape")
-def test_a_blocker_has_code_pointer_message_and_fix_from_closed_sets(runtime: Runtime) -> None:
+def test_blocker_has_code_pointer_message_and_fix(runtime: Runtime) -> None:
     found = blockers(runtime, {"kind": "wr.capability_observation", "status": "?"}, **WITH_DECISION)
 
     assert len(found) == 4
@@ -60,7 +60,7 @@ def test_a_blocker_has_code_pointer_message_and_fix_from_closed_sets(runtime: Ru
 
 
 @pytest.mark.promise("blocked.order")
-def test_blockers_come_in_the_order_of_the_contract_and_at_most_ten(runtime: Runtime) -> None:
+def test_blockers_are_ordered_and_at_most_ten(runtime: Runtime) -> None:
     few = blockers(runtime, {"kind": "wr.capability_observation", "status": "?"}, **WITH_DECISION)
     many = blockers(runtime, gates=GATES, **WITH_DECISION)
 

@@ -114,7 +114,7 @@ def test_a_recap_keeps_to_its_budget_and_counts_what_it_left_out(held: Monster, 
 
 
 @pytest.mark.thorough
-def test_the_tools_and_resources_of_the_server_stay_within_their_budgets(held: Monster) -> None:
+def test_tools_and_resources_stay_within_their_budgets(held: Monster) -> None:
     runtime, workflow_id = held.runtime, held.first["session"]["workflowId"]
     calls: list[tuple[str, dict[str, Any], int]] = [
         ("resume_session", {}, SMALL),

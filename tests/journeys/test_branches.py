@@ -31,9 +31,7 @@ def check_late(rendered: Rendered, read: dict[str, Any], status: str) -> None:
 
 
 @pytest.mark.parametrize("steps", [1, 3])
-def test_a_late_checkpoint_says_where_the_run_stands_and_its_repeat_says_the_same(
-    runtime: Runtime, steps: int
-) -> None:
+def test_late_checkpoint_and_its_repeat_say_where_the_run_is(runtime: Runtime, steps: int) -> None:
     first = reply = start(runtime)
     for _ in range(steps):
         reply = advance(runtime, reply)
@@ -53,7 +51,7 @@ def test_a_late_checkpoint_says_where_the_run_stands_and_its_repeat_says_the_sam
     assert "The run has moved on since this step and is now at" in " ".join(human.split())
 
 
-def test_a_checkpoint_at_a_closed_run_says_that_it_is_closed_whatever_happens_later(runtime: Runtime) -> None:
+def test_checkpoint_at_a_closed_run_says_that_it_is_closed(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first)
     answer(runtime, "run.close", run=first["stateToken"], reason="superseded", note="Begun twice.")
@@ -70,7 +68,7 @@ def test_a_checkpoint_at_a_closed_run_says_that_it_is_closed_whatever_happens_la
     assert "recap" not in save(runtime, rehydrate(runtime, advance(runtime, start(runtime))), "in time")
 
 
-def test_a_report_that_opens_a_closed_run_again_says_so_once_and_so_does_its_repeat(runtime: Runtime) -> None:
+def test_report_that_reopens_a_run_says_so_once(runtime: Runtime) -> None:
     first = start(runtime)
     answer(runtime, "run.close", run=first["stateToken"], reason="superseded")
     saved = save(runtime, first, "late")
@@ -84,7 +82,7 @@ def test_a_report_that_opens_a_closed_run_again_says_so_once_and_so_does_its_rep
     assert advance(runtime, first) == second
 
 
-def test_a_step_that_is_still_pending_tells_its_checkpoints_and_claims_no_branch(runtime: Runtime) -> None:
+def test_pending_step_lists_checkpoints_and_no_branch(runtime: Runtime) -> None:
     first = start(runtime)
     save(runtime, first, "half way")
 
@@ -124,7 +122,7 @@ def test_a_finished_run_takes_notes_and_stays_finished(runtime: Runtime) -> None
     ]
 
 
-def test_a_fork_says_where_the_run_stood_and_not_that_it_stands_there(runtime: Runtime) -> None:
+def test_fork_says_where_the_run_was(runtime: Runtime) -> None:
     first = start(runtime)
     fresh = rehydrate(runtime, first)
     second = advance(runtime, first, "one")
@@ -152,7 +150,7 @@ def first_line(text: str) -> str:
     return text.splitlines()[0]
 
 
-def test_a_used_ack_with_other_content_is_refused_first_and_the_offered_call_forks(runtime: Runtime) -> None:
+def test_used_ack_with_other_content_offers_a_call_that_forks(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "one")
     call = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "better"}, "context": {"size": 2}}
@@ -177,7 +175,7 @@ def test_a_used_ack_with_other_content_is_refused_first_and_the_offered_call_for
     assert tool_call(runtime, offered["tool"], **offered["params"]) == forked
 
 
-def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_that_is_accepted(
+def test_correction_with_a_used_ack_gets_the_accepted_call(
     runtime: Runtime,
 ) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields={})
@@ -192,7 +190,7 @@ def test_a_correction_sent_with_the_used_ack_of_a_blocked_attempt_gets_the_call_
     assert shown_run(runtime, first)["fork_count"] == 0
 
 
-def test_another_option_of_an_answered_choice_is_refused_with_the_call_that_takes_it(
+def test_other_option_of_an_answered_choice_offers_its_call(
     runtime: Runtime,
 ) -> None:
     way = choice("way", option("left", way="left"), option("right", way="right"))
@@ -211,7 +209,7 @@ def test_another_option_of_an_answered_choice_is_refused_with_the_call_that_take
     assert [one["data"]["outcome"]["optionId"] for one in answers] == ["left", "right"]
 
 
-def test_other_notes_with_a_used_checkpoint_token_are_kept_by_the_offered_call(runtime: Runtime) -> None:
+def test_other_notes_with_a_used_token_are_kept_by_the_offer(runtime: Runtime) -> None:
     first = start(runtime)
     save(runtime, first, "one")
 
@@ -241,7 +239,7 @@ def test_what_is_long_or_secret_is_not_said_again(
     assert "To store it, put what you sent into the call that is offered here." in warning["message"]
 
 
-def test_a_checkpoint_without_notes_names_the_flags_that_bring_them(runtime: Runtime) -> None:
+def test_checkpoint_without_notes_names_the_flags(runtime: Runtime) -> None:
     token = start(runtime)["checkpointToken"]
 
     status, told = command(runtime, "run", "checkpoint", "--checkpoint", token)

@@ -156,14 +156,14 @@ def check_refused_at_every_door(runtime: Runtime, workflow_id: str, words: str) 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("part", "words"), FILES.values(), ids=FILES)
-def test_a_file_that_would_keep_a_run_busy_is_refused_at_every_door(
+def test_file_that_keeps_a_run_busy_is_refused_everywhere(
     runtime: Runtime, part: dict[str, Any], words: str
 ) -> None:
     check_refused_at_every_door(runtime, give(runtime, part, **FIELDS), words)
 
 
 @pytest.mark.parametrize(("schema", "words"), CONTRACTS.values(), ids=CONTRACTS)
-def test_a_contract_that_would_keep_a_run_busy_is_refused_at_every_door(
+def test_contract_that_keeps_a_run_busy_is_refused_everywhere(
     runtime: Runtime, schema: dict[str, Any], words: str
 ) -> None:
     check_refused_at_every_door(runtime, given_contract(runtime, schema), words)
@@ -244,7 +244,7 @@ def test_what_a_bundle_brings_is_checked_like_a_file(
 
 
 @pytest.mark.thorough
-def test_a_way_that_is_too_long_is_named_and_the_run_can_be_read_closed_and_exported(
+def test_too_long_way_is_named_and_the_run_stays_readable(
     runtime: Runtime,
 ) -> None:
     reply = start(runtime, workflowId=give(runtime, *FAR_AWAY["steps"], **FIELDS))
@@ -288,7 +288,7 @@ def test_a_run_whose_first_way_is_too_long_is_not_started(runtime: Runtime) -> N
     assert answer(runtime, "session.list")["count"] == 0
 
 
-def test_an_artifact_that_is_too_much_to_check_blocks_and_says_so(runtime: Runtime) -> None:
+def test_artifact_too_large_to_check_blocks_and_says_so(runtime: Runtime) -> None:
     rows = {"type": "array", "items": {"enum": [f"{number}" for number in range(2_000)]}}
     workflow_id = given_contract(
         runtime, {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
@@ -336,7 +336,7 @@ def test_values_fill_a_prompt_only_as_far_as_there_is_room(runtime: Runtime) -> 
 
 
 @pytest.mark.thorough
-def test_fragments_that_are_too_much_to_decide_are_named_and_the_step_is_shown(runtime: Runtime) -> None:
+def test_too_many_fragments_are_named_and_the_step_is_shown(runtime: Runtime) -> None:
     wanted = {"kind": "compare", "input": "blob", "op": "contains", "value": "z"}
     fragments = [{"id": f"f{number}", "when": wanted, "text": f"Text {number}."} for number in range(100)]
     workflow_id = give(runtime, step("a", promptFragments=fragments), **FIELDS)

@@ -63,7 +63,7 @@ def test_a_bundle_holds_everything_that_going_on_needs(held: dict[str, Any]) -> 
 
 
 @pytest.mark.promise("bundle.contents")
-def test_pinned_workflows_and_snapshots_stand_under_the_digest_of_their_bytes(held: dict[str, Any]) -> None:
+def test_pinned_parts_stand_under_the_digest_of_their_bytes(held: dict[str, Any]) -> None:
     for part in ("pinnedWorkflows", "snapshots"):
         assert held["session"][part]
         for name, content in held["session"][part].items():

@@ -115,7 +115,7 @@ def test_commas_and_brackets_in_notes_are_no_values(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.thorough
-def test_the_largest_notes_artifacts_and_contexts_come_back_equal(runtime: Runtime) -> None:
+def test_largest_notes_artifacts_and_contexts_come_back_equal(runtime: Runtime) -> None:
     """Exported, imported elsewhere, exported there: the same but for the label that says so."""
     deep: Any = "end"
     for _ in range(60):

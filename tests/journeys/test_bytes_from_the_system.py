@@ -85,7 +85,7 @@ def handrail(request: pytest.FixtureRequest, tmp_path: Path) -> Called:
 
 
 @pytest.mark.thorough
-def test_a_whole_run_in_a_directory_with_a_user_and_on_a_branch_that_are_not_utf8(handrail: Called) -> None:
+def test_run_works_where_folder_user_and_branch_are_not_utf8(handrail: Called) -> None:
     _, started = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")
     again = handrail(b"run", b"start", b"project.odd", b"--request-id", b"one")[1]
     told = {line: handrail(*line) for line in LINES}

@@ -86,9 +86,7 @@ FAILS = {"tests": {"command": [sys.executable, "-c", "raise SystemExit(9)"]}}
 
 
 @pytest.mark.parametrize("later", [FAILS, {}])
-def test_the_command_of_the_start_runs_and_counts_whatever_is_declared_since(
-    place: Place, later: dict[str, Any]
-) -> None:
+def test_command_of_the_start_runs_whatever_is_declared_since(place: Place, later: dict[str, Any]) -> None:
     place.declare(CHECKS)
     first = start(place.runtime)
     (begun,) = of_kind(events_of(place.runtime, first), "run_started")
@@ -137,7 +135,7 @@ def test_directory_time_limit_and_report_are_pinned_too(place: Place) -> None:
     assert {"check_changed", "report_not_read"} <= set(told["notices"])
 
 
-def test_a_command_whose_words_are_not_stored_is_not_replaced_by_another(place: Place) -> None:
+def test_command_whose_words_are_not_stored_is_not_replaced(place: Place) -> None:
     place.declare({"tests": {"command": ["true", "--password", SECRET]}})
     first = start(place.runtime)
     place.declare(FAILS)
@@ -168,9 +166,7 @@ def test_a_start_without_checks_is_recorded_as_ever(place: Place) -> None:
     assert "checks" not in begun["data"]
 
 
-def test_the_first_run_of_a_projects_check_warns_with_its_command(
-    place: Place, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_first_run_of_a_check_warns_with_its_command(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     place.declare(CHECKS)
     start(place.runtime)
 
@@ -332,9 +328,7 @@ def test_what_is_in_no_form_of_a_runner_counts_nothing(form: ReportFormat) -> No
         count_tests(b"all 412 tests passed, 0 failed\n", form)
 
 
-def test_what_steers_a_runner_is_recorded_and_kept_from_declared_checks(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_what_steers_a_runner_is_recorded_and_kept_away(runtime: Runtime, tmp_path: Path) -> None:
     place = Place(runtime, tmp_path, PYTEST_ADDOPTS="-k nothing")
     first = start(place.runtime)
     code = "import os; raise SystemExit(bool(os.environ.get('PYTEST_ADDOPTS')))"

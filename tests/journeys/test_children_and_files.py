@@ -118,7 +118,7 @@ def test_a_child_may_work_in_another_worktree_and_stays_there(site: Site, tmp_pa
     assert [one["name"] for one in own_projects(site, late)] == ["tree"]
 
 
-def test_a_directory_of_another_repository_is_no_place_for_a_child(site: Site, tmp_path: Path) -> None:
+def test_child_does_not_work_in_another_repository(site: Site, tmp_path: Path) -> None:
     waiting = hand_out(site, "a")
     stranger = tmp_path / "stranger"
     stranger.mkdir()
@@ -137,7 +137,7 @@ def test_a_directory_of_another_repository_is_no_place_for_a_child(site: Site, t
     assert own_projects(site, waiting) == []
 
 
-def test_a_call_from_outside_means_the_child_that_is_named_or_alone_here(site: Site, tmp_path: Path) -> None:
+def test_call_from_outside_means_the_named_or_only_child(site: Site, tmp_path: Path) -> None:
     site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
     waiting = hand_out(site, "a", "b")
     a, b = (str(one["workToken"]) for one in waiting["children"])
@@ -178,7 +178,7 @@ def test_a_token_of_a_child_shows_the_files_of_its_own_run_alone(site: Site) -> 
     assert [one["node_id"] for one in by_tree["trees"]] == [by_tree["node_id"]]
 
 
-def test_a_check_for_a_session_that_waits_counts_for_the_child_that_is_meant_or_nobody(site: Site) -> None:
+def test_check_while_waiting_counts_for_the_named_child_only(site: Site) -> None:
     waiting = hand_out(site, "a", "b")
     a, b = (str(one["workToken"]) for one in waiting["children"])
     session, argv = waiting["session"]["sessionId"], ["true"]
@@ -199,7 +199,7 @@ def test_a_check_for_a_session_that_waits_counts_for_the_child_that_is_meant_or_
     assert broken.message.startswith("In HANDRAIL_WORK: ")
 
 
-def test_a_check_in_a_fresh_worktree_is_credited_to_no_other_session(site: Site, tmp_path: Path) -> None:
+def test_check_in_a_fresh_worktree_counts_for_no_other_session(site: Site, tmp_path: Path) -> None:
     site.runtime = msgspec.structs.replace(site.runtime, places=ProjectPlaceFiles(str(tmp_path / "home")))
     waiting = hand_out(site, "a", "b")
     site.begin(step("alone"))

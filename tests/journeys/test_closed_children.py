@@ -119,7 +119,7 @@ def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtim
     assert [one["kind"] for one in answer(runtime, "session.needs")["items"]] == ["gap"]
 
 
-def test_late_work_that_was_handed_out_once_more_is_told_that_nobody_waits(runtime: Runtime) -> None:
+def test_late_work_that_was_delegated_again_says_so(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = waiting["children"]
     early = read(runtime, a)
@@ -168,7 +168,7 @@ def test_a_result_can_be_taken_from_the_text_alone(runtime: Runtime) -> None:
     assert taken["nextCall"]["params"] == {"stateToken": arrived.structured["children"][1]["workToken"]}
 
 
-def test_a_child_whose_step_asks_a_person_is_told_and_the_others_come_first(runtime: Runtime) -> None:
+def test_child_with_a_question_is_listed_after_the_others(runtime: Runtime) -> None:
     asking = step("ask", requireConfirmation=True)
     waiting = arrive(runtime, child("a", asking), child("b"))
 
@@ -182,7 +182,7 @@ def test_a_child_whose_step_asks_a_person_is_told_and_the_others_come_first(runt
     assert [one["title"] for one in needed] == ["a: Ask"]
 
 
-def test_tokens_of_two_children_in_one_call_lead_to_the_work_that_was_named(runtime: Runtime) -> None:
+def test_tokens_of_two_children_lead_to_the_named_work(runtime: Runtime) -> None:
     a, b = arrive(runtime, child("a"), child("b"))["children"]
     ack = read(runtime, b)["ackToken"]
 

@@ -65,7 +65,7 @@ def test_a_closed_run_is_neither_resumed_nor_told_by_a_hook(runtime: Runtime) ->
     assert [row["id"] for row in answer(runtime, "session.list", status="closed")["items"]] == [session_id]
 
 
-def test_its_own_id_still_finds_a_closed_run_and_says_that_it_is_closed(runtime: Runtime) -> None:
+def test_closed_run_is_found_by_its_id_and_says_so(runtime: Runtime) -> None:
     reply = start(runtime)
     close(runtime, run=reply["stateToken"], reason="superseded", note="Begun twice.")
 
@@ -92,7 +92,7 @@ def test_no_token_is_consumed_and_continuing_opens_the_run_again(runtime: Runtim
 
 
 @pytest.mark.parametrize("at", ["the old node", "the tip"])
-def test_a_checkpoint_keeps_its_notes_and_leaves_a_closed_run_closed(runtime: Runtime, at: str) -> None:
+def test_checkpoint_leaves_a_closed_run_closed(runtime: Runtime, at: str) -> None:
     first = start(runtime, goal="closing time")
     second = advance(runtime, first)
     close(runtime, run=first["stateToken"])
@@ -112,7 +112,7 @@ def test_a_checkpoint_keeps_its_notes_and_leaves_a_closed_run_closed(runtime: Ru
     assert status_of(runtime, first) == "in_progress"
 
 
-def test_a_run_id_that_two_sessions_have_closes_neither_and_both_are_named(runtime: Runtime) -> None:
+def test_run_id_of_two_sessions_closes_neither(runtime: Runtime) -> None:
     first = start(runtime)
     copy = imported(runtime, exported(runtime, first["session"]["sessionId"]))["session_id"]
 
@@ -141,7 +141,7 @@ def two_open_runs(runtime: Runtime) -> tuple[dict[str, Any], dict[str, Any]]:
     return first, start(runtime, session=first["session"]["sessionId"])
 
 
-def test_a_session_with_several_open_runs_closes_none_of_them_and_names_them(runtime: Runtime) -> None:
+def test_session_with_several_open_runs_closes_none(runtime: Runtime) -> None:
     first, second = two_open_runs(runtime)
     session_id = first["session"]["sessionId"]
 
@@ -161,9 +161,7 @@ def test_a_session_with_several_open_runs_closes_none_of_them_and_names_them(run
 
 
 @pytest.mark.parametrize("key", [{}, {"requestId": "k-1"}])
-def test_a_repeat_that_names_only_the_session_never_closes_another_run(
-    runtime: Runtime, key: dict[str, str]
-) -> None:
+def test_repeat_that_names_the_session_closes_no_other_run(runtime: Runtime, key: dict[str, str]) -> None:
     first = start(runtime)
     session_id = first["session"]["sessionId"]
     closed = close(runtime, run=session_id, **key)
@@ -243,7 +241,7 @@ def test_closing_is_recorded_without_a_gate_audited_and_no_tool(runtime: Runtime
     assert "run.close" not in {tool.operation for tool in offered_tools().values()}
 
 
-def test_a_mistaken_start_is_told_how_to_close_and_does_not_haunt_the_next(runtime: Runtime) -> None:
+def test_mistaken_start_says_how_to_close_it(runtime: Runtime) -> None:
     first = start(runtime, goal="twice")
     second = start(runtime, goal="twice")
     (warning,) = [one for one in second["warnings"] if one["code"] == "DUPLICATE_START"]

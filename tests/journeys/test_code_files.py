@@ -85,13 +85,13 @@ def test_a_file_is_found_from_a_folder_of_the_project(code: CodeProject, named: 
     assert code.told(f"js-scan --outline '{path}'")["file"] == "sub/app.js"
 
 
-def test_a_module_that_is_made_lies_beside_the_file_that_is_named(code: CodeProject) -> None:
+def test_new_module_lies_beside_the_named_file(code: CodeProject) -> None:
     told = code.told("js-edit --file app.js --move inner --to-module other.js")
 
     assert [one["file"] for one in told["changes"]] == ["sub/app.js", "sub/other.js"]
 
 
-def test_a_name_of_two_files_is_told_and_nothing_outside_is_found(code: CodeProject) -> None:
+def test_name_of_two_files_is_reported(code: CodeProject) -> None:
     write(code.root.parent, "out.js", "export function inner() {}\n")
 
     _, twice = code.line("js-edit --file a.js --locate here")

@@ -43,7 +43,7 @@ def test_the_fix_of_a_used_token_leads_on_word_by_word(code: CodeProject, edit: 
 @pytest.mark.promise("code.cont.stale-write")
 @pytest.mark.parametrize("edit", EDITS)
 @pytest.mark.parametrize("trouble", ["gone", "renamed", "changed", "damaged", "expired"])
-def test_the_fix_of_an_apply_token_that_cannot_write_leads_on_word_by_word(
+def test_fix_of_a_refused_apply_token_leads_on_word_by_word(
     code: CodeProject, edit: str, trouble: str
 ) -> None:
     token = code.told(f"js-edit {edit} --ai-mode")["continuation_tokens"]["apply"]

@@ -92,9 +92,7 @@ def test_a_receipt_leaves_the_tree_that_its_program_ran_on(work: Work) -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_call_has_seen_for_a_report_is_not_looked_at_again(
-    work: Work, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_seen_for_a_report_are_not_read_again(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     started = work.start()
     planned = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
     write(work.root, "a.py", "a = 2\n")
@@ -133,7 +131,7 @@ def test_the_first_look_is_made_before_the_start_is_answered(work: Work) -> None
     assert (tree["data"]["cause"], due, warned(started)) == ("start", [], [])
 
 
-def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
+def test_first_look_that_fails_is_in_the_start_and_its_repeat(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime = msgspec.structs.replace(build_runtime(work.tool.environment, home=work.tool.home), trees_due=[])
@@ -152,7 +150,7 @@ def test_a_first_look_that_fails_is_told_by_the_start_and_by_its_repeat(
 
 
 @pytest.mark.thorough
-def test_a_fresh_clone_of_ten_thousand_files_is_known_from_the_start(work: Work, tmp_path: Path) -> None:
+def test_fresh_clone_of_ten_thousand_files_is_known_at_start(work: Work, tmp_path: Path) -> None:
     names = [f"src/{number % 100}/{number}.py" for number in range(10_000)]
     added = "".join(f"M 644 inline {name}\ndata 6\na = 1\n\n" for name in names)
     head = "commit refs/heads/big\ncommitter a <a@example.org> 1700000000 +0000\ndata 1\nx\n"
@@ -223,7 +221,7 @@ def report_change(work: Work, reply: Any, *paths: str) -> Any:
     )
 
 
-def test_a_project_keeps_the_contents_of_its_files_out_of_the_store(work: Work) -> None:
+def test_project_keeps_its_contents_out_of_the_store(work: Work) -> None:
     write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "off"}}))
     write(work.root, "secret.txt", "kept nowhere\n")
     started = work.start()
@@ -245,7 +243,7 @@ def test_a_project_cannot_turn_on_what_its_user_turned_off(work: Work) -> None:
     assert error["code"] == "E_CONFIG"
 
 
-def test_a_fork_says_how_many_files_differ_and_a_replay_says_the_same(work: Work) -> None:
+def test_fork_and_its_replay_count_the_files_that_differ(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
     work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "The first way.")
@@ -287,7 +285,7 @@ def differing(reply: Any) -> list[int]:
     return [one["details"]["differing"] for one in reply.get("warnings", []) if one["code"] == "FILES_DIFFER"]
 
 
-def test_an_older_step_that_is_read_again_says_how_many_files_differ_now(work: Work) -> None:
+def test_older_step_counts_the_files_that_differ_now(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
     second = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "One.")
@@ -308,7 +306,7 @@ def test_an_older_step_that_is_read_again_says_how_many_files_differ_now(work: W
     assert work.events(started, "tree_recorded") == before
 
 
-def test_the_other_branch_is_older_too_when_read_and_when_continued(work: Work) -> None:
+def test_other_branch_is_older_when_read_and_when_continued(work: Work) -> None:
     write(work.root, ".handrail/workflows/three_steps.json", THREE_STEPS)
     started = work.tool.data("run", "start", "project.three_steps", "--request-id", "k")
     left = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "One way.")
@@ -345,7 +343,7 @@ def test_a_look_that_takes_too_long_or_fails_withholds_no_step(
     assert broken["pending"] == without["pending"] == with_line["pending"]
 
 
-def test_a_repository_that_cannot_be_seen_costs_one_notice_and_no_answer(work: Work) -> None:
+def test_unreadable_repository_costs_one_notice(work: Work) -> None:
     write(work.root, ".git/config", "[core\nbroken")
 
     ran = work.tool.run("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")

@@ -123,7 +123,7 @@ def test_a_trace_follows_callers_and_callees(code: CodeProject) -> None:
     assert [(one["name"], one["depth"]) for one in down["tree"]] == [("myFunc", 1), ("helper", 2)]
 
 
-def test_a_ripple_names_layers_entry_points_tests_and_a_score_that_can_be_checked(code: CodeProject) -> None:
+def test_ripple_names_layers_entries_tests_and_its_score(code: CodeProject) -> None:
     told = code.told("js-scan --ripple helper")
 
     assert [layer["files"] for layer in told["layers"]] == [
@@ -251,7 +251,7 @@ def test_several_definitions_move_in_the_order_that_works(code: CodeProject) -> 
     assert (status, refused["details"]["reason"]) == (2, "not_exported")
 
 
-def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: CodeProject) -> None:
+def test_batch_is_one_preview_and_written_whole_or_not(code: CodeProject) -> None:
     before = code.texts()
     changes = code.root.parent / "changes.json"
     asked = [
@@ -277,7 +277,7 @@ def test_a_batch_is_one_preview_and_is_written_as_a_whole_or_not_at_all(code: Co
     assert (status, refused["code"]) == (3, "E_NOT_FOUND")
 
 
-def test_edits_of_every_kind_are_one_batch_each_on_what_the_ones_before_leave(code: CodeProject) -> None:
+def test_edits_of_a_batch_build_on_each_other(code: CodeProject) -> None:
     asked = [
         {"rename": "helper", "to": "greet"},
         {"move": "greet", "toModule": "src/words.js"},
@@ -347,7 +347,7 @@ def test_line_ends_modes_and_every_byte_come_back(code: CodeProject, there: str,
     assert path.stat().st_mode & 0o777 == 0o750
 
 
-def test_an_edit_that_would_change_a_meaning_is_refused_with_the_place(code: CodeProject) -> None:
+def test_edit_that_changes_a_meaning_is_refused_by_place(code: CodeProject) -> None:
     before = code.texts()
 
     status, told = code.line("js-edit --file src/app.js --rename myFunc --to helper")

@@ -144,7 +144,7 @@ def test_every_call_in_the_text_of_an_answer_can_be_made(code: CodeProject) -> N
     ]
 
 
-def test_nothing_is_written_without_fix_and_the_token_of_a_preview(code: CodeProject) -> None:
+def test_write_needs_fix_and_the_token_of_a_preview(code: CodeProject) -> None:
     before = code.texts()
     preview = told(code, "code_edit", rename="myFunc", to="fetchData")
     apply = preview["continuation_tokens"]["apply"]
@@ -249,7 +249,7 @@ def test_a_wrong_argument_is_refused_with_the_corrected_call(
     assert refused.text.splitlines()[-1].startswith(f"{meant[0]} {{")
 
 
-def test_a_token_of_another_tool_and_an_old_one_come_with_the_call_that_helps(code: CodeProject) -> None:
+def test_wrong_token_comes_with_the_call_that_helps(code: CodeProject) -> None:
     tokens = told(code, "code_search", search="myFunc")["continuation_tokens"]
 
     misplaced = call(code, "code_search", continuation=tokens["locate:0"])
@@ -304,7 +304,7 @@ def test_no_argument_and_no_token_leads_out_of_the_project(code: CodeProject, pa
     assert (code.texts(), (code.root.parent / "outside.js").read_bytes()) == (before, outside)
 
 
-def test_a_move_that_needs_a_neighbour_comes_with_the_call_that_takes_it_along(code: CodeProject) -> None:
+def test_move_that_needs_a_neighbour_offers_to_take_it(code: CodeProject) -> None:
     write(code.root, "src/own.js", "const secret = 1;\n\nexport const tell = () => secret;\n")
 
     refused = call(code, "code_edit", move="tell", toModule="src/util.js")

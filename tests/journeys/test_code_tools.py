@@ -26,7 +26,7 @@ def code(tmp_path: Path) -> CodeProject:
 
 
 @pytest.mark.promise("code.cont.menu")
-def test_a_search_offers_tokens_and_one_of_them_answers_without_another_word(code: CodeProject) -> None:
+def test_search_offers_tokens_that_answer_alone(code: CodeProject) -> None:
     found = code.told('js-scan --search "myFunc" --ai-mode --json')
     tokens = found["continuation_tokens"]
 
@@ -115,7 +115,7 @@ def test_an_extraction_runs_by_the_lines_that_cont_prints(code: CodeProject) -> 
     )
 
 
-def test_a_move_changes_every_import_and_its_token_needs_only_the_module(code: CodeProject) -> None:
+def test_move_changes_imports_and_its_token_needs_the_module(code: CodeProject) -> None:
     write(code.root, "src/target.js", "export const there = 1;\n")
     located = code.told("js-edit --file src/app.js --locate myFunc --ai-mode --json")
 
@@ -143,7 +143,7 @@ def test_a_move_changes_every_import_and_its_token_needs_only_the_module(code: C
     )
 
 
-def test_a_mock_of_the_old_module_is_listed_and_its_path_stays_in_its_folder(code: CodeProject) -> None:
+def test_mock_of_the_old_module_is_listed(code: CodeProject) -> None:
     test = "import { myFunc } from '../src/app.js';\n\njest.mock('../src/app.js');\n\nmyFunc('t');\n"
     write(code.root, "test/app.test.js", test)
     write(code.root, "src/fake.js", "export function fake() {\n  jest.mock('./app.js');\n}\n")
@@ -159,7 +159,7 @@ def test_a_mock_of_the_old_module_is_listed_and_its_path_stays_in_its_folder(cod
     assert (status, refused["details"]["reason"], refused["details"]["line"]) == (2, "place_dependent", 2)
 
 
-def test_a_replacement_takes_its_text_from_a_file_and_names_what_nothing_declares(code: CodeProject) -> None:
+def test_replacement_comes_from_a_file_and_names_the_unknown(code: CodeProject) -> None:
     text = write(code.root.parent, "new.js", "export function helper(name) {\n  return greet(name);\n}\n")
     located = code.told("js-edit --file src/util.js --locate helper --ai-mode")
 
@@ -270,9 +270,7 @@ def test_a_preview_can_be_looked_at_in_full_or_left(code: CodeProject) -> None:
 
 @pytest.mark.promise("code.cont.invalid-token")
 @pytest.mark.promise("code.cont.foreign-token")
-def test_a_token_of_another_checkout_fails_and_repeats_only_the_query(
-    code: CodeProject, tmp_path: Path
-) -> None:
+def test_token_of_another_checkout_repeats_only_the_query(code: CodeProject, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = CodeProject(tmp_path / "other")
     foreign = other.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
@@ -301,7 +299,7 @@ def test_an_expired_token_of_a_read_is_refreshed(code: CodeProject) -> None:
     assert refreshed["symbol"] == at_once["symbol"]
 
 
-def test_an_expired_apply_token_is_never_refreshed_and_stays_refused_when_the_clock_is_set_back(
+def test_expired_apply_token_stays_refused(
     code: CodeProject,
 ) -> None:
     before = code.texts()
@@ -341,7 +339,7 @@ def test_a_write_is_refused_when_the_source_changed(code: CodeProject) -> None:
 
 
 @pytest.mark.promise("code.cont.stale-read")
-def test_a_read_answers_with_what_is_there_now_and_says_that_it_changed(code: CodeProject) -> None:
+def test_read_answers_with_the_present_and_says_so(code: CodeProject) -> None:
     token = code.told("js-scan --search myFunc --ai-mode")["continuation_tokens"]["analyze:0"]
     (code.root / "src/more.js").write_text(
         "import { myFunc } from './app.js';\nmyFunc();\n", encoding="utf-8"
@@ -459,9 +457,7 @@ def test_an_apply_token_works_once(code: CodeProject) -> None:
 
 
 @pytest.mark.parametrize(("at", "seconds"), [("preview", 0), ("preview", 5), ("diff", 5)])
-def test_a_cancel_ends_the_tokens_of_the_preview_and_of_its_full_diff(
-    code: CodeProject, at: str, seconds: int
-) -> None:
+def test_cancel_ends_the_tokens_of_a_preview(code: CodeProject, at: str, seconds: int) -> None:
     before = code.texts()
     preview = code.preview("myFunc", "fetchData")["continuation_tokens"]
     code.clock.seconds += seconds
@@ -500,7 +496,7 @@ def test_parameters_that_do_not_fit_a_token_are_given_again(code: CodeProject) -
     assert code.text("src/many.js") == content.replace("const n", "const xn")
 
 
-def test_the_words_scan_and_edit_put_the_same_document_into_an_envelope(code: CodeProject) -> None:
+def test_scan_and_edit_wrap_the_same_document(code: CodeProject) -> None:
     bare = code.told("js-scan --search myFunc")
     wrapped = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc"]).out)
     lafs = json.loads(run_here(code.runtime, ["js-scan", "--search", "myFunc", "--envelope", "lafs"]).out)
@@ -537,7 +533,7 @@ def test_the_same_text_twice_in_a_file_has_two_ids(tmp_path: Path) -> None:
     assert code.texts()["a.js"].decode().splitlines()[1] == "function g() { let zz = 0; return zz }"
 
 
-def test_a_file_whose_name_is_no_text_is_counted_and_the_others_are_answered(tmp_path: Path) -> None:
+def test_file_with_a_name_that_is_no_text_is_counted(tmp_path: Path) -> None:
     code = CodeProject(tmp_path, {"a.js": "export const foo = 1;\n"})
     Path(os.fsdecode(os.fsencode(code.root) + b"/inv\xff.js")).write_bytes(b"import { foo } from './a.js';\n")
 

@@ -90,7 +90,7 @@ def start(code: CodeProject, *steps: dict[str, Any], **params: Any) -> dict[str,
 
 
 @pytest.mark.promise("code.workflow.choice")
-def test_a_file_runs_to_its_choice_and_the_token_of_an_option_goes_on(code: CodeProject) -> None:
+def test_file_runs_to_its_choice_and_an_option_goes_on(code: CodeProject) -> None:
     before = code.texts()
 
     told = code.told("js-tools --workflow my-refactor.json --json")
@@ -265,7 +265,7 @@ def test_two_calls_with_one_token_write_once_and_get_one_answer(
     assert not list(code.root.rglob("*.tmp"))
 
 
-def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodeProject) -> None:
+def test_later_of_two_choices_hears_that_the_first_counts(code: CodeProject) -> None:
     before = code.texts()
     told = code.told("js-tools --workflow my-refactor.json")
 
@@ -276,7 +276,7 @@ def test_the_later_of_two_choices_is_told_that_the_first_one_counts(code: CodePr
     assert (late["ran"], code.texts()) == ([], before)
 
 
-def test_one_call_runs_a_bounded_number_of_actions_and_the_next_goes_on(code: CodeProject) -> None:
+def test_one_call_runs_a_bounded_number_of_actions(code: CodeProject) -> None:
     loop = {"type": "loop", "loopId": "all", "count": 40, "maxIterations": 40, "body": [FIND]}
     steps = (loop, DECIDE | {"prompt": "Found: {{found.count}}. Go on?"})
     began = start(code, *steps, requestId="key")
@@ -345,7 +345,7 @@ def test_an_agent_is_led_back_to_the_preview(code: CodeProject) -> None:
 
 @pytest.mark.promise("code.workflow.guard")
 @pytest.mark.parametrize(("said", "is_written"), [("yes", True), ("no", False)])
-def test_where_a_persons_word_is_wanted_nothing_is_written_without_it(
+def test_action_that_wants_a_person_writes_nothing_without(
     code: CodeProject, said: str, is_written: bool
 ) -> None:
     settings = settings_of(code.runtime)
@@ -460,7 +460,7 @@ def test_nobody_else_sets_what_an_action_saves(code: CodeProject) -> None:
 
 
 @pytest.mark.promise("code.workflow.tokens")
-def test_another_answer_to_a_choice_has_a_token_for_a_branch_of_its_own(code: CodeProject) -> None:
+def test_other_answer_to_a_choice_has_a_token_for_a_branch(code: CodeProject) -> None:
     told = code.told("js-tools --workflow my-refactor.json")
     code.told("js-tools --workflow-resume T", T=_token(told, "choice:no"))
 

@@ -78,7 +78,7 @@ def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) ->
     assert rehydrate(runtime, third)["pending"]["stepId"] == "third"
 
 
-def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Runtime) -> None:
+def test_early_yes_and_the_agents_word_are_both_claims(runtime: Runtime) -> None:
     asked, unasked = at_third(runtime), at_third(runtime, goal="another")
     told = answer(seat(runtime, Person("yes")), "run.confirm", stateToken=asked["stateToken"])
 
@@ -98,7 +98,7 @@ def test_a_yes_before_the_report_and_the_agents_word_are_both_claims(runtime: Ru
     ]
 
 
-def test_a_no_is_recorded_and_confirms_nothing_until_there_is_a_yes(runtime: Runtime) -> None:
+def test_no_is_recorded_and_a_yes_is_needed(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
 
@@ -131,7 +131,7 @@ def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
     assert nobody.shown == []
 
 
-def test_where_a_person_must_confirm_a_yes_before_the_report_is_not_enough(
+def test_early_yes_is_not_enough_where_a_person_must_confirm(
     runtime: Runtime,
 ) -> None:
     insist(runtime)
@@ -181,7 +181,7 @@ def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) ->
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
 
 
-def test_a_reply_is_the_same_after_a_confirmation_and_another_setting(runtime: Runtime) -> None:
+def test_reply_stays_the_same_after_a_confirmation(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
     call = {"ackToken": third["ackToken"], "output": {"notesMarkdown": "The user agreed."}}
@@ -235,7 +235,7 @@ def at_console(runtime: Runtime) -> Runtime:
     return msgspec.structs.replace(runtime, is_at_console=True)
 
 
-def test_a_yes_in_the_console_is_to_what_was_shown_and_confirms_the_report(runtime: Runtime) -> None:
+def test_yes_in_the_console_confirms_the_shown_report(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
     session = third["session"]["sessionId"]
@@ -321,7 +321,7 @@ def test_without_a_terminal_a_person_is_asked_for(runtime: Runtime) -> None:
     assert of_kind(events_of(runtime, third), "confirmation_recorded") == []
 
 
-def test_nothing_that_an_author_or_agent_wrote_steers_the_terminal(runtime: Runtime) -> None:
+def test_no_text_of_author_or_agent_steers_the_terminal(runtime: Runtime) -> None:
     insist(runtime)
     first = begin(
         runtime,
@@ -392,7 +392,7 @@ class Terminal:
 
 
 @pytest.mark.thorough
-def test_the_real_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> None:
+def test_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> None:
     workflows = tmp_path / ".handrail" / "workflows"
     workflows.mkdir(parents=True)
     asking = THREE_STEPS.replace(b'"id": "first",', b'"id": "first", "requireConfirmation": true,')

@@ -78,7 +78,7 @@ def test_a_bundle_is_shown_and_nothing_is_written_before_the_yes(runtime: Runtim
     assert [session for session, _ in state_of(other)] == [made.data["session_id"]]
 
 
-def test_a_bundle_that_was_tampered_with_is_refused_in_the_preview(runtime: Runtime) -> None:
+def test_changed_bundle_is_refused_in_the_preview(runtime: Runtime) -> None:
     begun = advance(runtime, start(runtime), "All is well.")
     exported = answer(runtime, "session.export", sessionId=begun["session"]["sessionId"])
     text = json.dumps(exported["content"]).replace("All is well.", "All is good.")
@@ -94,7 +94,7 @@ def test_a_bundle_that_was_tampered_with_is_refused_in_the_preview(runtime: Runt
     assert state_of(other) == []
 
 
-def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(runtime: Runtime) -> None:
+def test_page_of_a_waiting_step_has_a_form_for_the_answer(runtime: Runtime) -> None:
     insist(runtime)
     third = advance(runtime, advance(runtime, start(runtime)))
     advance(runtime, third)
@@ -115,7 +115,7 @@ def test_the_page_of_a_waiting_step_has_the_form_and_its_answer_is_a_persons(run
     assert "Change the answer" in after
 
 
-def test_an_answer_before_there_is_a_report_leaves_the_question_open(runtime: Runtime) -> None:
+def test_answer_before_a_report_leaves_the_question_open(runtime: Runtime) -> None:
     third = advance(runtime, advance(runtime, start(runtime)))
     before = show(runtime, path_of(runtime, third))
     tag = tag_of(before, "run.confirm")

@@ -54,7 +54,7 @@ def seen() -> Seen:
     return Seen(runtime=runtime, session=rich_session(runtime)["session"]["sessionId"])
 
 
-def test_a_run_is_told_with_its_way_its_forks_and_what_was_skipped(seen: Seen) -> None:
+def test_run_is_shown_with_its_way_forks_and_skipped_parts(seen: Seen) -> None:
     graph = seen.graph()
 
     nodes = graph["nodes"]
@@ -82,7 +82,7 @@ def test_a_long_run_shows_its_newest_nodes(seen: Seen, monkeypatch: pytest.Monke
     assert [node["row"] for node in graph["nodes"]] == list(range(5))
 
 
-def test_a_node_tells_its_report_why_it_was_refused_and_what_is_asked_there(seen: Seen) -> None:
+def test_node_shows_its_report_refusal_and_question(seen: Seen) -> None:
     refused, decided = (node["id"] for node in seen.graph()["nodes"] if node["step_id"] == "decide")
 
     before = seen.both("run.node", "session show --node", sessionId=seen.session, node=refused)

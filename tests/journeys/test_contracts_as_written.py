@@ -67,7 +67,7 @@ def test_the_example_of_a_prompt_is_accepted_when_it_is_sent(runtime: Runtime, p
     assert (report["data"]["ok"], report["data"]["unproven"]) == (True, [])
 
 
-def test_where_no_example_can_be_made_none_is_shown_and_the_simulator_names_its_limit(
+def test_missing_example_is_not_shown_and_simulation_says_so(
     runtime: Runtime,
 ) -> None:
     put(runtime, contract({"type": "string", "pattern": r"^a\x62c$"}))
@@ -112,7 +112,7 @@ def test_an_example_of_another_kind_is_told(runtime: Runtime) -> None:
     assert "edit" not in problem
 
 
-def test_an_assessment_that_is_asked_for_twice_is_an_impassable_gate(runtime: Runtime) -> None:
+def test_assessment_asked_for_twice_is_an_impassable_gate(runtime: Runtime) -> None:
     assessment = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "high"]}}
     gates = [{"assessmentId": "fit"}, {"assessmentId": "fit"}]
     workflow_id = give(runtime, step("a", gates=gates), assessments=[assessment])
@@ -144,7 +144,7 @@ def test_the_schema_of_a_rule_is_checked_as_that_of_a_contract(
     assert [one["message"] for one in failure.details["problems"] if said in one["message"]]
 
 
-def test_a_contract_among_workflows_is_told_where_it_belongs_and_judged_as_one(runtime: Runtime) -> None:
+def test_contract_among_workflows_is_pointed_to_its_folder(runtime: Runtime) -> None:
     document = contract({"type": "strin"})
 
     found = errors_of(runtime, document, "workflows/table.json")
@@ -162,7 +162,7 @@ def test_a_contract_among_workflows_is_told_where_it_belongs_and_judged_as_one(r
     assert ".handrail/workflows" in other["fix"]
 
 
-def test_a_contract_below_the_contracts_folder_is_a_contract_for_validate_as_for_list(
+def test_contract_in_a_subfolder_is_a_contract_for_all(
     runtime: Runtime,
 ) -> None:
     sound = contract({"type": "string"})
@@ -170,7 +170,7 @@ def test_a_contract_below_the_contracts_folder_is_a_contract_for_validate_as_for
     assert errors_of(runtime, sound, ".handrail/contracts/deep/table.json") == []
 
 
-def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runtime: Runtime) -> None:
+def test_two_contract_files_of_one_id_are_an_error_for_all(runtime: Runtime) -> None:
     put(runtime, contract({"type": "string"}))
     put(runtime, contract({"type": "integer"}))
 
@@ -181,7 +181,7 @@ def test_two_contract_files_of_one_id_are_an_error_for_validate_as_for_list(runt
     assert [one["code"] for row in listed for one in row.get("problems", [])] == ["shadowed_id"]
 
 
-def test_a_workflow_names_the_file_of_a_contract_that_cannot_be_read(runtime: Runtime) -> None:
+def test_workflow_names_the_unreadable_contract_file(runtime: Runtime) -> None:
     library_of(runtime).add(b'{"id": oops}', "table.json", "contract")
     workflow_id = give(runtime, step("a", **ASKED))
 
@@ -191,7 +191,7 @@ def test_a_workflow_names_the_file_of_a_contract_that_cannot_be_read(runtime: Ru
     assert (problem["code"], "contract file table.json" in problem["message"]) == ("broken_contract", True)
 
 
-def test_the_id_of_a_contract_in_a_condition_gets_the_kind_of_its_artifacts(runtime: Runtime) -> None:
+def test_contract_id_in_a_condition_gets_the_artifact_kind(runtime: Runtime) -> None:
     when = {"kind": "compare", "artifact": "wr.contracts.plan", "field": "goal", "op": "exists"}
     steps = [step("a", output={"contractRef": "wr.contracts.plan"}), step("b", when=when)]
     document = {"id": "project.w", "name": "W", "description": "D.", "steps": steps}
@@ -306,7 +306,7 @@ def test_what_cannot_be_meant_is_an_error_at_its_place(runtime: Runtime, name: s
     assert [one["pointer"] for one in found] == [pointer]
 
 
-def test_a_mistyped_comparison_from_elsewhere_is_a_changed_meaning(runtime: Runtime) -> None:
+def test_mistyped_foreign_comparison_is_a_changed_meaning(runtime: Runtime) -> None:
     steps = [step("a"), step("b", runCondition={"var": "size", "equal": "Large"})]
     document = {
         "id": "project.w",
@@ -365,7 +365,7 @@ def closed(**members: dict[str, Any]) -> dict[str, Any]:
         (closed(**{"m" * 53 + str(at): TEXT for at in range(3)}), {}, {"m" * 53 + "0": "…", "…": "…"}, True),
     ],
 )
-def test_the_members_of_members_are_named_before_their_lack_can_block(
+def test_inner_members_are_named_before_their_lack_blocks(
     runtime: Runtime, member: dict[str, Any], example: dict[str, Any], expected: Any, is_shown: bool
 ) -> None:
     given = contract(member, **({"example": example} if example else {}))

@@ -26,7 +26,7 @@ def test_several_facts_of_one_kind_all_survive_a_blocked_attempt(runtime: Runtim
     assert told == ["No backup was made.", "No logs were kept."]
 
 
-def test_a_decision_without_a_name_replaces_the_kept_one_about_the_same_loop(runtime: Runtime) -> None:
+def test_unnamed_decision_replaces_the_kept_one_of_its_loop(runtime: Runtime) -> None:
     body = [step("look", validation=[RULE])]
     loop = rounds("fix", {"while": {"kind": "loop_control"}}, *body)
     first = begun(runtime, loop, step("end"))
@@ -76,7 +76,7 @@ def test_faults_beyond_the_tenth_are_told_by_their_place(runtime: Runtime) -> No
     ]
 
 
-def test_what_a_retry_sends_again_replaces_what_was_kept_and_is_judged(runtime: Runtime) -> None:
+def test_retry_replaces_what_was_kept_and_is_judged(runtime: Runtime) -> None:
     first = begun(runtime, step("a", validation=[RULE], **WITH_DECISION), step("b"))
 
     one = sent(runtime, first["ackToken"], A_DECISION, notes="nothing yet")
@@ -91,7 +91,7 @@ def test_what_a_retry_sends_again_replaces_what_was_kept_and_is_judged(runtime: 
     assert [held["notes"] for held in reread["recap"]["entries"]][-1] == "measured 4 ms"
 
 
-def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runtime: Runtime) -> None:
+def test_blocked_choice_offers_its_options_again(runtime: Runtime) -> None:
     pick = choice("way", option("left"), option("right"))
     first = begun(runtime, pick, step("b"))
 
@@ -104,7 +104,7 @@ def test_a_choice_that_was_blocked_by_a_wrong_fact_offers_its_options_again(runt
     assert after["pending"]["stepId"] == "b"
 
 
-def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: Runtime) -> None:
+def test_blocked_run_set_to_never_stop_is_not_blocked_again(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     blocked = sent(runtime, first["ackToken"])
     session = first["session"]["sessionId"]
@@ -120,7 +120,7 @@ def test_a_blocked_run_that_is_set_to_never_stop_is_not_blocked_again(runtime: R
     assert "retries" in str(shown["data"])
 
 
-def test_a_run_that_is_set_to_guided_blocks_at_the_very_next_call(runtime: Runtime) -> None:
+def test_run_set_to_guided_blocks_at_the_next_call(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
     words = ("settings", "set", "--session", first["session"]["sessionId"], "--autonomy", "guided")
 
@@ -157,7 +157,7 @@ def test_notes_that_a_step_calls_required_are_required(runtime: Runtime, asks: d
     assert after["pending"]["stepId"] == "b"
 
 
-def test_a_step_that_says_nothing_of_notes_may_be_finished_without(runtime: Runtime) -> None:
+def test_step_silent_about_notes_may_end_without(runtime: Runtime) -> None:
     optional = {"goal": "Look.", "outputRequired": {"notes": "What you saw."}}
     steps = [
         step("a"),

@@ -52,7 +52,7 @@ def test_the_reference_of_any_command_costs_at_most_1200_tokens(
     assert {path: cost for path, cost in costs.items() if not cost or cost > 1_200} == {}
 
 
-def test_help_as_a_document_costs_no_more_and_is_indented_for_who_asks(runtime: Runtime) -> None:
+def test_help_as_a_document_is_short_and_indented_on_request(runtime: Runtime) -> None:
     for path in COMMANDS:
         told = run_here(runtime, (*path.split(), "--help", "--json")).out.decode()
         assert json.loads(told)["data"]["selection"]["value"] == path

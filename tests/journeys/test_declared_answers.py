@@ -30,7 +30,7 @@ def declared(runtime: Runtime, label: str) -> dict[str, Any]:
     return schema
 
 
-def test_a_page_of_the_ledger_holds_only_declared_keys_and_the_next_offset_only_while_there_is_more(
+def test_page_of_the_ledger_holds_declared_keys_only(
     runtime: Runtime,
 ) -> None:
     run_id = started(runtime)["session"]["runId"]
@@ -67,9 +67,7 @@ def test_words_of_a_stranger_in_a_ledger_are_named_beside_it(runtime: Runtime, m
     assert place in declared(runtime, "ledger_document")["untrusted_fields"]
 
 
-def test_in_the_other_dialect_the_ledger_stays_closed_and_the_envelope_names_them(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_ledger_stays_closed_in_the_lafs_dialect(runtime: Runtime, tmp_path: Path) -> None:
     run_id = started(runtime)["session"]["runId"]
 
     _, envelope = command(runtime, "ledger", "show", run_id, "--envelope", "lafs")
@@ -81,9 +79,7 @@ def test_in_the_other_dialect_the_ledger_stays_closed_and_the_envelope_names_the
     assert status == 0
 
 
-def test_a_file_that_is_there_already_is_refused_with_a_code_that_export_declares(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_existing_file_is_refused_with_a_declared_code(runtime: Runtime, tmp_path: Path) -> None:
     session = started(runtime)["session"]["sessionId"]
     line = ("session", "export", session, "--out", str(tmp_path / "taken.json"))
 
@@ -95,7 +91,7 @@ def test_a_file_that_is_there_already_is_refused_with_a_code_that_export_declare
     assert refused["error"]["code"] in told["data"]["commands"][0]["errors"]
 
 
-def test_every_command_declares_the_code_of_a_flag_that_it_does_not_have(runtime: Runtime) -> None:
+def test_every_command_declares_the_code_of_an_unknown_flag(runtime: Runtime) -> None:
     paths = {
         one["path"]: one for one in command(runtime, "reference", "--mvi", "full")[1]["data"]["commands"]
     }
@@ -109,7 +105,7 @@ def test_every_command_declares_the_code_of_a_flag_that_it_does_not_have(runtime
         assert "E_USAGE" in told["errors"], path
 
 
-def test_a_session_that_was_moved_and_linked_is_listed_as_unreadable_and_doctor_fails(
+def test_linked_session_is_unreadable_and_doctor_fails(
     tmp_path: Path,
 ) -> None:
     rt = build_runtime({"HOME": str(tmp_path)}, home=str(tmp_path / "home"))
@@ -130,7 +126,7 @@ def test_a_session_that_was_moved_and_linked_is_listed_as_unreadable_and_doctor_
     assert begun["session"]["sessionId"] not in (good, moved), "work goes on beside it"
 
 
-def test_a_person_is_told_what_was_searched_and_which_fields_a_type_has(runtime: Runtime) -> None:
+def test_person_reads_what_was_searched_and_its_fields(runtime: Runtime) -> None:
     listed = run_here(runtime, ["session", "list", "--query", "zzz", "--human"]).out.decode()
     resumed = run_here(runtime, ["session", "resume", "zzz", "--human"]).out.decode()
     fields = run_here(runtime, ["reference", "--schema", "session_list", "--human"]).out.decode()

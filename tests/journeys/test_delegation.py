@@ -47,7 +47,7 @@ def finish(runtime: Runtime, handed: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
-def test_arriving_opens_the_children_in_the_same_commit_and_a_repeat_opens_none(runtime: Runtime) -> None:
+def test_arrival_opens_the_children_in_one_commit(runtime: Runtime) -> None:
     first = begin(runtime, step("plan"), handing_out(child("a"), child("b")), fields={})
     before = len(events_of(runtime, first))
 
@@ -64,7 +64,7 @@ def test_arriving_opens_the_children_in_the_same_commit_and_a_repeat_opens_none(
     assert not any("status" in one for one in replies[0]["children"])
 
 
-def test_a_waiting_step_offers_no_ack_and_leads_to_the_first_open_child(runtime: Runtime) -> None:
+def test_waiting_step_leads_to_the_first_open_child(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     a, b = waiting["children"]
 
@@ -78,7 +78,7 @@ def test_a_waiting_step_offers_no_ack_and_leads_to_the_first_open_child(runtime:
     assert [(one["childId"], one["status"]) for one in again["children"]] == [("a", "done"), ("b", "open")]
 
 
-def test_a_met_need_lets_the_step_go_on_with_what_the_children_found(runtime: Runtime) -> None:
+def test_met_need_goes_on_with_what_the_children_found(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     closings = [finish(runtime, one)["closing"] for one in waiting["children"]]
 
@@ -94,7 +94,7 @@ def test_a_met_need_lets_the_step_go_on_with_what_the_children_found(runtime: Ru
     assert all(closing.endswith("goes on with the parent's stateToken.") for closing in closings)
 
 
-def test_an_ack_that_comes_too_early_uses_nothing_up_and_names_the_children(runtime: Runtime) -> None:
+def test_early_ack_uses_nothing_up_and_names_the_children(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")))
     (handed,) = waiting["children"]
     first = read(runtime, handed)
@@ -133,7 +133,7 @@ def test_helpers_that_share_a_work_token_share_attempts(runtime: Runtime) -> Non
     assert read(runtime, handed)["pending"]["stepId"] == "sum"
 
 
-def test_a_closed_child_leaves_a_choice_between_again_without_and_stop(runtime: Runtime) -> None:
+def test_closed_child_leaves_again_without_and_stop(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"))
     a, b = waiting["children"]
     finish(runtime, b)
@@ -189,7 +189,7 @@ def test_fewer_than_all_may_be_enough_and_no_child_at_all_passes(runtime: Runtim
 
 
 @pytest.mark.parametrize(("mode", "kind", "count"), [(GUIDED, "blocked", 0), (NEVER_STOP, "ok", 16)])
-def test_a_list_is_handed_out_item_by_item_and_seventeen_are_too_many(
+def test_list_is_delegated_by_item_and_at_most_sixteen(
     runtime: Runtime, mode: dict[str, Any], kind: str, count: int
 ) -> None:
     handed = child("slice", brief="Look at {{part}}.")
@@ -240,9 +240,7 @@ def begin_with_list(runtime: Runtime, items: list[str], *, is_first: bool, **par
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_an_empty_list_is_collected_as_empty_and_fewer_than_asked_for_are_told(
-    runtime: Runtime, is_first: bool
-) -> None:
+def test_empty_list_is_collected_and_a_short_one_reported(runtime: Runtime, is_first: bool) -> None:
     none = begin_with_list(runtime, [], is_first=is_first)
     one = begin_with_list(runtime, ["x"], is_first=is_first)
     below = begin(runtime, handing_out(child("a", EACH, LAST, inputs={"parts": []})), fields={})
@@ -318,7 +316,7 @@ def test_a_session_is_told_by_its_own_run_and_never_by_a_child(runtime: Runtime)
     assert sorted(handed) == [("", ""), ("a", run_id), ("b", run_id)]
 
 
-def test_a_lost_parent_finds_its_children_their_results_and_the_open_work(runtime: Runtime) -> None:
+def test_lost_parent_finds_children_results_and_open_work(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"), child("c"))
     a, b, c = waiting["children"]
     finish(runtime, a)
@@ -383,7 +381,7 @@ def test_children_travel_in_a_bundle_and_go_on_there(runtime: Runtime) -> None:
     assert [one["status"] for one in rehydrate(runtime, waiting)["children"]] == ["done", "open"]
 
 
-def test_a_child_that_waits_for_a_person_is_told_by_its_parent_until_the_parent_leaves_it(
+def test_child_that_waits_for_a_person_is_in_its_parent(
     runtime: Runtime,
 ) -> None:
     asking = step("ask", userOnly={"reason": "needs_user_approval"})
@@ -421,7 +419,7 @@ def test_a_brief_has_sixty_tokens_at_most_and_a_step_a_thousand(runtime: Runtime
     assert all("workToken as stateToken" in one["brief"] for one in handed)
 
 
-def test_after_a_rewind_earlier_results_are_offered_and_never_taken_by_themselves(runtime: Runtime) -> None:
+def test_rewind_offers_earlier_results_and_takes_none(runtime: Runtime) -> None:
     handed = (child("a", inputs={"about": "{{topic}}"}), child("b"))
     steps = (step("plan"), handing_out(*handed, collect="findings"), step("conclude"))
     first = begin(runtime, *steps, fields={"inputs": {"topic": {"type": "string", "default": "the till"}}})
@@ -446,7 +444,7 @@ def test_after_a_rewind_earlier_results_are_offered_and_never_taken_by_themselve
     assert [one["id"] for one in other["pending"]["choices"]] == ["take:b"]
 
 
-def test_a_fork_inside_a_child_forks_the_child_alone_and_the_join_says_so(runtime: Runtime) -> None:
+def test_fork_inside_a_child_forks_the_child_alone(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")))
     first = read(runtime, waiting["children"][0])
     finish(runtime, waiting["children"][0])
@@ -467,7 +465,7 @@ def test_a_fork_inside_a_child_forks_the_child_alone_and_the_join_says_so(runtim
     assert "non_tip_advance" not in [one["data"]["cause"] for one in edges]
 
 
-def test_what_becomes_of_a_closed_child_is_a_persons_to_say_where_the_author_says_so(
+def test_author_can_leave_a_closed_child_to_a_person(
     runtime: Runtime,
 ) -> None:
     insist(runtime)

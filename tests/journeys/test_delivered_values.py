@@ -50,7 +50,7 @@ def test_words_of_a_text_ask_for_nothing(runtime: Runtime) -> None:
     assert asked(first) == {}
 
 
-def test_what_a_step_delivers_has_a_place_in_its_call_until_it_is_sent(runtime: Runtime) -> None:
+def test_delivered_value_has_a_place_until_it_is_sent(runtime: Runtime) -> None:
     plan = delivering(files="Which ones.", line="What shows it.", workers="How many.")
     workflow_id = give(runtime, plan, EACH, inputs=INPUTS)
 

@@ -115,7 +115,7 @@ def test_a_surface_answers_with_this_code(code: str, runtime: Runtime) -> None:
     assert PROVOKED[code](runtime) == code
 
 
-def test_every_code_of_the_catalogue_comes_out_once_or_has_a_reason() -> None:
+def test_every_code_comes_out_once_or_has_a_reason() -> None:
     commands = cli_reference(registry())["commands"]
     declared = {code for command in commands if command["path"] in LEAVES for code in command["errors"]}
 
@@ -123,7 +123,7 @@ def test_every_code_of_the_catalogue_comes_out_once_or_has_a_reason() -> None:
     assert {code for code, kind in KINDS.items() if kind.is_reserved} <= set(LATER)
 
 
-def test_a_code_that_nobody_raises_is_named_nowhere_outside_the_contract() -> None:
+def test_code_nobody_raises_is_named_in_the_contract_only() -> None:
     names = [code for code, reason in LATER.items() if reason == NOBODY]
     used = [
         f"{source.path}: {code}"

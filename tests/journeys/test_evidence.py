@@ -71,9 +71,7 @@ def naming(ref: str) -> dict[str, Any]:
         ("src/bill.py, src/other.py", "src/bill.py, src/other.py is not in the project"),
     ],
 )
-def test_a_place_that_is_not_there_is_refused_by_name_and_one_corrected_call_passes(
-    looking: Runtime, ref: str, fact: str
-) -> None:
+def test_missing_place_is_refused_by_name_and_corrected_once(looking: Runtime, ref: str, fact: str) -> None:
     first = begun(looking, step("check", **VERIFY))
 
     blocked = sent(looking, first["ackToken"], naming(ref))
@@ -142,7 +140,7 @@ def test_a_file_that_this_run_deleted_may_be_named(tmp_path: Path, fork_server: 
     assert (claim["verdict"], claim["fact"]) == ("unknown", "a.py was deleted in this run")
 
 
-def test_a_run_that_never_stops_records_the_contradiction_as_a_critical_gap(looking: Runtime) -> None:
+def test_never_stop_run_records_a_contradiction_as_a_gap(looking: Runtime) -> None:
     first = begun(looking, step("check", **VERIFY), preferences=NEVER_STOP)
 
     done = sent(looking, first["ackToken"], naming("src/invented.py"))
@@ -181,7 +179,7 @@ def test_an_entry_copied_from_the_example_is_named(runtime: Runtime) -> None:
     assert "/claims/1: is the text of the printed example" in blocked["blockers"][0]["message"]
 
 
-def test_a_call_from_elsewhere_is_held_against_the_files_of_its_run(looking: Runtime, tmp_path: Path) -> None:
+def test_call_from_elsewhere_is_compared_with_its_own_files(looking: Runtime, tmp_path: Path) -> None:
     first = begun(looking, step("check", **VERIFY))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -191,7 +189,7 @@ def test_a_call_from_elsewhere_is_held_against_the_files_of_its_run(looking: Run
     assert "src/invented.py is not in the project" in blocked["blockers"][0]["message"]
 
 
-def test_a_replay_does_not_look_again_and_a_dry_run_stores_nothing(looking: Runtime, project: Path) -> None:
+def test_replay_does_not_look_again(looking: Runtime, project: Path) -> None:
     first = begun(looking, step("check", **VERIFY))
     output = {"artifacts": [naming("src/invented.py")]}
     before = len(events_of(looking, first))

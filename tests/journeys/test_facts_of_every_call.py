@@ -138,7 +138,7 @@ def refused_before_a_loop(runtime: Runtime, facts: list[dict[str, Any]]) -> Repl
         refused_before_a_loop,
     ],
 )
-def test_facts_of_a_blocked_attempt_count_at_once_and_after_the_run_was_closed(
+def test_facts_of_a_blocked_attempt_count_at_once(
     runtime: Runtime, refuse: Callable[[Runtime, list[dict[str, Any]]], Reply]
 ) -> None:
     blocked = refuse(runtime, [A_LOSS, LEFT_OUT, seen("delegation", "unavailable")])
@@ -200,7 +200,7 @@ def begun_anew_with_the_same(runtime: Runtime, first: Reply, blocked: Reply) -> 
         begun_anew_with_the_same,
     ],
 )
-def test_facts_of_a_blocked_attempt_are_recorded_once_whatever_follows(
+def test_facts_of_a_blocked_attempt_are_recorded_once(
     runtime: Runtime, go_on: Callable[[Runtime, Reply, Reply], Reply]
 ) -> None:
     first = begun(runtime, step("a", **WITH_DECISION))
@@ -217,7 +217,7 @@ def test_facts_of_a_blocked_attempt_are_recorded_once_whatever_follows(
     assert "complete_with_gaps" in str(command(runtime, "ledger", "show", run["id"]))
 
 
-def test_a_gap_of_a_blocked_attempt_that_was_settled_stays_settled_until_it_is_reported_again(
+def test_closed_gap_stays_closed_until_reported_again(
     runtime: Runtime,
 ) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
@@ -233,7 +233,7 @@ def test_a_gap_of_a_blocked_attempt_that_was_settled_stays_settled_until_it_is_r
     assert [held["is_open"] for held in shown(runtime, again)["gaps"]].count(True) == 1
 
 
-def test_a_dry_run_names_the_gaps_that_a_refused_report_would_record(runtime: Runtime) -> None:
+def test_dry_run_names_the_gaps_of_a_refused_report(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION))
     artifacts = json.dumps([A_GAP])
 
@@ -244,7 +244,7 @@ def test_a_dry_run_names_the_gaps_that_a_refused_report_would_record(runtime: Ru
     assert (foretold["data"]["verdict"], foretold["data"]["gaps"]) == ("would_block", ["No logs were kept."])
 
 
-def test_a_checkpoint_with_a_fact_that_does_not_fit_is_refused_and_can_be_sent_again(
+def test_checkpoint_with_a_wrong_fact_can_be_sent_again(
     runtime: Runtime,
 ) -> None:
     first = begun(runtime, step("a"))
@@ -259,7 +259,7 @@ def test_a_checkpoint_with_a_fact_that_does_not_fit_is_refused_and_can_be_sent_a
     assert len(of_kind(events_of(runtime, first), "gap_recorded")) == 1
 
 
-def test_unfinished_work_in_a_checkpoint_is_kept_and_counts_for_nothing(runtime: Runtime) -> None:
+def test_unfinished_work_in_a_checkpoint_counts_for_nothing(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
 
     half = saved(runtime, first, {"kind": "wr.decision", "question": "Which?"}).structured
@@ -269,7 +269,7 @@ def test_unfinished_work_in_a_checkpoint_is_kept_and_counts_for_nothing(runtime:
     assert sent(runtime, half["ackToken"])["kind"] == "blocked"
 
 
-def test_a_required_capability_that_is_lost_in_a_checkpoint_is_a_gap(runtime: Runtime) -> None:
+def test_lost_capability_in_a_checkpoint_is_a_gap(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
     at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
 
@@ -315,7 +315,7 @@ def test_no_way_leads_round_the_loss_of_a_required_capability(
 
 
 @pytest.mark.parametrize("lose", [lost_in_a_checkpoint, lost_in_a_checkpoint_left_aside])
-def test_the_loss_of_a_required_capability_is_one_gap_where_nothing_may_stop(
+def test_lost_capability_is_one_gap_where_nothing_stops(
     runtime: Runtime, lose: Callable[[Runtime, Reply], str]
 ) -> None:
     first = begun(runtime, step("a"), preferences=NEVER_STOP, capabilities={"web_browsing": "required"})
@@ -327,7 +327,7 @@ def test_the_loss_of_a_required_capability_is_one_gap_where_nothing_may_stop(
     assert len(shown(runtime, done)["gaps"]) == 1
 
 
-def test_a_checkpoint_that_saw_the_capability_work_lets_the_blocked_step_go_on(runtime: Runtime) -> None:
+def test_working_capability_in_a_checkpoint_unblocks_the_step(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
     at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))
     blocked = sent(runtime, at_a["ackToken"], LOST)
@@ -339,7 +339,7 @@ def test_a_checkpoint_that_saw_the_capability_work_lets_the_blocked_step_go_on(r
     assert shown(runtime, at_b)["capabilities"] == {"web_browsing": "available"}
 
 
-def test_an_attempt_that_is_blocked_for_another_reason_settles_the_gap_about_a_capability(
+def test_otherwise_blocked_attempt_closes_the_capability_gap(
     runtime: Runtime,
 ) -> None:
     web = {"capabilities": {"web_browsing": "required"}}
@@ -370,7 +370,7 @@ def test_a_gap_that_nobody_recorded_cannot_be_resolved(runtime: Runtime) -> None
     assert shown(runtime, done)["status"] == "complete"
 
 
-def test_a_gap_that_a_checkpoint_recorded_can_be_resolved_by_a_later_step(runtime: Runtime) -> None:
+def test_gap_of_a_checkpoint_is_resolved_by_a_later_step(runtime: Runtime) -> None:
     first = begun(runtime, step("a"))
     saved(runtime, first, A_GAP)
     (recorded,) = of_kind(events_of(runtime, first), "gap_recorded")
@@ -381,7 +381,7 @@ def test_a_gap_that_a_checkpoint_recorded_can_be_resolved_by_a_later_step(runtim
 
 
 @pytest.mark.parametrize(("verdict", "severity"), [("failed", "critical"), ("incomplete", "warning")])
-def test_a_run_that_ends_on_a_verification_that_did_not_pass_is_not_plain_complete(
+def test_run_that_ends_unverified_is_not_plain_complete(
     runtime: Runtime, verdict: str, severity: str
 ) -> None:
     first = begun(runtime, step("check", **REPORTING), step("tell"))
@@ -408,7 +408,7 @@ def test_a_later_verification_that_passed_makes_the_end_plain(runtime: Runtime) 
     assert shown(runtime, done)["status"] == "complete"
 
 
-def test_a_verification_that_passes_after_the_end_settles_the_gap_by_link(runtime: Runtime) -> None:
+def test_late_verification_closes_the_gap_by_link(runtime: Runtime) -> None:
     first = begun(runtime, step("check", **REPORTING))
     done = sent(runtime, first["ackToken"], report("failed"))
 

@@ -71,7 +71,7 @@ def told_by_file(runtime: Runtime, *steps: dict[str, Any], **fields: Any) -> lis
     return started
 
 
-def test_the_placeholders_of_a_function_are_filled_like_those_of_a_prompt(runtime: Runtime) -> None:
+def test_placeholders_of_a_function_are_filled(runtime: Runtime) -> None:
     workflow_id = give(
         runtime,
         step("a", functionRefs=["verify"]),
@@ -179,9 +179,7 @@ FOREIGN = {
 @pytest.mark.parametrize(
     ("size", "expected"), [("large", "deep"), (" LARGE ", "deep"), ("Large", "deep"), ("small", "end")]
 )
-def test_a_file_from_elsewhere_compares_in_any_case_and_is_never_refused_for_a_name(
-    runtime: Runtime, size: str, expected: str
-) -> None:
+def test_foreign_file_compares_in_any_case(runtime: Runtime, size: str, expected: str) -> None:
     library_of(runtime).add(json.dumps(FOREIGN).encode(), "elsewhere.json")
 
     first = start(runtime, workflowId="project.from_elsewhere")
@@ -267,7 +265,7 @@ WRONG_EXAMPLE = {
 }
 
 
-def test_a_contract_file_is_judged_as_a_contract_by_everyone_who_reads_it(disk: OnDisk) -> None:
+def test_contract_file_is_a_contract_for_everyone(disk: OnDisk) -> None:
     table = disk.put(disk.contracts, "project.contracts.table.json", BROKEN_CONTRACT)
     count = disk.put(disk.contracts, "project.contracts.count.json", WRONG_EXAMPLE)
     using = step("a", output={"contractRef": "project.contracts.table"})
@@ -300,7 +298,7 @@ def test_a_contract_file_is_judged_as_a_contract_by_everyone_who_reads_it(disk: 
     assert "project.contracts.table.json" in problem["message"]
 
 
-def test_a_file_that_cannot_be_read_is_validated_under_the_name_that_is_listed_and_suggested(
+def test_unreadable_file_is_validated_under_its_listed_name(
     disk: OnDisk,
 ) -> None:
     disk.put(disk.workflows, "t.odd.json", "{ broken")
@@ -318,7 +316,7 @@ def test_a_file_that_cannot_be_read_is_validated_under_the_name_that_is_listed_a
     assert nowhere["error"]["message"] == 'There is no workflow and no file "nowhere.json".'
 
 
-def test_validate_and_list_see_the_same_files_and_the_same_errors(disk: OnDisk) -> None:
+def test_validate_and_list_see_the_same_files_and_errors(disk: OnDisk) -> None:
     disk.put(disk.workflows, "plain.json", workflow("project.plain"))
     disk.put(disk.workflows, "deep/er/nested.json", workflow("project.nested"))
     disk.put(disk.workflows, "reserved.json", workflow("wr.mine"))
@@ -377,7 +375,7 @@ def problem_of(runtime: Runtime, document: Any) -> dict[str, Any]:
     return found
 
 
-def test_a_fix_names_what_was_meant_and_never_what_is_there_already(runtime: Runtime) -> None:
+def test_fix_names_what_was_meant(runtime: Runtime) -> None:
     inputs = {"size": {"type": "string"}, "other": {"type": "string"}}
     shown = step("z", prompt="{{size}} {{other}}", output={"hints": ["Short."]})
     strange = step("a", when={"kind": "compare", "input": "size", "op": "==", "value": "x"})
@@ -426,7 +424,7 @@ def counted_loop(times: int) -> dict[str, Any]:
     return loop(count={"times": times, "indexAs": "at"}, maxIterations=times, body=[step("each"), late])
 
 
-def test_a_step_behind_the_limits_is_untried_and_one_behind_a_contradiction_is_dead(
+def test_step_behind_limits_is_untried_and_not_dead(
     runtime: Runtime,
 ) -> None:
     names = [f"flag{number}" for number in range(8)]

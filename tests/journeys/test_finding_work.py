@@ -23,7 +23,7 @@ def named(workflow_id: str) -> bytes:
     return json.dumps(json.loads(THREE_STEPS) | {"id": workflow_id}).encode()
 
 
-def test_one_broken_file_is_listed_with_its_problems_and_hides_nothing(runtime: Runtime) -> None:
+def test_broken_file_is_listed_and_hides_nothing(runtime: Runtime) -> None:
     add(runtime, b'{"id": "project.broken", "steps": []}', "broken.json")
     add(runtime, b"", "empty.json")
     add(runtime, named("project.whole"), "whole.json")
@@ -40,7 +40,7 @@ def test_one_broken_file_is_listed_with_its_problems_and_hides_nothing(runtime: 
 
 
 @pytest.mark.promise("workflows.reserved")
-def test_a_project_can_neither_define_nor_shadow_a_reserved_workflow(runtime: Runtime) -> None:
+def test_project_cannot_define_or_shadow_a_reserved_workflow(runtime: Runtime) -> None:
     add(runtime, named("wr.mine"), "mine.json")
     add(runtime, named("project.three_steps"), "twin.json")
 
@@ -67,7 +67,7 @@ def test_a_session_or_run_id_leads_back_to_the_pending_step(runtime: Runtime) ->
 
 
 @pytest.mark.promise("resume.latest")
-def test_without_a_query_the_latest_sessions_are_offered_five_at_most(runtime: Runtime) -> None:
+def test_no_query_offers_the_latest_five_sessions(runtime: Runtime) -> None:
     replies = [start(runtime, goal=f"goal {number}") for number in range(7)]
     advance(runtime, replies[0])
 
@@ -78,7 +78,7 @@ def test_without_a_query_the_latest_sessions_are_offered_five_at_most(runtime: R
 
 
 @pytest.mark.promise("resume.latest")
-def test_words_that_are_nowhere_get_the_latest_sessions_and_say_so(runtime: Runtime) -> None:
+def test_unknown_words_get_the_latest_sessions_and_say_so(runtime: Runtime) -> None:
     start(runtime, goal="mend it")
 
     by_words = answer(runtime, "session.resume", query="no such words")
@@ -125,7 +125,7 @@ def test_the_more_certain_match_comes_first_and_says_why(runtime: Runtime) -> No
     assert [item["whyMatched"] for item in by_flags][-1] == ["git branch"]
 
 
-def test_without_a_question_the_work_of_this_branch_comes_before_newer_work(runtime: Runtime) -> None:
+def test_work_of_this_branch_comes_before_newer_work(runtime: Runtime) -> None:
     seen = workspace(runtime).seen
     seen |= {"repo_root_hash": "a" * 32, "git_branch": "feature"}
     here = start(runtime, goal="here")

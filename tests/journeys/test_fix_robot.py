@@ -75,7 +75,7 @@ def is_harmless(call: NextCall) -> bool:
 
 
 @pytest.mark.thorough
-def test_every_call_that_a_refusal_names_leads_on_and_harms_nothing() -> None:
+def test_call_of_every_refusal_leads_on_and_harms_nothing() -> None:
     runtime = memory_runtime()
     reply = advance(runtime, start(runtime))
     known = {"sessionId": reply["session"]["sessionId"], "session": reply["session"]["sessionId"]}
@@ -145,7 +145,7 @@ def _put(value: Any, key: Any, made: Any) -> Any:
 
 
 @pytest.mark.thorough
-def test_every_edit_of_a_misspelt_word_ends_its_problem_and_makes_no_other() -> None:
+def test_edit_of_a_misspelt_word_ends_its_problem() -> None:
     runtime = memory_runtime()
     assert problems_of(runtime, CLEAN) == []
     bad, mended = [], 0

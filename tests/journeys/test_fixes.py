@@ -99,7 +99,7 @@ def test_expression_is_refused_with_an_example_of_a_condition(runtime: Runtime, 
 
 
 @pytest.mark.parametrize("name", sorted(TURNED))
-def test_no_edit_turns_what_the_author_wrote_or_leaves_a_new_error(runtime: Runtime, name: str) -> None:
+def test_no_edit_turns_a_meaning_or_leaves_a_new_error(runtime: Runtime, name: str) -> None:
     source = "contracts/t.json" if "schema" in TURNED[name] else "w.json"
 
     found = errors_of(runtime, TURNED[name], source)
@@ -206,7 +206,7 @@ ONLY_COMPILED = {
 
 
 @pytest.mark.parametrize("name", sorted(ONLY_COMPILED))
-def test_list_and_doctor_call_broken_what_validate_and_start_refuse(runtime: Runtime, name: str) -> None:
+def test_list_and_doctor_call_broken_what_start_refuses(runtime: Runtime, name: str) -> None:
     steps, fields = ONLY_COMPILED[name]
     workflow_id = give(runtime, *steps, **fields)
 

@@ -58,7 +58,7 @@ def test_a_run_inside_another_that_is_over_does_not_hide_it(runtime: Runtime, en
     assert closed["run_id"] == outer["session"]["runId"]
 
 
-def test_a_finished_session_is_not_offered_to_people_to_go_on_with(runtime: Runtime) -> None:
+def test_finished_session_is_not_offered_to_go_on_with(runtime: Runtime) -> None:
     first = begin(runtime, step("only"), fields=NO_FIELDS)
     going_on = human(runtime, "session", "show", session_of(first))
     advance(runtime, first)
@@ -91,7 +91,7 @@ def test_people_see_project_damage_and_origin_in_a_list(runtime: Runtime) -> Non
     assert f"from {session_of(here)}" in found
 
 
-def test_people_see_why_the_instructions_were_left_and_no_empty_names(runtime: Runtime) -> None:
+def test_people_see_why_the_instructions_were_left(runtime: Runtime) -> None:
     left = {"kind": "workflow_divergence", "reason": "safety_stop", "summary": "Did not touch the live one."}
     gap = {"kind": "wr.gap", "severity": "warning", "summary": "Found later."}
     first = begin(runtime, step("only"), fields=NO_FIELDS)
@@ -111,7 +111,7 @@ def test_people_see_why_the_instructions_were_left_and_no_empty_names(runtime: R
 
 
 @pytest.mark.promise("finding.branch-among-equals")
-def test_the_branch_that_is_checked_out_comes_first_where_the_commit_is_the_same(runtime: Runtime) -> None:
+def test_checked_out_branch_comes_first_at_one_commit(runtime: Runtime) -> None:
     workspace = runtime.workspace
     assert isinstance(workspace, GivenWorkspace)
     workspace.seen = {"repo_root_hash": "r" * 64, "git_head_sha": HEAD, "git_branch": "login"}
@@ -194,7 +194,7 @@ def test_a_list_of_workflows_shows_an_edit_as_json(runtime: Runtime) -> None:
 
 @pytest.mark.promise("finding.same-state-same-bytes")
 @pytest.mark.parametrize("form", ["bundle", "markdown", "html"])
-def test_exports_of_one_state_are_the_same_bytes_whenever_they_are_made(runtime: Runtime, form: str) -> None:
+def test_exports_of_one_state_are_the_same_bytes(runtime: Runtime, form: str) -> None:
     first = start(runtime)
     advance(runtime, first)
     later = msgspec.structs.replace(runtime, clock=LaterClock())
@@ -270,7 +270,7 @@ def test_no_call_is_offered_where_nobody_can_tell_what_is_meant(runtime: Runtime
     ]
 
 
-def test_a_preview_of_preferences_refuses_what_the_confirmed_call_would_refuse(runtime: Runtime) -> None:
+def test_preview_of_preferences_refuses_what_the_call_would(runtime: Runtime) -> None:
     first = start(runtime)
     doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
 

@@ -167,7 +167,7 @@ def test_twice_as_much_is_at_most_twice_the_work(make: Callable[[int], Made]) ->
 
 
 @pytest.mark.thorough
-def test_a_drawing_of_branches_in_branches_is_no_wider_than_its_rails() -> None:
+def test_drawing_of_nested_branches_is_as_wide_as_its_rails() -> None:
     runtime, first, _ = branches_in_branches(3 * MOST_RAILS)
     session = first["session"]["sessionId"]
 
@@ -195,7 +195,7 @@ def refused_bundle(text: str) -> Failure:
     return refusal(memory_runtime(), "session.import", bundle={"source": "b", "text": text}, dryRun=True)
 
 
-def test_contracts_that_are_too_much_together_are_refused_before_one_is_tried(
+def test_contracts_too_large_together_are_refused_untried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tried: list[Contract] = []
@@ -209,7 +209,7 @@ def test_contracts_that_are_too_much_together_are_refused_before_one_is_tried(
     assert tried == []
 
 
-def test_a_file_with_such_contracts_is_refused_for_the_same_reason() -> None:
+def test_file_with_contracts_too_large_is_refused() -> None:
     schema: dict[str, Any] = {"type": "object", "properties": HEAVY}
     contract = Contract(artifact_kind="project.x", schema=schema, example={}, guidance="")
     workflow = compiled("only")
@@ -262,7 +262,7 @@ def test_a_table_that_invents_cells_stands_as_it_was_written() -> None:
     assert notes_html(honest).markup.count("<td>") == 1_000
 
 
-def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
+def test_page_lays_out_a_bounded_number_of_notes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(markdown, "MOST_MARKUP_ON_PAGE", 5)
@@ -276,7 +276,7 @@ def test_a_page_lays_out_so_many_notes_and_shows_the_others_as_they_are(
     assert re.search(r"<pre><code>The \*second\* &lt;b&gt;one&lt;/b&gt;.\\n</code></pre>", shown)
 
 
-def test_a_running_server_sees_the_damage_to_a_pinned_workflow_as_a_new_process_does(tmp_path: Path) -> None:
+def test_running_server_sees_damage_to_a_pinned_workflow(tmp_path: Path) -> None:
     def server() -> Runtime:
         return msgspec.structs.replace(memory_runtime(), log=HotLog(FileLog(str(tmp_path))))
 
@@ -325,7 +325,7 @@ def advance_late(directory: Path, steps: int) -> tuple[Counter[str], Counter[str
     return lines_run(lambda: advance(runtime, reply, "x")), looked_up
 
 
-def test_an_advance_in_a_server_costs_no_more_late_in_a_long_run_and_looks_up_everything_once(
+def test_late_advance_in_a_server_costs_no_more(
     tmp_path: Path,
 ) -> None:
     short, _ = advance_late(tmp_path / "short", 12)

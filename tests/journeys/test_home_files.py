@@ -138,7 +138,7 @@ def code_of(worked: Worked, *line: str) -> str:
 
 
 @pytest.mark.thorough
-def test_every_file_that_work_leaves_stands_at_one_place_of_the_page(worked: Worked) -> None:
+def test_every_file_of_the_home_has_one_place_on_the_page(worked: Worked) -> None:
     places = {path: [one.path for one in PLACES if is_at(one, path)] for path in files_of(worked.tool.home)}
 
     assert {path: found for path, found in places.items() if len(found) != 1} == {}
@@ -168,7 +168,7 @@ def test_files_are_for_their_user_alone(worked: Worked) -> None:
     assert set(folders.values()) == {"0o700"}, folders
 
 
-def test_what_is_made_again_and_what_is_only_a_record_changes_no_answer(copied: Worked) -> None:
+def test_what_is_made_again_changes_no_answer(copied: Worked) -> None:
     before = answers(copied)
     gone = lost(copied, "nothing", "record")
 
@@ -222,7 +222,7 @@ def test_without_settings_the_defaults_hold(copied: Worked) -> None:
     assert shown["risk_policy"] == "conservative"
 
 
-def test_a_deleted_workflow_is_listed_no_more_and_its_run_goes_on(copied: Worked) -> None:
+def test_deleted_workflow_is_not_listed_and_its_run_goes_on(copied: Worked) -> None:
     started = copied.tool.data("run", "start", "project.three_steps", "--request-id", "own")
     Path(copied.tool.home, "workflows/three_steps.json").unlink()
 

@@ -92,7 +92,7 @@ def checked(runtime: Runtime, words: list[str]) -> bytes:
 
 @pytest.mark.parametrize("hostile", [one for one in SET if one.code], ids=lambda one: str(one.name))
 @pytest.mark.thorough
-def test_a_hostile_bundle_is_refused_by_name_and_nothing_is_stored(hostile: Hostile, tmp_path: Path) -> None:
+def test_hostile_bundle_is_refused_and_nothing_is_stored(hostile: Hostile, tmp_path: Path) -> None:
     check_refused(hostile, tmp_path)
 
 
@@ -117,13 +117,11 @@ def check_refused(hostile: Hostile, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("hostile", [one for one in SET if not one.code], ids=lambda one: str(one.name))
-def test_a_hostile_bundle_that_comes_in_stays_marked_and_breaks_no_command(
-    hostile: Hostile, tmp_path: Path
-) -> None:
+def test_imported_hostile_bundle_stays_marked_and_harmless(hostile: Hostile, tmp_path: Path) -> None:
     check_taken(hostile, tmp_path)
 
 
-def test_a_contract_that_explodes_is_refused_or_read_within_bounds(tmp_path: Path) -> None:
+def test_exploding_contract_is_refused_or_read_in_bounds(tmp_path: Path) -> None:
     hostile = exploding_bundle()
     given = {"source": "b.json", "text": hostile.text("")}
     outcome = perform(memory_runtime(), "session.import", {"bundle": given, "dryRun": True})

@@ -107,7 +107,7 @@ def test_a_session_that_a_wrong_clock_made_ages_no_other(
     assert (status, shown["data"]["preview"]["targets"]) == (0, [])
 
 
-def test_a_token_refused_as_expired_stays_refused_when_the_clock_is_set_back(
+def test_expired_token_stays_refused_when_the_clock_goes_back(
     disk_runtime: Runtime, home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = answer(disk_runtime, "preferences.set", autonomy="guided", dryRun=True)["confirm_token"]

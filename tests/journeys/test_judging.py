@@ -55,7 +55,7 @@ def warned(reply: Reply, code: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("preferences", [None, STOP_ON_USER])
 @pytest.mark.parametrize("said", NOTHING_SAID)
-def test_a_value_that_says_nothing_is_not_what_only_the_user_can_give(
+def test_empty_value_is_not_what_the_user_must_give(
     runtime: Runtime, said: Any, preferences: dict[str, str] | None
 ) -> None:
     first = begun(runtime, step("give", **GIVEN), step("end"), preferences=preferences, **DESIGN)
@@ -83,7 +83,7 @@ def test_an_artifact_that_says_nothing_is_not_the_users_answer(
     assert after["pending"]["stepId"] == "end"
 
 
-def test_a_printed_example_that_stands_for_somebodys_words_is_refused_by_its_place(runtime: Runtime) -> None:
+def test_printed_example_of_somebodys_words_is_refused(runtime: Runtime) -> None:
     gate = {"gates": [{"assessmentId": "ready"}]}
     give_it = begun(runtime, step("give", **ASKED), step("end"))
     judge = begun(runtime, step("judge", **gate), step("end"), **READY)
@@ -102,9 +102,7 @@ def test_a_printed_example_that_stands_for_somebodys_words_is_refused_by_its_pla
 
 
 @pytest.mark.parametrize("said", ["", "  ", "…", "\u2060"])
-def test_a_required_input_that_says_nothing_starts_no_run_and_is_not_emptied_later(
-    runtime: Runtime, said: str
-) -> None:
+def test_empty_required_input_starts_no_run(runtime: Runtime, said: str) -> None:
     fields = {"inputs": {"target": {"type": "string", "required": True}}}
     named = give(runtime, step("look", prompt="Look at {{target}}."), step("end"), **fields)
 
@@ -122,9 +120,7 @@ def test_a_required_input_that_says_nothing_starts_no_run_and_is_not_emptied_lat
     "given",
     [{"type": "string", "enum": ["small", "big"]}, {"type": "integer"}, {"type": "array"}, {"type": "any"}],
 )
-def test_the_start_that_is_offered_starts_nothing_until_it_is_filled_in(
-    runtime: Runtime, given: dict[str, Any]
-) -> None:
+def test_offered_start_needs_to_be_filled_in(runtime: Runtime, given: dict[str, Any]) -> None:
     named = give(runtime, step("a", prompt="Do {{size}}."), inputs={"size": given | {"required": True}})
 
     refused = tool_call(runtime, "start_workflow", workflowId=named)
@@ -137,7 +133,7 @@ def test_the_start_that_is_offered_starts_nothing_until_it_is_filled_in(
 
 
 @pytest.mark.promise("truth.preferences.going-back")
-def test_an_older_step_is_told_and_judged_in_the_preferences_of_its_own_time(runtime: Runtime) -> None:
+def test_older_step_is_judged_in_its_own_preferences(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), step("c"))
     second = sent(runtime, first["ackToken"], A_DECISION)
     set_autonomy(runtime, first, "full_auto_never_stop")
@@ -156,7 +152,7 @@ def test_an_older_step_is_told_and_judged_in_the_preferences_of_its_own_time(run
 
 
 @pytest.mark.promise("truth.preferences.going-back")
-def test_a_change_reaches_the_place_that_the_run_went_back_to_once_it_is_made_there(runtime: Runtime) -> None:
+def test_change_made_at_an_older_place_holds_there(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     sent(runtime, first["ackToken"], A_DECISION)
     set_autonomy(runtime, first, "full_auto_never_stop")
@@ -174,7 +170,7 @@ def test_a_change_reaches_the_place_that_the_run_went_back_to_once_it_is_made_th
 
 
 @pytest.mark.promise("truth.preferences.going-back")
-def test_a_step_that_is_read_again_tells_the_mode_that_its_report_will_meet(runtime: Runtime) -> None:
+def test_step_read_again_shows_the_mode_of_its_report(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
     set_autonomy(runtime, first, "full_auto_never_stop")
 
@@ -200,7 +196,7 @@ def test_a_verdict_that_its_own_rows_contradict_is_not_accepted(runtime: Runtime
     assert shown(runtime, end)["status"] == "complete_with_gaps"
 
 
-def test_a_review_cannot_approve_what_it_calls_a_blocker_and_never_stop_keeps_the_gap(
+def test_review_cannot_approve_what_it_calls_a_blocker(
     runtime: Runtime,
 ) -> None:
     evidence = [{"source": "file", "ref": "a.py:1", "result": "It drops the table."}]
@@ -266,7 +262,7 @@ def plan_of(*slices: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_an_artifact_that_names_what_its_own_rows_do_not_hold_is_not_accepted(
+def test_artifact_that_contradicts_its_rows_is_refused(
     runtime: Runtime, wrong: dict[str, Any], told: str, right: dict[str, Any]
 ) -> None:
     ref = str(wrong["kind"]).replace("wr.", "wr.contracts.")
@@ -281,7 +277,7 @@ def test_an_artifact_that_names_what_its_own_rows_do_not_hold_is_not_accepted(
     assert honest["pending"]["stepId"] == "end"
 
 
-def test_a_confirmation_that_the_report_makes_necessary_is_asked_for_once(runtime: Runtime) -> None:
+def test_confirmation_made_necessary_by_a_report_is_asked_once(runtime: Runtime) -> None:
     risky = step("deploy", requireConfirmation=equals("risky", True))
     first = begun(runtime, risky, step("end"), **RISKY)
 
@@ -295,7 +291,7 @@ def test_a_confirmation_that_the_report_makes_necessary_is_asked_for_once(runtim
     assert after["pending"]["stepId"] == "end"
 
 
-def test_a_confirmation_that_rests_on_the_steps_own_artifact_is_asked_for_too(runtime: Runtime) -> None:
+def test_confirmation_resting_on_the_own_artifact_is_asked(runtime: Runtime) -> None:
     by_agent = {
         "kind": "compare",
         "artifact": "wr.decision",
@@ -326,7 +322,7 @@ def test_where_nobody_is_asked_such_a_confirmation_is_disclosed(runtime: Runtime
 
 @pytest.mark.parametrize("place", ["requireConfirmation", "promptFragments"])
 @pytest.mark.parametrize("given", [{"type": "boolean"}, {"type": "boolean", "required": True}])
-def test_validate_names_a_value_that_nobody_can_know_before_the_first_step(
+def test_validate_names_a_value_unknown_at_the_first_step(
     runtime: Runtime, place: str, given: dict[str, Any], tmp_path: Path
 ) -> None:
     held = equals("risky", True)
@@ -360,7 +356,7 @@ def test_an_artifact_that_a_checkpoint_saved_answers_the_step(runtime: Runtime, 
     ]
 
 
-def test_a_checkpoint_between_two_attempts_loses_nothing_and_tells_no_gap_twice(runtime: Runtime) -> None:
+def test_checkpoint_between_attempts_loses_nothing(runtime: Runtime) -> None:
     gap = {"kind": "wr.gap", "severity": "warning", "summary": "No logs."}
     noted = step("a", validationCriteria=[{"type": "length", "min": 5, "message": "Short."}], **WITH_DECISION)
     first = begun(runtime, noted, step("b"))
@@ -394,7 +390,7 @@ def test_a_prompt_inside_two_decided_loops_calls_for_the_loop_id(runtime: Runtim
     assert sent(runtime, at_out["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
 
 
-def test_an_optional_value_that_nobody_gave_is_told_as_such_wherever_a_prompt_mentions_it(
+def test_missing_optional_value_is_named_in_every_prompt(
     runtime: Runtime,
 ) -> None:
     mentioned = {"guidance": ["Mind {{t}}."], "output": {"hints": ["About {{t}}."]}}
@@ -418,7 +414,7 @@ def test_an_optional_value_that_nobody_gave_is_told_as_such_wherever_a_prompt_me
     assert again.text == second.text
 
 
-def test_a_run_that_lacks_a_capability_says_what_must_change_and_frames_the_observation(
+def test_lack_of_a_capability_says_what_must_change(
     runtime: Runtime,
 ) -> None:
     first = begun(runtime, step("work"), step("end"), **WEB)
@@ -453,9 +449,7 @@ def test_a_run_that_lacks_a_capability_says_what_must_change_and_frames_the_obse
 
 
 @pytest.mark.parametrize("told", [[], [seen("web_browsing", "available", provenance="manual_claim")]])
-def test_an_observation_that_a_capability_works_settles_the_gap_about_it(
-    runtime: Runtime, told: list[dict[str, Any]]
-) -> None:
+def test_working_capability_closes_its_gap(runtime: Runtime, told: list[dict[str, Any]]) -> None:
     first = begun(runtime, step("work"), preferences=NEVER_STOP, **WEB)
     work = sent(runtime, first["ackToken"], *told)
 
@@ -466,7 +460,7 @@ def test_an_observation_that_a_capability_works_settles_the_gap_about_it(
     assert "gap" not in end["closing"]
 
 
-def test_a_claim_saved_at_a_probe_leaves_no_gap_once_the_capability_was_tried(runtime: Runtime) -> None:
+def test_claim_saved_at_a_probe_leaves_no_gap(runtime: Runtime) -> None:
     first = begun(runtime, step("work"), **WEB)
     claimed = saved(runtime, first, seen("web_browsing", "available", provenance="manual_claim")).structured
 
@@ -488,7 +482,7 @@ def test_the_example_of_a_probe_is_about_what_is_probed(runtime: Runtime) -> Non
     assert "subagent" in blocked["example"]["summary"]
 
 
-def test_an_assessment_under_another_id_is_named_where_its_own_is_missing(runtime: Runtime) -> None:
+def test_assessment_under_another_id_is_named(runtime: Runtime) -> None:
     first = begun(runtime, step("judge", gates=[{"assessmentId": "ready"}]), step("end"), **READY)
     nearly = {"kind": "wr.assessment", "assessmentId": "redy", "dimensions": {"proof": "high"}}
 
@@ -498,7 +492,7 @@ def test_an_assessment_under_another_id_is_named_where_its_own_is_missing(runtim
     assert blocker["message"].endswith("none came. What came is about redy.")
 
 
-def test_a_value_that_contradicts_the_chosen_option_is_refused_and_stores_nothing(runtime: Runtime) -> None:
+def test_value_that_contradicts_the_option_is_refused(runtime: Runtime) -> None:
     pick = choice("pick", option("a", way="a"), option("b", way="b"))
     first = begun(runtime, pick, step("end", when=equals("way", "b")))
     token = first["pending"]["choices"][0]["token"]
@@ -511,7 +505,7 @@ def test_a_value_that_contradicts_the_chosen_option_is_refused_and_stores_nothin
     assert same.structured["isComplete"] is True
 
 
-def test_the_context_of_a_branch_is_bounded_whatever_its_calls_bring(runtime: Runtime) -> None:
+def test_context_of_a_branch_is_bounded(runtime: Runtime) -> None:
     named = give(runtime, step("a"), step("b"))
     big = {"big": "x" * 200_000}
     first = tool_call(runtime, "start_workflow", workflowId=named, context=big).structured

@@ -27,7 +27,7 @@ def follow(runtime: Runtime, call: dict[str, Any]) -> dict[str, Any]:
     return answer(runtime, "run.continue", **call["params"])
 
 
-def test_every_reply_names_workflow_and_run_and_a_whole_one_the_goal_also_when_runs_share_a_session(
+def test_every_reply_names_its_workflow_and_run(
     runtime: Runtime,
 ) -> None:
     add_other(runtime)
@@ -65,7 +65,7 @@ def test_tokens_of_two_runs_are_told_apart_and_nothing_is_done(runtime: Runtime)
     assert advance(runtime, right)["pending"]["stepId"] == "second"
 
 
-def test_an_older_state_token_beside_a_current_ack_gets_the_call_without_it(runtime: Runtime) -> None:
+def test_older_state_token_gets_the_call_without_it(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first)
     report = {"notesMarkdown": "Done the second."}
@@ -86,7 +86,7 @@ def test_an_older_state_token_beside_a_current_ack_gets_the_call_without_it(runt
     assert overtaken.next_call.params == {"stateToken": second["stateToken"]}
 
 
-def test_an_outdated_state_token_leads_to_the_tip_with_one_more_call(runtime: Runtime) -> None:
+def test_outdated_state_token_leads_to_the_tip(runtime: Runtime) -> None:
     first = start(runtime)
     second = advance(runtime, first, "one")
     third = advance(runtime, second, "two")
@@ -124,7 +124,7 @@ def test_a_used_ack_with_new_content_tells_what_happened_since(runtime: Runtime)
     assert {**at_once, "warnings": []} == {**second, "warnings": []}
 
 
-def test_a_fork_tells_where_the_run_stood_and_its_replay_tells_the_same(runtime: Runtime) -> None:
+def test_fork_and_its_replay_say_where_the_run_was(runtime: Runtime) -> None:
     first = start(runtime)
     fresh = rehydrate(runtime, first)
     second = advance(runtime, first, "one")
@@ -150,7 +150,7 @@ def test_a_finished_run_says_so_to_an_outdated_token(runtime: Runtime) -> None:
     assert follow(runtime, current["nextCall"])["isComplete"] is True
 
 
-def test_a_start_equal_to_an_untouched_one_names_it_and_the_call_that_goes_on(runtime: Runtime) -> None:
+def test_equal_start_names_the_untouched_one(runtime: Runtime) -> None:
     first = start(runtime, goal="mend it")
 
     second = start(runtime, goal="mend it")
@@ -186,7 +186,7 @@ def test_a_request_id_or_another_repository_makes_no_duplicate(runtime: Runtime)
     assert "warnings" not in elsewhere
 
 
-def test_the_first_run_of_a_project_file_is_announced_with_source_and_hash(runtime: Runtime) -> None:
+def test_first_run_of_a_project_file_is_announced(runtime: Runtime) -> None:
     first = start(runtime, requestId="one")
     replayed = start(runtime, requestId="one")
     second = start(runtime, requestId="two")
@@ -213,7 +213,7 @@ def test_a_changed_file_is_announced_again(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("source.differs")
-def test_a_rehydrate_says_that_the_file_changed_or_vanished_and_goes_on(
+def test_rehydrate_says_that_the_file_changed(
     runtime: Runtime,
 ) -> None:
     first = start(runtime)
@@ -234,7 +234,7 @@ def test_a_rehydrate_says_that_the_file_changed_or_vanished_and_goes_on(
 
 
 @pytest.mark.promise("source.differs")
-def test_a_caller_in_another_repository_hears_nothing_about_the_file(runtime: Runtime) -> None:
+def test_caller_in_another_repository_hears_of_no_file(runtime: Runtime) -> None:
     first = start(runtime)
     library_of(runtime).held.clear()
     workspace_of(runtime).seen["repo_root_hash"] = "f" * 32

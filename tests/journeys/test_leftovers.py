@@ -54,9 +54,7 @@ def left_by_a_killed_import(home: str, session_id: str) -> Path:
     return session
 
 
-def test_what_a_killed_start_left_is_named_and_goes_with_the_next_collection(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_rest_of_a_killed_start_is_named_and_collected(disk_runtime: Runtime, home: str) -> None:
     first = start(disk_runtime)
     left_by_a_killed_start(home, HALF_MADE)
     Path(home, "data", "sessions", "ses_000000000003").mkdir(0o700)
@@ -93,9 +91,7 @@ class ClosesTheCopy(RemovingDisk):
             os.close(self._copies.pop())
 
 
-def test_a_lock_that_a_starting_child_still_has_a_copy_of_is_waited_for(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_lock_copied_by_a_starting_child_is_waited_for(disk_runtime: Runtime, home: str) -> None:
     first = start(disk_runtime)
     left = left_by_a_killed_start(home, HALF_MADE)
     copy = os.open(left / "lock", os.O_RDWR)
@@ -107,9 +103,7 @@ def test_a_lock_that_a_starting_child_still_has_a_copy_of_is_waited_for(
     assert sessions_in(home) == [first["session"]["sessionId"]]
 
 
-def test_a_removed_session_whose_files_stay_is_told_everywhere_until_a_collection(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_half_removed_session_is_named_until_a_collection(disk_runtime: Runtime, home: str) -> None:
     session, other = (start(disk_runtime)["session"]["sessionId"] for _ in range(2))
     line = ("session", "delete", "--ids", session, "--dangerous")
     _, shown = command(another_process(home), *line, "--dry-run")
@@ -141,9 +135,7 @@ class KeepsFiles(RemovingDisk):
         raise OSError(errno.EIO, "stuck")
 
 
-def test_what_a_killed_import_left_is_named_with_its_command_and_kept_until_then(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_rest_of_a_killed_import_is_named_and_kept(disk_runtime: Runtime, home: str) -> None:
     first = start(disk_runtime)
     left_by_a_killed_import(home, IMPORTED)
 
@@ -196,7 +188,7 @@ def test_a_file_in_place_of_the_home_is_told_as_what_it_is(tmp_path: Path) -> No
     assert "HANDRAIL_HOME" in document["error"]["details"]["hint"]
 
 
-def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str) -> None:
+def test_missing_project_is_not_the_root_of_the_machine(home: str) -> None:
     runtime = another_process(home)  # its project was never made
 
     _, document = command(runtime, "context")
@@ -204,9 +196,7 @@ def test_a_project_that_is_gone_is_not_told_as_the_root_of_the_machine(home: str
     assert document["data"]["workspace"]["root"] is None
 
 
-def test_a_call_for_a_session_that_another_process_deleted_is_refused_and_leaves_nothing(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_call_for_a_deleted_session_leaves_nothing(disk_runtime: Runtime, home: str) -> None:
     warm = msgspec.structs.replace(disk_runtime, incidents=KeptIncidents())
     first = start(warm)
     session = first["session"]["sessionId"]
@@ -264,7 +254,7 @@ class Deletes:
         ("settings", "set", "--session", "{session}", "--risk-policy", "aggressive"),
     ],
 )
-def test_a_session_that_is_deleted_while_a_call_waits_for_it_is_not_made_again(
+def test_session_deleted_during_a_wait_is_not_made_again(
     disk_runtime: Runtime, home: str, words: tuple[str, ...]
 ) -> None:
     first = start(disk_runtime)

@@ -22,7 +22,7 @@ NO_FIELDS: dict[str, Any] = {}
 
 
 @pytest.mark.promise("continue.recorded")
-def test_each_attempt_is_one_record_at_its_node_blocked_or_advanced(runtime: Runtime) -> None:
+def test_each_attempt_is_one_record_at_its_node(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     blocked = report(runtime, first["ackToken"])
     report(runtime, blocked["retryAckToken"], A_DECISION)
@@ -38,7 +38,7 @@ def test_each_attempt_is_one_record_at_its_node_blocked_or_advanced(runtime: Run
 
 
 @pytest.mark.promise("lineage.edges")
-def test_advancing_saving_and_blocking_leave_a_node_and_an_edge_of_their_kind(runtime: Runtime) -> None:
+def test_each_kind_of_call_leaves_its_node_and_edge(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields=NO_FIELDS)
     saved = save(runtime, first, "x")
     blocked = report(runtime, saved["ackToken"])
@@ -61,7 +61,7 @@ def test_advancing_saving_and_blocking_leave_a_node_and_an_edge_of_their_kind(ru
 
 
 @pytest.mark.promise("sessions.many-runs")
-def test_one_session_holds_several_runs_each_with_its_own_branches(runtime: Runtime) -> None:
+def test_session_holds_runs_with_their_own_branches(runtime: Runtime) -> None:
     one = start(runtime)
     two = start(runtime, session=one["session"]["sessionId"])
     advance(runtime, one, "one way")
@@ -93,7 +93,7 @@ def test_a_session_shows_each_run_apart(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("runs.interleaved")
-def test_runs_are_advanced_in_any_order_and_never_touch_each_other(runtime: Runtime) -> None:
+def test_runs_are_advanced_in_any_order(runtime: Runtime) -> None:
     outer = start(runtime, context={"who": "outer"})
     beside = start(runtime, session=outer["session"]["sessionId"], context={"who": "beside"})
     elsewhere = start(runtime, context={"who": "elsewhere"})
@@ -112,7 +112,7 @@ def test_runs_are_advanced_in_any_order_and_never_touch_each_other(runtime: Runt
 
 
 @pytest.mark.promise("runs.interleaved")
-def test_an_inner_run_gives_its_result_to_the_outer_one_as_output(runtime: Runtime) -> None:
+def test_inner_run_gives_its_result_to_the_outer_one(runtime: Runtime) -> None:
     outer = start(runtime)
     inner = begin(runtime, step("only"), fields=NO_FIELDS, session=outer["session"]["sessionId"])
     done = advance(runtime, inner, "inner result: 42")
@@ -125,7 +125,7 @@ def test_an_inner_run_gives_its_result_to_the_outer_one_as_output(runtime: Runti
 
 
 @pytest.mark.promise("observations.recorded")
-def test_the_branch_and_the_goal_of_a_start_are_in_the_log_and_help_to_find_it(runtime: Runtime) -> None:
+def test_branch_and_goal_of_a_start_help_to_find_it(runtime: Runtime) -> None:
     workspace_of(runtime).seen |= {"git_branch": "fix/rounding", "git_head_sha": "a" * 40}
 
     first = start(runtime, goal="Fix the rounding of prices")
@@ -176,7 +176,7 @@ def test_a_replay_answers_though_deciding_would_fail_now(
 
 
 @pytest.mark.promise("rehydrate.cannot-append")
-def test_reading_the_pending_step_again_gets_no_port_that_can_append(runtime: Runtime) -> None:
+def test_rehydrate_gets_no_port_that_can_append(runtime: Runtime) -> None:
     first = start(runtime)
 
     class ReaderOnly:
@@ -231,7 +231,7 @@ def test_nothing_is_read_from_outside_while_the_session_is_held(
 
 
 @pytest.mark.promise("store.witness")
-def test_appending_after_the_hold_ended_fails_before_any_byte_is_written(runtime: Runtime) -> None:
+def test_append_after_the_hold_writes_no_byte(runtime: Runtime) -> None:
     first = start(runtime)
     session_id = first["session"]["sessionId"]
     with runtime.log.hold(session_id, 0) as hold:
@@ -288,7 +288,7 @@ def test_context_is_kept_merged_by_key_and_null_takes_a_key_away(runtime: Runtim
 
 
 @pytest.mark.promise("context.external")
-def test_context_decides_the_way_is_never_echoed_and_holds_no_progress(runtime: Runtime) -> None:
+def test_context_decides_the_way_and_is_never_echoed(runtime: Runtime) -> None:
     steps = (step("plan", when=equals("size", "Large")), step("do"))
     context = {"size": "Large", "secret-ish": "tell nobody", "stepId": "do", "isComplete": True}
 
@@ -319,7 +319,7 @@ def test_output_is_there_after_a_loss_and_context_is_not_retold(runtime: Runtime
 
 
 @pytest.mark.promise("steps.keys")
-def test_a_step_in_loops_has_a_key_that_names_each_loop_and_its_turn(runtime: Runtime) -> None:
+def test_key_of_a_step_names_each_loop_and_turn(runtime: Runtime) -> None:
     inner = {"type": "loop", "loopId": "files", "count": 2, "maxIterations": 2, "body": [step("read")]}
     outer = {"type": "loop", "loopId": "rounds", "count": 2, "maxIterations": 2, "body": [inner]}
     reply = begin(runtime, outer, fields=NO_FIELDS)

@@ -66,7 +66,7 @@ def write_script(site: Site, name: str, text: str) -> None:
     site.write(name, f"with open('gen.txt', 'w', encoding='utf-8') as file:\n    file.write('{text}')\n")
 
 
-def test_a_check_that_writes_its_own_files_is_told_to_have_them_ignored(site: Site) -> None:
+def test_check_that_writes_files_is_advised_to_ignore_them(site: Site) -> None:
     write_script(site, "one.py", "1")
     commit(site.root)
     site.begin()
@@ -84,7 +84,7 @@ def test_a_check_that_writes_its_own_files_is_told_to_have_them_ignored(site: Si
 # A restore, and its undo
 
 
-def test_the_undo_of_a_restore_leaves_an_ignored_file_that_the_restore_left(site: Site) -> None:
+def test_undo_of_a_restore_leaves_ignored_files(site: Site) -> None:
     site.write(".gitignore", "*.log\n")
     commit(site.root)
     site.begin()

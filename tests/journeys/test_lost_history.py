@@ -46,7 +46,7 @@ def manifest_of(home: str, reply: dict[str, Any]) -> Path:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_what_was_acknowledged_and_is_gone_is_told_and_nothing_is_cut(
+def test_lost_acknowledged_work_is_reported_and_nothing_cut(
     disk_runtime: Runtime, home: str, name: str
 ) -> None:
     first, last = worked(disk_runtime)
@@ -73,9 +73,7 @@ def test_what_was_acknowledged_and_is_gone_is_told_and_nothing_is_cut(
     assert every_byte(home) == before
 
 
-def test_a_start_in_a_session_that_lost_the_place_of_the_token_is_refused(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_start_is_refused_where_the_place_of_its_token_is_lost(disk_runtime: Runtime, home: str) -> None:
     first = start(disk_runtime)
     session = manifest_of(home, first).parent
     earlier = {path: path.read_bytes() for path in session.iterdir()}

@@ -49,7 +49,7 @@ def run_without(package: str, home: Path, *line: str) -> subprocess.CompletedPro
     ],
 )
 @pytest.mark.thorough
-def test_a_command_of_a_missing_part_answers_with_the_line_that_installs_it(
+def test_command_of_a_missing_part_names_its_install_line(
     package: str, line: tuple[str, ...], tmp_path: Path
 ) -> None:
     answered = run_without(package, tmp_path, *line, "--json")

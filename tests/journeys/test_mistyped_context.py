@@ -29,9 +29,7 @@ def workflow(runtime: Runtime) -> str:
 
 
 @pytest.mark.parametrize("key", ["severty", "Severity", "sever_ity", "seveirty"])
-def test_a_mistyped_key_is_named_at_the_start_and_in_every_replay(
-    runtime: Runtime, workflow: str, key: str
-) -> None:
+def test_mistyped_key_is_named_at_start_and_in_replays(runtime: Runtime, workflow: str, key: str) -> None:
     call = {"workflowId": workflow, "context": {key: "high"}, "requestId": "k"}
 
     first = tool_call(runtime, "start_workflow", **call)
@@ -63,7 +61,7 @@ def test_what_is_advised_after_a_step_was_passed_by_makes_it_run(runtime: Runtim
     assert followed["pending"]["stepId"] == "careful"
 
 
-def test_at_a_start_that_passed_a_step_by_the_advice_is_to_start_again(runtime: Runtime) -> None:
+def test_start_that_passed_a_step_by_advises_a_new_start(runtime: Runtime) -> None:
     careful = give(runtime, step("careful", when=HIGH), step("end"), inputs=INPUTS)
 
     begun = tool_call(runtime, "start_workflow", workflowId=careful, context={"severty": "high"}).structured

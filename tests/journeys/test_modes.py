@@ -86,7 +86,7 @@ def test_an_older_node_brings_back_its_own_preferences(runtime: Runtime) -> None
 
 @pytest.mark.promise("modes.never-refused")
 @pytest.mark.parametrize("autonomy", ["full_auto_stop_on_user_deps", "full_auto_never_stop"])
-def test_a_mode_above_the_recommendation_is_accepted_with_a_warning(runtime: Runtime, autonomy: str) -> None:
+def test_mode_above_the_recommendation_brings_a_warning(runtime: Runtime, autonomy: str) -> None:
     fields = {"recommended": {"autonomy": "guided", "riskPolicy": "conservative"}}
 
     reply = begin(runtime, step("do"), fields=fields, preferences={"autonomy": autonomy})
@@ -97,7 +97,7 @@ def test_a_mode_above_the_recommendation_is_accepted_with_a_warning(runtime: Run
 
 
 @pytest.mark.promise("modes.stop-on-user")
-def test_stop_on_user_waits_for_the_user_alone_and_not_for_confirmations(runtime: Runtime) -> None:
+def test_stop_on_user_waits_for_the_user_only(runtime: Runtime) -> None:
     steps = (
         step("drop", requireConfirmation=True),
         step("sign", userOnly={"reason": "needs_user_approval"}),
@@ -113,9 +113,7 @@ def test_stop_on_user_waits_for_the_user_alone_and_not_for_confirmations(runtime
 
 @pytest.mark.promise("user-only.reasons")
 @pytest.mark.parametrize("reason", STEP_REASONS)
-def test_each_reason_blocks_and_is_a_critical_gap_of_the_same_name_in_never_stop(
-    runtime: Runtime, reason: str
-) -> None:
+def test_each_reason_blocks_or_is_a_gap_of_its_name(runtime: Runtime, reason: str) -> None:
     steps = (step("ask", userOnly={"reason": reason}), step("do"))
 
     blocked = advance(runtime, begin(runtime, *steps, fields=NO_FIELDS))
@@ -135,7 +133,7 @@ def test_each_reason_blocks_and_is_a_critical_gap_of_the_same_name_in_never_stop
 
 
 @pytest.mark.promise("user-only.reasons")
-def test_where_nobody_is_asked_an_answer_that_the_agent_brings_is_disclosed_too(runtime: Runtime) -> None:
+def test_unasked_answer_of_an_agent_is_disclosed(runtime: Runtime) -> None:
     asking = step("sign", userOnly={"reason": "needs_user_approval"})
     first = begin(runtime, asking, step("do"), fields=NO_FIELDS, preferences=NEVER_STOP)
     said = {"kind": "wr.user_input", "answer": "yes", "givenBy": "user"}
@@ -173,7 +171,7 @@ def test_a_workflow_cannot_invent_a_reason(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("blocked.or-gap")
-def test_one_report_is_a_blocker_in_one_mode_and_a_gap_in_the_other_for_the_same_reason(
+def test_report_is_a_blocker_or_a_gap_for_the_same_reason(
     runtime: Runtime,
 ) -> None:
     steps = (step("decide", **WITH_DECISION), step("do"))
@@ -195,7 +193,7 @@ def test_one_report_is_a_blocker_in_one_mode_and_a_gap_in_the_other_for_the_same
 
 
 @pytest.mark.promise("full-auto.disclosed")
-def test_what_full_auto_did_not_ask_or_get_is_on_record_at_the_end(runtime: Runtime) -> None:
+def test_full_auto_records_what_it_did_not_ask(runtime: Runtime) -> None:
     steps = (
         step("key", userOnly={"reason": "needs_user_secret_or_token"}),
         step("decide", **WITH_DECISION),
@@ -246,7 +244,7 @@ def test_what_a_workflow_requires_is_part_of_its_hash(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("capabilities.recorded")
-def test_what_was_observed_is_at_its_node_in_the_log_and_comes_back(runtime: Runtime) -> None:
+def test_observation_is_at_its_node_and_comes_back(runtime: Runtime) -> None:
     first = begin(runtime, step("research"), fields={"capabilities": {"web_browsing": "required"}})
 
     after = report(runtime, first["ackToken"], observed("available"))
@@ -273,9 +271,7 @@ def test_a_status_that_was_only_claimed_opens_nothing(runtime: Runtime) -> None:
     ("status", "reason"),
     [("unknown", "required_capability_unknown"), ("unavailable", "required_capability_unavailable")],
 )
-def test_never_stop_goes_on_without_a_required_capability_and_records_it(
-    runtime: Runtime, status: str, reason: str
-) -> None:
+def test_never_stop_goes_on_without_a_required_capability(runtime: Runtime, status: str, reason: str) -> None:
     fields = {"capabilities": {"web_browsing": "required"}}
     first = begin(runtime, step("research"), fields=fields, preferences=NEVER_STOP)
 

@@ -66,7 +66,7 @@ def test_a_moved_session_keeps_its_id_and_tells_the_same_story(runtime: Runtime)
 
 
 @pytest.mark.promise("bundle.resumable")
-def test_a_moved_session_is_found_and_finished_with_tokens_of_its_new_home(runtime: Runtime) -> None:
+def test_moved_session_is_finished_with_tokens_of_its_home(runtime: Runtime) -> None:
     session_id = rich_session(runtime)["session"]["sessionId"]
     elsewhere = memory_runtime()
     imported(elsewhere, exported(runtime, session_id))
@@ -79,7 +79,7 @@ def test_a_moved_session_is_found_and_finished_with_tokens_of_its_new_home(runti
 
 
 @pytest.mark.promise("bundle.import-as-new")
-def test_where_the_id_is_taken_the_session_comes_in_under_a_new_one(runtime: Runtime) -> None:
+def test_session_with_a_taken_id_gets_a_new_one(runtime: Runtime) -> None:
     session_id = rich_session(runtime)["session"]["sessionId"]
     before = told(runtime, session_id)
 
@@ -204,7 +204,7 @@ def test_tokens_of_the_source_do_not_act_on_its_copy(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("bundle.gated")
-def test_nothing_is_imported_without_the_token_of_exactly_this_preview(runtime: Runtime) -> None:
+def test_import_needs_the_token_of_exactly_this_preview(runtime: Runtime) -> None:
     text = exported(runtime, rich_session(runtime)["session"]["sessionId"])
     elsewhere = memory_runtime()
 
@@ -219,7 +219,7 @@ def test_nothing_is_imported_without_the_token_of_exactly_this_preview(runtime: 
 
 
 @pytest.mark.promise("bundle.gated")
-def test_a_session_that_appears_after_the_preview_is_not_written_over(runtime: Runtime) -> None:
+def test_session_made_after_the_preview_is_not_overwritten(runtime: Runtime) -> None:
     text = exported(runtime, rich_session(runtime)["session"]["sessionId"])
     elsewhere = memory_runtime()
     shown = answer(elsewhere, "session.import", bundle=bundle(text), dryRun=True)

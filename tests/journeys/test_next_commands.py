@@ -50,7 +50,7 @@ def test_the_text_of_a_step_shows_the_whole_call_at_every_level(
     assert json.loads(words[words.index("--artifacts") + 1]) == frame["output"]["artifacts"]
 
 
-def test_the_text_of_a_blocked_step_shows_what_the_retry_has_to_bring(runtime: Runtime) -> None:
+def test_text_of_a_blocked_step_shows_what_a_retry_needs(runtime: Runtime) -> None:
     first = started(runtime, step("one", **WITH_DECISION))
     line = ("run", "continue", "--ack", first["data"]["ackToken"], "--notes", "Thought about it.")
 
@@ -62,7 +62,7 @@ def test_the_text_of_a_blocked_step_shows_what_the_retry_has_to_bring(runtime: R
     assert "--notes" not in words
 
 
-def test_other_content_for_a_used_token_has_a_command_that_stores_it_and_one_that_goes_on(
+def test_other_content_has_commands_to_store_and_to_go_on(
     runtime: Runtime,
 ) -> None:
     first = started(runtime, step("one"), step("two"), step("three"))
@@ -105,7 +105,7 @@ def test_a_found_session_names_the_command_that_reads_it(runtime: Runtime) -> No
     assert (status, read["data"]["pending"]["stepId"]) == (0, "one")
 
 
-def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out(runtime: Runtime) -> None:
+def test_lafs_carries_the_command_as_an_extension(runtime: Runtime) -> None:
     told = started(runtime, step("one"), flags=("--envelope", "lafs"))
     state = told["result"]["stateToken"]
     read = ("run", "continue", "--state", state)
@@ -117,7 +117,7 @@ def test_the_other_dialect_carries_it_as_an_extension_and_a_budget_leaves_it_out
     assert "command" not in told["result"]
 
 
-def test_the_command_that_a_person_is_shown_stores_nothing_until_it_is_filled_in(runtime: Runtime) -> None:
+def test_shown_command_stores_nothing_until_filled_in(runtime: Runtime) -> None:
     contract = {"contractRef": "wr.contracts.decision"}
     workflow_id = give(runtime, step("one", output=contract), step("two"))
     shown = run_here(runtime, ("run", "start", workflow_id, "--request-id", "one", "--human")).out.decode()
@@ -157,9 +157,7 @@ MISSPELT = [
 
 
 @pytest.mark.parametrize(("typed", "meant"), MISSPELT)
-def test_a_misspelt_line_is_answered_with_the_line_that_was_meant(
-    runtime: Runtime, typed: str, meant: str
-) -> None:
+def test_misspelt_line_is_answered_with_the_right_one(runtime: Runtime, typed: str, meant: str) -> None:
     status, document = command(runtime, *typed.split())
 
     assert (status, document["error"]["code"]) == (2, "E_USAGE")
@@ -199,9 +197,7 @@ def test_where_a_repair_would_guess_the_help_is_named(runtime: Runtime, typed: s
 
 
 @pytest.mark.parametrize("typed", ["given{}", "givn{}", "project.givn{}", "wr.given{}"])
-def test_a_name_just_beside_a_workflow_is_answered_with_the_start_that_was_meant(
-    runtime: Runtime, typed: str
-) -> None:
+def test_near_miss_of_a_workflow_gets_the_right_start(runtime: Runtime, typed: str) -> None:
     known = give(runtime, step("one"))
     asked = typed.format(known.removeprefix("project.given"))
 
@@ -211,14 +207,14 @@ def test_a_name_just_beside_a_workflow_is_answered_with_the_start_that_was_meant
     assert document["error"]["details"]["next_command"] == expected
 
 
-def test_a_value_just_beside_a_known_one_is_answered_with_the_whole_line(runtime: Runtime) -> None:
+def test_near_miss_of_a_value_gets_the_whole_line(runtime: Runtime) -> None:
     _, document = command(runtime, "session", "list", "--status", "blockd", "--limit", "5")
 
     repaired = document["error"]["details"]["next_command"]
     assert repaired == "handrail session list --status blocked --limit 5"
 
 
-def test_a_start_without_namespace_and_key_is_repaired_by_the_first_line_that_is_offered(
+def test_start_without_namespace_is_repaired_by_one_line(
     runtime: Runtime,
 ) -> None:
     known = give(runtime, step("one"))
@@ -249,7 +245,7 @@ def test_five_faults_in_one_line_come_back_together(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("input.all-problems")
-def test_the_faults_of_an_input_document_and_of_flags_come_back_together(runtime: Runtime) -> None:
+def test_faults_of_document_and_flags_come_together(runtime: Runtime) -> None:
     given = {"workflowId": 7, "goal": ["x"], "contxt": {}, "riskPolicy": "wild"}
 
     status, document = command(runtime, "run", "start", "--input", json.dumps(given), "--autonomy", "high")
@@ -259,7 +255,7 @@ def test_the_faults_of_an_input_document_and_of_flags_come_back_together(runtime
 
 
 @pytest.mark.promise("input.all-problems")
-def test_a_time_and_a_wrong_type_come_back_together_at_the_tool_too(runtime: Runtime) -> None:
+def test_wrong_time_and_type_come_together_at_the_tool(runtime: Runtime) -> None:
     failure = perform(runtime, "session.list", {"since": "yesterday", "limit": "many", "until": "2026-02-30"})
 
     assert isinstance(failure, Failure)
@@ -267,7 +263,7 @@ def test_a_time_and_a_wrong_type_come_back_together_at_the_tool_too(runtime: Run
 
 
 @pytest.mark.promise("cli.error")
-def test_the_hint_for_a_misspelt_workflow_names_what_the_next_command_starts(
+def test_hint_for_a_misspelt_workflow_names_the_next_command(
     runtime: Runtime,
 ) -> None:
     workflow = give(runtime, step("one"))

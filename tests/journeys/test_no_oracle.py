@@ -95,9 +95,7 @@ def sent(private: str) -> dict[str, Any]:
     return {"notesMarkdown": "n", "artifacts": [report(private, CANARY)]}
 
 
-def test_no_operation_that_looks_at_files_tells_of_the_home_or_of_credentials(
-    rt: Runtime, owner: Path
-) -> None:
+def test_no_operation_shows_the_home_or_credentials(rt: Runtime, owner: Path) -> None:
     plant(owner)
     first = begin(rt)
     write(owner, ".env", f"TOKEN={CANARY}2\n")
@@ -147,9 +145,7 @@ def test_a_home_that_was_committed_is_in_no_difference(rt: Runtime, owner: Path)
 
 
 @pytest.mark.parametrize("below", ["", "/data", "/../.handrail", "/workflows"])
-def test_a_project_in_the_home_is_refused_by_every_tool_that_takes_one(
-    rt: Runtime, owner: Path, below: str
-) -> None:
+def test_project_in_the_home_is_refused_by_every_tool(rt: Runtime, owner: Path, below: str) -> None:
     named = str(owner / ".handrail") + below
     begin(rt)
 
@@ -202,7 +198,7 @@ def test_a_folder_of_git_is_no_project(rt: Runtime, owner: Path, below: str) -> 
     assert "is a folder of git, or lies in it" in refused.text
 
 
-def test_a_file_of_credentials_that_looks_like_code_is_skipped_by_name(rt: Runtime, owner: Path) -> None:
+def test_credentials_that_look_like_code_are_skipped(rt: Runtime, owner: Path) -> None:
     write(owner, "src/.env.py", f'TOKEN = "{CANARY}"\n')
     begin(rt)
 
@@ -222,7 +218,7 @@ def test_a_link_into_the_home_is_refused_as_a_project_too(rt: Runtime, owner: Pa
     assert "is Handrail's own home, or lies in it" in refused.text
 
 
-def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Runtime, tmp_path: Path) -> None:
+def test_saved_workflow_shows_nothing_behind_a_link(rt: Runtime, tmp_path: Path) -> None:
     other = tmp_path / "other"
     write(tmp_path, "secret.json", CANARY)
     (other / ".handrail/workflows").mkdir(parents=True)
@@ -243,12 +239,12 @@ def test_a_saved_workflow_shows_nothing_of_the_file_that_a_link_leads_to(rt: Run
         *(".aws/config", ".kube/config", "me/.docker/config.json", ".config/gh/hosts.yml", ".vault-token"),
     ],
 )
-def test_what_programs_keep_their_credentials_in_is_known_by_its_name(path: str) -> None:
+def test_known_credential_files_are_known_by_name(path: str) -> None:
     assert holds_credentials(path)
 
 
 @pytest.mark.parametrize(
     "path", ["src/credentials.py", "id_ed25519.pub", "docker/config.json", "kube/config", "aws/main.tf"]
 )
-def test_what_only_looks_like_credentials_is_a_file_like_any_other(path: str) -> None:
+def test_likely_credentials_are_files_like_any_other(path: str) -> None:
     assert not holds_credentials(path)

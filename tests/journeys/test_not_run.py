@@ -63,7 +63,7 @@ def test_loops_that_had_no_round_are_told_after_the_end_too(runtime: Runtime) ->
     [({"severity": "low"}, False), ({}, True), ({"size": "big"}, True)],
     ids=["a given value", "nothing", "another value"],
 )
-def test_what_a_given_value_rules_out_is_not_needed_and_in_no_reply(
+def test_what_a_given_value_rules_out_is_not_mentioned(
     runtime: Runtime, given: dict[str, Any], is_told: bool
 ) -> None:
     both = {"kind": "and", "of": [equals("severity", "high"), equals("more", True)]}
@@ -114,7 +114,7 @@ def test_a_step_counts_once_for_every_round_that_passed_it_by(runtime: Runtime) 
     assert [part["stepId"] for part in at_once["skipped"]] == ["maybe"]
 
 
-def test_more_skipped_parts_than_the_log_names_are_counted_everywhere(runtime: Runtime) -> None:
+def test_many_skipped_parts_are_counted_everywhere(runtime: Runtime) -> None:
     parts = [step(f"s{number}", when=equals("severity", "high")) for number in range(40)]
     workflow_id = give(runtime, step("one"), *parts, step("end"), **INPUTS)
     first = tool_call(runtime, "start_workflow", workflowId=workflow_id).structured
@@ -143,7 +143,7 @@ def test_more_skipped_parts_than_the_log_names_are_counted_everywhere(runtime: R
     assert (len(trace["entries"]), trace["omitted"], trace["passedOmitted"]) == (25, 56, 16)
 
 
-def test_inputs_that_do_not_fit_are_cut_and_counted_and_the_required_ones_come_first(
+def test_long_inputs_are_cut_with_required_ones_first(
     runtime: Runtime,
 ) -> None:
     names = [f"k{number}" for number in range(50)]
@@ -174,7 +174,7 @@ FAILED = {
 
 
 @pytest.mark.parametrize(("again", "operator"), [("while", "not_equals"), ("until", "equals")])
-def test_a_round_without_an_artifact_tells_whose_verdict_decides_about_the_next(
+def test_round_without_an_artifact_names_whose_verdict_counts(
     runtime: Runtime, again: str, operator: str
 ) -> None:
     loop = {"type": "loop", "loopId": "fix", "maxIterations": 4, "body": [step("work"), VERIFY]}

@@ -51,7 +51,7 @@ def every_byte(home: str) -> dict[str, tuple[int, int, bytes]]:
 
 
 @pytest.mark.promise("continue.rehydrate.pure")
-def test_reads_and_refusals_leave_every_byte_of_the_store_as_it_was(disk_runtime: Runtime, home: str) -> None:
+def test_reads_and_refusals_change_no_byte_of_the_store(disk_runtime: Runtime, home: str) -> None:
     second = advance(disk_runtime, start(disk_runtime), "x" * 5_000)
     before = every_byte(home)
 

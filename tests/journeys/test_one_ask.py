@@ -93,7 +93,7 @@ each_kind = pytest.mark.parametrize(("begun", "typed"), KINDS.values(), ids=KIND
 
 @each_kind
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
-def test_where_a_person_must_answer_every_kind_blocks_until_they_did_and_the_fix_leads_on(
+def test_every_kind_of_question_blocks_until_a_person_answers(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str, preferences: dict[str, str]
 ) -> None:
     insist(runtime)
@@ -113,7 +113,7 @@ def test_where_a_person_must_answer_every_kind_blocks_until_they_did_and_the_fix
 
 
 @each_kind
-def test_where_the_agents_word_counts_it_is_a_claim_and_no_persons_answer(
+def test_agents_word_is_a_claim_where_it_counts(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
 ) -> None:
     first = begun(runtime)
@@ -127,7 +127,7 @@ def test_where_the_agents_word_counts_it_is_a_claim_and_no_persons_answer(
 
 
 @each_kind
-def test_a_run_that_never_stops_has_one_critical_gap_for_every_kind(
+def test_never_stop_run_has_one_critical_gap_per_kind(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
 ) -> None:
     first = begun(runtime, preferences=NEVER_STOP)
@@ -143,7 +143,7 @@ def test_a_run_that_never_stops_has_one_critical_gap_for_every_kind(
     assert "NOT_ASKED" in [warning["code"] for warning in passed["warnings"]]
 
 
-def test_a_value_that_a_person_gave_is_theirs_and_no_agents_context_replaces_it(runtime: Runtime) -> None:
+def test_value_of_a_person_is_not_replaced_by_context(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
     answer(seat(runtime, Person("nowhere", "eu")), "run.confirm", session=first["session"]["sessionId"])
@@ -180,7 +180,7 @@ def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-def test_a_value_in_the_form_is_recorded_as_the_answer_of_a_person(runtime: Runtime, era: str) -> None:
+def test_value_in_the_form_is_a_persons_answer(runtime: Runtime, era: str) -> None:
     first = at_give(runtime)
 
     (going,) = reported(runtime, era, Desk(("accept", {"region": "eu"})), ack(first))
@@ -210,7 +210,7 @@ def test_the_console_takes_what_the_terminal_takes(
 # A yes is about what was shown
 
 
-def test_the_report_that_the_person_saw_passes_whatever_checkpoint_came_between(runtime: Runtime) -> None:
+def test_seen_report_passes_whatever_checkpoint_came_between(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
     session = third["session"]["sessionId"]
@@ -229,7 +229,7 @@ def test_the_report_that_the_person_saw_passes_whatever_checkpoint_came_between(
 
 
 @pytest.mark.parametrize("setting", ["person", "claimed"])
-def test_another_report_asks_again_once_and_the_confirmed_one_passes(runtime: Runtime, setting: Any) -> None:
+def test_other_report_asks_again_once(runtime: Runtime, setting: Any) -> None:
     insist(runtime)
     third = at_third(runtime)
     session = third["session"]["sessionId"]
@@ -262,7 +262,7 @@ def at_claimed(runtime: Runtime, typed: str = "y") -> dict[str, Any]:
     return {**blocked, "session": first["session"]}
 
 
-def test_a_no_and_an_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime) -> None:
+def test_no_and_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime) -> None:
     ways = (option("left", way="left"), option("right", way="right"))
     first = begin(
         runtime,
@@ -322,7 +322,7 @@ def test_an_import_keeps_a_no_and_makes_a_yes_a_claim(
 
 
 @each_kind
-def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_a_checkpoint(
+def test_waiting_question_is_listed_before_any_attempt(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
 ) -> None:
     first = begun(runtime)
@@ -338,7 +338,7 @@ def test_what_waits_for_a_person_is_listed_before_anybody_attempts_it_and_after_
 
 
 @pytest.mark.parametrize("fields", [{}, {"requireConfirmation": True}], ids=["a value", "and a yes"])
-def test_a_value_that_the_agent_brought_leaves_the_persons_to_be_asked_for_first(
+def test_value_of_the_agent_leaves_the_persons_question_open(
     runtime: Runtime, fields: dict[str, Any]
 ) -> None:
     insist(runtime)
@@ -355,7 +355,7 @@ def test_a_value_that_the_agent_brought_leaves_the_persons_to_be_asked_for_first
 
 
 @each_kind
-def test_an_answer_reaches_the_agent_and_stays_listed_until_it_is_taken_up(
+def test_answer_stays_listed_until_the_agent_takes_it_up(
     runtime: Runtime, begun: Callable[..., dict[str, Any]], typed: str
 ) -> None:
     insist(runtime)
@@ -393,7 +393,7 @@ def read_from_resume(runtime: Runtime, session: str) -> dict[str, Any]:
 @each_kind
 @pytest.mark.parametrize("preferences", [{}, STOP_ON_USER], ids=["guided", "stop on user"])
 @pytest.mark.parametrize("is_saved", [False, True], ids=["", "checkpoint"])
-def test_an_answered_step_that_is_read_again_asks_nobody_and_its_call_goes_on(
+def test_answered_step_read_again_asks_nobody(
     runtime: Runtime,
     begun: Callable[..., dict[str, Any]],
     typed: str,
@@ -425,7 +425,7 @@ def test_an_answered_step_that_is_read_again_asks_nobody_and_its_call_goes_on(
 
 
 @pytest.mark.parametrize("kind", ["choose", "give", "done"])
-def test_an_answer_that_came_before_any_attempt_is_not_asked_for_again(runtime: Runtime, kind: str) -> None:
+def test_answer_before_any_attempt_is_not_asked_for_again(runtime: Runtime, kind: str) -> None:
     begun, typed = KINDS[kind]
     insist(runtime)
     session = begun(runtime)["session"]["sessionId"]
@@ -443,7 +443,7 @@ def test_an_answer_that_came_before_any_attempt_is_not_asked_for_again(runtime: 
     assert passed["pending"]["stepId"] == "go"
 
 
-def test_after_an_answer_the_authors_own_words_stay_whatever_they_are(runtime: Runtime) -> None:
+def test_authors_words_stay_after_an_answer(runtime: Runtime) -> None:
     insist(runtime)
     ways = (option("left", way="left"), option("right", way="right"))
     words = "The user decides this, not you: they know the road."
@@ -458,7 +458,7 @@ def test_after_an_answer_the_authors_own_words_stay_whatever_they_are(runtime: R
     assert "make the call of the one that they take" not in read["pending"]["prompt"]
 
 
-def test_a_step_that_is_read_before_its_confirmed_report_gets_that_report_in_the_call(
+def test_confirmed_report_stands_in_the_call_of_its_step(
     runtime: Runtime,
 ) -> None:
     insist(runtime)
@@ -473,7 +473,7 @@ def test_a_step_that_is_read_before_its_confirmed_report_gets_that_report_in_the
     assert passed["pending"]["stepId"] == "go"
 
 
-def test_after_a_no_the_step_that_is_read_again_does_not_say_that_nobody_answered(runtime: Runtime) -> None:
+def test_step_read_after_a_no_says_who_answered(runtime: Runtime) -> None:
     insist(runtime)
     first = at_confirm(runtime)
     say_so(runtime, first)
@@ -487,7 +487,7 @@ def test_after_a_no_the_step_that_is_read_again_does_not_say_that_nobody_answere
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
 
 
-def test_a_yes_to_a_report_that_lacks_something_is_no_reason_to_send_it_again(runtime: Runtime) -> None:
+def test_yes_to_an_incomplete_report_does_not_resend_it(runtime: Runtime) -> None:
     insist(runtime)
     wanted = step("ask", requireConfirmation=True, validationCriteria={"type": "contains", "value": "risk"})
     first = begin(runtime, wanted, step("go"), fields={})
@@ -504,7 +504,7 @@ def test_a_yes_to_a_report_that_lacks_something_is_no_reason_to_send_it_again(ru
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
 
 
-def test_a_value_that_a_person_gave_leaves_the_yes_to_the_report_to_be_asked_for(runtime: Runtime) -> None:
+def test_value_of_a_person_leaves_the_yes_to_be_asked_for(runtime: Runtime) -> None:
     insist(runtime)
     both = step("ask", userOnly=USERS_REGION, requireConfirmation=True)
     session = begin(runtime, both, step("go"), fields=REGION)["session"]["sessionId"]
@@ -535,9 +535,7 @@ NAMED = {"inputs": {"target": {"type": "string"}}}
     ],
     ids=["confirm", "choose", "give"],
 )
-def test_a_person_reads_what_the_step_asks_for_with_the_values_that_it_is_about(
-    runtime: Runtime, asked: dict[str, Any]
-) -> None:
+def test_question_is_shown_with_its_values(runtime: Runtime, asked: dict[str, Any]) -> None:
     insist(runtime)
     first = begin(runtime, asked, step("go"), fields=NAMED, context={"target": "customers"})
     person = Person("n")
@@ -549,7 +547,7 @@ def test_a_person_reads_what_the_step_asks_for_with_the_values_that_it_is_about(
     assert "{{" not in shown
 
 
-def test_a_value_that_the_agent_sets_does_not_look_like_the_answer_of_a_person(runtime: Runtime) -> None:
+def test_value_of_the_agent_is_shown_as_its_own_word(runtime: Runtime) -> None:
     insist(runtime)
     asked = step("ask", prompt="Ask.", requireConfirmation=True)
     first = begin(runtime, asked, step("go"), fields=NAMED)

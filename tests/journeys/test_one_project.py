@@ -53,7 +53,7 @@ def places(tmp_path: Path, fork_server: ForkServer) -> Places:
 
 
 @pytest.mark.thorough
-def test_a_request_id_means_the_same_run_in_every_clone_and_worktree(places: Places) -> None:
+def test_request_id_means_the_same_run_in_every_clone(places: Places) -> None:
     begun = session(places.run(places.own, *START))
 
     assert session(places.run(places.clone, *START)) == begun
@@ -112,7 +112,7 @@ def test_another_repository_in_the_same_place_is_another_project(places: Places)
     assert session(places.run(places.own, *START)) == begun
 
 
-def test_a_start_of_an_older_version_is_still_the_answer_to_its_request_id(runtime: Runtime) -> None:
+def test_start_of_an_older_version_answers_its_request_id(runtime: Runtime) -> None:
     workspace = runtime.workspace
     assert isinstance(workspace, GivenWorkspace)
     workflow = give(runtime, step("one"))

@@ -46,7 +46,7 @@ def hide_index(site: Site) -> bytes:
 # A call that names another directory
 
 
-def test_a_report_from_elsewhere_is_compared_with_the_files_of_its_run(site: Site, elsewhere: str) -> None:
+def test_report_from_elsewhere_is_compared_with_its_own_files(site: Site, elsewhere: str) -> None:
     site.begin(step("verify", **VERIFY))
 
     refused = site.send(
@@ -98,7 +98,7 @@ def test_a_person_is_needed_to_the_end_of_a_run_that_began_so(site: Site, loosen
     assert (started["confirmations"], started["confirmationsFrom"]) == ("person", "project")
 
 
-def test_a_project_that_insists_later_counts_too_and_from_everywhere(site: Site, elsewhere: str) -> None:
+def test_project_that_insists_later_counts_everywhere(site: Site, elsewhere: str) -> None:
     site.begin(ASKING, step("more"))
     insist(site)
 

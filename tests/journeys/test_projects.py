@@ -35,7 +35,7 @@ def hook(runtime: Runtime) -> str:
     return answer_hook(lambda: runtime, "SessionStart", b"", lambda _: 0).out
 
 
-def test_older_work_of_this_project_stands_before_newer_work_of_another(shop: Runtime) -> None:
+def test_older_work_of_this_project_comes_first(shop: Runtime) -> None:
     mine = start(shop, goal="mend the till")["session"]["sessionId"]
     theirs = start(shop, goal="mend the feed", project=THERE)["session"]["sessionId"]
 
@@ -52,7 +52,7 @@ def test_older_work_of_this_project_stands_before_newer_work_of_another(shop: Ru
         assert "Not of this project but of blog: ask the user" in after
 
 
-def test_a_start_is_not_called_a_repeat_of_one_in_another_project(shop: Runtime) -> None:
+def test_start_is_no_repeat_of_one_in_another_project(shop: Runtime) -> None:
     start(shop, goal="the same", project=THERE)
 
     elsewhere = start(shop, goal="the same")
@@ -64,7 +64,7 @@ def test_a_start_is_not_called_a_repeat_of_one_in_another_project(shop: Runtime)
     assert elsewhere["session"]["sessionId"] in str(again["warnings"])
 
 
-def test_a_hook_is_silent_about_work_of_another_project_without_git(shop: Runtime) -> None:
+def test_hook_is_silent_about_another_project_without_git(shop: Runtime) -> None:
     start(shop, project=THERE)
     before = hook(shop)
 
@@ -88,7 +88,7 @@ def test_that_nothing_matched_is_said_before_recent_work(shop: Runtime) -> None:
     assert resumed(shop)[1]["matched"] is True
 
 
-def test_finished_work_is_behind_unfinished_work_and_only_to_be_read(shop: Runtime) -> None:
+def test_finished_work_comes_last_and_only_to_be_read(shop: Runtime) -> None:
     older = start(shop, goal="still to do")["session"]["sessionId"]
     reply = start(shop, goal="all done")
     for _ in range(3):
@@ -105,7 +105,7 @@ def test_finished_work_is_behind_unfinished_work_and_only_to_be_read(shop: Runti
     assert "Read it" in page.partition(done)[2]
 
 
-def test_of_finished_work_beside_what_waits_only_the_last_is_listed_unless_it_is_asked_for(
+def test_only_the_last_finished_work_is_listed_unasked(
     shop: Runtime,
 ) -> None:
     waiting = start(shop, goal="still to do")["session"]["sessionId"]
@@ -140,7 +140,7 @@ def test_a_step_that_is_read_again_names_its_project(shop: Runtime) -> None:
     assert "This run belongs to the project blog, not to this one." in page
 
 
-def test_a_branch_is_found_in_any_case_and_the_whole_name_comes_first(shop: Runtime) -> None:
+def test_branch_is_found_in_any_case_and_exact_names_first(shop: Runtime) -> None:
     found_at = {}
     for branch in ("Feature/Login", "feature/login-page"):
         workspace_of(shop).seen = {"git_branch": branch}
@@ -157,7 +157,7 @@ def test_a_branch_is_found_in_any_case_and_the_whole_name_comes_first(shop: Runt
         ]
 
 
-def test_lists_and_summaries_name_the_project_but_the_log_has_no_path(shop: Runtime) -> None:
+def test_lists_name_the_project_and_the_log_has_no_path(shop: Runtime) -> None:
     session_id = start(shop)["session"]["sessionId"]
 
     listed = answer(shop, "session.list")["items"][0]
@@ -189,7 +189,7 @@ def test_the_tags_of_a_workflow_find_its_runs(shop: Runtime) -> None:
     assert [row["id"] for row in listed["items"]] == [session_id]
 
 
-def test_people_see_the_notes_of_a_session_and_that_a_checkpoint_was_saved(shop: Runtime) -> None:
+def test_people_see_notes_and_checkpoints_of_a_session(shop: Runtime) -> None:
     first = start(shop)
     reply = advance(shop, first, "The till rounds twice.")
     save = ("run", "checkpoint", "--checkpoint", reply["checkpointToken"], "--human", "--notes")

@@ -35,7 +35,7 @@ def below(folder: str, files: dict[str, str]) -> dict[str, str]:
     return {f"{folder}/{path}": text for path, text in files.items()}
 
 
-def test_folder_of_a_repository_with_blanks_in_its_path_is_proved(tmp_path: Path) -> None:
+def test_folder_with_blanks_in_its_path_is_proved(tmp_path: Path) -> None:
     proved = Proved(tmp_path, {**below("my packages/bills", BEFORE), "README.md": "Bills.\n"})
     proved.change(below("my packages/bills", AFTER))
     proved.root /= "my packages/bills"

@@ -151,7 +151,7 @@ def test_a_replaced_method_keeps_its_place_and_its_callers(code: CodeProject) ->
     )
 
 
-def test_an_agent_without_a_shell_works_on_python_with_tokens_alone(code: CodeProject) -> None:
+def test_agent_without_a_shell_works_on_python_with_tokens(code: CodeProject) -> None:
     found = tool(code, "code_search", search="Basket", kind=["class"])
     explained = tool(code, "code_explain", continuation=found["continuation_tokens"]["analyze:0"])
     rippled = tool(code, "code_ripple", continuation=explained["continuation_tokens"]["ripple"])
@@ -227,7 +227,7 @@ def test_each_command_sees_its_languages(code: CodeProject) -> None:
     assert javascript == {"js"}
 
 
-def test_a_token_about_python_works_in_every_command_and_a_refusal_names_the_right_one(
+def test_token_about_python_works_in_every_command(
     code: CodeProject,
 ) -> None:
     found = ask(code, "js-scan", "--search", "order", "--languages", "python", "--ai-mode")

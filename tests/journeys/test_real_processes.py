@@ -47,9 +47,7 @@ def test_one_key_from_four_processes_at_once_makes_one_run(tool: Tool) -> None:
 
 @pytest.mark.promise("cli.disk")
 @pytest.mark.parametrize("limit", [200, 2_000])
-def test_a_disk_that_refuses_is_told_and_the_same_call_works_once_there_is_room(
-    tool: Tool, limit: int
-) -> None:
+def test_full_disk_is_reported_and_the_call_works_later(tool: Tool, limit: int) -> None:
     first = tool.data(*line_of("k1"))
 
     full = subprocess.run(
@@ -72,7 +70,7 @@ def test_a_disk_that_refuses_is_told_and_the_same_call_works_once_there_is_room(
 
 
 @pytest.mark.promise("cli.sort-declared")
-def test_an_old_session_that_moves_comes_first_as_the_declared_order_says(tool: Tool) -> None:
+def test_old_session_that_moves_comes_first_as_declared(tool: Tool) -> None:
     first, second = tool.data(*line_of("a")), tool.data(*line_of("b"))
 
     tool.data("run", "checkpoint", "--checkpoint", first["checkpointToken"], "--notes", "moved")
@@ -84,7 +82,7 @@ def test_an_old_session_that_moves_comes_first_as_the_declared_order_says(tool: 
 
 @pytest.mark.promise("cli.codes-stable")
 @pytest.mark.parametrize("line", ["session show ses_0", "store gc", "run continue --ack ak1000"])
-def test_both_dialects_and_text_end_with_the_same_status_and_the_same_advice(tool: Tool, line: str) -> None:
+def test_dialects_and_text_end_with_the_same_status(tool: Tool, line: str) -> None:
     ours, lafs, text = (tool.run(*line.split(), *more) for more in ((), ("--envelope", "lafs"), ("--human",)))
 
     assert ours.status == lafs.status == text.status != 0
@@ -108,7 +106,7 @@ def test_every_fix_that_is_a_command_runs_as_it_is_printed(tool: Tool) -> None:
 
 
 @pytest.mark.promise("store.unsound")
-def test_every_command_that_the_banner_of_a_damaged_session_prints_works(tool: Tool) -> None:
+def test_commands_of_a_damaged_sessions_banner_work(tool: Tool) -> None:
     reply = tool.data(*line_of("k1"))
     session = reply["session"]["sessionId"]
     for notes in ("one", "two"):

@@ -14,7 +14,7 @@ from tests.journeys.given_workflows import begin, step
 
 
 @pytest.mark.promise("recap.tip")
-def test_at_a_tip_the_way_so_far_comes_back_with_nothing_about_branches(runtime: Runtime) -> None:
+def test_recap_at_a_tip_is_the_way_so_far_without_branches(runtime: Runtime) -> None:
     second = advance(runtime, start(runtime), "looked")
 
     recap = rehydrate(runtime, second)["recap"]
@@ -25,7 +25,7 @@ def test_at_a_tip_the_way_so_far_comes_back_with_nothing_about_branches(runtime:
 
 
 @pytest.mark.promise("recap.budget")
-def test_a_long_recap_keeps_the_newest_and_says_how_many_it_left_out(runtime: Runtime) -> None:
+def test_long_recap_keeps_the_newest_and_counts_the_rest(runtime: Runtime) -> None:
     reply = begin(runtime, *(step(f"s{number}") for number in range(8)), fields={})
     for number in range(7):
         reply = advance(runtime, reply, f"notes {number} " + "x" * 2_700)
@@ -51,9 +51,7 @@ def test_a_long_recap_keeps_the_newest_and_says_how_many_it_left_out(runtime: Ru
     ("count", "notes"), [(200, "n"), (80, "n" * 100), (12, "\n" * 900), (6, "é" * 1_990)]
 )
 @pytest.mark.thorough
-def test_the_budget_holds_for_what_is_sent_structured_and_as_text(
-    runtime: Runtime, count: int, notes: str
-) -> None:
+def test_budget_holds_for_structure_and_text(runtime: Runtime, count: int, notes: str) -> None:
     reply = begin(runtime, step("one"), step("two"), fields={})
     for number in range(count):
         token = reply["checkpointToken"]
@@ -95,7 +93,7 @@ def test_a_chat_that_knows_nothing_finds_the_tip_and_goes_on(runtime: Runtime) -
 
 
 @pytest.mark.promise("notes.without-contract")
-def test_a_step_without_a_contract_takes_notes_and_nothing_is_guessed(runtime: Runtime) -> None:
+def test_step_without_a_contract_takes_notes_only(runtime: Runtime) -> None:
     first = start(runtime)
 
     second = advance(runtime, first, "| file | risk |\n|---|---|\n| a.py | high |")

@@ -112,7 +112,7 @@ def test_a_receipt_tells_the_command_its_end_and_its_output(place: Place) -> Non
     assert told["tail"] == "one\ntwo\n"
 
 
-def test_long_output_keeps_its_head_and_its_tail_and_the_digest_of_all_of_it(place: Place) -> None:
+def test_long_output_keeps_head_tail_and_whole_digest(place: Place) -> None:
     first = start(place.runtime)
 
     place.python("for number in range(5000): print('line', number)")
@@ -287,7 +287,7 @@ def test_a_program_gets_its_words_as_they_are_and_nothing_else(runtime: Runtime,
     assert list(place.project.iterdir()) == []
 
 
-def test_a_program_of_the_working_directory_is_started_only_by_its_path(place: Place) -> None:
+def test_program_of_the_directory_starts_by_its_path_only(place: Place) -> None:
     start(place.runtime)
     planted = place.project / "pytest"
     planted.write_text("#!/bin/sh\necho planted\n", encoding="utf-8")
@@ -347,7 +347,7 @@ LEAKS = (
 )
 
 
-def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
+def test_no_secret_is_in_log_answer_audit_or_terminal(
     runtime: Runtime, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     place = Place(runtime, tmp_path, DEPLOY_TOKEN=SECRET)
@@ -372,9 +372,7 @@ def test_no_secret_is_in_the_log_the_answer_the_audit_or_the_terminal(
     assert fact["argvDigest"] == digest_argv([sys.executable, "-c", code, *words])
 
 
-def test_a_token_of_ours_in_the_environment_is_cut_where_it_is_printed_and_told_to_its_owner(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_own_token_in_the_environment_is_cut_where_printed(runtime: Runtime, tmp_path: Path) -> None:
     assert isinstance(runtime.workspace, GivenWorkspace)
     runtime.workspace.directory = str(tmp_path / "project")
     first = start(runtime)
@@ -443,7 +441,7 @@ def test_no_server_offers_an_operation_that_starts_programs() -> None:
     assert {operation(name).tool for name in starting} == {""}
 
 
-def test_a_session_tells_of_its_receipts_and_a_copy_of_it_has_them(place: Place) -> None:
+def test_session_and_its_copy_show_their_receipts(place: Place) -> None:
     first = start(place.runtime)
     told = place.run("--", sys.executable, "-c", "print('here')")
     session_id = first["session"]["sessionId"]
@@ -488,7 +486,7 @@ def test_what_another_store_recorded_is_told_as_such(tmp_path: Path, fork_server
     assert "Evidence" in listed
 
 
-def test_a_program_that_ran_in_another_project_proves_nothing_here(runtime: Runtime, tmp_path: Path) -> None:
+def test_program_run_in_another_project_proves_nothing(runtime: Runtime, tmp_path: Path) -> None:
     place = Place(runtime, tmp_path)
     first = start(place.runtime)
     elsewhere = tmp_path / "elsewhere"

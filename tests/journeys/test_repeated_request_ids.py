@@ -76,7 +76,7 @@ def test_request_id_with_other_content_is_a_conflict(runtime: Runtime, operation
     assert commits_of(runtime) == before
 
 
-def test_notes_under_a_request_id_are_kept_once_when_a_run_began_since(runtime: Runtime) -> None:
+def test_notes_under_a_request_id_are_kept_once(runtime: Runtime) -> None:
     session = answer(runtime, "session.start", goal="x", requestId="s")["session"]["sessionId"]
     call = {"session": session, "notes": "Half of it.", "requestId": "n"}
     answer(runtime, "session.start", **call)

@@ -121,9 +121,7 @@ NAMES = ("start", "checkpoint", "continue", "blocked", "retry", "choice", "end",
 @pytest.mark.promise("continue.replay.same-bytes", "checkpoint.replay", "blocked.replay")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.thorough
-def test_a_hundred_repetitions_in_this_process_are_the_same_bytes_and_write_nothing(
-    store: Store, name: str
-) -> None:
+def test_hundred_repetitions_are_the_same_bytes(store: Store, name: str) -> None:
     made = next(made for made in store.made if made.name == name)
 
     replies = {told(store.runtime, made.operation, made.params) for _ in range(TIMES)}
@@ -134,9 +132,7 @@ def test_a_hundred_repetitions_in_this_process_are_the_same_bytes_and_write_noth
 
 @pytest.mark.thorough
 @pytest.mark.promise("continue.replay.same-bytes", "start.request-id")
-def test_a_hundred_repetitions_in_another_process_with_another_clock_are_the_same_bytes(
-    store: Store, tmp_path: Path
-) -> None:
+def test_hundred_repetitions_elsewhere_are_the_same_bytes(store: Store, tmp_path: Path) -> None:
     finished = subprocess.run(
         [sys.executable, "-c", ELSEWHERE, store.home, str(TIMES)],
         input=json.dumps(store.calls()).encode(),

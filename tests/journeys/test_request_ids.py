@@ -77,7 +77,7 @@ def test_every_reply_of_an_imported_session_begins_with_that(runtime: Runtime) -
     assert moved == again
 
 
-def test_a_bundle_whose_session_moved_on_comes_in_once_more_as_new(runtime: Runtime) -> None:
+def test_bundle_of_a_session_that_moved_on_comes_in_as_new(runtime: Runtime) -> None:
     elsewhere = memory_runtime()
     workflow = give(elsewhere, step("one"), step("two"))
     session_id = start(elsewhere, workflowId=workflow)["session"]["sessionId"]

@@ -75,7 +75,7 @@ def test_the_files_of_a_step_come_back_and_the_later_ones_again(work: Work) -> N
     assert picture(work.root / ".git") == repository
 
 
-def test_a_preview_writes_nothing_and_other_files_than_it_showed_refuse_the_change(work: Work) -> None:
+def test_preview_writes_nothing_and_other_files_refuse_it(work: Work) -> None:
     started = work.start()
     write(work.root, "a.py", "a = 2\n")
     before = picture(work.root)
@@ -116,7 +116,7 @@ def stays(shown: Any, done: Any) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_what_is_kept_nowhere_is_neither_removed_nor_written_over(work: Work) -> None:
+def test_files_kept_nowhere_are_not_removed_or_overwritten(work: Work) -> None:
     write(work.root, "grown.txt", "small\n")
     write(work.root, "folder", "a file\n")
     write(work.root, "file/inner.txt", "in a folder\n")
@@ -168,7 +168,7 @@ def test_a_large_file_that_git_has_may_go_and_comes_back(work: Work) -> None:
     assert picture(work.root) == later
 
 
-def test_where_no_contents_are_kept_any_more_only_what_git_has_is_written_over(work: Work) -> None:
+def test_only_what_git_has_is_overwritten_without_contents(work: Work) -> None:
     write(work.root, "b.py", "b = 1\n")
     node = first_node(work, work.start())
     write(Path(work.tool.home), "config.json", '{"code": {"snapshots": "off"}}')
@@ -182,7 +182,7 @@ def test_where_no_contents_are_kept_any_more_only_what_git_has_is_written_over(w
     assert (work.root / "b.py").read_bytes() == b"b = 1\n"
 
 
-def test_a_file_that_grows_past_the_limits_after_the_preview_is_not_lost(work: Work) -> None:
+def test_file_that_outgrows_the_limits_is_not_lost(work: Work) -> None:
     node = first_node(work, work.start())
     write(work.root, "new.csv", "small\n")
     shown = work.tool.data("code", "restore", node, "--dry-run")
@@ -194,7 +194,7 @@ def test_a_file_that_grows_past_the_limits_after_the_preview_is_not_lost(work: W
     assert (work.root / "new.csv").read_bytes() == LARGE_TEXT
 
 
-def test_a_diff_is_what_git_would_show_and_nothing_in_it_steers_a_terminal(work: Work) -> None:
+def test_diff_is_that_of_git_and_steers_no_terminal(work: Work) -> None:
     write(work.root, "long.txt", "".join(f"line {number}\n" for number in range(100)))
     started = work.start()
     changed = [f"line {number}\n" for number in range(100)]
@@ -250,9 +250,7 @@ def test_people_read_what_differs_and_what_was_brought_back(work: Work) -> None:
     assert any(re.fullmatch("differing: +0", line) for line in shown("status"))
 
 
-def test_the_console_shows_what_a_step_changed_in_whichever_project_it_was_begun(
-    work: Work, tmp_path: Path
-) -> None:
+def test_console_shows_what_a_step_changed_in_its_project(work: Work, tmp_path: Path) -> None:
     started = work.start()
     write(work.root, "a.py", "a = 2\n")
     work.save(started, "half way")

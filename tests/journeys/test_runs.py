@@ -67,7 +67,7 @@ def test_acks_move_the_run_to_its_end(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("start.pins-the-workflow")
-def test_a_run_keeps_its_workflow_when_the_file_changes_or_vanishes(runtime: Runtime) -> None:
+def test_run_keeps_its_workflow_when_the_file_changes(runtime: Runtime) -> None:
     first = start(runtime, requestId="pinned")
     library_of(runtime).held.clear()
     library_of(runtime).add(THREE_STEPS.replace(b"Do the second thing.", b"Something else."))
@@ -122,7 +122,7 @@ def test_a_run_joins_a_session_by_id_or_token(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("continue.replay.same-bytes")
-def test_a_repeated_ack_gets_the_recorded_reply_and_writes_nothing(runtime: Runtime) -> None:
+def test_repeated_ack_gets_the_recorded_reply(runtime: Runtime) -> None:
     first = start(runtime)
     call = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "looked at a.py"}}
 
@@ -134,7 +134,7 @@ def test_a_repeated_ack_gets_the_recorded_reply_and_writes_nothing(runtime: Runt
 
 
 @pytest.mark.promise("continue.replay.same-bytes")
-def test_the_reply_of_a_fork_stays_the_same_when_more_branches_appear(runtime: Runtime) -> None:
+def test_reply_of_a_fork_stays_the_same_with_more_branches(runtime: Runtime) -> None:
     first = start(runtime)
     advance(runtime, first, "one way")
     again = rehydrate(runtime, first)
@@ -161,7 +161,7 @@ def test_other_content_with_a_used_ack_is_not_stored_and_says_so(runtime: Runtim
 
 
 @pytest.mark.promise("continue.rehydrate.pure")
-def test_rehydrate_changes_nothing_and_brings_back_what_was_written(runtime: Runtime) -> None:
+def test_rehydrate_changes_nothing_and_returns_what_was_done(runtime: Runtime) -> None:
     second = advance(runtime, start(runtime), "first notes")
     third = advance(runtime, second, "second notes")
     before = commits_of(runtime)
@@ -231,7 +231,7 @@ def test_a_fork_never_sees_its_siblings_context(runtime: Runtime) -> None:
         ({"big": "x" * 300_000}, "CONTEXT_BUDGET_EXCEEDED"),
     ],
 )
-def test_context_that_cannot_be_kept_is_refused_and_nothing_is_stored(
+def test_context_that_cannot_be_kept_is_refused(
     runtime: Runtime, context: dict[str, object], code: str
 ) -> None:
     first = start(runtime)
@@ -298,7 +298,7 @@ def test_an_ack_remembered_across_a_checkpoint_is_no_fork(runtime: Runtime) -> N
 
 
 @pytest.mark.promise("ledger.version")
-def test_the_ledger_moves_by_one_per_accepted_call_and_by_none_per_read(runtime: Runtime) -> None:
+def test_ledger_moves_by_one_per_accepted_call(runtime: Runtime) -> None:
     def version(operation: str, **params: object) -> int:
         outcome = perform(runtime, operation, dict(params))
         assert isinstance(outcome, Success)

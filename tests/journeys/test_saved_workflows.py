@@ -93,7 +93,7 @@ def test_a_file_that_changed_meanwhile_is_left_as_it_is(here: Runtime, project: 
     assert file.read_bytes() == theirs
 
 
-def test_a_text_with_errors_is_not_saved_and_each_error_has_its_place(here: Runtime, project: Path) -> None:
+def test_text_with_errors_is_not_saved_and_places_are_named(here: Runtime, project: Path) -> None:
     failure = refused(here, "workflow.save", **saving(EDITED.replace('"title"', '"titel"', 1)), dryRun=True)
 
     assert failure.kind.code == "WORKFLOW_INVALID"
@@ -110,7 +110,7 @@ def test_no_name_leads_out_of_the_folder_of_workflows(here: Runtime, file: str) 
     assert failure.kind.code == "VALIDATION_ERROR"
 
 
-def test_a_link_in_place_of_the_file_or_the_folder_is_not_followed(
+def test_link_in_place_of_file_or_folder_is_not_followed(
     here: Runtime, project: Path, tmp_path: Path
 ) -> None:
     elsewhere = tmp_path / "elsewhere.json"
@@ -145,7 +145,7 @@ def test_no_file_takes_an_id_that_is_not_its_own(here: Runtime, workflow_id: str
     ("workflow_id", "base", "file"),
     [("project.fresh", "absent", "project.fresh.json"), ("project.three_steps", "", "three_steps.json")],
 )
-def test_the_command_saves_under_the_id_and_over_the_file_that_has_it(
+def test_command_saves_under_the_id_of_the_file(
     here: Runtime, project: Path, workflow_id: str, base: str, file: str
 ) -> None:
     draft = project / "draft.json"
@@ -159,7 +159,7 @@ def test_the_command_saves_under_the_id_and_over_the_file_that_has_it(
     assert (project / OWN / file).read_bytes() == draft.read_bytes()
 
 
-def test_the_text_of_a_broken_file_can_be_read_corrected_and_saved(here: Runtime, project: Path) -> None:
+def test_broken_file_can_be_read_corrected_and_saved(here: Runtime, project: Path) -> None:
     file = project / OWN / "broken.json"
     good = THREE_STEPS.replace(b"project.three_steps", b"project.mended")
     file.write_bytes(good.replace(b'"title"', b'"titel"'))
@@ -173,7 +173,7 @@ def test_the_text_of_a_broken_file_can_be_read_corrected_and_saved(here: Runtime
     assert file.read_bytes() == good
 
 
-def test_a_run_keeps_its_workflow_and_the_list_tells_that_it_is_another(here: Runtime) -> None:
+def test_run_keeps_its_workflow_and_the_list_says_so(here: Runtime) -> None:
     first = answer(here, "run.start", workflowId="project.three_steps", requestId="once")
     before = answer(here, "workflow.inspect", workflowId="project.three_steps")["workflow"]["workflowHash"]
 
@@ -203,9 +203,7 @@ Say <script>alert(1)</script> and what you saw.
 """
 
 
-def test_the_editor_takes_markdown_and_shows_its_steps_and_its_problems_with_their_lines(
-    here: Runtime, project: Path
-) -> None:
+def test_editor_takes_markdown_and_shows_problem_lines(here: Runtime, project: Path) -> None:
     file = project / OWN / "shown.md"
 
     def page(name: str) -> str:
@@ -233,7 +231,7 @@ def told_of(runtime: Runtime, text: str) -> str:
     return str(shown["preview"]["blast_radius"])
 
 
-def test_what_goes_away_with_an_id_or_a_step_is_told_before_it_is_saved(here: Runtime, project: Path) -> None:
+def test_lost_ids_and_steps_are_named_before_saving(here: Runtime, project: Path) -> None:
     document = json.loads(THREE_STEPS)
     first = document["steps"][0]["id"]
     overlay = OVERLAY | {"steps": {first: {"append": "Gently."}}}

@@ -66,7 +66,7 @@ def kept(place: Path, *folders: str) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in found if path.is_file())
 
 
-def test_the_login_of_a_source_an_index_or_a_proxy_is_told_nowhere(place: Path, rt: Runtime) -> None:
+def test_login_of_a_source_index_or_proxy_is_never_shown(place: Path, rt: Runtime) -> None:
     listed = tool_call(rt, "list_workflows", source="git")
     printed = command(rt, "workflow", "list", "--source", "git", "--mvi", "full")
     judged = command(rt, "doctor", "--checks", "workflow_library,settings,update")
@@ -205,7 +205,7 @@ def test_a_link_within_the_project_is_followed(place: Path, rt: Runtime) -> None
     assert tool_call(rt, "inspect_workflow", workflowId="project.three_steps").structured is not None
 
 
-def test_settings_behind_a_link_that_leads_out_are_not_read_and_told(place: Path, rt: Runtime) -> None:
+def test_settings_behind_an_outward_link_are_not_read(place: Path, rt: Runtime) -> None:
     (place / "outside.json").write_text('{"output":{"compact":"another file"}}', encoding="utf-8")
     (place / "project" / ".handrail").mkdir()
     (place / "project" / ".handrail" / "config.json").symlink_to(place / "outside.json")

@@ -158,7 +158,7 @@ def test_its_tokens_beside_those_of_a_run_are_told_apart(switched_on: Runtime) -
 
 
 @pytest.mark.promise("session.without-run", "bundle.round-trip")
-def test_it_moves_with_its_notes_and_takes_more_of_them_elsewhere(switched_on: Runtime) -> None:
+def test_it_moves_with_its_notes_and_takes_more(switched_on: Runtime) -> None:
     session = begin(switched_on)
     session_id = session["session"]["sessionId"]
     first = note(switched_on, session, "Read the parser.")
@@ -185,7 +185,7 @@ def test_it_moves_with_its_notes_and_takes_more_of_them_elsewhere(switched_on: R
 
 
 @pytest.mark.promise("session.without-run", "bundle.import-as-new")
-def test_with_a_run_that_joined_later_it_comes_in_under_another_id_and_goes_on(switched_on: Runtime) -> None:
+def test_with_a_later_run_it_gets_another_id_and_goes_on(switched_on: Runtime) -> None:
     session = begin(switched_on)
     session_id = session["session"]["sessionId"]
     first = note(switched_on, session, "Read the parser.")
@@ -208,7 +208,7 @@ def test_with_a_run_that_joined_later_it_comes_in_under_another_id_and_goes_on(s
 
 
 @pytest.mark.promise("session.without-run")
-def test_its_summary_lists_the_newest_notes_and_says_how_many_are_left_out(switched_on: Runtime) -> None:
+def test_its_summary_lists_the_newest_notes_and_counts_others(switched_on: Runtime) -> None:
     reply = begin(switched_on)
     session_id = reply["session"]["sessionId"]
     for number in range(23):
@@ -236,7 +236,7 @@ def test_notes_with_a_key_begin_a_session_once_and_are_kept_once(switched_on: Ru
     assert [one["text"] for one in shown["notes"]] == ["Read the parser."]
 
 
-def test_notes_by_the_id_of_a_session_are_a_checkpoint_of_its_run(runtime: Runtime) -> None:
+def test_notes_by_session_id_are_a_checkpoint_of_its_run(runtime: Runtime) -> None:
     reply = start(runtime)
     asked = {"session": reply["session"]["sessionId"], "requestId": "k", "notes": "Half of it is done."}
     first = answer(runtime, "session.start", **asked)
@@ -257,7 +257,7 @@ def test_notes_by_the_id_of_a_session_are_a_checkpoint_of_its_run(runtime: Runti
     ]
 
 
-def test_notes_for_a_session_that_is_there_need_notes_and_take_no_goal(runtime: Runtime) -> None:
+def test_notes_for_an_existing_session_take_no_goal(runtime: Runtime) -> None:
     session_id = start(runtime)["session"]["sessionId"]
 
     for given in ({}, {"notes": "x", "goal": "another"}):

@@ -49,9 +49,7 @@ def rows(runtime: Runtime, project: Path) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in document["data"]["settings"]}
 
 
-def test_each_setting_tells_what_is_asked_for_what_holds_and_from_where(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_each_setting_shows_request_value_and_source(runtime: Runtime, tmp_path: Path) -> None:
     here = given(
         runtime,
         tmp_path,
@@ -73,7 +71,7 @@ def test_each_setting_tells_what_is_asked_for_what_holds_and_from_where(
     assert all(row["text"] and row["takes"] for row in shown.values())
 
 
-def test_settings_that_cannot_be_used_are_shown_with_what_is_wrong(runtime: Runtime, tmp_path: Path) -> None:
+def test_unusable_settings_are_shown_with_what_is_wrong(runtime: Runtime, tmp_path: Path) -> None:
     here = given(runtime, tmp_path, {"maxEffect": "everything"})
 
     status, document = command(here, "settings", "show", "--project", str(tmp_path / "project"))
@@ -112,7 +110,7 @@ def test_a_server_with_another_tool_set_must_start_again(
 
 
 @pytest.mark.thorough
-def test_a_running_server_is_listed_until_it_dies_however_that_happens(tmp_path: Path) -> None:
+def test_running_server_is_listed_until_it_dies(tmp_path: Path) -> None:
     environment = os.environ | {"HANDRAIL_HOME": str(tmp_path), "HANDRAIL_PROJECT": str(tmp_path)}
     looking = build_runtime(environment)
     asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":%s}}\n' % _META

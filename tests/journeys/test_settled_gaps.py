@@ -157,9 +157,7 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     ],
     ids=["judged", "missing, and would be judged", "of the user"],
 )
-def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
-    runtime: Runtime, asked: dict[str, Any]
-) -> None:
+def test_agents_sentence_closes_nothing_that_was_judged(runtime: Runtime, asked: dict[str, Any]) -> None:
     first = begin(runtime, step("do", **asked), step("end"), fields={}, preferences=NEVER_STOP)
     ghost = {"kind": "wr.cause", "cause": "It rounds twice.", "place": "../ghost.py:1"}
     second = sent(runtime, first["ackToken"], *([ghost] if "cause" in str(asked) else []))
@@ -178,7 +176,7 @@ def test_an_agents_sentence_settles_nothing_that_was_judged_or_is_a_persons(
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_who_settles_a_gap_of_one_report_settles_no_contradiction_of_another(tmp_path: Path) -> None:
+def test_closing_one_gap_closes_no_contradiction_of_another(tmp_path: Path) -> None:
     site = Site(tmp_path)
     caused = step("cause", output={"contractRef": "wr.contracts.cause"})
     first = site.begin(caused, step("verify", **VERIFY), preferences=NEVER_STOP)

@@ -50,9 +50,7 @@ def drift_told(runtime: Runtime, first: dict[str, Any]) -> tuple[bool, bool]:
     [(json.dumps(WORKFLOW | {"name": "Other"}), 1), (json.dumps(WORKFLOW, indent=4), 0)],
     ids=["another meaning", "another layout"],
 )
-def test_a_report_and_a_checkpoint_are_told_of_it_too_and_so_are_their_repeats(
-    runtime: Runtime, workflow: str, expected: int
-) -> None:
+def test_report_checkpoint_and_repeats_name_the_drift(runtime: Runtime, workflow: str, expected: int) -> None:
     put(runtime, json.dumps(WORKFLOW).encode(), json.dumps(CONTRACT).encode())
     first = start(runtime, workflowId="project.noted")
     put(runtime, workflow.encode(), json.dumps(CONTRACT).encode())
@@ -129,7 +127,7 @@ ROUTINE: dict[str, Any] = {
 }
 
 
-def test_a_routine_that_changed_changes_the_workflow_that_calls_it(runtime: Runtime) -> None:
+def test_changed_routine_changes_its_callers(runtime: Runtime) -> None:
     calling = {
         "type": "template_call",
         "templateId": "project.templates.routine.look",

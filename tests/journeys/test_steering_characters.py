@@ -70,7 +70,7 @@ def test_no_tool_result_carries_them_whichever_door_brought_them(runtime: Runtim
 
 
 @pytest.mark.parametrize("look", ["--json", "--human", "--compact"])
-def test_no_command_prints_them_and_documents_keep_what_they_mean(runtime: Runtime, look: str) -> None:
+def test_no_command_prints_them_raw(runtime: Runtime, look: str) -> None:
     odd = give(runtime, *STEPS, **FIELDS)
     started = command(
         runtime, "run", "start", odd, "--context", json.dumps({"who": HOSTILE}), "--request-id", "r"

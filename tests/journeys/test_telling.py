@@ -75,7 +75,7 @@ FOREIGN: list[dict[str, Any]] = [
 ]
 
 
-def test_a_file_of_the_neighbouring_dialect_asks_for_values_that_it_never_declared(runtime: Runtime) -> None:
+def test_foreign_file_asks_for_values_it_never_declared(runtime: Runtime) -> None:
     workflow_id = give(runtime, *FOREIGN, version="1.0.0")
 
     first = tool_call(runtime, "start_workflow", workflowId=workflow_id)
@@ -95,7 +95,7 @@ def test_what_a_choice_sets_is_asked_of_nobody(runtime: Runtime) -> None:
     assert first["pending"]["prompt"] == "Do look."
 
 
-def test_a_value_that_decides_about_another_round_is_asked_for_in_every_round(runtime: Runtime) -> None:
+def test_value_that_decides_a_round_is_asked_every_round(runtime: Runtime) -> None:
     again = {
         "conditions": [{"id": "again", "kind": "compare", "input": "more", "op": "equals", "value": True}]
     }
@@ -135,7 +135,7 @@ def test_a_reply_names_what_it_passed_by_and_why(runtime: Runtime) -> None:
     assert list(unsent).index("skipped") > list(unsent).index("warnings")
 
 
-def test_a_run_that_ends_early_says_what_did_not_run_in_both_channels(runtime: Runtime) -> None:
+def test_early_end_lists_what_did_not_run_in_both_channels(runtime: Runtime) -> None:
     names = [f"part{number}" for number in range(12)]
     parts = [step(name, when=equals("size", "large")) for name in names]
     workflow_id = give(runtime, step("look"), *parts, **INPUTS)
@@ -188,7 +188,7 @@ def test_never_stop_goes_on_without_the_list_and_says_so(runtime: Runtime) -> No
     assert shown(runtime, first)["loops"] == [{"loop_id": "each", "iterations": 0, "reason": "items_missing"}]
 
 
-def test_a_list_that_is_read_before_the_first_step_must_come_with_the_start(runtime: Runtime) -> None:
+def test_list_read_before_the_first_step_comes_with_the_start(runtime: Runtime) -> None:
     workflow_id = give(runtime, each(step("read")), step("end"), **INPUTS)
 
     refused = tool_call(runtime, "start_workflow", workflowId=workflow_id)
@@ -362,7 +362,7 @@ def test_names_that_are_no_work_are_filled_in(runtime: Runtime) -> None:
     assert (observed["capability"], observed["status"]) == ("web_browsing", "…")
 
 
-def test_a_frame_that_comes_back_unfilled_is_refused_by_its_names_and_stores_nothing(
+def test_unfilled_frame_is_refused_by_its_names(
     runtime: Runtime,
 ) -> None:
     parts = (step("decide", **WITH_DECISION), step("big", when=equals("size", "big")))
@@ -433,7 +433,7 @@ def test_after_compaction_the_step_has_all_that_it_needs(runtime: Runtime) -> No
     assert goal in text
 
 
-def test_a_mode_that_changes_on_the_way_is_explained_where_it_begins(runtime: Runtime) -> None:
+def test_changed_mode_is_explained_where_it_begins(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), step("two"), fields=MODES)
     session = first["session"]["sessionId"]
     line = ("settings", "set", "--session", session, "--autonomy", "full_auto_never_stop")
@@ -484,7 +484,7 @@ def test_what_one_decides_by_is_not_cut(runtime: Runtime) -> None:
     assert f"- severity (low | high): {said}" in first["pending"]["prompt"].splitlines()
 
 
-def test_a_mark_says_that_a_number_or_a_yes_is_needed_and_is_refused_unfilled(runtime: Runtime) -> None:
+def test_mark_says_what_type_is_needed(runtime: Runtime) -> None:
     fields = {"inputs": {"more": {"type": "boolean"}, "count": {"type": "integer"}}}
     many = {"kind": "compare", "input": "count", "op": "gt", "value": 2}
     parts = (step("look"), step("deep", when=equals("more", True)), step("end", when=many))

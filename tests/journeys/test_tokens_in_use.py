@@ -106,7 +106,7 @@ def test_a_token_proves_that_acknowledged_history_was_cut_off(runtime: Runtime) 
     assert gone.kind.code == "TOKEN_UNKNOWN_NODE"
 
 
-def test_tokens_of_the_previous_key_work_and_those_of_an_older_one_do_not(runtime: Runtime) -> None:
+def test_tokens_of_the_previous_key_work_and_older_do_not(runtime: Runtime) -> None:
     old, new, newest = b"o" * 32, b"n" * 32, b"x" * 32
     before = msgspec.structs.replace(runtime, keys=FixedKeys(old))
     rotated = msgspec.structs.replace(runtime, keys=FixedKeys(new, old))
@@ -122,7 +122,7 @@ def test_tokens_of_the_previous_key_work_and_those_of_an_older_one_do_not(runtim
     assert answer(twice, "run.continue", **found["nextCall"]["params"])["pending"]["stepId"] == "second"
 
 
-def test_output_without_an_ack_is_refused_with_the_call_that_stores_it(runtime: Runtime) -> None:
+def test_output_without_an_ack_gets_the_call_that_stores_it(runtime: Runtime) -> None:
     first = start(runtime)
 
     failure = refusal(
@@ -147,7 +147,7 @@ def test_a_large_output_without_an_ack_is_not_echoed(runtime: Runtime) -> None:
     assert failure.next_call.params == {"stateToken": first["stateToken"]}
 
 
-def test_output_for_a_finished_run_is_refused_and_nothing_is_offered(runtime: Runtime) -> None:
+def test_output_for_a_finished_run_is_refused(runtime: Runtime) -> None:
     reply = start(runtime)
     for _ in range(3):
         reply = advance(runtime, reply)
@@ -162,7 +162,7 @@ def test_output_for_a_finished_run_is_refused_and_nothing_is_offered(runtime: Ru
 
 
 @pytest.mark.promise("tokens.opaque")
-def test_every_next_token_is_handed_out_and_none_shows_anything_of_the_run(runtime: Runtime) -> None:
+def test_every_next_token_is_given_and_none_shows_the_run(runtime: Runtime) -> None:
     first = start(runtime, goal="secret goal", context={"ticket": "AUTH-1234"})
     second = advance(runtime, first)
 
@@ -200,7 +200,7 @@ def test_a_token_that_is_not_ours_is_refused_by_its_own_code(
 
 
 @pytest.mark.promise("tokens.crypto")
-def test_a_token_is_authenticated_by_hmac_sha256_of_its_kind_and_payload(runtime: Runtime) -> None:
+def test_token_is_signed_by_hmac_sha256_of_kind_and_payload(runtime: Runtime) -> None:
     """Read by hand: the last 26 characters are 130 bits of a MAC, in Crockford base32."""
     first = start(runtime)
     alphabet = "0123456789abcdefghjkmnpqrstvwxyz"

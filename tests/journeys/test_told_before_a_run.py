@@ -98,7 +98,7 @@ def test_a_parameter_that_the_operation_does_not_take_is_refused(runtime: Runtim
 @pytest.mark.parametrize(
     "given", [{"query": 1}, {"limit": "many"}, {"limit": 100_000}, {"source": ["project"]}, {"kind": "x"}]
 )
-def test_a_value_that_the_operation_refuses_is_refused_where_it_is_written(
+def test_value_refused_by_the_operation_is_refused_in_the_file(
     runtime: Runtime, given: dict[str, Any]
 ) -> None:
     [name] = given
@@ -177,9 +177,7 @@ CONTRACT: dict[str, Any] = {
 
 @pytest.mark.parametrize("written", ["{{tset}}", "{{a|upper}}", "${x}", "{% if a %}"])
 @pytest.mark.parametrize("key", ["guidance", "description"])
-def test_a_placeholder_in_a_contract_alone_is_told_and_does_not_stop_it(
-    disk: OnDisk, written: str, key: str
-) -> None:
+def test_placeholder_in_a_lone_contract_is_reported(disk: OnDisk, written: str, key: str) -> None:
     disk.put(disk.contracts, "project.contracts.t.json", CONTRACT | {key: f"Look at {written}."})
 
     [told] = disk.told(disk.contracts)["project.contracts.t"]
@@ -388,9 +386,7 @@ def test_a_pattern_between_slashes_is_told_how_it_is_written(runtime: Runtime, t
 
 
 @pytest.mark.parametrize("pattern", ["/^passed/", "/passed$/i"])
-def test_a_pattern_that_begins_or_ends_between_slashes_matches_nothing(
-    runtime: Runtime, pattern: str
-) -> None:
+def test_pattern_half_between_slashes_matches_nothing(runtime: Runtime, pattern: str) -> None:
     told = told_by_file(runtime, matching(pattern))
 
     assert told == [("bad_pattern", "/steps/0/validation/0/pattern")]
@@ -436,7 +432,7 @@ def test_a_text_shows_only_what_was_delivered_by_then(
     assert warned(runtime, tmp_path, FINDINGS, behind) == []
 
 
-def test_what_is_known_or_asked_for_or_may_be_missing_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
+def test_value_known_asked_for_or_optional_is_no_trouble(runtime: Runtime, tmp_path: Path) -> None:
     is_there = {"kind": "compare", "input": "severity", "op": "exists"}
     both = {"kind": "and", "of": [is_there, equals("severity", "high")]}
     later = loop(**{"while": equals("severity", "high")})
@@ -462,9 +458,7 @@ def test_a_text_before_the_part_that_gives_its_value_is_told(
     assert told == ([("read_too_early", "/steps/0", fix)] if is_first and not in_loop else [])
 
 
-def test_a_text_that_reads_what_a_step_gives_that_may_be_left_out_is_told(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_text_that_reads_an_optional_value_is_reported(runtime: Runtime, tmp_path: Path) -> None:
     high, low = equals("severity", "high"), equals("severity", "low")
     showing = step("show", prompt="Show {{opinions}}.")
     giving = choice("ask", option("a", opinions="good"), option("b", opinions="bad"), when=high)
@@ -479,7 +473,7 @@ def test_a_text_that_reads_what_a_step_gives_that_may_be_left_out_is_told(
     assert told(giving, other, showing) == [], "one of the two gives it"
 
 
-def test_a_file_under_a_name_that_nobody_looks_for_is_told_by_everyone(disk: OnDisk) -> None:
+def test_file_under_an_unused_name_is_reported_by_all(disk: OnDisk) -> None:
     for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.YAML"):
         disk.put(disk.workflows, name, workflow(f"project.{name.partition('.')[0]}"))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}

@@ -37,9 +37,7 @@ def test_a_blocked_attempt_starts_the_command_with_the_notice(
     assert "secret goal" not in line
 
 
-def test_a_command_that_cannot_be_started_is_said_and_changes_nothing(
-    tmp_path: Path, fork_server: ForkServer
-) -> None:
+def test_command_that_cannot_start_changes_nothing(tmp_path: Path, fork_server: ForkServer) -> None:
     tool = ForkedTool(str(tmp_path), fork_server)
     write(Path(tool.home), "config.json", json.dumps({"notify": {"command": ["no-such-program"]}}))
     begun = tool.data("run", "start", "wr.small_change", "--goal", "g", "--request-id", "k")

@@ -88,7 +88,7 @@ def test_steps_ahead_are_those_of_the_preferred_branch(runtime: Runtime) -> None
     assert [row["title"] for row in graph["ahead"]] == ["D"]
 
 
-def test_a_step_that_was_passed_by_stands_after_the_one_that_was_done(runtime: Runtime) -> None:
+def test_skipped_step_stands_after_the_one_that_was_done(runtime: Runtime) -> None:
     extra = step("extra", when=equals("wanted", True))
     begun = begin(runtime, step("one"), step("two"), extra, step("end"), fields={"inputs": {"wanted": {}}})
     advance(runtime, advance(runtime, begun))
@@ -131,7 +131,7 @@ def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtim
     assert not any(node["is_imported"] for node in own["nodes"])
 
 
-def test_preferences_of_a_session_are_those_in_force_and_say_who_set_them(runtime: Runtime) -> None:
+def test_preferences_in_force_say_who_set_them(runtime: Runtime) -> None:
     begun = start(runtime, preset="full_auto")
     session = begun["session"]["sessionId"]
 

@@ -272,7 +272,7 @@ def test_proofs_that_came_in_a_bundle_do_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(signer: Signer, tmp_path: Path) -> None:
+def test_runs_of_other_projects_do_not_hide_the_newest(signer: Signer, tmp_path: Path) -> None:
     other = tmp_path / "elsewhere"
     other.mkdir()
     for number in range(MOST_SESSIONS):
@@ -287,7 +287,7 @@ def test_runs_of_other_projects_do_not_hide_the_newest_of_this_one(signer: Signe
     assert signer.export()["session_id"] == signer.session_id
 
 
-def test_markdown_has_word_table_approvals_and_key_above_the_fold(signer: Signer) -> None:
+def test_markdown_begins_with_word_table_approvals_and_key(signer: Signer) -> None:
     made = signer.export(**{"as": "markdown"})
 
     above, below = made["content"].split("<details>")
@@ -473,9 +473,7 @@ def test_without_a_repository_a_receipt_asks_for_a_commit(signer: Signer) -> Non
 
 
 @pytest.mark.thorough
-def test_the_wheel_with_its_extra_the_repository_and_the_public_key_are_enough(
-    signer: Signer, tmp_path: Path
-) -> None:
+def test_wheel_extra_repository_and_public_key_are_enough(signer: Signer, tmp_path: Path) -> None:
     (tmp_path / "receipt.json").write_text(signer.export()["content"], encoding="utf-8")
     public = answer(signer.runtime, "receipt.key")["public"]
     run_git(tmp_path, "clone", "-q", "--no-hardlinks", str(signer.root), "clone")

@@ -89,7 +89,7 @@ def work(tmp_path: Path, fork_server: ForkServer) -> Work:
 
 
 @pytest.mark.thorough
-def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_last_answer(work: Work) -> None:
+def test_files_of_every_step_outlive_a_client_that_leaves(work: Work) -> None:
     repository = picture(work.root / ".git")
     with served(work) as server:
         started = server.call("start_workflow", workflowId="project.three_steps")
@@ -108,7 +108,7 @@ def test_the_files_of_every_step_are_there_though_the_client_leaves_after_the_la
 
 
 @pytest.mark.thorough
-def test_an_agent_that_reads_an_older_step_again_is_told_of_its_files(work: Work) -> None:
+def test_older_step_read_again_names_its_files(work: Work) -> None:
     with served(work) as server:
         started = server.call("start_workflow", workflowId="project.three_steps")
         output = {"notesMarkdown": "Done."}

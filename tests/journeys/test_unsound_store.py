@@ -41,9 +41,7 @@ def helping(session_id: str) -> NextCall:
 
 
 @pytest.mark.promise("store.unsound")
-def test_a_damaged_session_is_read_to_the_proven_point_and_takes_no_more_work(
-    disk_runtime: Runtime, home: str
-) -> None:
+def test_damaged_session_is_read_to_its_proven_point(disk_runtime: Runtime, home: str) -> None:
     second = advance(disk_runtime, start(disk_runtime), "first notes")
     third = advance(disk_runtime, second, "second notes")
     session_id = third["session"]["sessionId"]
@@ -97,7 +95,7 @@ def test_an_id_that_is_nowhere_is_told_apart_from_damage(disk_runtime: Runtime) 
 
 
 @pytest.mark.parametrize("damage", ["a letter in place", "its end cut off", "a letter of the manifest"])
-def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no_work(
+def test_running_server_notices_damage_and_takes_no_work(
     disk_runtime: Runtime, home: str, damage: str
 ) -> None:
     first = start(disk_runtime)
@@ -129,7 +127,7 @@ def test_a_server_that_was_running_when_the_log_was_damaged_says_so_and_takes_no
     assert every_byte(home) == before
 
 
-def test_a_server_goes_on_after_another_process_and_after_the_files_were_put_back(
+def test_server_goes_on_after_the_files_were_put_back(
     disk_runtime: Runtime, home: str, tmp_path: Path
 ) -> None:
     second = advance(disk_runtime, start(disk_runtime), "first notes")
@@ -194,7 +192,7 @@ def check_reply(session_id: str, rendered: Rendered) -> None:
     assert re.findall(r"\b(?:ak|ck|ch)1", rendered.text) == []  # inside a token any letters may stand
 
 
-def test_every_reply_of_a_damaged_session_begins_with_it_and_has_no_token_to_go_on(damaged: Damaged) -> None:
+def test_reply_of_a_damaged_session_says_so_without_a_token(damaged: Damaged) -> None:
     runtime, session_id, first, second = damaged
     notes = {"notesMarkdown": "first notes"}
 
@@ -212,7 +210,7 @@ def test_every_reply_of_a_damaged_session_begins_with_it_and_has_no_token_to_go_
     assert next(iter(document["data"])) == "warnings"
 
 
-def test_a_report_without_an_ack_gets_no_ack_from_a_damaged_session(damaged: Damaged) -> None:
+def test_report_without_an_ack_gets_none_when_damaged(damaged: Damaged) -> None:
     refused = refusal(
         damaged.runtime,
         "run.continue",
@@ -254,7 +252,7 @@ def test_every_other_read_says_that_the_session_is_damaged(damaged: Damaged) -> 
     assert preferences["meta"]["notices"][0]["type"] == "session_unsound"
 
 
-def test_the_readers_of_the_console_say_that_the_session_is_damaged(damaged: Damaged) -> None:
+def test_console_readers_say_that_a_session_is_damaged(damaged: Damaged) -> None:
     runtime, session_id, _, _ = damaged
     graph = answer(runtime, "run.graph", sessionId=session_id)
     pair = {"one": graph["preferred_tip"], "other": graph["preferred_tip"]}
@@ -311,7 +309,7 @@ def test_a_hook_names_the_damaged_session_of_its_project(damaged: Damaged) -> No
     assert damaged.session_id in compacted.note
 
 
-def test_a_damaged_session_without_a_run_takes_no_notes_and_says_why(
+def test_damaged_session_without_a_run_takes_no_notes(
     disk_runtime: Runtime, home: str, tmp_path: Path
 ) -> None:
     settings = GivenSettings()

@@ -92,7 +92,7 @@ def test_a_result_is_saved_under_a_name_that_no_option_sets(runtime: Runtime) ->
     assert "a result never replaces it" in told
 
 
-def test_another_comparison_of_a_guard_is_ordinary_and_then_somebody_is_asked(code: CodeProject) -> None:
+def test_other_comparison_of_a_guard_asks_somebody(code: CodeProject) -> None:
     either = {
         "kind": "or",
         "of": [
@@ -113,9 +113,7 @@ def test_another_comparison_of_a_guard_is_ordinary_and_then_somebody_is_asked(co
 
 
 @pytest.mark.parametrize("is_early", [True, False], ids=["it comes later", "it is left out"])
-def test_context_decides_nothing_where_the_persons_choice_was_not_met(
-    runtime: Runtime, *, is_early: bool
-) -> None:
+def test_context_decides_nothing_for_an_unmet_choice(runtime: Runtime, *, is_early: bool) -> None:
     asking = choice("ask", option("yes", close=True), option("no", close=False)) | USERS
     closing = step("shut", when=equals("close", True))
     asking |= {} if is_early else {"when": equals("mood", "calm")}
@@ -250,7 +248,7 @@ def test_a_list_inside_an_object_is_asked_for_as_that_object(runtime: Runtime) -
     assert going["pending"]["stepId"] == "each@0::b"
 
 
-def test_an_input_from_the_goal_is_filled_where_nothing_else_gives_it(runtime: Runtime) -> None:
+def test_input_from_the_goal_is_filled_if_nothing_else_is(runtime: Runtime) -> None:
     goal = "Round the total once. " * 60
     fields = {"inputs": {"request": {"type": "string", "required": True, "fromGoal": True}}}
     one = step("one", prompt="Do this: {{request}}")

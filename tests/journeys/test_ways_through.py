@@ -53,7 +53,7 @@ def decide(runtime: Runtime, reply: dict[str, Any], decision: str, **fields: Any
     return answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"artifacts": [artifact]})
 
 
-def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime: Runtime) -> None:
+def test_start_names_every_problem_of_its_inputs(runtime: Runtime) -> None:
     workflow_id = give(runtime, step("do"), **SIZES)
     context = {"size": "large", "depth": "three", "anything": "goes"}
 
@@ -82,7 +82,7 @@ def test_a_start_hears_every_problem_of_its_inputs_and_a_call_that_fits(runtime:
     assert reply["pending"]["stepId"] == "do"
 
 
-def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime: Runtime) -> None:
+def test_later_change_of_an_input_is_checked(runtime: Runtime) -> None:
     first = start(
         runtime, workflowId=give(runtime, step("do"), **SIZES), context={"size": "Small", "files": []}
     )
@@ -96,7 +96,7 @@ def test_a_later_change_of_an_input_is_checked_too_and_nothing_is_stored(runtime
     assert commits_of(runtime) == before
 
 
-def test_the_same_workflow_goes_different_ways_and_tells_what_it_passed_by(runtime: Runtime) -> None:
+def test_workflow_goes_different_ways_and_says_so(runtime: Runtime) -> None:
     steps = (step("plan", when=equals("size", "Large")), step("do"))
     fields = {"inputs": {"size": {"enum": ["Small", "Large"], "default": "Small"}}}
 
@@ -122,7 +122,7 @@ def test_a_validated_artifact_decides_the_way(runtime: Runtime) -> None:
     assert after(A_DECISION | {"chosen": "none"}) == "end"
 
 
-def test_a_choice_offers_a_token_per_option_and_sets_what_the_option_says(runtime: Runtime) -> None:
+def test_choice_offers_a_token_per_option(runtime: Runtime) -> None:
     steps = (
         choice("way", option("fast", speed="fast"), option("sound", speed="sound")),
         step("test", when=equals("speed", "sound")),
@@ -154,7 +154,7 @@ def test_only_the_first_choice_counts_and_its_reply_is_replayed(runtime: Runtime
     assert other["stateToken"] == left["stateToken"]
 
 
-def test_a_choice_can_be_saved_at_but_not_acknowledged_without_an_option(runtime: Runtime) -> None:
+def test_choice_needs_an_option_and_can_be_saved_at(runtime: Runtime) -> None:
     first = begin(runtime, choice("way", option("left"), option("right")), fields=NO_FIELDS)
 
     saved = save(runtime, first, "thinking")
@@ -199,7 +199,7 @@ def test_a_decision_about_another_loop_is_refused(runtime: Runtime) -> None:
     assert "other is not a loop around this step" in blocked["blockers"][0]["message"]
 
 
-def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runtime) -> None:
+def test_prompts_hold_the_values_of_case_and_iteration(runtime: Runtime) -> None:
     loop = rounds(
         "each",
         {"forEach": {"input": "files", "as": "file", "indexAs": "at"}},
@@ -227,7 +227,7 @@ def test_prompts_hold_the_values_of_the_case_and_of_the_iteration(runtime: Runti
     ]
 
 
-def test_functions_and_references_are_told_once_and_again_after_a_loss(runtime: Runtime) -> None:
+def test_functions_and_references_come_again_after_a_loss(runtime: Runtime) -> None:
     fields = {
         "functions": {"prove": "Show the command and its output."},
         "references": [{"id": "api", "title": "The API", "source": "docs/api.md", "authoritative": True}],
@@ -282,7 +282,7 @@ def test_a_confirmation_may_depend_on_the_case(runtime: Runtime) -> None:
     )
 
 
-def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runtime) -> None:
+def test_inspect_shows_inputs_loops_and_choices(runtime: Runtime) -> None:
     loop = {"type": "loop", "loopId": "each", "count": 2, "maxIterations": 2, "body": [step("read")]}
     workflow_id = give(runtime, loop, choice("way", option("left"), option("right")), **SIZES)
 
@@ -305,9 +305,7 @@ def test_inspecting_shows_inputs_loops_and_choices_without_prompts(runtime: Runt
 @pytest.mark.parametrize(
     ("items", "left"), [(["a"], "b, c"), (["a", "b"], "c"), (["a", "c", "d"], "b"), (["x", "c", "b"], "")]
 )
-def test_items_that_a_list_loses_while_a_loop_goes_through_it_are_a_gap(
-    runtime: Runtime, items: list[str], left: str
-) -> None:
+def test_items_lost_during_a_loop_are_a_gap(runtime: Runtime, items: list[str], left: str) -> None:
     each = rounds("each", {"forEach": {"input": "items", "as": "item"}}, step("do"), most=5)
     fields = {"inputs": {"items": {"type": "array", "default": []}}}
     first = begin(runtime, each, fields=fields, context={"items": ["a", "b", "c"]})

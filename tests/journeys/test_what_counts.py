@@ -80,7 +80,7 @@ def test_a_warning_carries_what_it_speaks_of_as_fields(runtime: Runtime) -> None
 
 @pytest.mark.parametrize(("contract", "kind"), MISSPELT)
 @pytest.mark.thorough
-def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
+def test_artifact_under_another_kind_counts_for_nothing(
     runtime: Runtime, contract: ContractSpec, kind: str
 ) -> None:
     first = begun(runtime, step("a", output={"contractRef": contract.id}), step("b"))
@@ -105,9 +105,7 @@ def test_an_artifact_under_another_kind_counts_for_nothing_and_is_told(
 
 
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda held: held.id)
-def test_an_empty_artifact_of_a_bare_kind_is_no_valid_one_in_any_mode(
-    runtime: Runtime, contract: ContractSpec
-) -> None:
+def test_empty_artifact_of_a_bare_kind_is_never_valid(runtime: Runtime, contract: ContractSpec) -> None:
     bare = contract.artifact_kind.removeprefix("wr.")
     asking = step("a", output={"contractRef": contract.id})
     first = begun(runtime, asking, step("b"), preferences=NEVER_STOP)
@@ -148,9 +146,7 @@ def test_a_kind_of_somebody_elses_is_kept_without_a_word(runtime: Runtime) -> No
         ("wr.thoughts", {}),
     ],
 )
-def test_a_word_that_may_be_meant_for_one_of_our_kinds_is_told_with_the_kind(
-    runtime: Runtime, kind: str, meant: dict[str, str]
-) -> None:
+def test_near_miss_of_a_known_kind_names_the_kind(runtime: Runtime, kind: str, meant: dict[str, str]) -> None:
     first = begun(runtime, step("a"), step("b"))
 
     (warning,) = sent(runtime, first["ackToken"], {"kind": kind})["warnings"]
@@ -159,7 +155,7 @@ def test_a_word_that_may_be_meant_for_one_of_our_kinds_is_told_with_the_kind(
     assert warning["details"] == {"kind": kind, **meant}
 
 
-def test_text_that_nobody_can_see_meets_no_contract_and_is_no_note(runtime: Runtime) -> None:
+def test_invisible_text_meets_no_contract_and_is_no_note(runtime: Runtime) -> None:
     asking = step("a", **WITH_DECISION, notesOptional=False)
     first = begun(runtime, asking, step("b"))
     options: Any = A_DECISION["options"]
@@ -180,7 +176,7 @@ def test_text_that_nobody_can_see_meets_no_contract_and_is_no_note(runtime: Runt
     assert after["pending"]["stepId"] == "b"
 
 
-def test_a_contract_of_a_project_judges_unseen_text_where_it_asks_for_text() -> None:
+def test_project_contract_judges_invisible_text() -> None:
     text = {"type": "string"}
     members = {"any": text, "some": text | {"minLength": 1}, "dash": text | {"pattern": r"\S"}, "one": text}
     schema = {"type": "object", "properties": members | {"one": {"enum": ["\u200b", "b"]}}}
@@ -192,7 +188,7 @@ def test_a_contract_of_a_project_judges_unseen_text_where_it_asks_for_text() -> 
     assert seen_text == []
 
 
-def test_every_misspelt_kind_and_key_is_told_the_later_ones_in_one_line(runtime: Runtime) -> None:
+def test_every_misspelt_kind_and_key_is_named(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), inputs={"severity": {"type": "string"}})
     kinds = ["bug_fix", "changed_files", "decision", "handoff", "plan", "wr.thoughts"]
     keys = ["Severity", "severety", "severit", "severitty", *(f"severity{number}" for number in range(9))]
@@ -214,7 +210,7 @@ def test_every_misspelt_kind_and_key_is_told_the_later_ones_in_one_line(runtime:
     assert replayed == after
 
 
-def test_a_decision_that_nobody_asked_is_told_and_one_that_was_is_not(runtime: Runtime) -> None:
+def test_unasked_decision_is_reported(runtime: Runtime) -> None:
     fields: dict[str, Any] = {
         "assessments": [{"id": "r", "purpose": "Fit?", "dimensions": {"e": ["low", "high"]}}]
     }
@@ -242,7 +238,7 @@ def test_a_decision_that_nobody_asked_is_told_and_one_that_was_is_not(runtime: R
     assert done["pending"]["stepId"] == "end"
 
 
-def test_a_value_too_long_for_a_prompt_comes_with_the_call_that_shows_it(runtime: Runtime) -> None:
+def test_value_too_long_for_a_prompt_has_its_call(runtime: Runtime) -> None:
     each = {"type": "loop", "loopId": "each", "forEach": {"input": "items", "as": "it"}, "maxIterations": 2}
     fields: dict[str, Any] = {"inputs": {"items": {"type": "array"}}}
     first = begun(runtime, step("a"), each | {"body": [step("w", prompt="Work on {{it}}")]}, **fields)
@@ -270,7 +266,7 @@ def test_the_names_of_the_contract_are_taken_as_the_real_thing(runtime: Runtime)
     assert [event["data"]["summary"] for event in of_kind(events, "gap_recorded")] == ["No logs."]
 
 
-def test_a_probe_is_answered_by_an_observation_of_its_own_capability(runtime: Runtime) -> None:
+def test_probe_is_answered_by_its_own_capability(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), capabilities={"web_browsing": "required"})
 
     blocked = sent(runtime, first["ackToken"], seen("delegation", "available"))
@@ -320,7 +316,7 @@ def test_a_decision_without_a_name_is_about_the_only_open_loop(runtime: Runtime)
     assert sent(runtime, first["ackToken"], decision("stop"))["pending"]["stepId"] == "end"
 
 
-def test_a_required_capability_that_is_lost_later_blocks_wherever_it_is_told(runtime: Runtime) -> None:
+def test_capability_lost_later_blocks_wherever_it_is_seen(runtime: Runtime) -> None:
     pick = choice("way", option("left"), option("right"))
     first = begun(runtime, step("a"), pick, step("b"), capabilities={"web_browsing": "required"})
     at_a = sent(runtime, first["ackToken"], seen("web_browsing", "available"))

@@ -18,7 +18,7 @@ from tests.projections.html.pages.test_pages import show
 from tests.surfaces.cli.here import run_here
 
 
-def test_a_helper_that_names_itself_is_recorded_once_as_its_own_word(runtime: Runtime) -> None:
+def test_helper_that_names_itself_is_recorded_once(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = (read(runtime, one) for one in waiting["children"])
 
@@ -84,7 +84,7 @@ def test_lanes_the_session_and_the_report_show_who_works(runtime: Runtime) -> No
         assert "a: in progress; done by builder-3" in told
 
 
-def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(runtime: Runtime) -> None:
+def test_name_without_delegated_work_is_refused(runtime: Runtime) -> None:
     alone = begin(runtime, step("plan"), fields={})
     waiting = arrive(runtime, child("a"))
     handed = read(runtime, waiting["children"][0])
@@ -104,7 +104,7 @@ def test_a_name_is_refused_where_nothing_was_handed_out_and_where_it_is_no_name(
     assert (len(events_of(runtime, alone)), len(events_of(runtime, waiting))) == before
 
 
-def test_a_variable_names_the_helper_of_every_call_that_gives_no_name(runtime: Runtime) -> None:
+def test_variable_names_the_helper_of_unnamed_calls(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"))
     a, b = (read(runtime, one) for one in waiting["children"])
 
@@ -145,7 +145,7 @@ def test_in_a_team_a_lane_names_the_account_that_reported(runtime: Runtime) -> N
     assert ">Ben<" in page
 
 
-def test_more_names_than_a_piece_of_work_keeps_change_nothing_else(runtime: Runtime) -> None:
+def test_names_beyond_the_limit_change_nothing_else(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", *(step(f"s{number}") for number in range(10))))
     reply = read(runtime, waiting["children"][0])
 
@@ -156,7 +156,7 @@ def test_more_names_than_a_piece_of_work_keeps_change_nothing_else(runtime: Runt
     assert (told["status"], told["worker"]) == ("done", ", ".join(f"helper-{number}" for number in range(8)))
 
 
-def test_lists_count_the_parts_that_are_done_while_a_step_waits_for_them(runtime: Runtime) -> None:
+def test_lists_count_finished_parts_of_a_waiting_step(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a"), child("b"), child("c"))
     parts = []
 
@@ -176,7 +176,7 @@ def test_lists_count_the_parts_that_are_done_while_a_step_waits_for_them(runtime
     assert (after["parts_done"], after["parts"]) == (0, 0)
 
 
-def test_a_report_for_work_that_nobody_waits_for_says_so_and_its_replay_too(runtime: Runtime) -> None:
+def test_report_nobody_waits_for_says_so(runtime: Runtime) -> None:
     waiting = arrive(runtime, child("a", step("look"), step("sum")), child("b"), needs={"atLeast": 1})
     a, b = waiting["children"]
     early = read(runtime, a)
@@ -247,7 +247,7 @@ def test_words_of_helpers_stand_between_marks_in_the_next_prompt(runtime: Runtim
     assert last == f"[end {first.split()[3].rstrip(':')}] now."
 
 
-def test_the_graph_has_the_children_beside_their_step_and_the_console_draws_a_lane_each(
+def test_graph_has_children_beside_their_step(
     runtime: Runtime,
 ) -> None:
     waiting = arrive(runtime, child("a"), child("b", title="Is it safe"))

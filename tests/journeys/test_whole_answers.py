@@ -43,7 +43,7 @@ def report_of(runtime: Runtime, reply: dict[str, Any]) -> str:
     return run_here(runtime, line).out.decode()
 
 
-def test_the_offered_call_is_enough_where_more_stands_in_the_way_than_blockers_may_show(
+def test_offered_call_is_enough_for_more_than_ten_blockers(
     runtime: Runtime,
 ) -> None:
     first = begun(runtime, step("a", **EVERYTHING), step("b"), assessments=ASSESSMENTS)
@@ -62,7 +62,7 @@ def test_the_offered_call_is_enough_where_more_stands_in_the_way_than_blockers_m
     assert after.structured["pending"]["stepId"] == "b", after.text
 
 
-def test_a_blocked_step_that_is_read_again_names_the_same_reasons_and_offers_the_same_call(
+def test_blocked_step_read_again_offers_the_same_call(
     runtime: Runtime,
 ) -> None:
     first = begun(runtime, step("a", **EVERYTHING), step("b"), assessments=ASSESSMENTS)
@@ -75,7 +75,7 @@ def test_a_blocked_step_that_is_read_again_names_the_same_reasons_and_offers_the
     assert again["nextCall"]["params"]["output"] == blocked["nextCall"]["params"]["output"]
 
 
-def test_a_capability_that_must_be_tried_again_is_in_the_offered_call(runtime: Runtime) -> None:
+def test_capability_to_try_again_is_in_the_offered_call(runtime: Runtime) -> None:
     first = begun(runtime, step("a"), step("b"), capabilities={"web_browsing": "required"})
     probe = first["pending"]["stepId"]
 
@@ -86,7 +86,7 @@ def test_a_capability_that_must_be_tried_again_is_in_the_offered_call(runtime: R
     assert (after["kind"], after["pending"]["stepId"] != probe) == ("ok", True)
 
 
-def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Runtime) -> None:
+def test_rejected_artifact_is_no_output_of_a_never_stop_run(runtime: Runtime) -> None:
     first = begun(runtime, step("a", **WITH_DECISION), step("b"), preferences=NEVER_STOP)
 
     output = {"notesMarkdown": "n", "artifacts": [WRONG]}
@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_no_output_where_nothing_stops_the_run(runtime: Run
     assert "Question: Which cache?" not in report
 
 
-def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime: Runtime) -> None:
+def test_report_says_what_became_of_each_artifact(runtime: Runtime) -> None:
     gap = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}
     first = begun(runtime, step("a", **WITH_DECISION), step("b"))
 
@@ -119,7 +119,7 @@ def test_a_report_says_what_became_of_each_artifact_of_a_blocked_attempt(runtime
     assert "Delivered: Gap, shown among the outputs." in accepted
 
 
-def test_an_agent_that_reports_gaps_learns_the_ids_that_settle_them(runtime: Runtime) -> None:
+def test_reported_gaps_return_the_ids_that_close_them(runtime: Runtime) -> None:
     gaps = [
         {"kind": "wr.gap", "severity": "critical", "summary": f"Limit {n} is unproven."} for n in range(5)
     ]
@@ -142,7 +142,7 @@ def test_an_agent_that_reports_gaps_learns_the_ids_that_settle_them(runtime: Run
     assert "warnings" not in third
 
 
-def test_the_values_that_are_allowed_are_whole_in_the_text_of_a_refusal(runtime: Runtime) -> None:
+def test_allowed_values_are_whole_in_a_refusal(runtime: Runtime) -> None:
     first = begun(runtime, step("a"))
     wrong = {"kind": "wr.workflow_divergence", "reason": "bored", "summary": "x"}
 
@@ -158,7 +158,7 @@ def test_the_values_that_are_allowed_are_whole_in_the_text_of_a_refusal(runtime:
     assert "All problems" not in blocked.text
 
 
-def test_a_fault_that_no_blocker_has_room_for_is_whole_in_the_text(runtime: Runtime) -> None:
+def test_fault_without_room_in_a_blocker_is_in_the_text(runtime: Runtime) -> None:
     long = {"kind": "wr.workflow_divergence", "reason": "bored " * 60, "summary": 7, "relatedStepId": 7}
     first = begun(runtime, step("a", **WITH_DECISION))
 

@@ -49,7 +49,7 @@ def test_two_lower_case_words_with_one_dot_are_an_id(runtime: Runtime, workflow_
 
 
 @pytest.mark.promise("workflows.legacy-runs")
-def test_a_workflow_with_an_old_id_runs_with_a_warning_and_is_not_made_anew(runtime: Runtime) -> None:
+def test_workflow_with_an_old_id_runs_with_a_warning(runtime: Runtime) -> None:
     add(runtime, "bug-investigation")
 
     reply = start(runtime, workflowId="bug-investigation")
@@ -101,7 +101,7 @@ def test_routines_are_listed_beside_workflows_and_can_be_started(runtime: Runtim
 
 
 @pytest.mark.promise("start.hash", "canonical.one-form")
-def test_a_run_names_the_digest_of_the_compiled_workflow_that_is_stored_with_it(runtime: Runtime) -> None:
+def test_run_names_the_digest_of_its_compiled_workflow(runtime: Runtime) -> None:
     name, content = pinned(runtime, "project.three_steps")
 
     assert name.removeprefix("sha256:") == hashlib.sha256(content).hexdigest()
@@ -123,7 +123,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.promise("start.hash-covers")
-def test_the_hash_changes_with_steps_templates_features_and_contracts(runtime: Runtime) -> None:
+def test_hash_covers_steps_templates_features_and_contracts(runtime: Runtime) -> None:
     hashes = {}
     for number, (name, fields) in enumerate(VARIANTS.items()):
         add(runtime, f"project.v{number}", **fields)
