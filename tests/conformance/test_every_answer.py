@@ -54,7 +54,7 @@ def data_of(called: Called, *more: str) -> Any:
 
 @pytest.mark.promise("cli.never-waits")
 @every_leaf
-def test_no_answer_waits_for_stdin_or_starts_a_program_for_people(called: Called, tmp_path: Path) -> None:
+def test_no_answer_waits_for_stdin_or_starts_a_program(called: Called, tmp_path: Path) -> None:
     marker = tmp_path / "started"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {marker}\n", encoding="utf-8")
@@ -133,7 +133,7 @@ def test_a_page_holds_what_it_says_and_its_order_is_stable(called: Called) -> No
 
 @pytest.mark.promise("cli.stream")
 @every_stream
-def test_a_stream_is_lines_of_four_keys_and_a_summary_that_counts_them(called: Called) -> None:
+def test_stream_is_lines_of_four_keys_and_a_summary(called: Called) -> None:
     ran = called.tool.run(*called.safe(), "--stream", plant=called.leaf.plant)
 
     *items, last = [strict_json(line + b"\n") for line in ran.out.splitlines()]

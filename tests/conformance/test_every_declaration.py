@@ -237,7 +237,7 @@ SWITCHES = {flag["flag"] for flag in GLOBALS if flag["kind"] == "switch"}
 @pytest.mark.promise("cli.write-needs-token")
 @pytest.mark.promise("cli.dry-run")
 @every_gated_leaf
-def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Called) -> None:
+def test_write_is_refused_shown_confirmed_and_refused_again(called: Called) -> None:
     tool, line = called.tool, [*called.bare(), *called.leaf.dangerous]
     preview = validator(called, called.declared["dry_run_output_schema"])
     before = state_of(tool)
@@ -262,7 +262,7 @@ def test_a_write_is_refused_bare_shown_confirmed_and_refused_again(called: Calle
 
 @pytest.mark.promise("cli.create-key")
 @pytest.mark.parametrize("called", ["run start", "session note"], indirect=True)
-def test_a_creation_needs_its_key_and_a_repeat_gets_the_recorded_reply(called: Called) -> None:
+def test_creation_needs_its_key_and_a_repeat_is_recorded(called: Called) -> None:
     bare = called.tool.run(*called.bare())
     replies = [called.tool.data(*called.safe()) for _ in range(2)]
 

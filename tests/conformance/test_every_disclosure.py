@@ -61,7 +61,7 @@ def test_every_level_answers_with_no_more_than_the_next(called: Called) -> None:
 
 
 @every_leaf
-def test_text_is_there_under_every_flag_that_a_document_is_there_under(called: Called) -> None:
+def test_text_is_there_under_every_flag(called: Called) -> None:
     plain, *further = lines_of(called)
     flags_of_all = text_flags(called, plain)
     calls = [(plain, flags) for flags in flags_of_all]
@@ -109,7 +109,7 @@ def test_the_reference_of_every_command_can_be_read_as_text(
 
 
 @every_leaf
-def test_custom_is_told_where_fields_were_picked_and_nobody_can_ask_for_it(called: Called) -> None:
+def test_custom_is_named_where_fields_were_picked(called: Called) -> None:
     if "--mvi" not in called.declared["global_flags"]:
         return
     line = called.safe()

@@ -135,7 +135,7 @@ def test_each_step_of_a_write_that_nobody_showed_is_named(left_out: int | None, 
     assert gaps([GATED], calls) == [f"keys rotate: {gap}" for gap in expected]
 
 
-def test_a_protocol_needs_a_call_and_a_refusal_and_a_hook_refuses_nothing() -> None:
+def test_protocol_needs_a_call_and_a_refusal() -> None:
     server = {**COMMAND, "path": "mcp", "output": "protocol"}
     hook = {**server, "path": "hook"}
 
@@ -165,7 +165,7 @@ def test_the_table_fails_on_a_hole(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.promise("cli.covered")
-def test_a_command_that_nobody_called_and_a_code_that_nobody_declared_are_gaps() -> None:
+def test_uncalled_command_and_undeclared_code_are_gaps() -> None:
     other = {**COMMAND, "path": "session show"}
     surprise = shown("session", "list", status=1, code="E_IO")
 

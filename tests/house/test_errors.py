@@ -86,5 +86,5 @@ def test_no_code_stands_outside_the_catalogue() -> None:
 
 
 @pytest.mark.promise("cli.one-table")
-def test_no_exit_number_or_http_status_stands_outside_the_catalogue() -> None:
+def test_no_exit_or_http_status_stands_outside_the_catalogue() -> None:
     check(statuses_outside_the_catalogue(python_files("src/")))

@@ -48,7 +48,7 @@ def matter() -> dict[str, Any]:
     return front_matter(page(SKILL).text)
 
 
-def test_the_public_validator_accepts_the_skill_and_its_packed_copy(tmp_path: Path) -> None:
+def test_public_validator_accepts_the_skill(tmp_path: Path) -> None:
     packed = tmp_path / "handrail"  # it wants the folder to have the name of the skill
     shutil.copytree(os.path.join(ROOT, "src", "handrail", "packed", "skill"), packed)
 

@@ -79,7 +79,7 @@ def _texts(source: Source) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def test_every_command_that_the_program_tells_is_one_that_it_takes() -> None:
+def test_every_command_in_a_text_is_one_the_program_takes() -> None:
     check(refused_commands(python_files("src/handrail/")))
 
 

@@ -64,7 +64,7 @@ ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
     )
 )
 @pytest.mark.thorough
-def test_the_short_way_of_large_documents_leads_to_the_same_bytes(value: Json) -> None:
+def test_short_way_of_large_documents_gives_the_same_bytes(value: Json) -> None:
     decoded = json.loads(json.dumps(value))
 
     assert spelt(canonical_bytes_of_decoded, decoded) == spelt(canonical_bytes, decoded)
@@ -83,7 +83,7 @@ def test_another_library_writes_the_same_number(number: float) -> None:
 
 
 @given(VALUES)
-def test_reading_canonical_bytes_and_writing_them_again_changes_nothing(value: Json) -> None:
+def test_reading_and_writing_again_changes_nothing(value: Json) -> None:
     written = canonical_bytes(value)
 
     assert canonical_bytes(decode_json(written, max_bytes=1_000_000)) == written

@@ -187,7 +187,7 @@ def test_a_payload_without_a_shape_keeps_every_budget(part: str, data: dict[str,
     bytes_=st.one_of(st.none(), st.integers(200, 1500)),
     items=st.one_of(st.none(), st.integers(1, 5)),
 )
-def test_following_the_pages_under_any_budget_gives_exactly_the_list(
+def test_pages_under_any_budget_join_to_the_list(
     style: str,
     rows: list[dict[str, Json]],
     size: int,

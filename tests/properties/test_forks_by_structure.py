@@ -163,7 +163,7 @@ def test_a_step_is_a_fork_whenever_its_instance_was_left_before(moves: list[tupl
 
 
 @given(MOVES)
-def test_a_run_stands_where_its_shape_says_and_the_ledger_says_the_same(moves: list[tuple[str, int]]) -> None:
+def test_tip_of_a_run_follows_from_its_shape(moves: list[tuple[str, int]]) -> None:
     log, _ = grown(moves)
     oracle = Oracle(log)
     graph = run_graph(log.history, RUN_ID)
@@ -194,7 +194,7 @@ def test_a_checkpoint_at_a_step_that_was_left_moves_nothing(
 
 
 @given(MOVES)
-def test_notes_of_a_checkpoint_are_in_the_recap_of_what_continues_after_it(
+def test_notes_of_a_checkpoint_are_in_the_recap_after_it(
     moves: list[tuple[str, int]],
 ) -> None:
     log, _ = grown(moves)

@@ -130,7 +130,7 @@ def test_many_helpers_in_any_order_end_as_one_agent_would() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("named", ["workToken", "stateToken", "ackToken", "checkpointToken"])
-def test_every_other_operation_refuses_a_token_of_a_child_and_says_what_it_may_do(named: str) -> None:
+def test_other_operations_refuse_a_token_of_a_child(named: str) -> None:
     runtime = memory_runtime()
     waiting = hand_out(runtime)
     work = waiting["children"][0]["workToken"]

@@ -118,7 +118,7 @@ def fits(ref: str, body: Body) -> bool:
 
 @pytest.mark.parametrize("ref", REFS)
 @pytest.mark.thorough
-def test_every_wrong_form_of_what_is_required_takes_one_corrected_call(ref: str) -> None:
+def test_wrong_form_of_what_is_required_takes_one_correction(ref: str) -> None:
     for form in FORMS[ref]:
         log, first = begun(ref)
         after = log.report(first, work("seen a.py", artifacts=form))
@@ -130,7 +130,7 @@ def test_every_wrong_form_of_what_is_required_takes_one_corrected_call(ref: str)
 
 @pytest.mark.parametrize("about", REFS)
 @pytest.mark.thorough
-def test_every_wrong_form_of_what_nobody_asked_for_takes_one_call_without_it(about: str) -> None:
+def test_wrong_form_of_the_unasked_takes_one_call_without_it(about: str) -> None:
     for form in FORMS[about]:
         log, first = begun(FINDING)
         after = log.report(first, work("seen a.py", artifacts=[good(FINDING), *form]))

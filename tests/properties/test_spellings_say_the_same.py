@@ -149,7 +149,7 @@ def test_a_document_comes_back_through_every_order_of_spellings(document: dict[s
 @settings(max_examples=100)
 @given(document=documents, remark=remarks, aside=remarks)
 @pytest.mark.thorough
-def test_comments_stay_between_yaml_and_markdown_and_a_layout_does_not_change(
+def test_comments_and_layout_stay_between_yaml_and_markdown(
     document: dict[str, Any], remark: str, aside: str
 ) -> None:
     comments = {

@@ -108,7 +108,7 @@ def test_every_token_reads_back_as_itself_and_only_under_its_key(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_single_edit_of_every_kind_is_put_right_to_the_identical_token(kind: TokenKind) -> None:
+def test_every_single_edit_is_put_right_to_the_same_token(kind: TokenKind) -> None:
     """Every character in every place of a state and an ack token.
 
     The others are written as an ack token is: in each place a quarter of the characters, in turn.

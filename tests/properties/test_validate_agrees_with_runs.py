@@ -15,7 +15,7 @@ ASKED_FOR = int(os.environ.get("HANDRAIL_MUTATED_FILES", "600"))
 
 
 @pytest.mark.thorough
-def test_validate_simulate_and_a_real_run_agree_about_mutated_files(home: str) -> None:
+def test_validate_simulate_and_run_agree_on_mutated_files(home: str) -> None:
     counts, disagreements = tally(home, COUNT)
 
     assert disagreements == []

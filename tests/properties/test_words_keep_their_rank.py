@@ -310,7 +310,7 @@ SENT = st.dictionaries(
 
 @given(st.lists(st.tuples(SENT, st.booleans()), min_size=3, max_size=3), st.sampled_from(["yes", "no"]))
 @settings(max_examples=8)
-def test_what_is_shown_is_what_is_done_whatever_is_sent_beside_it(
+def test_shown_is_done_whatever_is_sent_beside_it(
     calls: list[tuple[dict[str, Any], bool]], option_id: str
 ) -> None:
     """Between search, preview, choice and write an agent sends what it likes, over MCP or as a command."""

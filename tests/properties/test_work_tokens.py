@@ -143,7 +143,7 @@ def misuse(count: int, seed: int, answers: Counter[str] | None = None) -> list[s
     return found
 
 
-def test_no_changed_or_misused_work_token_reaches_beyond_its_child() -> None:
+def test_no_changed_work_token_reaches_beyond_its_child() -> None:
     seed = random.SystemRandom().getrandbits(32)
 
     assert misuse(MISUSES, seed)[:5] == [], f"seed {seed}"

@@ -74,9 +74,7 @@ def stored_log(home: Path) -> str:
     return "\n".join(texts)
 
 
-def test_a_text_that_was_read_stays_read_and_another_one_does_not(
-    chromium: Chromium, server: Server, home: Path
-) -> None:
+def test_read_text_stays_read_and_another_does_not(chromium: Chromium, server: Server, home: Path) -> None:
     runtime = open_home(home)
     _, one = ask(runtime, "Read twice")
     _, other = ask(runtime, "Never read")

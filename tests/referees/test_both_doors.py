@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> Place:
     return make_place(str(tmp_path))
 
 
-def test_the_journey_gets_the_same_bytes_through_both_doors_in_both_eras(place: Place) -> None:
+def test_journey_gets_the_same_bytes_over_both_transports(place: Place) -> None:
     told: dict[str, str] = {}
 
     async def visit(target: dict[str, Any], name: str) -> None:

@@ -64,7 +64,7 @@ def sent_raw(address: tuple[str, int], request: bytes, *, hang_up: bool) -> byte
         return b"".join(parts)
 
 
-def test_a_connection_dropped_at_any_byte_leaves_the_server_serving(address: tuple[str, int]) -> None:
+def test_dropped_connection_leaves_the_server_serving(address: tuple[str, int]) -> None:
     whole = head(len(CALL)) + CALL
 
     for length in range(1, len(whole)):

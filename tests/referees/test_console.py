@@ -101,7 +101,7 @@ def nodes_of(place: Place, name: str) -> list[str]:
 
 @pytest.mark.timeout(VISIT_SECONDS)
 @pytest.mark.parametrize("theme", THEMES)
-def test_every_page_is_accessible_and_safe_in_both_themes_and_at_every_width(
+def test_every_page_is_accessible_and_safe_at_every_width(
     chromium: Chromium, place: Place, theme: str
 ) -> None:
     paths = paths_of(place)
@@ -179,9 +179,7 @@ def numbers_in(value: Any) -> set[int]:
             return set()
 
 
-def test_every_number_on_a_page_is_one_of_the_json_of_its_operations(
-    chromium: Chromium, place: Place
-) -> None:
+def test_every_number_on_a_page_is_in_its_json(chromium: Chromium, place: Place) -> None:
     runtime = open_store(place.home)
     every = [*paths_of(place), *further_paths_of(place)]
     paths = [path for path in dict.fromkeys(every) if not path.endswith("ses_000000000000")]
@@ -235,9 +233,7 @@ def test_every_node_opens_by_its_address(chromium: Chromium, place: Place) -> No
     assert opened == {path: [node["title"], node["id"]] for path, node in zip(paths, nodes, strict=True)}
 
 
-def test_a_person_finds_reads_confirms_watches_compares_and_exports_by_keyboard(
-    chromium: Chromium, place: Place, tmp_path: Path
-) -> None:
+def test_person_does_everything_by_keyboard(chromium: Chromium, place: Place, tmp_path: Path) -> None:
     runtime = open_store(place.home)
     held = to_release(runtime, "The step that the person releases")
     session_id = held["session"]["sessionId"]
@@ -298,9 +294,7 @@ def test_steps_that_are_added_while_somebody_reads_move_nothing(chromium: Chromi
     assert found["complaints"] == []
 
 
-def test_a_page_stays_while_the_server_is_gone_and_follows_the_next_one(
-    chromium: Chromium, tmp_path: Path
-) -> None:
+def test_page_stays_while_the_server_is_gone(chromium: Chromium, tmp_path: Path) -> None:
     session_id = seed_long(tmp_path, 5)
     server = Server(tmp_path)
     port = server.port
@@ -327,7 +321,7 @@ def test_a_page_stays_while_the_server_is_gone_and_follows_the_next_one(
     assert "does not answer" in found["gone_said"]
 
 
-def test_a_bundle_that_is_no_good_is_refused_before_anything_is_written(
+def test_bad_bundle_is_refused_before_anything_is_written(
     chromium: Chromium, place: Place, tmp_path: Path
 ) -> None:
     good = place.json("session.export", {"sessionId": place.sessions["done"]})["content"]

@@ -183,7 +183,7 @@ def test_an_a2a_client_reads_the_card_and_calls_operations(place: Place) -> None
     assert seen["card"]["securitySchemes"] == {"bearer": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}}
 
 
-def test_a_collector_gets_spans_and_measures_and_nothing_that_a_call_carries(tmp_path: Path) -> None:
+def test_collector_gets_spans_and_measures_without_content(tmp_path: Path) -> None:
     python = find_libraries()
     Collector.heard.clear()
     collector = HTTPServer(("127.0.0.1", 0), Collector)

@@ -68,7 +68,7 @@ def answers_in(stdout: bytes) -> dict[int | None, dict[str, Any]]:
     return answers
 
 
-def test_piped_requests_are_all_answered_though_stdin_ends_at_once(place: Path) -> None:
+def test_piped_requests_are_answered_though_stdin_ends(place: Path) -> None:
     start = tool("start_workflow", workflowId=WORKFLOW)
     calls = [request(number, "tools/call", start) for number in range(2, 7)]
 
@@ -80,7 +80,7 @@ def test_piped_requests_are_all_answered_though_stdin_ends_at_once(place: Path) 
     assert finished.returncode == 0
 
 
-def test_the_first_line_on_stderr_names_version_project_store_and_eras(place: Path) -> None:
+def test_first_line_on_stderr_names_version_store_and_eras(place: Path) -> None:
     finished = piped(place, b"")
 
     assert finished.stdout == b""
@@ -167,7 +167,7 @@ def check_ends(server: subprocess.Popen[bytes], status: int) -> None:
     assert len(errors.splitlines()) == 1
 
 
-def test_a_person_in_a_terminal_is_told_what_this_is_and_how_to_leave(place: Path) -> None:
+def test_person_in_a_terminal_reads_what_this_is(place: Path) -> None:
     keyboard, terminal = os.openpty()
     with subprocess.Popen(
         COMMAND,
@@ -188,7 +188,7 @@ def test_a_person_in_a_terminal_is_told_what_this_is_and_how_to_leave(place: Pat
     assert told[1].endswith("or press Ctrl-D to leave.\n")
 
 
-def test_a_client_that_stops_listening_ends_the_server_in_silence(place: Path) -> None:
+def test_client_that_stops_listening_ends_the_server(place: Path) -> None:
     """Though its other end stays open and nothing is sent: it would run for ever."""
     server = started(place)
     assert server.stdout is not None

@@ -37,7 +37,7 @@ def written(payload: Any) -> str:
     return json.dumps(payload, ensure_ascii=False)
 
 
-def test_start_continue_and_checkpoint_give_the_same_bytes_at_every_door(place: Path) -> None:
+def test_calls_give_the_same_bytes_over_every_interface(place: Path) -> None:
     library = handrail.Handrail(environment=environment(place))
     start = {"workflowId": "project.three_steps", "requestId": "one", "goal": "compare the doors"}
     first = library.call("run.start", start)

@@ -45,7 +45,7 @@ def server(chromium: Chromium, postgres: str, tmp_path: Path) -> Iterator[TeamSe
 
 
 @pytest.mark.timeout(VISIT_SECONDS)
-def test_two_people_join_one_confirms_for_the_other_and_everything_is_accessible(
+def test_two_people_join_and_one_confirms_for_the_other(
     chromium: Chromium, server: TeamServer, tmp_path: Path
 ) -> None:
     chromium.begin(

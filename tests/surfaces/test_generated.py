@@ -132,7 +132,7 @@ def test_command_table_reads_back_what_was_merged() -> None:
     assert [flag["flag"] for flag in GLOBALS] == [flag.flag for flag in GLOBAL_FLAGS]
 
 
-def test_every_operation_has_a_command_and_only_the_code_tools_have_several() -> None:
+def test_every_operation_has_a_command() -> None:
     offered = [command["operation"] for command in COMMANDS.values() if command["operation"]]
     several = {name for name in offered if offered.count(name) > 1}
 
@@ -159,7 +159,7 @@ def test_no_command_has_two_meanings_for_one_flag() -> None:
             assert {**own[flag], "required": False} == {**shared[flag], "required": False}, path
 
 
-def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
+def test_positions_are_numbered_and_only_the_last_is_plural() -> None:
     for path, command in COMMANDS.items():
         positions = [param for param in command["params"] if param["position"]]
 
@@ -168,7 +168,7 @@ def test_positions_are_numbered_from_one_and_only_the_last_is_plural() -> None:
         assert not any(param["is_plural"] for param in given[:-1]), path
 
 
-def test_every_command_is_described_with_an_example_and_its_flags() -> None:
+def test_every_command_has_description_example_and_flags() -> None:
     assert list(read_help()) == list(COMMANDS) == list(rows())
     for path, entry in read_help().items():
         assert COMMANDS[path]["summary"].endswith("."), path

@@ -146,7 +146,7 @@ def test_a_whole_module_is_followed_through_its_other_form() -> None:
     assert [each.code for each in project.references(symbol).reasons] == ["whole_module_used"]
 
 
-def test_a_move_out_of_a_described_module_is_refused_and_an_extract_is_not() -> None:
+def test_move_out_of_a_described_module_is_refused() -> None:
     files = {"m.js": f"{ES.replace(' a', ' ^a')}\nexport const c = 1;\n", "m.d.ts": DECLARED}
     project, symbol, _ = project_with_mark(files)
 
@@ -181,7 +181,7 @@ CONDITIONS: dict[str, tuple[str, Files]] = {
 
 
 @pytest.mark.parametrize("case", CONDITIONS)
-def test_an_importer_that_may_get_another_module_is_left_alone_by_a_move(case: str) -> None:
+def test_importer_that_may_get_another_module_is_left_alone(case: str) -> None:
     manifest, files = CONDITIONS[case]
     whole = {**files, "package.json": manifest, "m.js": f"{ES.replace(' a', ' ^a')}\nexport const c = 1;\n"}
     project, symbol, _ = project_with_mark(whole)
@@ -195,7 +195,7 @@ def test_an_importer_that_may_get_another_module_is_left_alone_by_a_move(case: s
 
 
 @pytest.mark.parametrize("case", [case for case, (manifest, _) in CONDITIONS.items() if manifest == OUTSIDE])
-def test_a_name_that_a_package_from_elsewhere_has_to_have_is_not_renamed(case: str) -> None:
+def test_name_that_another_package_needs_is_not_renamed(case: str) -> None:
     manifest, files = CONDITIONS[case]
     whole = {**files, "package.json": manifest, "m.js": ES.replace(" a", " ^a"), "o.js": "import './n.js'"}
     project, symbol, _ = project_with_mark(whole)
@@ -223,7 +223,7 @@ def test_a_private_name_with_one_meaning_is_followed() -> None:
     assert [edit.path for edit in plan.edits] == ["m.js", "n.js", "n.js"]
 
 
-def test_a_file_that_bundlers_take_for_a_package_may_be_used_through_it() -> None:
+def test_file_taken_for_a_package_may_be_used_through_it() -> None:
     files = {
         "package.json": '{"browser":{"util":"./shim.js"},"dependencies":{"util":"1"}}',
         "shim.js": "export function ^a() {}",

@@ -97,7 +97,7 @@ def test_a_member_changes_wherever_its_class_is_proven(before: Files, after: Fil
 
 
 @every_case(("files", "code"), NOT_PROVEN.values())
-def test_a_member_that_may_be_another_s_is_refused_with_the_place(files: Files, code: str) -> None:
+def test_member_that_may_be_anothers_is_refused_by_place(files: Files, code: str) -> None:
     project, found, _ = found_with_mark(files)
 
     refusal = plan_member_rename(project, found, "z")
@@ -134,7 +134,7 @@ def test_only_private_members_are_said_to_be_complete() -> None:
     }
 
 
-def test_a_private_member_that_is_perhaps_read_past_the_compiler_is_not_complete() -> None:
+def test_private_member_perhaps_read_elsewhere_is_incomplete() -> None:
     project, found, _ = found_with_mark(
         {"a.ts": "export class C { private ^f(){}\n g(){ this.f() } }", "b.ts": "(c as any).f()"}
     )

@@ -356,7 +356,7 @@ ABOVE = {
 
 
 @every_case("comment", ABOVE)
-def test_a_comment_for_the_next_line_moves_and_one_for_the_file_stays(comment: str) -> None:
+def test_comment_for_the_next_line_moves(comment: str) -> None:
     after = move({"m.ts": f"{comment}\nexport const ^a = 1;\n\nexport const k = 2;\n"}, "t.ts")
 
     assert isinstance(after, dict)
@@ -501,7 +501,7 @@ def test_a_path_that_cannot_take_it_is_refused(path: str) -> None:
     assert refusal.code in ("invalid_path", "same_name")
 
 
-def test_a_file_that_differs_only_in_the_case_of_letters_is_not_made() -> None:
+def test_file_that_differs_in_case_only_is_not_made() -> None:
     files = {"m.js": FUNCTION, "lib/T.js": "export const b = 1;\n"}
 
     refusal = move(files, "lib/t.js")
@@ -541,7 +541,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("case", HEADERS)
-def test_a_comment_above_an_import_that_goes_away_stays_unless_it_is_about_the_next_line(case: str) -> None:
+def test_comment_above_a_lost_import_stays(case: str) -> None:
     header, stays = HEADERS[case]
     home = header + "const fs = require('fs');\n\nfunction ^a() { fs.x(); }\n\nmodule.exports = { a };\n"
 

@@ -39,7 +39,7 @@ WAYS = {
 
 
 @every_case("case", WAYS)
-def test_the_preview_of_a_move_names_what_the_way_back_leaves_different(case: str) -> None:
+def test_preview_of_a_move_names_what_the_way_back_changes(case: str) -> None:
     files, different = WAYS[case]
     project, found, plain = found_with_mark(files)
 

@@ -49,7 +49,7 @@ def test_a_name_that_would_be_needed_too_early_is_not_moved(case: str) -> None:
     assert (refusal.code, words in refusal.message) == ("cycle", True), refusal
 
 
-def test_what_a_circle_needs_early_already_does_not_keep_it_from_being_moved_out() -> None:
+def test_early_need_of_a_circle_does_not_stop_moving_out() -> None:
     files = {
         "m.js": "import { N } from './n.js';\nexport class M extends N {}\nexport function ^a() {}\n",
         "n.js": "import { a } from './m.js';\nexport class N {}\nexport const n = () => a();\n",

@@ -19,7 +19,7 @@ REACHED = (
 
 
 @every_case("reached", REACHED)
-def test_a_name_that_its_module_reaches_through_its_exports_stays_exported(reached: str) -> None:
+def test_name_reached_through_exports_stays_exported(reached: str) -> None:
     files = {"m.js": f"function ^a() {{}}\nexports.a = a;\n{reached};\n", "n.js": "require('./m').a();\n"}
 
     moved = move(files)
@@ -40,7 +40,7 @@ WHOLE_REQUIRERS = {
 
 
 @every_case("case", WHOLE_REQUIRERS)
-def test_a_name_that_somebody_takes_with_its_whole_module_stays_exported(case: str) -> None:
+def test_name_taken_with_its_whole_module_stays_exported(case: str) -> None:
     path, text = WHOLE_REQUIRERS[case]
 
     moved = move({"m.js": "function ^a() {}\nexports.a = a;\n", path: text})
@@ -63,7 +63,7 @@ def test_a_name_that_is_reexported_in_quotes_stays_exported() -> None:
     "taken",
     ["import * as own from './m.js';\nown.a();\n", "import { a as own } from './m.js';\nown();\n"],
 )
-def test_a_name_that_its_module_imports_from_itself_stays_exported(taken: str) -> None:
+def test_name_imported_from_its_own_module_stays_exported(taken: str) -> None:
     moved = move({"m.js": f"{taken}export function ^a() {{}}\n"})
 
     first, *rest = taken.splitlines()

@@ -59,7 +59,7 @@ def test_what_is_needed_may_stand_at_the_first_byte() -> None:
     }
 
 
-def test_a_file_that_node_loads_as_it_is_gets_imports_that_node_loads() -> None:
+def test_file_that_node_loads_gets_imports_that_node_loads() -> None:
     files = {
         "k.js": "export const k = 1;\n",
         "m.js": "import { k } from './k';\n\nexport const ^a = () => k;\nexport const b = 1;\n",

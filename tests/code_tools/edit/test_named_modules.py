@@ -43,7 +43,7 @@ def test_a_path_in_the_moved_text_stays_in_its_folder(line: str) -> None:
     assert line in beside["t.js"]
 
 
-def test_a_literal_import_in_the_moved_text_is_written_for_its_new_folder() -> None:
+def test_literal_import_is_written_for_its_new_folder() -> None:
     files = {"n.js": "export const ^a = () => import('./m.js');\nexport const z = 1;\n", "m.js": LEFT}
 
     after = move(files, "deep/t.js")

@@ -52,7 +52,7 @@ TO_THE_END: dict[str, tuple[Files, Files]] = {
 
 
 @every_case(("before", "after"), TO_THE_END.values())
-def test_a_public_name_changes_to_the_end_where_that_is_asked_for(before: Files, after: Files) -> None:
+def test_public_name_changes_to_the_end_on_request(before: Files, after: Files) -> None:
     project, symbol, plain = project_with_mark(before)
 
     assert texts_after(project, plain, plan_rename(project, symbol, "g", "public")) == after

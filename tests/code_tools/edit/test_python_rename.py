@@ -251,7 +251,7 @@ def test_a_plan_says_why_it_may_not_be_all(files: Files, code: str) -> None:
     assert code in {reason.code for reason in plan.reasons}
 
 
-def test_a_rename_of_an_import_there_and_back_leaves_the_same_bytes() -> None:
+def test_rename_of_an_import_and_back_leaves_the_same_bytes() -> None:
     assert rename({"m.py": "from x import ^a\na"}, "c") == {"m.py": "from x import a as c\nc"}
     assert rename({"m.py": "from x import a as ^c\nc"}, "a") == {"m.py": "from x import a\na"}
 

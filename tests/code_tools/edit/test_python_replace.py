@@ -145,7 +145,7 @@ def test_a_text_that_would_change_something_else_is_refused(given: str, code: st
         assert refusal.path == "use.py"
 
 
-def test_names_that_nothing_declares_are_told_and_those_of_python_are_not() -> None:
+def test_undeclared_names_are_named_and_python_names_are_not() -> None:
     files = {"shop.py": "import os\n\n\ndef ^total(basket):\n    return os.sep\n"}
 
     plan = replaced(files, "def total(basket):\n    return round(sum(basket) + extra(os), 2)\n")
@@ -154,7 +154,7 @@ def test_names_that_nothing_declares_are_told_and_those_of_python_are_not() -> N
     assert plan.unresolved == ("extra",)
 
 
-def test_every_form_of_parameter_and_loop_that_python_takes_is_taken() -> None:
+def test_every_form_of_parameter_and_loop_is_taken() -> None:
     files = {"a.py": "def ^f():\n    return 1\n"}
     text = """\
 def f(a, /, b: int = 1, *c: int, d, e: int = 2, **g: int):

@@ -319,7 +319,7 @@ def test_dynamic_code_makes_a_plan_incomplete() -> None:
         ("export let ^a = 1; new Function('return 1')", False),
     ],
 )
-def test_a_function_that_is_made_of_text_sees_no_name_of_a_module(text: str, is_complete: bool) -> None:
+def test_function_made_of_text_sees_no_name_of_a_module(text: str, is_complete: bool) -> None:
     project, symbol, _ = project_with_mark({"m.mjs": text})
 
     plan = plan_rename(project, symbol, "b")
@@ -505,7 +505,7 @@ def test_a_whole_module_behind_a_star_is_a_reason() -> None:
     ]
 
 
-def test_a_default_is_found_by_neighbours_that_call_the_module_a_dot() -> None:
+def test_default_is_found_by_neighbours_that_import_a_dot() -> None:
     project, symbol, _ = project_with_mark(
         {"lib/index.js": "export default function ^a() {}", "lib/n.js": "import other from '.'; other()"}
     )

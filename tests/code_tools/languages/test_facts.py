@@ -33,7 +33,7 @@ def lines(facts: FileFacts, *fields: str) -> list[str]:
     return [" ".join(str(getattr(each, field)) for field in fields) for each in facts.definitions]
 
 
-def test_definitions_have_their_kind_and_whether_they_are_exported() -> None:
+def test_definitions_have_their_kind_and_export() -> None:
     facts = facts_of(SOURCE, "a.js")
 
     assert [
@@ -52,7 +52,7 @@ def test_definitions_have_their_kind_and_whether_they_are_exported() -> None:
     ]
 
 
-def test_definitions_have_signature_documentation_complexity_and_digest() -> None:
+def test_definitions_have_signature_and_digest() -> None:
     facts = facts_of(SOURCE, "a.js")
     add = next(each for each in facts.definitions if each.name == "add")
     area = next(each for each in facts.definitions if each.name == "area")

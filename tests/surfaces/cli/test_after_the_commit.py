@@ -24,7 +24,7 @@ def started(tool: Tool) -> Any:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGALRM])
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.thorough
-def test_a_signal_or_the_deadline_after_the_commit_changes_nothing(
+def test_signal_or_deadline_after_the_commit_changes_nothing(
     fresh_tool: Tool, stage: str, number: signal.Signals
 ) -> None:
     call = ("run", "continue", "--ack", started(fresh_tool)["ackToken"], "--notes", "x")

@@ -24,7 +24,7 @@ def reply(**more: Json) -> dict[str, Json]:
     return {"pending": pending, "nextIntent": "perform_pending_then_continue", "stateToken": "st1x"} | more
 
 
-def test_a_blocked_step_shows_its_reasons_an_example_and_the_way_on() -> None:
+def test_blocked_step_shows_reasons_example_and_the_way_on() -> None:
     blocker = {
         "code": "MISSING_REQUIRED_OUTPUT",
         "pointer": {"kind": "output_contract", "contractRef": "wr.plan"},

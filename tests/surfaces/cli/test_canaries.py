@@ -160,7 +160,7 @@ def test_every_command_ran_in_every_mode(place: Place) -> None:
 
 
 @pytest.mark.promise("cli.secrets")
-def test_no_key_of_the_ring_and_no_secret_of_the_environment_comes_out(place: Place) -> None:
+def test_no_key_and_no_secret_of_the_environment_comes_out(place: Place) -> None:
     secrets = [ENVIRONMENT.encode()]
     ring = Path(place.home, "data", "keys", "keyring.json")
     if ring.exists():
@@ -189,7 +189,7 @@ def test_no_token_of_a_command_line_and_no_setting_comes_out(place: Place) -> No
 
 
 @pytest.mark.promise("cli.details-redacted")
-def test_a_secret_in_the_context_of_a_refused_start_is_not_told_back(place: Place) -> None:
+def test_secret_in_a_refused_start_is_not_repeated(place: Place) -> None:
     line = ["run", "start", "wr.small_change", "--context", f'{{"dbPassword":"{CONTEXT}","scope":"src"}}']
 
     place.call(line)
@@ -202,7 +202,7 @@ def test_a_secret_in_the_context_of_a_refused_start_is_not_told_back(place: Plac
 
 
 @pytest.mark.promise("cli.untrusted")
-def test_notes_come_out_as_untrusted_data_only_and_never_in_the_audit(place: Place) -> None:
+def test_notes_come_out_as_untrusted_data_only(place: Place) -> None:
     place.call(["run", "continue", "--ack", "ak1nonsense", "--notes-file", "-"])
     audit = b"".join(path.read_bytes() for path in Path(place.home, "audit").iterdir())
 

@@ -110,7 +110,7 @@ def test_a_run_whose_files_are_as_they_were_needs_no_compiler(tool: Tool, starte
         assert "handrail.workflows.catalog" not in modules
 
 
-def test_the_server_loads_neither_the_protocol_library_nor_an_event_loop(tool: Tool) -> None:
+def test_server_loads_no_protocol_library_and_no_event_loop(tool: Tool) -> None:
     assert loaded(tool, "mcp") & {"asyncio", "logging", "ssl", *FOREIGN.split()} == set()
 
 

@@ -62,7 +62,7 @@ def test_a_project_turns_nothing_on(checkout: Tool) -> None:
 
 
 @pytest.mark.promise("cli.project-settings")
-def test_a_project_says_how_answers_look_and_doctor_names_the_rest(checkout: Tool) -> None:
+def test_project_says_how_answers_look_only(checkout: Tool) -> None:
     listed = checkout.run("session", "list")
     (check,) = checkout.data("doctor", "--checks", "settings")["checks"]
 

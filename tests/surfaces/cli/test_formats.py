@@ -96,7 +96,7 @@ def test_raw_trouble_is_one_line_on_stderr(tool: Tool) -> None:
 
 
 @pytest.mark.promise("cli.create-key")
-def test_a_create_without_a_key_leads_to_the_command_that_has_one(fresh_tool: Tool) -> None:
+def test_create_without_a_key_names_the_command_with_one(fresh_tool: Tool) -> None:
     line = ["run", "start", "wr.small_change", "--goal", "it's 'quoted'", "--context", '{"a": [1, null]}']
 
     error = fresh_tool.error(*line)
@@ -167,7 +167,7 @@ def test_a_bare_group_lists_its_commands(tool: Tool) -> None:
     ]
 
 
-def test_a_line_without_a_command_answers_shortly_and_shows_the_page_beside_it(tool: Tool) -> None:
+def test_line_without_a_command_is_answered_shortly(tool: Tool) -> None:
     bare, quiet = tool.run(), tool.run("--quiet", "--compact")
 
     assert (bare.status, strict_json(bare.out)["ok"]) == (0, True)
@@ -231,9 +231,7 @@ def test_an_old_name_is_refused_with_the_line_that_replaced_it(tool: Tool, old: 
     assert error["details"]["next_command"] == f"handrail {new}"
 
 
-def test_a_printed_command_is_typed_as_this_one_was_where_the_name_is_not_on_the_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_printed_command_is_typed_as_this_one_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = tmp_path / "bin" / "handrail"
     script.parent.mkdir()
     script.touch(0o755)

@@ -94,7 +94,7 @@ def streamed(tool: Tool, redirection: str) -> Ran:
 
 
 @pytest.mark.thorough
-def test_a_reader_that_goes_away_ends_a_stream_in_silence_and_a_full_disk_is_told(tool: Tool) -> None:
+def test_reader_that_leaves_ends_a_stream_in_silence(tool: Tool) -> None:
     gone = streamed(tool, "| head -n 1")
     full = streamed(tool, ">/dev/full")
 
@@ -113,7 +113,7 @@ def test_trouble_before_the_first_line_is_an_ordinary_failure(tool: Tool) -> Non
 
 
 @pytest.mark.promise("cli.audit-quiet")
-def test_every_write_leaves_one_private_audit_line_also_when_quiet(fresh_tool: Tool) -> None:
+def test_every_write_leaves_one_private_audit_line(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k", "--quiet")
     fresh_tool.run("run", "checkpoint", "--checkpoint", reply["checkpointToken"], "--notes", "x", "--quiet")
     fresh_tool.run("run", "continue", "--ack", reply["ackToken"], "--notes", "x", "--quiet")

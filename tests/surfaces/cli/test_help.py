@@ -45,7 +45,7 @@ def test_help_says_what_a_command_changes(path: str, effect: str) -> None:
     assert effect in help_text(registry(), path).splitlines()
 
 
-def test_the_first_page_is_short_shows_the_loop_and_names_every_noun() -> None:
+def test_first_page_shows_the_loop_and_names_every_noun() -> None:
     text = help_text(registry(), "")
     nouns = [line for line in text.splitlines() if re.match(r"  [a-z]+  ", line)]
 

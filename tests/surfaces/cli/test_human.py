@@ -61,7 +61,7 @@ class Told(Process):
 @pytest.mark.parametrize(
     ("is_terminal", "is_quiet", "count"), [(True, False, 2), (True, True, 0), (False, False, 0)]
 )
-def test_progress_is_for_a_person_who_waits_and_did_not_ask_for_quiet(
+def test_progress_is_for_a_person_who_waits(
     monkeypatch: pytest.MonkeyPatch, is_terminal: bool, is_quiet: bool, count: int
 ) -> None:
     seconds = iter([0.0, 0.5, 2.5, 3.0, 5.0])

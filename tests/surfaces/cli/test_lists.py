@@ -46,7 +46,7 @@ def test_whatever_takes_a_limit_answers_as_every_list_does() -> None:
     assert others == OTHER_SHAPES
 
 
-def test_pages_of_what_waits_and_of_what_happened_join_to_the_whole() -> None:
+def test_pages_join_to_the_whole() -> None:
     runtime = memory_runtime()
     steps = [step("look"), step("release", requireConfirmation=True)]
     for number in range(3):

@@ -46,7 +46,7 @@ def test_what_does_not_fit_is_cut_and_says_so(text: str, room: int, expected: st
     assert width_of(expected) <= room
 
 
-def test_prose_is_wrapped_between_words_and_long_words_stay_whole() -> None:
+def test_prose_is_wrapped_between_words() -> None:
     assert wrap("a bb ccc averyverylongword d", 8, "  ") == [
         "  a bb",
         "  ccc",
@@ -232,7 +232,7 @@ warn  skill_sync  The skill is older than this program.
     )
 
 
-def test_a_preview_shows_each_change_with_its_lines_and_the_line_that_does_it() -> None:
+def test_preview_shows_each_change_and_the_line_that_does_it() -> None:
     preview = {
         "action": "delete sessions",
         "changes": [
@@ -293,7 +293,7 @@ def test_a_preview_of_nothing_offers_nothing_to_confirm() -> None:
     check_look("preferences.set", payload, "Nothing to do: set preferences.\n  leave preferences global\n")
 
 
-def test_what_has_no_look_of_its_own_shows_rows_that_are_alike_as_a_table() -> None:
+def test_rows_that_are_alike_are_shown_as_a_table() -> None:
     payload = {
         "total_bytes": 99047,
         "largest": [{"id": "ses_1", "bytes": 22326}, {"id": "ses_23", "bytes": 812}],
@@ -330,7 +330,7 @@ def failed(failure: Failure, width: int = 100) -> list[str]:
     return failure_lines(failure, "session.list", Page(width=width))
 
 
-def test_a_refusal_tells_every_problem_once_and_speaks_of_lines_not_of_fields() -> None:
+def test_refusal_names_every_problem_once_by_its_line() -> None:
     problems = [
         {"param": "--bogus", "problem": "is not a flag here", "got": None, "expected": None},
         {
@@ -410,7 +410,7 @@ def test_a_narrow_page_keeps_the_first_columns_whole() -> None:
     ]
 
 
-def test_a_hint_is_told_once_and_without_names_that_are_not_there() -> None:
+def test_hint_is_shown_once_without_unknown_names() -> None:
     hint = "Run the command again with --dry-run."
     used = Failure(kind=E_CONFLICT, message=f"The token was used. {hint}", hint=hint)
     unknown = Failure(kind=WORKFLOW_NOT_FOUND, message="There is no workflow.")

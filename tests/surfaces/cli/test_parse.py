@@ -280,9 +280,7 @@ def test_the_nearest_name_is_told_and_not_executed(line: list[str], near: str) -
 
 
 @every_case(("typed", "meant"), OTHER_WORDS.items())
-def test_a_command_of_other_tools_leads_to_ours_and_not_to_one_that_is_spelt_alike(
-    typed: str, meant: str
-) -> None:
+def test_command_of_other_tools_leads_to_ours(typed: str, meant: str) -> None:
     assert typed not in COMMANDS
     assert parse(typed.split()).problems[0].near == (meant,)
     if meant in COMMANDS and not any(param["required"] for param in COMMANDS[meant]["params"]):
@@ -293,14 +291,14 @@ def test_a_lost_command_line_reports_the_command_alone() -> None:
     check_refused(["nope", "--query", "x", "more", "--bogus"], ("command", "is unknown"), is_usage=True)
 
 
-def test_a_lost_command_line_still_says_how_its_refusal_shall_look() -> None:
+def test_lost_command_line_still_says_how_its_refusal_looks() -> None:
     parsed = parse(["nope", "--human", "--envelope", "lafs"])
 
     assert parsed.formats == ("human",)
     assert parsed.options["envelope"] == "lafs"
 
 
-def test_every_format_asked_for_is_kept_so_that_a_conflict_can_be_seen() -> None:
+def test_every_format_asked_for_is_kept_to_show_a_conflict() -> None:
     parsed = parse(["workflow", "list", "--format", "json", "--human", "--format", "raw", "--json"])
 
     assert parsed.problems == ()

@@ -51,7 +51,7 @@ def test_a_signal_raises_in_the_main_thread(process: Process, number: int) -> No
     assert not raised.value.is_deadline
 
 
-def test_a_signal_during_start_up_waits_until_somebody_can_answer(process: Process) -> None:
+def test_signal_during_start_up_waits(process: Process) -> None:
     send()
 
     with pytest.raises(Interrupted):
@@ -135,7 +135,7 @@ def test_a_timestamp_is_utc_with_milliseconds() -> None:
 
 
 @pytest.mark.promise("cli.interrupted")
-def test_a_deadline_that_a_wait_for_stdin_sees_is_answered_once_though_the_alarm_comes_too(
+def test_deadline_seen_by_a_wait_for_stdin_is_answered_once(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both are due at the same moment, and either may be first."""

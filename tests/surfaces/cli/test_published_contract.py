@@ -50,7 +50,7 @@ def test_self_description_has_the_published_keys(tool: Tool) -> None:
 
 
 @pytest.mark.promise("cli.contract-held")
-def test_every_code_that_a_command_declares_is_published_with_its_exit(tool: Tool) -> None:
+def test_every_declared_code_is_published_with_its_exit(tool: Tool) -> None:
     codes = tool.data("reference", "--mvi", "full")["error_codes"]
     own = published("contract-ext.json")["error_codes"]
     rows = CONTRACT["error_codes"]["core"] | own
@@ -61,7 +61,7 @@ def test_every_code_that_a_command_declares_is_published_with_its_exit(tool: Too
 
 
 @pytest.mark.promise("cli.batch-of-one")
-def test_a_batch_has_the_published_keys_for_one_target_and_for_several(fresh_tool: Tool) -> None:
+def test_batch_has_the_published_keys_for_one_and_several(fresh_tool: Tool) -> None:
     replies = [fresh_tool.data("run", "start", "wr.small_change", "--request-id", key) for key in "abc"]
     one, two, three = (reply["session"]["sessionId"] for reply in replies)
     shapes = CONTRACT["batch"]

@@ -90,7 +90,7 @@ def test_every_leaf_names_a_schema_with_fields_and_an_example(reference: Any) ->
         ("run checkpoint", {"TOKEN_BAD_SIGNATURE", "TOKEN_UNKNOWN_NODE", "STORE_HISTORY_LOST"}),
     ],
 )
-def test_a_cursor_a_confirmation_and_a_token_of_a_run_bring_their_errors(
+def test_cursor_confirmation_and_run_token_bring_their_errors(
     reference: Any, path: str, codes: set[str]
 ) -> None:
     (command,) = [one for one in reference["commands"] if one["path"] == path]
@@ -116,7 +116,7 @@ def test_no_operation_lists_an_error_that_follows_anyway() -> None:
 
 @pytest.mark.promise("cli.dangerous-declared")
 @pytest.mark.promise("cli.examples")
-def test_the_examples_of_a_write_show_the_preview_and_the_call_with_its_token(reference: Any) -> None:
+def test_examples_of_a_write_show_preview_and_call(reference: Any) -> None:
     gated = [command for command in reference["commands"] if command["requires_confirmation"]]
 
     assert len(gated) >= 8
@@ -129,7 +129,7 @@ def test_the_examples_of_a_write_show_the_preview_and_the_call_with_its_token(re
 
 
 @pytest.mark.promise("cli.names")
-def test_names_are_few_lower_case_words_and_no_group_is_a_command(reference: Any) -> None:
+def test_names_are_lower_case_words_and_no_group_is_a_command(reference: Any) -> None:
     paths = {command["path"] for command in reference["commands"]}
 
     for path in paths:
@@ -144,7 +144,7 @@ def test_names_are_few_lower_case_words_and_no_group_is_a_command(reference: Any
 
 
 @pytest.mark.promise("cli.params")
-def test_a_boolean_is_a_switch_and_an_enumeration_lists_its_values(reference: Any) -> None:
+def test_boolean_is_a_switch_and_an_enumeration_lists_values(reference: Any) -> None:
     params = [param for command in reference["commands"] for param in command["params"]]
 
     for param in params:

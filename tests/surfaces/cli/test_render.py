@@ -66,7 +66,7 @@ def test_what_is_measured_is_never_smaller_than_what_is_sent() -> None:
 
 
 @pytest.mark.promise("cli.stderr")
-def test_notices_are_part_of_the_document_and_a_courtesy_beside_text() -> None:
+def test_notices_are_in_the_document_and_beside_text() -> None:
     success = Success(
         data={"id": "a"}, notices=(Notice(type="unknown_fields", message="One name is unknown."),)
     )
@@ -80,7 +80,7 @@ def test_notices_are_part_of_the_document_and_a_courtesy_beside_text() -> None:
     assert quiet.err == b""
 
 
-def test_a_failure_in_text_says_everything_that_is_wrong_and_what_to_run() -> None:
+def test_failure_in_text_says_what_is_wrong_and_what_to_run() -> None:
     failure = Failure(
         kind=NOT_CONFORMANT,
         message="2 of 2 documents do not conform.",

@@ -152,7 +152,7 @@ def test_every_place_tells_the_same_version(tool: Tool) -> None:
         ({"project": {"envelope": "cli"}}, {"HANDRAIL_ENVELOPE": "cli"}, ["--envelope", "lafs"], True, False),
     ],
 )
-def test_output_comes_from_flag_environment_project_user_in_this_order(
+def test_output_follows_flag_environment_project_user(
     fresh_tool: Tool,
     settings: dict[str, Any],
     environment: dict[str, str],

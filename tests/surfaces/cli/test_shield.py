@@ -83,7 +83,7 @@ def process() -> Iterator[Process]:
         signal.signal(number, handler)
 
 
-def test_a_signal_inside_a_commit_lets_it_end_and_the_success_stand(process: Process) -> None:
+def test_signal_inside_a_commit_lets_the_success_stand(process: Process) -> None:
     store: Any = SignallingLog(MemoryLog())
 
     answer = append(shield_log(store, process), A, 0, plan("a:1"))
@@ -92,7 +92,7 @@ def test_a_signal_inside_a_commit_lets_it_end_and_the_success_stand(process: Pro
     assert keys(store.load(A)) == ["a:1"]
 
 
-def test_a_signal_inside_an_append_that_wrote_nothing_is_answered_after_it(process: Process) -> None:
+def test_signal_inside_an_empty_append_is_answered_after_it(process: Process) -> None:
     store: Any = SignallingLog(MemoryLog())
 
     with pytest.raises(Interrupted):
@@ -127,7 +127,7 @@ class SignallingClaims(KeptClaims):
         return super().claim(fingerprint, expires_at=expires_at, now=now)
 
 
-def test_a_signal_while_a_file_is_made_lets_it_end_and_the_success_stand(process: Process) -> None:
+def test_signal_while_a_file_is_made_lets_the_success_stand(process: Process) -> None:
     files = SignallingFiles()
 
     made = shield(files, process, "create").create("/a.json", b"x")
@@ -136,7 +136,7 @@ def test_a_signal_while_a_file_is_made_lets_it_end_and_the_success_stand(process
     assert files.held == {"/a.json": b"x"}
 
 
-def test_a_signal_beside_a_file_that_was_there_is_answered_after_it(process: Process) -> None:
+def test_signal_beside_an_existing_file_is_answered_after_it(process: Process) -> None:
     files = SignallingFiles()
     files.held["/a.json"] = b"mine"
 
@@ -146,7 +146,7 @@ def test_a_signal_beside_a_file_that_was_there_is_answered_after_it(process: Pro
     assert files.held == {"/a.json": b"mine"}
 
 
-def test_a_signal_while_a_token_is_claimed_leaves_a_whole_claim_and_ends_the_call(process: Process) -> None:
+def test_signal_while_a_token_is_claimed_leaves_a_whole_claim(process: Process) -> None:
     claims = SignallingClaims()
 
     with pytest.raises(Interrupted):

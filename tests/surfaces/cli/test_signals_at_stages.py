@@ -53,7 +53,7 @@ def token(tool: Tool, *line: str) -> str:
     [(RESOLVE, False), (CLAIM, True), (BEFORE_WRITE, True)],
     ids=["resolve", "claim", "before"],
 )
-def test_before_the_write_nothing_is_changed_and_a_claim_is_never_torn(
+def test_signal_before_the_write_changes_nothing(
     fresh_tool: Tool, number: signal.Signals, stage: tuple[str, str, int], is_claimed: bool
 ) -> None:
     confirm = token(fresh_tool, "keys", "rotate")
@@ -91,9 +91,7 @@ def test_from_the_write_on_the_true_success_is_told(
 
 @pytest.mark.promise("cli.interrupted")
 @pytest.mark.parametrize("number", [*SIGNALS, signal.SIGALRM])
-def test_an_answer_that_is_built_is_told_whatever_signal_comes_before_it_is_written(
-    fresh_tool: Tool, number: signal.Signals
-) -> None:
+def test_built_answer_is_given_whatever_signal_comes(fresh_tool: Tool, number: signal.Signals) -> None:
     call = Blocked(fresh_tool, DELIVERY, "workflow", "list")
     call.send(number)
     ran = call.end()
@@ -124,7 +122,7 @@ def stored(tool: Tool) -> set[str]:
 
 
 @pytest.mark.promise("cli.batch-ended")
-def test_a_batch_ends_between_two_targets_and_says_which_are_done(fresh_tool: Tool) -> None:
+def test_batch_ends_between_targets_and_says_which_are_done(fresh_tool: Tool) -> None:
     ids = started(fresh_tool, 3)
     line = ["session", "delete", "--ids", ",".join(ids), "--dangerous"]
     confirm = token(fresh_tool, *line)
@@ -170,7 +168,7 @@ def test_an_interrupted_write_leaves_its_audit_line(fresh_tool: Tool) -> None:
 
 
 @pytest.mark.promise("cli.stream-broken")
-def test_a_stream_that_a_signal_ends_has_a_last_line_that_says_so(fresh_tool: Tool) -> None:
+def test_stream_ended_by_a_signal_has_a_last_line(fresh_tool: Tool) -> None:
     call = Blocked(fresh_tool, SECOND_MODE, "workflow", "simulate", "wr.small_change", "--stream")
     first = call.wait_for_line()
     call.send(signal.SIGINT)
@@ -184,9 +182,7 @@ def test_a_stream_that_a_signal_ends_has_a_last_line_that_says_so(fresh_tool: To
 
 @pytest.mark.promise("cli.stream-broken")
 @pytest.mark.parametrize("written", [1, 2])
-def test_a_signal_while_a_line_is_written_leaves_that_line_counted(
-    monkeypatch: pytest.MonkeyPatch, written: int
-) -> None:
+def test_line_written_during_a_signal_is_counted(monkeypatch: pytest.MonkeyPatch, written: int) -> None:
     process = Process()
     process.open_to_signals()
     lines: list[bytes] = []
@@ -206,7 +202,7 @@ def test_a_signal_while_a_line_is_written_leaves_that_line_counted(
     assert (summary["type"], summary["error"]["details"]["count"]) == ("summary", written)
 
 
-def test_events_are_followed_until_a_signal_and_the_last_line_counts_them(fresh_tool: Tool) -> None:
+def test_events_are_followed_until_a_signal_and_counted(fresh_tool: Tool) -> None:
     reply = fresh_tool.data("run", "start", "wr.small_change", "--request-id", "k")
     session_id = reply["session"]["sessionId"]
     count = fresh_tool.data("session", "show", session_id)["event_count"]

@@ -180,7 +180,7 @@ def test_what_nohup_starts_outlives_its_terminal(tool: Tool) -> None:
 @pytest.mark.thorough
 @needs_proc
 @pytest.mark.parametrize("number", SIGNALS)
-def test_while_a_check_runs_the_program_ends_and_that_is_recorded(
+def test_signal_during_a_check_ends_and_records_the_program(
     fresh_tool: Tool, number: signal.Signals, tmp_path: Path
 ) -> None:
     started = fresh_tool.run("run", "start", "wr.small_change", "--request-id", "check", "--goal", "Check it")

@@ -67,9 +67,7 @@ def test_damage_stands_in_its_line_and_in_the_verdict_at_the_end(
     assert (told.status, lines_of(told)[-1]["data"]["ok"]) == (0, False)
 
 
-def test_asked_for_by_id_the_lines_come_in_that_order_and_an_unknown_one_says_so(
-    fresh_tool: Tool, sessions: list[str]
-) -> None:
+def test_lines_come_in_the_order_asked_for(fresh_tool: Tool, sessions: list[str]) -> None:
     ids = [sessions[2], UNKNOWN, sessions[0]]
 
     ran = fresh_tool.run("store", "verify", "--ids", ",".join(ids), "--stream", "--report-only")
@@ -86,9 +84,7 @@ def test_asked_for_by_id_the_lines_come_in_that_order_and_an_unknown_one_says_so
 
 
 @pytest.mark.thorough
-def test_a_signal_between_two_sessions_ends_the_stream_with_a_line_that_says_so(
-    fresh_tool: Tool, sessions: list[str]
-) -> None:
+def test_signal_between_sessions_ends_the_stream_with_a_line(fresh_tool: Tool, sessions: list[str]) -> None:
     call = Blocked(fresh_tool, SECOND_SESSION, "store", "verify", "--stream")
     first = json.loads(call.wait_for_line())
     call.send(signal.SIGTERM)
@@ -101,7 +97,7 @@ def test_a_signal_between_two_sessions_ends_the_stream_with_a_line_that_says_so(
 
 
 @pytest.mark.thorough
-def test_each_part_of_the_proof_is_told_when_it_is_done_and_a_signal_leaves_no_scratch(
+def test_each_part_of_the_proof_is_shown_when_done(
     fresh_tool: Tool,
 ) -> None:
     scratch = os.path.join(fresh_tool.project, "disk")

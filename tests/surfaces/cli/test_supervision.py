@@ -58,7 +58,7 @@ def test_it_fits_and_speaks_to_a_person(busy: tuple[Runtime, str], view: str) ->
         assert parse(words).problems == (), words
 
 
-def test_a_gap_and_a_question_come_with_the_line_that_answers_them(busy: tuple[Runtime, str]) -> None:
+def test_gap_and_question_come_with_their_lines(busy: tuple[Runtime, str]) -> None:
     runtime, session = busy
 
     needs = run_here(runtime, ["session", "needs", "--human"]).out.decode()

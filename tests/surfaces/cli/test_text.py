@@ -41,7 +41,7 @@ def test_a_list_that_goes_on_says_how() -> None:
     )
 
 
-def test_a_step_shows_its_prompt_as_written_and_the_commands_that_go_on() -> None:
+def test_step_shows_its_prompt_and_the_commands_that_go_on() -> None:
     expected = """\
 Step: Triage (triage)
 

@@ -73,9 +73,7 @@ def test_files_ids_and_stdin_go_together(tool: Tool, folder: Path) -> None:
 
 
 @pytest.mark.promise("cli.batch-stops")
-def test_the_first_broken_file_may_end_the_check_and_the_rest_is_named(
-    runtime: Runtime, folder: Path
-) -> None:
+def test_first_broken_file_may_end_the_check(runtime: Runtime, folder: Path) -> None:
     broken, sound = str(folder / "inner" / "b.json"), str(folder / "a.json")
     line = ["workflow", "validate", sound, broken, "wr.small_change", sound, "--continue-on-error", "false"]
 
@@ -115,9 +113,7 @@ def test_a_directory_without_workflow_files_is_told(runtime: Runtime, tmp_path: 
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_pipes_and_linked_directories_below_a_directory_are_reported_and_never_opened(
-    runtime: Runtime, tmp_path: Path
-) -> None:
+def test_pipes_and_linked_directories_are_never_opened(runtime: Runtime, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"{}")
     (tmp_path / "gone.json").symlink_to("nowhere")
     (tmp_path / "linked.json").symlink_to(tmp_path)
@@ -219,7 +215,7 @@ def test_the_token_can_come_through_input(runtime: Runtime) -> None:
     assert ran.status == 0
 
 
-def test_a_token_that_could_not_be_recorded_is_told_beside_the_document(runtime: Runtime) -> None:
+def test_token_that_was_not_recorded_is_reported(runtime: Runtime) -> None:
     token = checked_document(run_here(runtime, [*NEW, "--dry-run"]))["data"]["confirm_token"]
     assert isinstance(runtime.confirmed, KeptClaims)
     runtime.confirmed.refuses = "EROFS"

@@ -41,7 +41,7 @@ def app(runtime: Runtime) -> App:
 
 
 @pytest.mark.promise("http.a2a.card")
-def test_the_card_conforms_and_names_every_operation_that_can_be_called(app: App) -> None:
+def test_card_conforms_and_names_every_callable_operation(app: App) -> None:
     answer = ask(app, "GET", CARD, token="")
     card = answer.document
 
@@ -72,7 +72,7 @@ def test_the_card_is_cached_by_its_tag_and_only_fetched(app: App) -> None:
 
 
 @pytest.mark.promise("http.a2a.card")
-def test_without_the_library_there_is_neither_card_nor_call_and_the_answer_names_it(runtime: Runtime) -> None:
+def test_missing_library_means_no_card_and_is_named(runtime: Runtime) -> None:
     app = make_app(runtime)
 
     for answer in (ask(app, "GET", CARD, token=""), ask(app, "POST", "/a2a", body={})):
@@ -82,7 +82,7 @@ def test_without_the_library_there_is_neither_card_nor_call_and_the_answer_names
 
 
 @pytest.mark.promise("http.deprecation")
-def test_the_older_discovery_document_leads_to_the_card_where_one_is(app: App, runtime: Runtime) -> None:
+def test_older_discovery_document_leads_to_the_card(app: App, runtime: Runtime) -> None:
     beside = ask(app, "GET", "/.well-known/lafs.json", token="")
     alone = ask(make_app(runtime), "GET", "/.well-known/lafs.json", token="")
 
@@ -94,7 +94,7 @@ def test_the_older_discovery_document_leads_to_the_card_where_one_is(app: App, r
 
 
 @pytest.mark.promise("http.a2a.calls")
-def test_calls_of_agents_need_the_token_and_stay_within_the_limit_of_bodies(app: App) -> None:
+def test_calls_of_agents_need_a_token_and_bounded_bodies(app: App) -> None:
     assert ask(app, "POST", "/a2a", body={"a": 1}).document == {"a": 1}
     assert ask(app, "POST", "/a2a", body={"a": 1}, token="").status == 401
     assert ask(app, "POST", "/a2a", body=b"[" + b" " * (4 * 1024 * 1024) + b"]").status == 413

@@ -29,7 +29,7 @@ def refused(answer: Answered, status: int, code: str) -> Any:
     return answer.document
 
 
-def test_every_operation_has_a_route_and_only_reads_can_be_fetched(app: App) -> None:
+def test_every_operation_has_a_route_and_only_reads_are_got(app: App) -> None:
     routes = {route.pattern: route.methods for route in app.router.routes}
 
     for called in registry().operations():
@@ -64,7 +64,7 @@ def test_a_whole_run_goes_over_http(app: App) -> None:
     assert reply["isComplete"] is True
 
 
-def test_a_creation_needs_its_key_and_the_refusal_offers_the_call(app: App) -> None:
+def test_creation_needs_its_key_and_the_refusal_offers_one(app: App) -> None:
     body = {"workflowId": "project.three_steps", "goal": "Look."}
 
     problem = refused(ask(app, "POST", "/api/run.start", body=body), 428, "E_CONFIRMATION_REQUIRED")
@@ -157,7 +157,7 @@ def test_a_body_that_is_no_input_is_refused(app: App, body: bytes, status: int, 
     refused(ask(app, "POST", "/api/session.list", body=body), status, code)
 
 
-def test_more_than_the_server_takes_on_is_refused_with_a_time_to_wait(runtime: Runtime) -> None:
+def test_overload_is_refused_with_a_time_to_wait(runtime: Runtime) -> None:
     app = make_app(runtime, Bounds(requests=1))
     app.load.requests = 1
 
@@ -168,7 +168,7 @@ def test_more_than_the_server_takes_on_is_refused_with_a_time_to_wait(runtime: R
     assert ask(app, "GET", "/health/live").status == 200
 
 
-def test_a_server_that_drains_refuses_work_and_still_says_that_it_lives(app: App) -> None:
+def test_draining_server_refuses_work_and_says_that_it_lives(app: App) -> None:
     app.drain()
 
     answer = ask(app, "GET", "/api/session.list")
@@ -237,7 +237,7 @@ def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
 
 
 @pytest.mark.promise("http.deprecation")
-def test_what_will_be_removed_is_told_in_headers_notices_and_warnings(
+def test_removal_is_announced_in_headers_notices_and_warnings(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     going = Deprecation(

@@ -33,7 +33,7 @@ def test_two_clients_at_once_each_hear_of_their_own_work_alone(tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_two_clients_on_their_own_pipes_at_once_each_hear_of_their_own_work_alone(tmp_path: Path) -> None:
+def test_two_clients_on_pipes_hear_of_their_own_work_alone(tmp_path: Path) -> None:
     """Both write before either reads, round by round; answers may come in any order."""
     server = WholeServer(tmp_path)
     works = {name: begin_work(server, name, f"Only {name} wrote this.") for name in ("anna", "berta")}

@@ -185,7 +185,7 @@ def by_address() -> Iterator[tuple[str, Asking]]:
 
 
 @pytest.mark.thorough
-def test_whatever_can_be_fetched_changes_nothing_and_starts_nothing_but_git(running: Served) -> None:
+def test_every_get_changes_nothing_and_starts_only_git(running: Served) -> None:
     """Every GET that does its work, every page, and a preview of everything else; what they say and log."""
     server, work = running.server, running.work
     asked = [*working_reads(work), *pages(work)]
@@ -243,7 +243,7 @@ def _split(pattern: str) -> list[str]:
 
 
 @pytest.mark.parametrize("params", [{"checks": ["mcp_protocol"]}, {"checks": ["update"]}])
-def test_a_check_that_would_start_a_program_or_ask_an_index_is_left_to_the_command_line(
+def test_check_that_starts_programs_is_left_to_the_command_line(
     running: Served, params: dict[str, Any]
 ) -> None:
     with watched() as seen:

@@ -78,7 +78,7 @@ def test_a_change_a_new_session_and_a_removed_one_are_told() -> None:
     ]
 
 
-def test_what_happened_while_nobody_listened_comes_with_the_cursor() -> None:
+def test_what_nobody_heard_comes_with_the_cursor() -> None:
     store = Store()
     feed = feed_of(store)
     page = feed.cursor()

@@ -30,7 +30,7 @@ def imported(text: str, **params: Any) -> dict[str, Any]:
     return {"bundle": {"source": "b.json", "text": text}, **params}
 
 
-def test_a_preview_of_an_honest_bundle_stores_nothing_and_a_changed_one_is_not_taken(
+def test_preview_stores_nothing_and_a_changed_bundle_is_refused(
     server: WholeServer,
 ) -> None:
     text = json.dumps(rich_bundle())
@@ -82,7 +82,7 @@ class Streamed(NamedTuple):
     """Chunks that the server took."""
 
 
-def test_a_stream_that_is_too_long_is_read_no_further_and_a_cut_one_does_nothing(
+def test_long_or_cut_stream_does_nothing(
     server: WholeServer,
 ) -> None:
     before = server.stored()

@@ -136,7 +136,7 @@ def test_the_report_over_http_runs_nothing(told: Told) -> None:
     assert "script-src" not in text or "default-src 'none'" in text
 
 
-def test_json_holds_no_character_that_steers_and_names_what_is_untrusted(told: Told) -> None:
+def test_json_has_no_steering_character(told: Told) -> None:
     """Both envelopes of every reading operation: read as text in a terminal, they stay text."""
     reads = [
         called
@@ -185,7 +185,7 @@ def without_fences(text: str) -> str:
 # S11
 
 
-def test_a_start_over_http_names_its_source_and_warns_the_first_time(tmp_path: Path) -> None:
+def test_start_over_http_names_its_source_and_warns_once(tmp_path: Path) -> None:
     server = WholeServer(tmp_path)
     shadow = {"id": "wr.small_change", "name": "S", "description": "S", "steps": [_STEP]}
     server.add_workflow("shadow.json", json.dumps(shadow).encode())

@@ -107,7 +107,7 @@ def test_a_forged_token_gets_one_answer_whatever_it_names(stores: Stores, kind: 
     assert stores.server.stored() == before
 
 
-def test_ids_of_sessions_that_are_deleted_foreign_or_never_were_answer_alike(stores: Stores) -> None:
+def test_deleted_foreign_and_unknown_ids_are_answered_alike(stores: Stores) -> None:
     """Through every operation that takes a session, a run or a node, and the pages and the ledger."""
     never = {
         name: re.sub("(?<=_)[0-9a-z]{12}", "0" * 12, str(value)) if isinstance(value, str) else value

@@ -108,7 +108,7 @@ def _descriptors(pid: int) -> list[str]:
     return os.listdir(f"/proc/{pid}/fd")
 
 
-def test_an_answer_does_not_wait_until_the_client_has_acknowledged_its_head() -> None:
+def test_answer_does_not_wait_for_an_acknowledged_head() -> None:
     """asyncio switches the delay of small packets off for sockets that say they are TCP."""
     with bind("127.0.0.1", 0) as bound:
         assert bound.proto == socket.IPPROTO_TCP
@@ -161,7 +161,7 @@ def is_guarded(headers: dict[str, str]) -> bool:
     return has_all and headers["cache-control"] == "no-store" and "server" not in headers
 
 
-def test_what_is_no_http_is_refused_with_the_headers_of_every_answer(server: ServedTool) -> None:
+def test_what_is_no_http_is_refused_with_the_usual_headers(server: ServedTool) -> None:
     for content in (b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 40_000):
         status, headers, body = send_raw(server, content)
 
@@ -288,7 +288,7 @@ def test_console_finds_the_server_that_runs(server: ServedTool) -> None:
 
 @pytest.mark.promise("http.serve.stops")
 @pytest.mark.thorough
-def test_a_signal_ends_it_with_0_and_its_token_is_nowhere_but_in_its_file(tmp_path: Path) -> None:
+def test_signal_ends_it_with_0_and_its_token_stays_in_its_file(tmp_path: Path) -> None:
     tool = Tool(str(tmp_path))
     kept = tmp_path / "token"
     with served(tool, "--access-log", "--token-file", str(kept)) as running:

@@ -39,7 +39,7 @@ def test_a_number_outside_its_bounds_is_told_with_the_bound(app: App) -> None:
     assert ">= 1" in by_query
 
 
-def test_a_body_that_is_announced_as_too_long_is_refused_before_it_comes(app: App) -> None:
+def test_body_announced_as_too_long_is_refused_early(app: App) -> None:
     headers = [("host", HOST), BEARER, JSON, ("content-length", "99999999999")]
 
     told = asyncio.run(asked(app, "POST", "/api/session.list", headers, b""))
@@ -54,7 +54,7 @@ def test_notes_lead_to_whole_addresses_alone() -> None:
     assert 'href="https://host/x"' in shown
 
 
-def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_its_problem(app: App) -> None:
+def test_unknown_address_gets_a_page_or_a_problem(app: App) -> None:
     browser = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 
     lost = ask(app, "GET", "/nothing/here", browser, token="")
@@ -67,7 +67,7 @@ def test_a_browser_at_an_unknown_address_gets_a_page_and_a_program_its_problem(a
     assert ask(app, "POST", "/nothing/here", browser, token="").status in (401, 405)
 
 
-def test_a_request_keeps_the_id_that_its_client_gave_it_where_that_fits(app: App) -> None:
+def test_request_keeps_a_fitting_id_of_its_client(app: App) -> None:
     for given, is_kept in (("trace-7.a:b", True), ("two words", False), ("x" * 129, False)):
         told = ask(app, "GET", "/api/session.show?sessionId=ses_0", LAFS, ("x-request-id", given))
 
@@ -102,7 +102,7 @@ def test_a_long_address_and_long_headers_have_their_own_statuses(app: App) -> No
     assert "may have 16384 bytes; 17" in told.document["detail"]
 
 
-def test_an_answer_about_one_session_names_it_and_a_list_names_none(app: App) -> None:
+def test_answer_about_one_session_names_it(app: App) -> None:
     begun = {"workflowId": "project.three_steps", "goal": "x", "requestId": "one"}
     started = ask(app, "POST", "/api/run.start", LAFS, body=begun).document
     session_id = started["_meta"]["sessionId"]
@@ -115,7 +115,7 @@ def test_an_answer_about_one_session_names_it_and_a_list_names_none(app: App) ->
     assert refused["_meta"]["sessionId"] == "ses_000000000000"
 
 
-def test_a_wrong_member_inside_a_value_is_told_with_the_right_ones(app: App) -> None:
+def test_wrong_member_inside_a_value_gets_the_right_ones(app: App) -> None:
     begun = {"workflowId": "project.three_steps", "goal": "x", "requestId": "two"}
 
     near = ask(app, "POST", "/api/run.start", body={**begun, "preferences": {"autonomi": "guided"}}).document

@@ -37,7 +37,7 @@ def test_a_server_goes_on_until_it_is_told_to_stop(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("http.serve.stops")
-def test_the_first_signal_lets_work_finish_and_the_status_says_that_it_did(runtime: Runtime) -> None:
+def test_first_signal_lets_work_finish(runtime: Runtime) -> None:
     app = make_app(runtime)
     server = server_of(app)
     app.load.requests = 1
@@ -193,7 +193,7 @@ def test_a_connection_that_sends_nothing_is_closed(connected: Connected) -> None
     assert (seconds, connected.transport.is_closed) == (IDLE_SECONDS, True)
 
 
-def test_a_request_that_comes_in_drops_does_not_keep_its_connection(connected: Connected) -> None:
+def test_request_that_comes_in_drops_keeps_no_connection(connected: Connected) -> None:
     for letter in b"GET / HT":
         connected.protocol.data_received(bytes([letter]))
     ((_, timer),) = connected.loop.waiting()

@@ -40,7 +40,7 @@ class Broken(KeptNotes):
         raise RuntimeError("the collector is gone")
 
 
-def test_each_call_is_told_by_its_name_and_its_end_and_by_nothing_that_it_carries(runtime: Runtime) -> None:
+def test_each_call_is_counted_by_name_and_end_only(runtime: Runtime) -> None:
     deciding = begin(runtime, step("decide", **WITH_DECISION), step("do"), fields={})
     notes = KeptNotes()
     app = make_app(msgspec.structs.replace(runtime, observer=notes))
@@ -77,7 +77,7 @@ def test_telemetry_that_fails_costs_no_call_its_answer(runtime: Runtime) -> None
         ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://127.0.0.1:4318/v1/metrics"}, True),
     ],
 )
-def test_it_is_off_and_not_loaded_unless_the_standard_variables_ask_for_it(
+def test_telemetry_is_off_unless_standard_variables_ask(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], is_on: bool
 ) -> None:
     made = KeptNotes()

@@ -38,7 +38,7 @@ def test_a_list_that_is_too_large_has_fewer_rows_and_leads_on(monkeypatch: pytes
     assert "?cursor=c" in shown
 
 
-def test_a_page_without_rows_says_how_large_it_is_and_where_it_can_be_read(
+def test_page_without_rows_says_where_it_can_be_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(views, "PAGES", (Page(pattern="/one", show=show_whole),))

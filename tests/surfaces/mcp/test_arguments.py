@@ -182,7 +182,7 @@ def test_one_copied_retry_repairs_the_call(
     check_repaired(tool, arguments, repaired)
 
 
-def test_a_refusal_names_the_argument_its_place_and_that_nothing_was_stored() -> None:
+def test_refusal_names_the_argument_and_that_nothing_is_stored() -> None:
     refusal = refused("continue_workflow", {"ackToken": "ak1", "notes": "done"})
 
     assert refusal.message == (
@@ -323,7 +323,7 @@ def test_an_object_sent_as_text_is_read_once_and_named(
         '{"a":' * 5_000 + "1" + "}" * 5_000,
     ],
 )
-def test_text_that_is_no_object_is_refused_and_never_left_out_for_the_caller(text: str) -> None:
+def test_text_that_is_no_object_is_refused(text: str) -> None:
     refusal = refused("start_workflow", {"workflowId": "wr.x", "context": text})
 
     assert refusal.details["problems"] == [

@@ -42,7 +42,7 @@ def asking(runtime: Runtime, *given: Any, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_answer_of_a_person_lets_the_run_go_on_in_the_same_call(runtime: Runtime, era: str) -> None:
+def test_answer_of_a_person_goes_on_in_the_same_call(runtime: Runtime, era: str) -> None:
     desk = Desk(EU)
 
     (reply,) = reported(runtime, era, desk, asking(runtime, REGION))
@@ -75,9 +75,7 @@ def test_the_answer_of_a_person_lets_the_run_go_on_in_the_same_call(runtime: Run
     ids=["declined", "cancelled", "empty", "not offered", "wrong type", "another name"],
 )
 @pytest.mark.thorough
-def test_without_a_usable_answer_the_blocked_reply_stands_as_if_nobody_was_asked(
-    runtime: Runtime, era: str, answering: Answer
-) -> None:
+def test_unusable_answer_leaves_the_blocked_reply(runtime: Runtime, era: str, answering: Answer) -> None:
     call = asking(runtime, REGION)
     desk = Desk(answering)
 
@@ -89,7 +87,7 @@ def test_without_a_usable_answer_the_blocked_reply_stands_as_if_nobody_was_asked
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_what_stands_in_the_way_after_a_value_is_told_with_its_own_tokens(runtime: Runtime, era: str) -> None:
+def test_what_is_left_after_a_value_has_its_own_tokens(runtime: Runtime, era: str) -> None:
     """The value was stored with the attempt, so the reply before it could not be used any more."""
     loop = rounds("each", {"forEach": {"input": "files", "as": "file"}}, step("go"))
     call = asking(runtime, REGION, then=loop, inputs={"files": {}})
@@ -105,7 +103,7 @@ def test_what_stands_in_the_way_after_a_value_is_told_with_its_own_tokens(runtim
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_client_that_cannot_ask_gets_blocked_and_never_a_protocol_error(runtime: Runtime, era: str) -> None:
+def test_client_that_cannot_ask_gets_a_blocked_reply(runtime: Runtime, era: str) -> None:
     (reply,) = reported(runtime, era, None, asking(runtime, REGION))
     assert (reply["kind"], reply["nextCall"]["tool"]) == ("blocked", "continue_workflow")
 
@@ -142,7 +140,7 @@ def test_a_client_that_cannot_ask_gets_blocked_and_never_a_protocol_error(runtim
     ],
 )
 @pytest.mark.thorough
-def test_secrets_and_what_no_single_field_holds_are_never_asked_for(
+def test_secrets_and_compound_values_are_never_asked_for(
     runtime: Runtime, era: str, spec: dict[str, Any], name: str, user_only: dict[str, Any]
 ) -> None:
     desk = Desk()

@@ -87,7 +87,7 @@ def test_a_session_without_a_run_is_told_whole_in_both_channels(runtime: Runtime
         check_complete(reply)
 
 
-def test_an_agent_that_lost_everything_comes_back_through_text_alone(runtime: Runtime) -> None:
+def test_lost_agent_comes_back_through_text_alone(runtime: Runtime) -> None:
     first = started(runtime)
     call(
         runtime,
@@ -133,7 +133,7 @@ def test_every_fact_of_every_answer_is_in_both_channels(runtime: Runtime) -> Non
         check_complete(answer)
 
 
-def test_an_object_sent_as_text_is_stored_and_named_in_both_channels(runtime: Runtime) -> None:
+def test_object_sent_as_text_is_named_in_both_channels(runtime: Runtime) -> None:
     ack = started(runtime).structured["ackToken"]
 
     reply = call(runtime, "continue_workflow", {"ackToken": ack, "output": '{"notesMarkdown": "done"}'})
@@ -157,7 +157,7 @@ def check_one_retry(runtime: Runtime, tool: str, params: dict[str, Any]) -> Rend
     return answer
 
 
-def test_a_token_in_the_wrong_argument_is_moved_by_one_copied_retry(runtime: Runtime) -> None:
+def test_token_in_the_wrong_argument_needs_one_retry(runtime: Runtime) -> None:
     first = started(runtime).structured
     notes = {"output": {"notesMarkdown": "done"}}
 

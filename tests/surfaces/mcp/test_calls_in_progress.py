@@ -111,7 +111,7 @@ def test_a_ping_is_answered_while_all_workers_hang(runtime: Runtime) -> None:
     assert answered == set(range(20))
 
 
-def test_an_overdue_call_is_told_that_its_outcome_is_unknown_and_hears_nothing_later(
+def test_overdue_call_hears_that_its_outcome_is_unknown(
     runtime: Runtime,
 ) -> None:
     adapter, library = stuck(runtime)
@@ -140,7 +140,7 @@ def test_a_listing_that_is_overdue_is_refused(runtime: Runtime) -> None:
     assert refused["data"]["code"] == "E_TIMEOUT"
 
 
-def test_a_cancelled_call_changes_nothing_gets_no_answer_and_gives_its_worker_back(runtime: Runtime) -> None:
+def test_cancelled_call_changes_nothing_and_frees_its_worker(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1)) as client:
         client.send(call(1, "start_workflow", workflowId=WORKFLOW))
@@ -158,7 +158,7 @@ def test_a_cancelled_call_changes_nothing_gets_no_answer_and_gives_its_worker_ba
     assert not cast(MemoryLog, runtime.log).list_sessions()
 
 
-def test_a_call_that_is_cancelled_while_it_waits_for_a_worker_is_never_begun(runtime: Runtime) -> None:
+def test_call_cancelled_before_its_worker_is_never_begun(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1)) as client:
         client.send(call(1, "list_workflows"), call(2, "list_workflows"), call(3, "resume_session"))
@@ -194,7 +194,7 @@ def _continuing(token: str) -> ToolCall:
     )
 
 
-def test_calls_that_hang_beyond_the_limit_leave_no_worker_and_the_next_one_is_told(runtime: Runtime) -> None:
+def test_calls_beyond_the_limit_leave_no_worker(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, calls_at_once=1, hanging_calls=0)) as client:
         client.send(call(1, "list_workflows"))
@@ -238,7 +238,7 @@ def asked_and(runtime: Runtime, then: Callable[[Client, dict[str, Any]], None], 
         return client.rest()
 
 
-def test_a_call_that_is_cancelled_while_a_person_is_asked_takes_the_question_back(runtime: Runtime) -> None:
+def test_cancelled_call_takes_its_question_back(runtime: Runtime) -> None:
     def cancel(client: Client, asked: dict[str, Any]) -> None:
         client.send(notice("notifications/cancelled", requestId=1))
         taken_back = client.heard()
@@ -307,7 +307,7 @@ def answers_of(runtime: Runtime, reply: dict[str, Any]) -> list[str]:
     return [fact["answer"] for fact in stored if fact["kind"] == "confirmation_recorded"]
 
 
-def test_while_a_person_is_asked_the_same_session_and_others_go_on(runtime: Runtime) -> None:
+def test_session_goes_on_while_a_person_is_asked(runtime: Runtime) -> None:
     adapter = Adapter(runtime)
     third = at_confirmation(adapter)
     limits = msgspec.structs.replace(LIMITS, calls_at_once=1, hanging_calls=0)
@@ -347,7 +347,7 @@ def test_many_questions_take_no_slot(runtime: Runtime) -> None:
     assert all(reply["result"]["structuredContent"]["isComplete"] for reply in replies)
 
 
-def test_a_cancelled_question_records_nothing_and_a_repeat_asks_again(runtime: Runtime) -> None:
+def test_cancelled_question_records_nothing_and_is_asked_again(runtime: Runtime) -> None:
     adapter = Adapter(runtime)
     third = at_confirmation(adapter)
     with opened(adapter, LIMITS, {"elicitation": {}}) as client:
@@ -367,9 +367,7 @@ def test_a_cancelled_question_records_nothing_and_a_repeat_asks_again(runtime: R
 
 
 @pytest.mark.parametrize("limits", [{"answer_seconds": 0.02}, {}], ids=["nobody in time", "end of input"])
-def test_a_question_that_ends_unanswered_leaves_the_blocked_reply(
-    runtime: Runtime, limits: dict[str, float]
-) -> None:
+def test_unanswered_question_leaves_the_blocked_reply(runtime: Runtime, limits: dict[str, float]) -> None:
     adapter = Adapter(runtime)
     third = at_confirmation(adapter)
     with opened(adapter, msgspec.structs.replace(LIMITS, **limits), {"elicitation": {}}) as client:
@@ -383,7 +381,7 @@ def test_a_question_that_ends_unanswered_leaves_the_blocked_reply(
     assert answers_of(runtime, third) == []
 
 
-def test_a_second_question_that_comes_after_the_end_of_input_is_not_asked(runtime: Runtime) -> None:
+def test_second_question_after_the_end_of_input_is_not_asked(runtime: Runtime) -> None:
     give(runtime, REGION, is_confirmed=True)
     adapter = Adapter(runtime)
     token = started(adapter, ASKS)
@@ -417,7 +415,7 @@ def test_everything_is_answered_though_little_is_read_ahead(runtime: Runtime) ->
     assert sorted(answered) == list(range(60))
 
 
-def test_a_client_that_no_longer_listens_ends_the_server_though_a_call_hangs(runtime: Runtime) -> None:
+def test_deaf_client_ends_the_server_though_a_call_hangs(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     client = Client(adapter, LIMITS)
     client.send(*(each for each in opening() if isinstance(each, dict)), call(1, "list_workflows"))
@@ -430,7 +428,7 @@ def test_a_client_that_no_longer_listens_ends_the_server_though_a_call_hangs(run
     client.hang_up()
 
 
-def test_after_the_end_of_input_a_call_that_hangs_is_waited_for_only_so_long(runtime: Runtime) -> None:
+def test_end_of_input_waits_a_bounded_time_for_a_call(runtime: Runtime) -> None:
     adapter, library = stuck(runtime)
     with opened(adapter, msgspec.structs.replace(LIMITS, last_answers_seconds=0.02)) as client:
         client.send(call(1, "list_workflows"))

@@ -35,7 +35,7 @@ def test_the_next_page_repeats_the_question_with_the_cursor() -> None:
     assert 'More: list_workflows {"query":"fix","cursor":"cu1x"}' in text
 
 
-def test_a_broken_file_shows_its_problems_and_a_legacy_id_its_better_one() -> None:
+def test_broken_file_shows_problems_and_a_better_id() -> None:
     broken = ROW | {"id": "x.json", "problems": [{"code": "bad_id", "line": 3, "message": "m", "fix": "f"}]}
     legacy = ROW | {"id": "fix", "idStatus": "legacy", "suggestedId": "project.fix"}
 
@@ -66,7 +66,7 @@ INPUT_LINES = [
 ]
 
 
-def test_an_inspection_shows_inputs_mode_and_a_start_with_a_place_for_each_required_input() -> None:
+def test_inspection_shows_inputs_mode_and_a_start() -> None:
     workflow = ROW | {
         "inputs": INPUTS,
         "capabilities": {"web_browsing": "required"},
@@ -82,7 +82,7 @@ def test_an_inspection_shows_inputs_mode_and_a_start_with_a_place_for_each_requi
     ]
 
 
-def test_an_inspection_shows_loops_choices_conditions_and_contracts() -> None:
+def test_inspection_shows_loops_choices_and_conditions() -> None:
     plain = {"requireConfirmation": False}
     steps = [
         plain | {"id": "a", "title": "Look", "contract": "wr.contracts.x"},
@@ -118,7 +118,7 @@ CANDIDATE = {
 }
 
 
-def test_a_candidate_shows_where_it_stands_its_notes_fenced_and_its_call() -> None:
+def test_candidate_shows_its_place_notes_and_call() -> None:
     lines = candidates_text(listed(CANDIDATE), {}).split("\n")
 
     assert lines[0] == "1 session (bundled workflows), project /project"

@@ -53,9 +53,7 @@ def report(token: str, *artifacts: Any, notes: str = "did it") -> dict[str, Any]
 
 
 @pytest.mark.parametrize("mvi", ["minimal", "standard", "full"])
-def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choice(
-    runtime: Runtime, mvi: Level
-) -> None:
+def test_structured_content_alone_gets_past_block_and_choice(runtime: Runtime, mvi: Level) -> None:
     reply = call(runtime, "start_workflow", START, mvi).structured
     seen = []
 
@@ -77,7 +75,7 @@ def test_an_agent_that_sees_only_structured_content_gets_past_a_block_and_a_choi
 
 
 @pytest.mark.parametrize("mvi", ["minimal", "standard", "full"])
-def test_an_agent_that_sees_only_text_gets_past_a_block_and_a_choice(runtime: Runtime, mvi: Level) -> None:
+def test_text_alone_gets_past_a_block_and_a_choice(runtime: Runtime, mvi: Level) -> None:
     text = call(runtime, "start_workflow", START, mvi).text
     firsts = []
 
@@ -101,7 +99,7 @@ def test_an_agent_that_sees_only_text_gets_past_a_block_and_a_choice(runtime: Ru
     ]
 
 
-def test_the_form_of_a_retry_copied_as_it_stands_records_no_made_up_work(runtime: Runtime) -> None:
+def test_copied_form_of_a_retry_records_no_made_up_work(runtime: Runtime) -> None:
     ack = started(runtime)["ackToken"]
     text = call(runtime, "continue_workflow", {"ackToken": ack}).text
 
@@ -147,7 +145,7 @@ def test_every_fact_of_the_richer_answers_is_in_both_channels(runtime: Runtime) 
     assert "full_auto_stop_on_user_deps, balanced" in first.text
 
 
-def test_a_recap_carries_artifacts_as_data_and_what_was_skipped_or_blocked(runtime: Runtime) -> None:
+def test_recap_carries_artifacts_and_what_was_skipped(runtime: Runtime) -> None:
     ack = started(runtime)["ackToken"]
     blocked = call(runtime, "continue_workflow", {"ackToken": ack}).structured
     again = call(runtime, "continue_workflow", {"stateToken": blocked["stateToken"]}).structured

@@ -137,7 +137,7 @@ def test_a_careless_line_is_served(runtime: Runtime, line: bytes) -> None:
     assert heard_after(runtime, line) == [b'{"jsonrpc":"2.0","id":5,"result":{}}']
 
 
-def test_half_of_a_surrogate_pair_reaches_the_tool_as_a_replacement(runtime: Runtime) -> None:
+def test_half_a_surrogate_pair_becomes_a_replacement(runtime: Runtime) -> None:
     line = (
         b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":'
         b'{"name":"list_workflows","arguments":{"query":"cut \\ud83d"}}}'
@@ -162,7 +162,7 @@ def test_what_a_client_answers_is_never_answered(runtime: Runtime) -> None:
     assert heard_after(runtime, *answers) == []
 
 
-def test_a_line_over_the_limit_is_refused_and_the_next_one_served(runtime: Runtime) -> None:
+def test_too_long_line_is_refused_and_the_next_one_served(runtime: Runtime) -> None:
     huge = b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":"' + b"x" * FRAME_BYTES + b'"}}'
 
     (heard,) = heard_after(runtime, huge)
@@ -195,7 +195,7 @@ def test_no_answer_overtakes_the_one_that_opens_the_connection(runtime: Runtime)
     assert first == {b'{"jsonrpc":"2.0","id":0,'}
 
 
-def test_a_list_of_messages_is_answered_by_a_list_in_the_revision_that_has_them(runtime: Runtime) -> None:
+def test_batch_is_answered_by_a_batch_where_the_era_has_them(runtime: Runtime) -> None:
     messages = [
         request(1, "ping"),
         notice("notifications/x"),
@@ -280,7 +280,7 @@ def test_a_conversation_that_is_cut_at_any_byte_ends_in_order() -> None:
         assert len(unread) == is_torn, cut
 
 
-def test_a_question_that_nobody_can_answer_any_more_leaves_the_blocked_reply(runtime: Runtime) -> None:
+def test_late_question_leaves_the_blocked_reply(runtime: Runtime) -> None:
     """The client closes its end while a person is asked: the call is answered, and the server ends."""
     call = request(2, "tools/call", tool("continue_workflow", **asking(runtime, REGION)))
 

@@ -88,7 +88,7 @@ def test_every_era_is_served_alone_as_one_json_document(runtime: Runtime, era: s
     assert document["result"]["structuredContent"]["count"] >= 1
 
 
-def test_answers_stay_with_their_requests_when_many_are_under_way(runtime: Runtime) -> None:
+def test_answers_stay_with_their_requests(runtime: Runtime) -> None:
     door, mixed = HttpDoor(Adapter(runtime)), []
 
     def ask(number: int) -> None:

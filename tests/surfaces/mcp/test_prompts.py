@@ -33,7 +33,7 @@ def message_of(got: mcp_types.GetPromptResult) -> str:
 
 
 @in_eras(*ERAS)
-async def test_every_workflow_is_a_prompt_with_a_goal_and_resume_takes_a_query(client: Client) -> None:
+async def test_every_workflow_is_a_prompt_with_a_goal(client: Client) -> None:
     listed = (await client.list_prompts()).prompts
     assert [(one.name, [held.name for held in one.arguments or ()]) for one in listed] == [
         ("resume", ["query"]),
@@ -42,7 +42,7 @@ async def test_every_workflow_is_a_prompt_with_a_goal_and_resume_takes_a_query(c
     assert all(not held.required for one in listed for held in one.arguments or ())
 
 
-def test_a_broken_file_a_routine_and_a_namesake_of_resume_are_no_prompts(runtime: Runtime) -> None:
+def test_broken_files_and_routines_are_no_prompts(runtime: Runtime) -> None:
     give(runtime, "wr.stolen")
     give(runtime, "project.helper", kind="routine")
     give(runtime, "resume")
@@ -53,7 +53,7 @@ def test_a_broken_file_a_routine_and_a_namesake_of_resume_are_no_prompts(runtime
     assert names == ["resume", "project.three_steps"]
 
 
-def test_many_workflows_come_in_pages_and_resume_stands_on_the_first_only(runtime: Runtime) -> None:
+def test_many_workflows_come_in_pages(runtime: Runtime) -> None:
     for number in range(PROMPTS_PER_PAGE + 5):
         give(runtime, f"project.w{number:03}")
 
@@ -68,7 +68,7 @@ def test_many_workflows_come_in_pages_and_resume_stands_on_the_first_only(runtim
 
 
 @in_eras(*ERAS)
-async def test_a_prompt_tells_the_call_that_starts_the_workflow_and_starts_nothing(
+async def test_prompt_names_the_starting_call_and_starts_nothing(
     client: Client, runtime: Runtime
 ) -> None:
     told = message_of(await client.get_prompt("project.three_steps", {"goal": 'Say "yes"'}))

@@ -81,9 +81,7 @@ def test_workflows_are_what_the_list_operation_tells(runtime: Runtime) -> None:
     assert [row["id"] for row in found["items"]] == ["project.tagged"]
 
 
-def test_a_session_is_its_recap_in_markdown_with_stored_text_fenced_and_no_token(
-    runtime: Runtime, session: dict[str, str]
-) -> None:
+def test_session_is_its_recap_in_markdown_without_a_token(runtime: Runtime, session: dict[str, str]) -> None:
     content = read_resource(runtime, f"handrail://sessions/{session['sessionId']}")
 
     lines = content.text.splitlines()
@@ -154,7 +152,7 @@ def test_what_is_not_there_is_told_in_the_words_of_the_revision(
     run(test)
 
 
-def test_one_workflow_that_does_not_compile_does_not_hide_the_others(runtime: Runtime) -> None:
+def test_broken_workflow_does_not_hide_the_others(runtime: Runtime) -> None:
     steps = [{"id": "a", "title": "A", "prompt": "Do.", "output": {"contractRef": "nobody.knows"}}]
     give(runtime, "project.broken", steps=steps)
     library_of(runtime).add(b"{", "torn.json")
@@ -164,9 +162,7 @@ def test_one_workflow_that_does_not_compile_does_not_hide_the_others(runtime: Ru
     assert names == ["workflows", "project.three_steps"]
 
 
-def test_many_workflows_come_in_pages_and_sessions_stand_on_the_first(
-    runtime: Runtime, session: dict[str, str]
-) -> None:
+def test_many_workflows_come_in_pages(runtime: Runtime, session: dict[str, str]) -> None:
     for number in range(LISTED_WORKFLOWS):
         give(runtime, f"project.w{number:03}")
 

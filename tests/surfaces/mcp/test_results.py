@@ -36,7 +36,7 @@ def test_the_structured_copy_is_the_payload_with_its_paging_keys() -> None:
     assert 'list_workflows {"query":"b","cursor":"cu1x"}' in rendered.text
 
 
-def test_what_a_connection_cannot_carry_is_replaced_in_both_channels() -> None:
+def test_what_a_connection_cannot_carry_is_replaced() -> None:
     """A folder name that is not UTF-8 arrives as lone surrogates; an integer can be too long for a client."""
     success = Success(data={"project": "/p\udcff", "scope": "x", "big": 2**60}, page=Page(items=()))
 
@@ -72,7 +72,7 @@ def test_a_warning_stands_after_the_call_and_before_the_recap() -> None:
     assert told.data["warnings"] == [WARNING]  # type: ignore[call-overload]  # data is an object here
 
 
-def test_a_warning_stands_after_everything_that_a_blocked_reply_names() -> None:
+def test_warning_stands_after_what_a_blocked_reply_names() -> None:
     check_order(
         {"kind": "blocked", "nextCall": {}, "blockers": [], "retryable": True, "example": {}, "recap": {}},
         ["kind", "nextCall", "blockers", "retryable", "example", "warnings", "recap"],

@@ -24,7 +24,7 @@ WORKFLOW = "project.three_steps"
 
 
 @in_eras(*ERAS)
-async def test_the_server_introduces_itself_and_declares_what_it_offers(client: Client, era: str) -> None:
+async def test_server_introduces_itself_and_its_offers(client: Client, era: str) -> None:
     assert client.protocol_version == VERSIONS[era]
     assert client.instructions == INSTRUCTIONS
     assert client.server_info is not None
@@ -105,7 +105,7 @@ async def test_an_unknown_method_is_quoted_short_and_visible(client: Client) -> 
 
 
 @in_eras(*ERAS)
-async def test_a_run_is_carried_to_its_end_and_a_repeat_gets_the_same_bytes(client: Client) -> None:
+async def test_run_ends_and_a_repeat_gets_the_same_bytes(client: Client) -> None:
     reply = await client.call_tool("start_workflow", {"workflowId": WORKFLOW})
     while (following := reply.structured_content["nextCall"]) is not None:
         call = following["tool"], {**following["params"], "output": {"notesMarkdown": "done"}}

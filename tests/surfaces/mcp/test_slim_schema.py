@@ -56,7 +56,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     id: str
 
 
-def test_an_input_shows_only_the_offered_fields_inlined_typed_and_closed() -> None:
+def test_input_shows_offered_fields_inlined_and_closed() -> None:
     schema = input_schema(Ask, ("title", "part", "report", "context"), {"part": ("summary", "steps")})
 
     assert schema == {
@@ -82,7 +82,7 @@ def test_a_field_that_the_input_lacks_is_a_broken_assumption() -> None:
         input_schema(Ask, ("nowhere",), {})
 
 
-def test_an_output_tells_what_is_always_there_one_level_deep_and_requires_nothing() -> None:
+def test_output_shows_what_is_always_there() -> None:
     schema = output_schema(Answer, None, Shape())
 
     assert schema == {
@@ -97,7 +97,7 @@ def test_an_output_promises_only_what_the_smallest_level_keeps() -> None:
     assert list(schema["properties"]) == ["kind"]
 
 
-def test_an_entity_is_told_by_its_key_whatever_its_smallest_level_keeps() -> None:
+def test_entity_is_shown_by_its_key() -> None:
     schema = output_schema(Answer, None, Shape(levels={"minimal": ("id",)}, select="entity:pending"))
 
     assert list(schema["properties"]) == ["kind", "pending", "data"]
@@ -109,7 +109,7 @@ def test_a_list_is_told_by_its_items() -> None:
     assert schema == {"type": "object", "properties": {"items": {"type": "array"}}}
 
 
-def test_a_field_whose_name_says_enough_has_no_description_and_is_not_promised() -> None:
+def test_field_with_a_clear_name_has_no_description() -> None:
     schema = input_schema(Ask, ("report",), {}, ("report",))
     answer = output_schema(Answer, None, Shape(), ("data",))
 
@@ -118,7 +118,7 @@ def test_a_field_whose_name_says_enough_has_no_description_and_is_not_promised()
     assert "data" not in answer["properties"]
 
 
-def test_a_type_that_may_be_null_is_told_without_a_choice_of_schemas() -> None:
+def test_nullable_type_is_shown_without_a_choice() -> None:
     schema = input_schema(Nullable, ("word", "either"), {})
 
     assert schema["properties"]["word"] == {"description": "A word.", "type": ["string", "null"]}

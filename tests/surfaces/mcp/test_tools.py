@@ -59,7 +59,7 @@ def objects_in(schema: Any, path: str = "") -> list[tuple[str, dict[str, Any]]]:
     return here + [found for key, part in schema.items() for found in objects_in(part, f"{path}/{key}")]
 
 
-def test_the_tools_are_listed_in_their_order_with_their_arguments() -> None:
+def test_tools_are_listed_in_order_with_arguments() -> None:
     listed = {
         definition["name"]: (
             list(definition["inputSchema"]["properties"]),
@@ -72,7 +72,7 @@ def test_the_tools_are_listed_in_their_order_with_their_arguments() -> None:
     assert listed == ARGUMENTS
 
 
-def test_every_operation_that_names_a_tool_is_offered_and_no_other() -> None:
+def test_every_operation_with_a_tool_is_offered() -> None:
     assert {called.name for called in registry().operations() if called.tool} == {*OFFERED, *SWITCHED_ON}
 
 
@@ -90,7 +90,7 @@ def test_all_four_hints_are_written_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(ARGUMENTS))
-def test_every_input_object_is_closed_except_context_and_the_body_of_an_artifact(name: str) -> None:
+def test_every_input_object_is_closed_except_free_ones(name: str) -> None:
     schema = offered_tools()[name].definition["inputSchema"]
 
     opened = [path for path, found in objects_in(schema) if found.get("additionalProperties") is not False]
@@ -125,7 +125,7 @@ def test_schemas_are_valid_and_carry_no_references_or_titles(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(ARGUMENTS))
-def test_the_structured_copy_of_every_error_fits_the_output_schema(name: str) -> None:
+def test_structured_copy_of_every_error_fits_the_schema(name: str) -> None:
     """Several clients validate it, and would show their own complaint instead of the error."""
     validator = Draft202012Validator(offered_tools()[name].definition["outputSchema"])
 
@@ -149,7 +149,7 @@ def test_all_definitions_together_stay_within_the_budget() -> None:
     assert estimated <= BUDGET_TOKENS
 
 
-def test_descriptions_say_what_comes_back_and_start_says_how_long_tokens_live() -> None:
+def test_descriptions_say_what_comes_back() -> None:
     definitions = {definition["name"]: definition for definition in tool_definitions()}
 
     assert all(definition["description"].endswith(".") for definition in definitions.values())
@@ -157,7 +157,7 @@ def test_descriptions_say_what_comes_back_and_start_says_how_long_tokens_live() 
 
 
 @pytest.mark.thorough
-def test_two_processes_list_the_same_bytes_without_the_protocol_library() -> None:
+def test_two_processes_list_the_same_bytes() -> None:
     script = (
         "import json, sys\n"
         "from handrail.surfaces.mcp.tools import tool_definitions\n"
@@ -183,7 +183,5 @@ def test_two_processes_list_the_same_bytes_without_the_protocol_library() -> Non
         (NextCall(operation="workflow.list", params={"kind": "routine"}), None),
     ],
 )
-def test_a_next_call_is_spelled_as_a_tool_call_where_a_tool_takes_it(
-    call: NextCall, spelled: dict[str, Any] | None
-) -> None:
+def test_next_call_is_spelled_as_a_tool_call(call: NextCall, spelled: dict[str, Any] | None) -> None:
     assert spell_call(offered_tools(), call) == spelled

@@ -96,7 +96,7 @@ def test_a_server_whose_input_closes_ends_after_its_looks(runtime: Runtime) -> N
     assert look.taken == ["checkpoint"]
 
 
-def test_a_look_that_fails_is_an_incident_and_the_next_one_is_taken(runtime: Runtime) -> None:
+def test_look_that_fails_is_an_incident(runtime: Runtime) -> None:
     taken: list[str] = []
 
     def take(due: Due) -> None:

@@ -30,7 +30,7 @@ class Shop(Base, metaclass=Meta):
 """
 
 
-def test_definitions_have_kinds_containers_signatures_and_docstrings() -> None:
+def test_definitions_have_kinds_containers_and_signatures() -> None:
     facts = facts_of(SOURCE, "a.py")
 
     told = [
