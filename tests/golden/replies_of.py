@@ -29,7 +29,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.contracts import CONTRACTS
 from tests.conftest import GivenFiles, memory_runtime
 from tests.filled_in import filled_in, in_own_words
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 from tests.journeys.test_blocked_robot import BLOCKS
 
 RECORD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "replies.json")

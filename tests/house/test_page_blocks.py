@@ -28,7 +28,7 @@ from tests.house.page_blocks import (
     scripts_of,
 )
 from tests.house.shown_commands import PAGES as FILLED_PAGES
-from tests.house.test_told_commands import trouble_of as refused_by_the_parser
+from tests.house.test_spelled_commands import trouble_of as refused_by_the_parser
 from tests.house.tree import Source, check, is_generated, markdown_files, page
 
 RUN_ELSEWHERE = {

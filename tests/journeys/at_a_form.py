@@ -9,7 +9,7 @@ import mcp_types
 from mcp.client import ClientRequestContext
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import events_of, of_kind
+from tests.journeys.interfaces import events_of, of_kind
 from tests.surfaces.mcp.protocol_client import run, talking_to, text_of
 
 Answer: TypeAlias = tuple[str, dict[str, Any] | None]

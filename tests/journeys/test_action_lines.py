@@ -13,8 +13,8 @@ from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import answer
 from tests.journeys.conversation import start as begin
-from tests.journeys.doors import events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, step
+from tests.journeys.interfaces import events_of, of_kind, tool_call
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, RENAMED, WRITE, code, start
 
 __all__ = ["code"]

@@ -25,7 +25,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.cli.reading.command_table import COMMANDS
 from handrail.wiring import registry
 from tests.journeys.conversation import answer
-from tests.journeys.doors import TOOL_OF, tool_call
+from tests.journeys.interfaces import TOOL_OF, tool_call
 from tests.journeys.writes import COMMITTING, KEEPS_NOTHING, WRITES, WRITING, World
 from tests.quick_set import all_but_thorough
 from tests.surfaces.cli.here import run_troubled

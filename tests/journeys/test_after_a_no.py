@@ -14,8 +14,8 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_form import answers_in
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import (
     RELEASE,
@@ -25,8 +25,8 @@ from tests.journeys.test_confirmations import (
     claims_of,
     insist,
 )
-from tests.journeys.test_one_ask import USERS_REGION, at_choose, at_give, say_so
-from tests.journeys.test_told_where_it_is import words_of
+from tests.journeys.test_one_question import USERS_REGION, at_choose, at_give, say_so
+from tests.journeys.test_where_facts_hold import words_of
 
 NOTE = "Name the two files that changed."
 

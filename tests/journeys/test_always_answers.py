@@ -11,7 +11,7 @@ import pytest
 from handrail.host.workspace import LocalWorkspace
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.journeys.doors import command
+from tests.journeys.interfaces import command
 from tests.operations.asked import answered
 from tests.surfaces.cli.here import run_here
 

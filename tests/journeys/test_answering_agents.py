@@ -22,7 +22,7 @@ from handrail.surfaces.mcp.results import Rendered
 from tests.conftest import GivenFiles, library_of
 from tests.filled_in import PLACEHOLDER, in_own_words
 from tests.journeys.conversation import answer
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 from tests.quick_set import all_but_thorough
 from tests.surfaces.mcp.scripted_agents import IDS, MODES, answered, given, needed_by
 from tests.workflows.test_corpus import FILES

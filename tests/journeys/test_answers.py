@@ -12,7 +12,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-from tests.journeys.doors import TOOLS, command, tool_call
+from tests.journeys.interfaces import TOOLS, command, tool_call
 from tests.journeys.test_on_disk import every_byte
 
 TROUBLE: list[tuple[str, dict[str, Any]]] = [

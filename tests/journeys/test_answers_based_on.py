@@ -10,8 +10,8 @@ from handrail.contract.outcome import Failure
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import answer
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import begin, choice
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import at_console, at_third, insist
 

@@ -18,8 +18,8 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import command, events_of, of_kind
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_console_forms import send, show, tag_of
 from tests.journeys.workplace import TESTS, Site

@@ -23,8 +23,8 @@ from tests.journeys.at_a_form import (
 )
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_confirmations import claims_of
 from tests.surfaces.mcp.protocol_client import ERAS
 

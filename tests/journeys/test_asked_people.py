@@ -37,8 +37,8 @@ from tests.journeys.at_a_form import (
 )
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
+from tests.journeys.interfaces import events_of, of_kind, tool_call, worth
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import APPROVAL, at_third, claims_of, insist
 from tests.surfaces.cli.tool import PROGRAM

@@ -14,7 +14,7 @@ from handrail.wiring import build_runtime
 from tests.conftest import memory_runtime
 from tests.journeys.bad_calls import BAD_CALLS, CLI, HALF, MCP, BadCall, Scene, right_call, spoiled_call
 from tests.journeys.conversation import answer, commits_of, refusal, start
-from tests.journeys.doors import TOOL_OF, command, tool_call
+from tests.journeys.interfaces import TOOL_OF, command, tool_call
 from tests.quick_set import all_but_thorough
 
 

@@ -13,11 +13,11 @@ from handrail.runtime.runtime import Runtime
 from tests.filled_in import PLACEHOLDER, filled_in, in_own_words
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, rounds, step
+from tests.journeys.interfaces import command
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import insist
-from tests.journeys.test_one_ask import SAID, at_choose, at_confirm, at_done, at_give, say_so
+from tests.journeys.test_one_question import SAID, at_choose, at_confirm, at_done, at_give, say_so
 from tests.journeys.workplace import site
 
 __all__ = ["site"]

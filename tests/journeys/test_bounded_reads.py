@@ -22,7 +22,7 @@ from handrail.surfaces.cli.hook import answer_hook
 from handrail.surfaces.mcp.adapter import list_prompts
 from handrail.surfaces.mcp.resources import list_resources, read_resource
 from tests.journeys.conversation import answer
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 from tests.journeys.monster import FORK_AT, FORKS, GAPS, STEPS, Monster, monster
 from tests.surfaces.cli.here import run_here
 

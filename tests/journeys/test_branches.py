@@ -10,8 +10,8 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.results import Rendered
 from tests.journeys.conversation import advance, answer, rehydrate, save, start
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, choice, option, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_blocked import report
 from tests.surfaces.cli.here import run_here
 

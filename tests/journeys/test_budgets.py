@@ -14,8 +14,8 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.engine.bundles.made import Document, rechained
 from tests.journeys.conversation import answer, rehydrate, start
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, equals, give, rounds, step
+from tests.journeys.interfaces import command, tool_call
 
 NEVER = equals("mood", "nobody says this")
 FIELDS = {"inputs": {"mood": {}, "items": {"type": "array", "default": []}, "far": {}, "blob": {}}}

@@ -17,7 +17,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptFiles, memory_runtime
 from tests.journeys.conversation import answer, refusal, start
-from tests.journeys.doors import command
+from tests.journeys.interfaces import command
 from tests.journeys.rich_session import rich_session
 from tests.journeys.test_moving_sessions import bundle, imported, told
 

@@ -23,7 +23,7 @@ from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
 from tests.conftest import GivenWorkspace
 from tests.journeys.conversation import start
-from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.interfaces import command, events_of, of_kind
 from tests.journeys.test_receipts import SECRET, Place, receipts
 
 CHECKS = {

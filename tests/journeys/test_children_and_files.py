@@ -13,8 +13,8 @@ from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from handrail.runtime.refused_calls import MAY_DO
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, refusal
-from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import command, events_of, of_kind
 from tests.journeys.workplace import CHANGE, RIGHT, TESTS, Reply, Site, site
 from tests.surfaces.cli.test_hook import called, hook
 

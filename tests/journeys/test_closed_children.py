@@ -9,8 +9,8 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
 
 

@@ -11,7 +11,7 @@ from handrail.surfaces.cli.hook import answer_hook
 from handrail.surfaces.mcp.tools import offered_tools
 from tests.conftest import KeptAudit
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
 

@@ -17,7 +17,7 @@ from tests.conftest import library_of, settings_of
 from tests.host.worktree.project import write
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
-from tests.journeys.doors import command, events_of, of_kind, tool_call
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.surfaces.cli.here import run_here
 
 FIND = {

@@ -24,8 +24,8 @@ from handrail.surfaces.mcp.tools import OFFERED, SWITCHED_ON
 from tests.conftest import THREE_STEPS, library_of, settings_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call, worth
 from tests.journeys.rich_session import report
 from tests.surfaces.cli.tool import PROGRAM
 

@@ -17,7 +17,7 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve.views import render_view
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer, start
-from tests.journeys.doors import events_of, of_kind
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.test_confirmations import insist
 
 

@@ -10,8 +10,8 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import start
-from tests.journeys.doors import command
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import command
 from tests.journeys.rich_session import rich_session
 from tests.surfaces.http.client import ask, make_app
 

@@ -13,8 +13,8 @@ from handrail.host.workflow_sources.directories import read_project_settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import answer, refusal, start
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, loop, step
+from tests.journeys.interfaces import command, tool_call
 
 TABLE = "project.contracts.table"
 ASKED = {"output": {"contractRef": TABLE}}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, rounds, step
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_what_counts import begun, decision, sent
 
 RULE = {"type": "contains", "value": "measured", "message": "Say what you measured."}

@@ -8,8 +8,8 @@ from handrail.contract.disclosure.estimate import estimate_tokens
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, rehydrate
-from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import tool_call
 from tests.journeys.test_delegation import child, finish, handing_out
 
 _KEYS_OF_CHILDREN = {"children", "childrenOmitted", "workToken", "worker", "parent"}

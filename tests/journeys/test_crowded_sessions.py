@@ -14,7 +14,7 @@ from handrail.contract.outcome import Fault
 from handrail.ports.log import SessionHold
 from handrail.runtime.runtime import NeverInterrupted, Runtime
 from tests.journeys.conversation import save, start
-from tests.journeys.doors import command, tool_call
+from tests.journeys.interfaces import command, tool_call
 
 CALL_MS = 55_000
 TIMES = 8

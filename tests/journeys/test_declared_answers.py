@@ -10,8 +10,8 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from tests.journeys.doors import command
 from tests.journeys.given_workflows import give, step
+from tests.journeys.interfaces import command
 from tests.operations.asked import answered
 from tests.surfaces.cli.here import run_here
 

@@ -11,8 +11,8 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, refusal, rehydrate
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, equals, give, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_confirmations import insist
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here

@@ -11,8 +11,8 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.filled_in import filled_in
 from tests.journeys.conversation import advance, answer
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import NEVER_STOP, begin, choice, equals, give, option, step
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_files import told_by_file
 
 LINE = {"type": "string", "default": "COMMAND"}

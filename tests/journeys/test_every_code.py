@@ -30,8 +30,6 @@ from tests.conftest import library_of, memory_runtime
 from tests.house.tree import python_files, room_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import events_of, tool_call
-from tests.journeys.doubted_log import DoubtedLog
 from tests.journeys.given_workflows import (
     A_DECISION,
     NEVER_STOP,
@@ -43,12 +41,14 @@ from tests.journeys.given_workflows import (
     option,
     step,
 )
+from tests.journeys.interfaces import events_of, tool_call
 from tests.journeys.rich_session import rich_session
 from tests.journeys.test_blocked import report
 from tests.journeys.test_code_of_nodes import Work
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_tokens_in_use import changed
 from tests.journeys.test_workflow_identity import add
+from tests.journeys.unproven_log import UnprovenLog
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.http.client import BEARER, HOST, asked, make_app
 
@@ -270,7 +270,7 @@ def test_every_warning_comes_out_of_a_reply(runtime: Runtime) -> None:
     heard |= warned(start(runtime, goal="twice"))
     answer(runtime, "run.close", run=twin["stateToken"], reason="abandoned")
     heard |= warned(advance(runtime, twin, ""))
-    doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
+    doubted: Any = msgspec.structs.replace(runtime, log=UnprovenLog(runtime.log))
     heard |= warned(rehydrate(doubted, first))
     library_of(runtime).held.clear()
     heard |= warned(rehydrate(runtime, twin))

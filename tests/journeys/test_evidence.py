@@ -17,8 +17,8 @@ from tests.conformance.forked import ForkServer
 from tests.conftest import memory_runtime
 from tests.filled_in import in_own_words
 from tests.host.worktree.project import write
-from tests.journeys.doors import command, events_of, of_kind, tool_call, worth
 from tests.journeys.given_workflows import NEVER_STOP, give, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call, worth
 from tests.journeys.test_code_of_nodes import Work
 
 Reply = dict[str, Any]

@@ -12,8 +12,8 @@ from handrail.operations.handles import read_state
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.templates import find_contract
 from tests.filled_in import in_own_words
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_what_counts import Reply, begun, reread, results, seen, sent
 
 A_GAP = {"kind": "wr.gap", "severity": "warning", "summary": "No logs were kept."}

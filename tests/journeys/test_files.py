@@ -13,8 +13,8 @@ from handrail.host.workflow_library import DirectoryLibrary
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import advance, answer, refusal, start
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, loop, option, step
+from tests.journeys.interfaces import command, tool_call
 
 NO_FIELDS: dict[str, Any] = {}
 GATE = [{"assessmentId": "fit", "followups": {"low": "Look again.", "high": "Stop."}}]

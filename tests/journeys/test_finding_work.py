@@ -11,7 +11,7 @@ from handrail.host.workflow_library import list_bundled_files
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, FixedClock, GivenFiles, GivenWorkspace
 from tests.journeys.conversation import advance, answer, refusal, save, start
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 
 
 def add(runtime: Runtime, content: bytes, name: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.problem import EditOperation, apply_operations
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, loop, option, step
+from tests.journeys.interfaces import command, tool_call
 
 READY: dict[str, Any] = {
     "conditions": [{"id": "ready", **equals("flag", True)}],

@@ -12,10 +12,10 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.conftest import THREE_STEPS, FixedClock, GivenWorkspace, library_of
 from tests.journeys.conversation import advance, answer, refusal, start
-from tests.journeys.doors import tool_call
-from tests.journeys.doubted_log import DoubtedLog
 from tests.journeys.given_workflows import begin, give, step
+from tests.journeys.interfaces import tool_call
 from tests.journeys.test_moving_sessions import exported, imported
+from tests.journeys.unproven_log import UnprovenLog
 from tests.surfaces.cli.here import run_here
 
 HEAD = "4f1c2a9be07d5533aa61c0de9b8a7f6e5d4c3b2a"
@@ -74,7 +74,7 @@ def test_people_see_project_damage_and_origin_in_a_list(runtime: Runtime) -> Non
     here = start(runtime, goal="here")
     start(runtime, goal="away", project="/elsewhere/Müller und Söhne")
     copy = imported(runtime, exported(runtime, session_of(here)))["session_id"]
-    doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
+    doubted: Any = msgspec.structs.replace(runtime, log=UnprovenLog(runtime.log))
 
     rows = human(runtime, "session", "list").splitlines()
     damaged = human(doubted, "session", "list")
@@ -272,7 +272,7 @@ def test_no_call_is_offered_where_nobody_can_tell_what_is_meant(runtime: Runtime
 
 def test_preview_of_preferences_refuses_what_the_call_would(runtime: Runtime) -> None:
     first = start(runtime)
-    doubted: Any = msgspec.structs.replace(runtime, log=DoubtedLog(runtime.log))
+    doubted: Any = msgspec.structs.replace(runtime, log=UnprovenLog(runtime.log))
 
     failure = refusal(doubted, "preferences.set", session=session_of(first), autonomy="guided", dryRun=True)
 

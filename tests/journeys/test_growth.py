@@ -33,8 +33,8 @@ from tests.conftest import GivenWorkspace, memory_runtime
 from tests.engine.bundles.made import Document, rechained, repinned
 from tests.engine.written_log import compiled
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
+from tests.journeys.interfaces import command, tool_call
 
 SMALL, LARGE = 16, 32
 OFTEN = 130

@@ -21,7 +21,7 @@ from tests.conformance.seeded import spelt
 from tests.conftest import KeptIncidents, memory_runtime
 from tests.hostile.bundles.bundles import REQUEST_ID, STEERING, Hostile, exploding_bundle, hostile_bundles
 from tests.journeys.conversation import answer, start
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 from tests.surfaces.cli.here import run_here
 
 SET = hostile_bundles()

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, start
-from tests.journeys.doors import command
+from tests.journeys.interfaces import command
 from tests.journeys.test_on_disk import another_process, disk_runtime
 
 __all__ = ["disk_runtime"]

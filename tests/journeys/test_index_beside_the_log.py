@@ -10,7 +10,7 @@ import pytest
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.journeys.conversation import answer, start
-from tests.journeys.doors import command, tool_call
+from tests.journeys.interfaces import command, tool_call
 
 
 @pytest.mark.parametrize("state", ["none", "new", "known", "garbage", "gone"])

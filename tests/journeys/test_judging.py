@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import (
     A_DECISION,
     NEVER_STOP,
@@ -21,6 +20,7 @@ from tests.journeys.given_workflows import (
     option,
     step,
 )
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_facts_of_every_call import REPORTING, report, saved, shown
 from tests.journeys.test_what_counts import DECIDED, Reply, begun, decision, reread, seen, sent
 

@@ -18,7 +18,7 @@ from handrail.event_log.files.upkeep.keeper import FileKeeper, RemovingDisk
 from handrail.runtime.runtime import Runtime
 from tests.conftest import KeptIncidents
 from tests.journeys.conversation import advance, start
-from tests.journeys.doors import command, tool_call
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_on_disk import another_process, disk_runtime
 
 __all__ = ["disk_runtime"]

@@ -14,8 +14,8 @@ from handrail.ports.log import Draft, EventReader
 from handrail.runtime.runtime import RehydratePorts, Runtime
 from tests.conftest import GivenWorkspace, workspace_of
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, start
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, declared, equals, give, step
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.test_blocked import report, shown
 
 NO_FIELDS: dict[str, Any] = {}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.journeys.conversation import answer
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.test_wanted_proofs import ProvenSite
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

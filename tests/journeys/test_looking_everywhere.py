@@ -15,8 +15,8 @@ from tests.conftest import memory_runtime
 from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_confirmations import at_third, insist
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.workplace import (

@@ -11,7 +11,7 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, start
-from tests.journeys.doors import command, tool_call
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_on_disk import another_process, disk_runtime, every_byte
 
 __all__ = ["disk_runtime"]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give, step
+from tests.journeys.interfaces import command, tool_call
 
 INPUTS = {"severity": {"type": "string", "enum": ["low", "high"], "default": "low"}, "id": {"type": "string"}}
 

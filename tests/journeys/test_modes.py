@@ -9,7 +9,6 @@ import pytest
 from handrail.contract.ids import Autonomy
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, start
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import (
     NEVER_STOP,
     STOP_ON_USER,
@@ -20,6 +19,7 @@ from tests.journeys.given_workflows import (
     option,
     step,
 )
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.test_blocked import report, shown
 
 NO_FIELDS: dict[str, Any] = {}

@@ -11,8 +11,8 @@ import pytest
 from handrail.contract.outcome import Failure
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import command
 from tests.journeys.given_workflows import WITH_DECISION, choice, give, step
+from tests.journeys.interfaces import command
 from tests.surfaces.cli.here import run_here
 
 

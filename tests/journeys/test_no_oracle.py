@@ -17,8 +17,8 @@ from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import command, tool_call
 
 CANARY = "the canary sings 4711 times"
 REF = "project.contracts.quoting"

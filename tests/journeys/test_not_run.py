@@ -13,10 +13,10 @@ from handrail.views.runs import RunView
 from handrail.views.summaries import SessionSummary
 from handrail_serve.pages.session import session_page
 from tests.journeys.conversation import advance, answer, refusal, viewed
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, equals, give, rounds, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
+from tests.journeys.test_asked_values import INPUTS, codes, each, told
 from tests.journeys.test_blocked import report
-from tests.journeys.test_telling import INPUTS, codes, each, told
 from tests.surfaces.cli.here import run_here
 
 ALL_DONE = "Every step was done."

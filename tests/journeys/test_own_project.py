@@ -13,8 +13,8 @@ import pytest
 
 from handrail.contract.wording import quote
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
-from tests.journeys.doors import events_of, of_kind, worth
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import events_of, of_kind, worth
 from tests.journeys.workplace import (
     VERIFY,
     Site,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import command
+from tests.journeys.interfaces import command
 
 # PACK, presets.
 PRESETS = [

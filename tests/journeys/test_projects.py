@@ -12,7 +12,7 @@ from handrail.surfaces.cli.hook import answer_hook
 from handrail.surfaces.mcp.resources import list_resources, read_resource
 from tests.conftest import THREE_STEPS, library_of, workspace_of
 from tests.journeys.conversation import advance, answer, start
-from tests.journeys.doors import command, tool_call
+from tests.journeys.interfaces import command, tool_call
 from tests.surfaces.cli.here import run_here
 
 HERE, THERE = "/home/me/shop", "/home/me/blog"

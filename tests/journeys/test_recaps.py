@@ -9,8 +9,8 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.filled_in import filled_in
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import tool_call
 
 
 @pytest.mark.promise("recap.tip")

@@ -28,7 +28,7 @@ from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import GivenWorkspace, KeptAudit
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.interfaces import command, events_of, of_kind
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.test_signals_while_waiting import begun, is_marked, wait_until

@@ -12,7 +12,7 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer, start
-from tests.journeys.doors import command, events_of, of_kind
+from tests.journeys.interfaces import command, events_of, of_kind
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_moving_sessions import exported, imported
 

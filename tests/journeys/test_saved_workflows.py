@@ -18,7 +18,7 @@ from handrail.wiring import build_runtime
 from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.journeys.conversation import advance, answer
-from tests.journeys.doors import command
+from tests.journeys.interfaces import command
 from tests.operations.asked import refused
 
 OWN = ".handrail/workflows"

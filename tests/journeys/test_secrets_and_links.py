@@ -15,7 +15,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import THREE_STEPS
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 from tests.surfaces.cli.here import run_troubled
 
 PASSWORD = "pw-99cc"

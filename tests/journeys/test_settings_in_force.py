@@ -20,7 +20,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import GivenProcesses, settings_of
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command
+from tests.journeys.interfaces import command
 from tests.surfaces.cli.tool import PROGRAM
 
 SERVER = McpProcess(

@@ -11,7 +11,7 @@ from handrail.contract.workflow_files import WorkflowFile
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
 from tests.journeys.conversation import answer, rehydrate, start
-from tests.journeys.doors import tool_call
+from tests.journeys.interfaces import tool_call
 
 CONTRACT: dict[str, Any] = {
     "id": "project.contracts.note",

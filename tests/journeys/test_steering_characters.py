@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import give
+from tests.journeys.interfaces import command, tool_call
 from tests.surfaces.cli.here import run_here
 
 HOSTILE = "\x1b[2J\x1b]0;t\x07\x9b31m\u202eback\x7f\x08"

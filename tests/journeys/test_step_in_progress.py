@@ -12,8 +12,8 @@ from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import Runtime
 from handrail.worktree.git_trees import GitTrees
 from tests.journeys.conversation import answer
-from tests.journeys.doors import tool_call
 from tests.journeys.given_workflows import step
+from tests.journeys.interfaces import tool_call
 from tests.journeys.test_wanted_proofs import ProvenSite
 
 

@@ -14,7 +14,7 @@ from handrail.event_log.memory import MemoryLog
 from handrail.runtime.runtime import Runtime
 from tests.conftest import FixedKeys
 from tests.journeys.conversation import advance, answer, commits_of, refusal, start
-from tests.journeys.doors import events_of
+from tests.journeys.interfaces import events_of
 
 
 def changed(token: str, *places: int) -> str:

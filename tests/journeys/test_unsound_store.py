@@ -19,7 +19,7 @@ from handrail.surfaces.mcp.results import Rendered
 from handrail.wiring import build_runtime
 from tests.conftest import GivenSettings, KeptIncidents
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, start
-from tests.journeys.doors import command, tool_call
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_on_disk import disk_runtime, every_byte
 from tests.surfaces.cli.here import run_here
 

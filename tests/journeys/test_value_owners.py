@@ -12,7 +12,6 @@ from handrail.runtime.runtime import Runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.conversation import advance, refusal
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import (
     NEVER_STOP,
     begin,
@@ -24,6 +23,7 @@ from tests.journeys.given_workflows import (
     rounds,
     step,
 )
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE, code, start
 from tests.surfaces.cli.here import run_here
 

@@ -15,8 +15,8 @@ from handrail.engine.plans import plan_proof
 from handrail.evidence.proof import Proof, ProofWord
 from handrail.runtime.sessions import decide_and_commit, read_session
 from tests.journeys.conversation import answer
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, rounds, step
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.workplace import Site as Workplace
 

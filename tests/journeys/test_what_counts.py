@@ -11,8 +11,8 @@ from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.contracts.check import find_violations
 from tests.filled_in import in_own_words
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, give, option, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 
 Reply = dict[str, Any]
 DECIDED = {"kind": "loop_control"}

@@ -11,8 +11,8 @@ from handrail_serve.accounts.forms import join_names
 from handrail_serve.pages.run_rail import rail_list
 from tests.conftest import workspace_of
 from tests.journeys.conversation import advance, answer, refusal, rehydrate, save, viewed
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_delegation import arrive, child, finish, handing_out, read, take
 from tests.projections.html.pages.test_pages import show
 from tests.surfaces.cli.here import run_here

@@ -7,8 +7,8 @@ from typing import Any
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, step
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_what_counts import begun, seen, sent
 from tests.surfaces.cli.here import run_here
 

@@ -22,8 +22,8 @@ from handrail.runtime.runtime import Runtime
 from tests.conftest import settings_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.test_confirmations import at_console, insist
 
 OWN = "hunter2-of-this-process"

@@ -21,8 +21,8 @@ from handrail.worktree.git_trees import GitTrees
 from tests.conftest import memory_runtime
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import give, step
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 
 Reply: TypeAlias = dict[str, Any]
 Body: TypeAlias = dict[str, Any]

@@ -9,8 +9,8 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import command
 from tests.journeys.rich_session import report
 
 

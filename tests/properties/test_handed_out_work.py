@@ -21,8 +21,8 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import advance, answer
-from tests.journeys.doors import events_of
 from tests.journeys.given_workflows import begin, step
+from tests.journeys.interfaces import events_of
 
 CHILDREN = ("a", "b", "c")
 STEPS = ("look", "sum")

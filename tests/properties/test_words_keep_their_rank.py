@@ -40,8 +40,8 @@ from handrail.engine.plans import plan_confirmation
 from handrail.workflows.compiled import Action, Choice, Count, InputSpec, Loop, Option, UserOnly
 from tests.engine.written_log import SESSION_ID, WrittenLog, start_facts, step, work, workflow_of
 from tests.journeys.code_project import CodeProject
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import begin
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_code_workflows import DECIDE, FIND, PREVIEW, WRITE
 
 RANKS = ("goal", "agent", "parent", "action", "agent_option", "person")

@@ -24,7 +24,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import HotLog
 from tests.conftest import memory_runtime
 from tests.journeys.conversation import answer
-from tests.journeys.doors import events_of
+from tests.journeys.interfaces import events_of
 from tests.properties.test_handed_out_work import hand_out, list_closed_fields
 
 pytestmark = pytest.mark.thorough

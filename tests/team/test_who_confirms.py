@@ -19,8 +19,8 @@ from handrail_team.store.log import TeamHold, TeamLog
 from handrail_team.store.migrations import SCOPE, scope_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, begin, step
+from tests.journeys.interfaces import events_of, of_kind
 from tests.surfaces.http.client import Answered
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
 

@@ -68,9 +68,7 @@ def test_many_workflows_come_in_pages(runtime: Runtime) -> None:
 
 
 @in_eras(*ERAS)
-async def test_prompt_names_the_starting_call_and_starts_nothing(
-    client: Client, runtime: Runtime
-) -> None:
+async def test_prompt_names_the_starting_call_and_starts_nothing(client: Client, runtime: Runtime) -> None:
     told = message_of(await client.get_prompt("project.three_steps", {"goal": 'Say "yes"'}))
     call = 'start_workflow {"workflowId":"project.three_steps","goal":"Say \\"yes\\""}'
     assert call in told

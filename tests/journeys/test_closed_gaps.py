@@ -23,14 +23,14 @@ from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer
-from tests.journeys.doors import command, events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, begin, step
+from tests.journeys.interfaces import command, events_of, of_kind
 from tests.journeys.test_confirmations import at_console
 from tests.journeys.test_facts_of_every_call import REPORTING
 from tests.journeys.test_facts_of_every_call import report as verified
 from tests.journeys.test_moving_sessions import exported, imported
-from tests.journeys.test_told_where_it_is import words_of
 from tests.journeys.test_what_counts import begun, sent
+from tests.journeys.test_where_facts_hold import words_of
 from tests.journeys.workplace import VERIFY, Site
 from tests.journeys.workplace import verified as confirmed
 

@@ -16,8 +16,8 @@ from tests.conftest import memory_runtime
 from tests.journeys.at_a_form import Desk, ack, answers_in, reported
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.doors import events_of, of_kind
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, choice, option, step
+from tests.journeys.interfaces import events_of, of_kind
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import at_console, at_third, claims_of, insist
 from tests.journeys.test_moving_sessions import exported, imported

@@ -12,8 +12,8 @@ from handrail.ports.workspace import DeclaredCheck, Settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import settings_of
 from tests.journeys.conversation import answer
-from tests.journeys.doors import command, tool_call
 from tests.journeys.given_workflows import choice, equals, give, loop, option, step
+from tests.journeys.interfaces import command, tool_call
 from tests.journeys.test_files import OnDisk, told_by_file, workflow
 
 TEST = {"test": {"type": "string", "required": True}}

@@ -8,10 +8,10 @@ import msgspec
 
 from handrail.ports.log import EventLog, Health, Loaded
 
-DOUBT = Health(state="corrupt_tail", reason="digest_mismatch")
+UNPROVEN = Health(state="corrupt_tail", reason="digest_mismatch")
 
 
-class DoubtedLog:
+class UnprovenLog:
     """Everything as the log has it, but for its word that it is whole."""
 
     def __init__(self, log: EventLog) -> None:
@@ -28,4 +28,4 @@ class DoubtedLog:
 
 
 def _doubted(loaded: Loaded | None) -> Loaded | None:
-    return None if loaded is None else msgspec.structs.replace(loaded, health=DOUBT)
+    return None if loaded is None else msgspec.structs.replace(loaded, health=UNPROVEN)

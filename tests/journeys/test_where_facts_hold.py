@@ -13,8 +13,8 @@ from handrail_serve.views import render_view
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
-from tests.journeys.doors import command, worth
 from tests.journeys.given_workflows import begin, equals, step
+from tests.journeys.interfaces import command, worth
 from tests.journeys.test_confirmations import insist
 
 DEPLOY = (step("plan"), step("deploy", requireConfirmation=True), step("tell"))

@@ -8,7 +8,6 @@ import pytest
 
 from handrail.runtime.runtime import Runtime
 from tests.journeys.conversation import advance, refusal, rehydrate
-from tests.journeys.doors import command, events_of, of_kind, tool_call
 from tests.journeys.given_workflows import (
     NEVER_STOP,
     STOP_ON_USER,
@@ -20,6 +19,7 @@ from tests.journeys.given_workflows import (
     option,
     step,
 )
+from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_blocked import report, shown
 
 NO_FIELDS: dict[str, Any] = {}
