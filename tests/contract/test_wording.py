@@ -8,7 +8,7 @@ import unicodedata
 
 import pytest
 
-from handrail.contract.wording import escape_hidden, make_prompt_json, quote
+from handrail.contract.wording import escape_hidden, list_names, make_prompt_json, quote
 from tests.cases import every_case
 
 QUOTED: list[tuple[str, str]] = [
@@ -84,3 +84,11 @@ def test_no_text_for_an_agent_can_steer_its_reader(around: str) -> None:
     assert shown == [{f"{around}\ufffd": [f"{around}\ufffd{around}", 7]}] * len(STEERING)
     assert make_prompt_json({"a": f"{around}\r\n"}) == {"a": f"{around}\n"}
     assert make_prompt_json({"a": "\udcff"}) == {"a": "\\xff"}
+
+
+@every_case(
+    ("count", "expected"),
+    [(0, ""), (1, "a"), (5, "a, b, c, d, e"), (6, "a, b, c, d, e and 1 more")],
+)
+def test_names_of_a_sentence_are_five_and_a_count(count: int, expected: str) -> None:
+    assert list_names("abcdef"[:count]) == expected

@@ -67,3 +67,26 @@ def test_at_most_ten_warnings_are_told_and_the_last_counts_the_others() -> None:
         *(f"Number {number}." for number in range(8)),
         "Number 8. 4 more warnings are left out.",
     ]
+
+
+def test_ten_warnings_are_all_shown() -> None:
+    log = WrittenLog()
+    ten = [ReplyWarning(code="TOKEN_REPAIRED", message=f"Number {number}.") for number in range(10)]
+
+    shown = reply_of(log, log.start(), warnings=tuple(ten)).warnings
+
+    assert [warning.message for warning in shown] == [f"Number {number}." for number in range(10)]
+
+
+def test_three_gaps_need_no_count() -> None:
+    log = WrittenLog()
+    first = log.start()
+    standing = standing_at(log.history, log.workflow, first, "reply")
+    gaps = tuple(
+        GapRecorded(gap_id=f"gap_{number}", severity="warning", reason="reported", summary="No logs.")
+        for number in range(3)
+    )
+
+    shown = reply_at(msgspec.structs.replace(standing, passed_over=gaps), "ses_000000000001", TOKENS).warnings
+
+    assert ["more gaps" in warning.message for warning in shown] == [False] * 3

@@ -40,3 +40,10 @@ def test_summary_has_300_characters_at_most_and_keeps_the_review(length: int) ->
 
     assert len(text) <= MOST_CHARACTERS
     assert "For review: " + "r" * min(length, 200) in text
+
+
+def test_summary_of_exactly_300_characters_keeps_its_end() -> None:
+    summary = RunSummary(steps=3, label="KEPT", proof="p" * 200, review=("r" * 150,))
+
+    assert len(summary.text) == 300
+    assert summary.text.endswith("r.")

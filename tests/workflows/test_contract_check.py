@@ -156,6 +156,7 @@ def test_many_violations_are_counted_instead_of_listed() -> None:
 
     assert len(found) == MAX_VIOLATIONS + 1
     assert found[-1] == Violation(pointer="", rule="more", message="There are 950 more; fix these first.")
+    assert {each.rule for each in find_violations(schema, [1] * 50)} == {"type"}
 
 
 def test_a_blank_text_is_said_in_plain_words() -> None:

@@ -73,6 +73,7 @@ def test_a_repaired_token_says_so_and_brings_its_right_spelling(text: str) -> No
         ("hello", "does not start with ak1 or ch1", "an unknown prefix"),
         ("z" * 56, "does not start with ak1 or ch1", "an unknown prefix"),
         ("akz" + ACK[3:-1] + "z", "does not start with ak1 or ch1", "an unknown prefix"),
+        ("a" * 1024, "does not start with", "an unknown prefix"),
         ("a" * 1025, "has 1025 characters", "too much text"),
         ("x" * 1_000_000, "has 1000000 characters", "too much text"),
         ("ak1…ftdev", "was shortened", "a shortened token"),
