@@ -147,17 +147,6 @@ def settings(tool: ForkedTool, names: Names) -> None:
     Path(tool.home, "config.json").write_text('{"maxEffect": 7}', encoding="utf-8")
 
 
-def project_is_a_file(tool: ForkedTool, names: Names) -> None:
-    """The folder for new workflows cannot be made."""
-    shutil.rmtree(os.path.join(tool.project, ".handrail"))
-    Path(tool.project, ".handrail").write_bytes(b"")
-
-
-def home_is_a_file(tool: ForkedTool, names: Names) -> None:
-    shutil.rmtree(tool.home)
-    Path(tool.home).write_bytes(b"")
-
-
 def locked(tool: ForkedTool, names: Names) -> Any:
     """Another writer keeps the session while the call runs."""
     return _held(tool, names["SESSION_ID"])

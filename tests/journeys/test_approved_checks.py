@@ -41,12 +41,6 @@ def approve(site: Site, **params: Any) -> dict[str, Any]:
     return answer(seat(site.runtime, Person("y")), "check.approve", **params)
 
 
-def run_once(site: Site) -> None:
-    """A run in which the check ran by its name, so that this machine knows how long it takes."""
-    site.begin()
-    site.run_declared("tests")
-
-
 def receipts(site: Site) -> list[dict[str, Any]]:
     return [event["data"] for event in of_kind(events_of(site.runtime, site.reply), "receipt_recorded")]
 

@@ -167,6 +167,3 @@ def test_the_fix_and_the_call_of_a_blocked_reply_lead_on(
     assert blocker["suggestedFix"]
     assert following["kind"] == "ok", (blocker["suggestedFix"], blocked["nextCall"], following["blockers"])
     assert following["pending"]["stepId"] != blocked["pending"]["stepId"]
-
-
-CHECK_LINE = re.compile(r"Run (handrail check run .+?)(?: and |, )")

@@ -209,18 +209,6 @@ def test_a_setting_turns_it_off(work: Work) -> None:
     assert work.events(work.start(), "tree_recorded") == []
 
 
-def report_change(work: Work, reply: Any, *paths: str) -> Any:
-    """The answer to a report that says these files were changed."""
-    planned = work.tool.data("run", "continue", "--ack", reply["ackToken"], "--notes", "Planned.")
-    write(work.root, "a.py", "a = 2\n")
-    files = [{"path": path, "change": "modified", "why": "It counts from two now."} for path in paths]
-    checks = [{"command": "make test", "exitCode": 0, "summary": "It passed."}]
-    body = json.dumps([{"kind": "wr.changed_files", "files": files, "checks": checks}])
-    return work.tool.data(
-        "run", "continue", "--ack", planned["ackToken"], "--notes", "n", "--artifacts", body
-    )
-
-
 def test_project_keeps_its_contents_out_of_the_store(work: Work) -> None:
     write(work.root, ".handrail/config.json", json.dumps({"code": {"snapshots": "off"}}))
     write(work.root, "secret.txt", "kept nowhere\n")

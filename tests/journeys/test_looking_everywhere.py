@@ -15,26 +15,16 @@ from tests.conftest import memory_runtime
 from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
-from tests.journeys.given_workflows import step
-from tests.journeys.interfaces import command, tool_call
+from tests.journeys.interfaces import command
 from tests.journeys.test_confirmations import at_third, insist
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.workplace import (
-    CHANGE,
-    VERIFY,
     Site,
     site,
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 __all__ = ["site"]
-PLANNED = (step("plan"), step("change", **CHANGE), step("verify", **VERIFY))
-
-
-def go_back(site: Site, reply: dict[str, Any]) -> None:
-    """Read an older step again, to continue it on a branch of its own."""
-    token = reply["stateToken"]
-    site.reply = tool_call(site.runtime, "continue_workflow", stateToken=token).structured
 
 
 # Branches

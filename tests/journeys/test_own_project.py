@@ -35,14 +35,6 @@ def elsewhere(tmp_path: Path) -> str:
     return str(place)
 
 
-def hide_index(site: Site) -> bytes:
-    index = site.root / ".git/index"
-    held = index.read_bytes()
-    index.write_bytes(b"garbage\n")
-    site.is_hidden = True
-    return held
-
-
 # A call that names another directory
 
 

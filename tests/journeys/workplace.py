@@ -135,9 +135,3 @@ def blocker(reply: Reply) -> dict[str, Any]:
     assert reply["kind"] == "blocked", reply
     first: dict[str, Any] = reply["blockers"][0]
     return first
-
-
-def do_honest_change(site: Site) -> None:
-    site.write("src/bill.py", RIGHT)
-    site.run(*TESTS.split())
-    assert site.send(changed("src/bill.py"))["kind"] == "ok"

@@ -15,7 +15,6 @@ from handrail.workflows.limits import Spelling
 from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
 
-Comments = dict[str, Comment]
 SPELLINGS: tuple[Spelling, ...] = get_args(Spelling)
 
 ODD = (

@@ -80,11 +80,6 @@ _FOUND = """**Cause.** `round()` is called on each line and on the sum, so half 
 | 3 | 1.01 | 1.00 |
 | 7 | 2.36 | 2.34 |
 """
-_OTHER = """**Cause.** `round()` is called on each line and again on the sum, so half a cent is counted twice.
-
-- invoice 4711: 3 lines of 0.335 → shown 1.01, paid 1.00
-- seen only with reverse charge
-"""
 
 
 def decision(chosen: str = "round once", question: str = "Where is a sum rounded?") -> dict[str, Any]:

@@ -31,8 +31,6 @@ from tests.store_proof.workload import (
     run_undisturbed,
 )
 
-ONCE: Final = ((errno.EIO, 1), (errno.ENOSPC, sys.maxsize))
-"""The error of the disk, and how many calls it refuses."""
 EVERY_WAY: Final = tuple((number, most) for number in (errno.EIO, errno.ENOSPC) for most in (1, sys.maxsize))
 _COMMITTED: Final = "committed"
 NAMED: Final = ("STORE_IO_ERROR", "KEYRING_INVALID", _COMMITTED)

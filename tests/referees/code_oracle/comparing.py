@@ -10,10 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from handrail_code.edit.plan import Plan, Refusal
-from handrail_code.facts.join import Found, Project, Style
+from handrail_code.facts.join import Project, Style
 from handrail_code.facts.model import FileFacts
 from handrail_code.facts.resolution import Twins
 from handrail_code.facts.source import MANIFEST
@@ -21,7 +19,7 @@ from handrail_code.facts.spelled_names import Exported
 from handrail_code.languages.extensions import language_of
 from handrail_code.languages.reading import read_facts
 from tests.code_tools.memory_source import MemorySource
-from tests.code_tools.planning import plan_member_rename, plan_rename
+from tests.code_tools.planning import plan_rename
 from tests.code_tools.symbols import symbol_at
 from tests.referees.code_oracle.judged import Judged, Place, Verdict
 from tests.referees.code_oracle.packages import TYPESCRIPT, Package, fetch
@@ -42,36 +40,6 @@ def judge(package: Package, style: Style, per_kind: int) -> list[Judged]:
         if isinstance(places, list):  # otherwise the service itself refuses
             judged.append(_judge_one(project, package, style, answer, places))
     return judged
-
-
-def judge_members(project: Project, package: str, answers: dict[str, Any]) -> Iterator[Judged]:
-    """Members of classes: we change what the service changes, and list what we leave."""
-    for answer in answers["members"]:
-        facts = project.facts(answer["file"])
-        defined = enumerate(facts.definitions if facts is not None else ())
-        at = next((at for at, each in defined if each.start == answer["start"]), None)
-        if facts is None or at is None or not isinstance(answer["keep"], list):
-            continue
-        found = Found(path=answer["file"], index=at, definition=facts.definitions[at])
-        plan = plan_member_rename(project, found, answer["name"] + "_new")
-        made = Judged(
-            package=package,
-            kind="member",
-            name=answer["name"],
-            path=answer["file"],
-            start=answer["start"],
-            verdict="refused",
-            why=plan.code if isinstance(plan, Refusal) else "",
-        )
-        if isinstance(plan, Plan):
-            wanted = {(place["file"], place["start"], place["end"]) for place in answer["keep"]}
-            edited = {(edit.path, edit.start, edit.end) for edit in plan.edits}
-            missing, extra = tuple(sorted(wanted - edited)), tuple(sorted(edited - wanted))
-            told = {(each.path, each.start) for each in plan.untouched}
-            verdict: Verdict = "wrong" if extra else "missing" if missing else "identical"
-            is_silent = any(place[:2] not in told for place in missing)
-            made = replace(made, verdict=verdict, missing=missing, extra=extra, is_silent=is_silent)
-        yield made
 
 
 def ask_service(package: Package, per_kind: int) -> tuple[Project, dict[str, Any]]:

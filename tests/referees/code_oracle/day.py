@@ -114,11 +114,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if all(way.good_after == way.good_before > 0 for way in ways) else 1
 
 
-def read_ways() -> list[Way]:
-    with open(RECORD, "rb") as file:
-        return msgspec.json.decode(file.read(), type=list[Way])
-
-
 def _measure(name: str, go: Go) -> Way:
     tested = next(each for each in own_tests.TESTED if each.name == PACKAGE)
     with tempfile.TemporaryDirectory(prefix="handrail-day-") as folder:

@@ -118,8 +118,3 @@ def tabulate_python(record: PythonRecord) -> list[str]:
 def write_python_record(record: PythonRecord) -> None:
     with open(RECORD, "wb") as file:
         file.write(msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
-
-
-def read_python_record() -> PythonRecord:
-    with open(RECORD, "rb") as file:
-        return msgspec.json.decode(file.read(), type=PythonRecord)

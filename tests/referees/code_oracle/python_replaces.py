@@ -75,11 +75,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if is_good else 1
 
 
-def read_replaced() -> list[ReplacedPackage]:
-    with open(KEPT, "rb") as file:
-        return msgspec.json.decode(file.read(), type=list[ReplacedPackage])
-
-
 def _check(package: PythonPackage) -> ReplacedPackage:
     texts = read_texts(fetch_wheel(package), package.folder)
     project = Project(MemorySource(texts, read_once, lambda path: language_of(path) is not None))
