@@ -7,7 +7,7 @@ import pytest
 
 from handrail.engine.events import DecisionTraceAppended, Scope
 from handrail.engine.facts import Helper
-from handrail.engine.navigate import EvaluatedCondition, SkippedStep
+from handrail.engine.navigate import EvaluatedCondition, SkippedStep, TraceEntry
 from handrail.engine.plans import plan_helper, plan_trace
 from tests.engine.written_log import RUN_ID, WrittenLog
 
@@ -16,7 +16,7 @@ from tests.engine.written_log import RUN_ID, WrittenLog
     ("skipped", "conditions", "kept"), [(24, 1, 25), (25, 1, 25), (25, 0, 25), (30, 0, 25)]
 )
 def test_trace_keeps_25_entries_and_skipped_steps_first(skipped: int, conditions: int, kept: int) -> None:
-    entries = (
+    entries: tuple[TraceEntry, ...] = (
         *(SkippedStep(step_id=f"s{number}", condition_id="never") for number in range(skipped)),
         *(EvaluatedCondition(condition_id=f"c{number}", holds=False) for number in range(conditions)),
     )
