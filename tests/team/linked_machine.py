@@ -93,9 +93,9 @@ class Machine:
         self.runtime = self.reopen()
         self.name = self.link.machine
 
-    def reopen(self) -> Runtime:
+    def reopen(self, *, is_server: bool = False) -> Runtime:
         """Another process of this machine."""
-        local = build_runtime(self.environment, home=str(self.home))
+        local = build_runtime(self.environment, home=str(self.home), is_server=is_server)
         local = msgspec.structs.replace(local, http_client=lambda: self.wire, team=None)
         self.link = link = CompanionLink(str(self.home), self.environment, local)
         return msgspec.structs.replace(local, team=lambda: link)

@@ -21,7 +21,7 @@ from handrail.runtime.hub import perform, perform_chunked
 from handrail.surfaces.cli.hook import answer_hook
 from handrail_team.companion.look import Looking
 from handrail_team.companion.team_file import KeptServer, change_team_file
-from handrail_team.companion.wire import LookOrder, ProgramOrder, Sighting
+from handrail_team.companion.wire import ActionOrder, LookOrder, ProgramOrder, Sighting
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.journeys.given_workflows import step
@@ -236,6 +236,17 @@ def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Mac
 
     assert seen.programs[0].end.trouble
     assert not marker.exists()
+
+
+def test_a_server_cannot_order_an_action_for_another_call(machine: Machine) -> None:
+    """A team server that was taken over edits nothing by answering a call that only reads."""
+    link = machine.link
+    call = TeamCall(operation="session.list", where="server", effect="read", params={}, ask=Ask())
+    order = LookOrder(actions=(ActionOrder(operation="code.edit", params={"rename": "a", "to": "b"}),))
+
+    seen = Looking(machine.runtime, str(machine.project), link.machine, call).look(order, Sighting())
+
+    assert (seen.actions[0].code, seen.actions[0].result) == ("INTERNAL_ERROR", None)
 
 
 def test_another_major_version_is_told_which_one_to_update(

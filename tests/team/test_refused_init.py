@@ -96,3 +96,54 @@ def test_an_erased_person_leaves_the_name_nowhere(server: Server, asked: str) ->
     assert [line for line in kept if any(one in line for one in ("bernadette", *digests))] == []
     rows = ana.data("team.audit")["items"]
     assert rows, "the lines stay, with the account"
+
+
+AUDIT = "INSERT INTO handrail.audit (id, month, at, line) VALUES (%s, '2026-01', '2026-01-01', %s)"
+
+
+def put_line(server: Server, workspace: str, name: str, line: dict[str, Any]) -> None:
+    database: Any = server.door.directory.database.within(workspace)
+    database.send((AUDIT, (name, json.dumps(line).encode())))
+
+
+def read_line(server: Server, workspace: str, name: str) -> Any:
+    database: Any = server.door.directory.database.within(workspace)
+    return json.loads(bytes(database.fetch("SELECT line FROM handrail.audit WHERE id = %s", (name,))[0][0]))
+
+
+@pytest.mark.promise("team.erased")
+def test_erasing_a_name_like_a_word_changes_no_history(server: Server) -> None:
+    """A name may be `team` or `2`: what Handrail wrote in the line stays, and so do other workspaces."""
+    main, other = server.workspace("main"), server.workspace("other")
+    ana = server.join(main, "Ana", "owner")
+    bea = server.join(other, "Bea", "owner")
+    bea.data("team.new_token", name="team builds", requestId="token")
+    line = {"at": "2026-01-01", "command": "team.invite", "args": {"note": "a teammate", "days": 2}}
+    put_line(server, main, "old", line)
+    put_line(server, other, "elsewhere", line | {"args": {"note": "for team"}})
+    for name in ("team", "2"):
+        server.join(main, name)
+        ana.gated("team.set_member", member=name, erase=True)
+
+    assert read_line(server, main, "old") == line
+    assert read_line(server, other, "elsewhere")["args"] == {"note": "for team"}
+    assert [row["name"] for row in bea.data("team.tokens")["items"] if row["name"]] == ["team builds"]
+
+
+@pytest.mark.promise("team.erased")
+def test_erasing_takes_machines_and_quoted_names_along(server: Server) -> None:
+    """Machines are named after people, and a name with a quotation mark is spelled otherwise in a line."""
+    main = server.workspace("main")
+    ana = server.join(main, "Ana", "owner")
+    quoted = server.join(main, 'Ber"nadette')
+    quoted.data("team.new_token", name="builds", machine="Bernadettes-Book", requestId="Bernadettes-token")
+    account = next(row["id"] for row in ana.data("team.members")["items"] if row["name"] != "Ana")
+    called = {"command": "check.run on Bernadettes-Book", "account": account, "args": {}}
+    put_line(server, main, "called", called)
+    put_line(server, main, "quoted", {"command": "x", "account": "", "args": {"path": 'a/Ber"nadette/b'}})
+
+    ana.gated("team.set_member", member=account, erase=True)
+
+    assert read_line(server, main, "called")["command"] == "check.run"
+    assert read_line(server, main, "quoted")["args"] == {"path": f"a/{account}/b"}
+    assert [line for line in every_text(server).splitlines() if "nadette" in line.lower()] == []

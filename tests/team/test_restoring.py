@@ -109,6 +109,21 @@ def test_a_file_that_changes_while_the_server_is_asked_is_not_written_over(
     assert (machine.project / "b.py").read_text(encoding="utf-8") == "b = 'newest'\n"
 
 
+@pytest.mark.promise("server.roots")
+def test_a_linked_server_restores_no_closed_file(machine: Machine) -> None:
+    """The files that a server closes stay closed where a team says what is restored."""
+    write(machine.project, ".venv/pyvenv.cfg", "home = /usr/bin\n")
+    write(machine.project, ".venv/bin/tool.py", "first = 1\n")
+    _, node = begin(machine)
+    write(machine.project, ".venv/bin/tool.py", "second = 2\n")
+    machine.runtime = machine.reopen(is_server=True)
+
+    done = restore(machine, node)
+
+    assert [one["path"] for one in done["left_out"]] == [".venv/bin/tool.py"]
+    assert (machine.project / ".venv/bin/tool.py").read_text(encoding="utf-8") == "second = 2\n"
+
+
 def test_what_another_machine_kept_is_left_as_it_is_here_and_named(
     machine: Machine, server: Server, tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ from handrail.contract.wording import quote
 from handrail.host.private_files import find_homes, is_below, lies_in_home, walk_up
 from handrail.host.workspace import git_root, shared_directory
 from handrail.host.worktree.trees import read_path
-from handrail.ports.workspace import AuthoredFiles, FilePlace, Settings, Workspace
+from handrail.ports.workspace import AuthoredFiles, FilePlace, Roots, Settings, Workspace
 from handrail.ports.worktree import FileWrite, LeftOut, Worktree, Written
 
 _NEIGHBOURS = ("handrail", "handrail_code", "handrail_serve", "handrail_team")
@@ -176,7 +176,7 @@ def _identify_all(folders: Any) -> frozenset[tuple[int, int]]:
 class RootedWorkspace:
     """`ports.Workspace` that works in roots alone: also if a path comes from a record of an earlier run."""
 
-    def __init__(self, workspace: Workspace, roots: LocalRoots) -> None:
+    def __init__(self, workspace: Workspace, roots: Roots) -> None:
         self._workspace = workspace
         self._roots = roots
 
@@ -192,7 +192,7 @@ class RootedWorkspace:
 class RootedWorktree:
     """`ports.Worktree` that leaves closed files as they are."""
 
-    def __init__(self, worktree: Worktree, roots: LocalRoots) -> None:
+    def __init__(self, worktree: Worktree, roots: Roots) -> None:
         self._worktree = worktree
         self._roots = roots
 
@@ -229,7 +229,7 @@ def _without(writes: Sequence[FileWrite], closed: Sequence[LeftOut]) -> list[Fil
 class RootedFiles:
     """`ports.AuthoredFiles` that leaves closed files as they are."""
 
-    def __init__(self, files: AuthoredFiles, roots: LocalRoots) -> None:
+    def __init__(self, files: AuthoredFiles, roots: Roots) -> None:
         self._files = files
         self._roots = roots
 

@@ -4,48 +4,95 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from handrail.contract.outcome import Json
+from handrail.runtime.permission import KEY
 from handrail_team.store.database import Link
 from handrail_team.store.migrations import ERASING
 
+ON_MACHINE: Final = " on "
+"""What stands in an audit line between an operation and the machine that asked for it."""
+_LETTER: Final = r"[^\W\d_]"
+_WRITTEN: Final = ("args", "request_id")
+"""What of an audit line a caller wrote."""
+
 
 def forget_name(link: Link, account: str, names: set[str]) -> None:
-    """Put the account in place of its names, in every workspace: in audit lines and names of credentials.
+    """Put the account in place of its names in the workspaces where it was a member.
 
-    Where an audit has the size and digest of a name, that goes as well: short texts can be guessed.
+    It replaces whole words of the arguments of audit lines, and names of credentials. Everything else in a
+    line stays, so a name that is also a word of Handrail changes no history. Where an audit has the size and
+    digest of a name, that goes as well: short texts can be guessed. What the account had of its own loses its
+    machine and request id, too: people name both after themselves.
     """
-    spelled = {form for name in names if name for form in (name, name.lower(), name.casefold())}
+    spelled = {form for name in names if name for form in (name, name.lower(), name.upper(), name.casefold())}
     if not spelled:
         return
-    pattern = re.compile("|".join(map(re.escape, sorted(spelled, key=len, reverse=True))), re.IGNORECASE)
-    digests = {sha256(name.encode()).hexdigest() for name in spelled}
-    wanted = "|".join(map(re.escape, sorted(digests | spelled)))
     link.execute(ERASING)
-    found = link.execute(
-        "SELECT id, line FROM handrail.audit WHERE convert_from(line, 'UTF8') ~* %s", (wanted,)
-    ).fetchall()
-    for line_id, line in found:
-        kept = msgspec.json.encode(_replace(msgspec.json.decode(bytes(line)), pattern, digests, account))
-        link.execute("UPDATE handrail.audit SET line = %s WHERE id = %s", (kept, line_id))
-    link.execute(
-        "UPDATE handrail.credentials SET name = %s WHERE name ~* %s",
-        (account, "|".join(map(re.escape, sorted(spelled)))),
+    found = link.execute("SELECT DISTINCT workspace FROM handrail.credentials WHERE account = %s", (account,))
+    workspaces = [row[0] for row in found.fetchall()]
+    longest_first = sorted(spelled, key=len, reverse=True)
+    pattern = re.compile(
+        rf"(?<!{_LETTER})(?:{'|'.join(map(re.escape, longest_first))})(?!{_LETTER})", re.IGNORECASE
     )
+    digests = {sha256(name.encode()).hexdigest() for name in spelled}
+    _forget_in_audit(link, account, workspaces, _Names(pattern=pattern, spelled=spelled, digests=digests))
+    link.execute(
+        "UPDATE handrail.credentials SET name = %s, machine = '', request_id = NULL WHERE account = %s",
+        (account, account),
+    )
+    held = link.execute(
+        "SELECT hash, name FROM handrail.credentials WHERE workspace = ANY(%s::text[]) AND account <> %s",
+        (workspaces, account),
+    ).fetchall()
+    for digest, name in held:
+        if pattern.search(name):
+            link.execute(
+                "UPDATE handrail.credentials SET name = %s, request_id = NULL WHERE hash = %s",
+                (account, digest),
+            )
 
 
-def _replace(value: Any, pattern: re.Pattern[str], digests: set[str], account: str) -> Json:
+class _Names(msgspec.Struct, frozen=True, kw_only=True):
+    """How an erased person may be named in an audit."""
+
+    pattern: re.Pattern[str]
+    spelled: set[str]
+    digests: set[str]
+
+
+def _forget_in_audit(link: Link, account: str, workspaces: list[str], names: _Names) -> None:
+    in_json = {msgspec.json.encode(name).decode()[1:-1] for name in names.spelled}
+    wanted = "|".join(map(re.escape, sorted({account} | names.digests | in_json)))
+    found = link.execute(
+        "SELECT id, line FROM handrail.audit"
+        " WHERE workspace = ANY(%s::text[]) AND convert_from(line, 'UTF8') ~* %s",
+        (workspaces, wanted),
+    ).fetchall()
+    for line_id, content in found:
+        line = msgspec.json.decode(bytes(content), type=dict[str, Any])
+        kept = line | {name: _replace(line[name], names, account) for name in _WRITTEN if name in line}
+        if line.get("account") == account:
+            kept["command"] = str(line.get("command", "")).partition(ON_MACHINE)[0]
+            kept["request_id"] = ""
+            kept["args"] = {key: one for key, one in (kept.get("args") or {}).items() if key != KEY}
+        if kept != line:
+            values = (msgspec.json.encode(kept), line_id)
+            link.execute("UPDATE handrail.audit SET line = %s WHERE id = %s", values)
+
+
+def _replace(value: Any, names: _Names, account: str) -> Json:
     match value:
         case str():
-            return pattern.sub(account, value)
-        case {"sha256": str(digest)} if digest in digests:
-            return account
+            return names.pattern.sub(account, value)
+        case {"sha256": str(digest)}:
+            return account if digest in names.digests else value
         case dict():
-            return {str(key): _replace(one, pattern, digests, account) for key, one in value.items()}
+            return {str(key): _replace(one, names, account) for key, one in value.items()}
         case list():
-            return [_replace(one, pattern, digests, account) for one in value]
+            return [_replace(one, names, account) for one in value]
         case _:
             return value

@@ -26,6 +26,7 @@ from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.version import __version__
+from handrail_team.accounts.forgetting import ON_MACHINE
 from handrail_team.companion.note_tree import NOTE_TREE
 from handrail_team.companion.sent import enter_companion
 from handrail_team.companion.wire import (
@@ -72,7 +73,7 @@ def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
     entered = enter_companion(runtime, call)
     caller = Caller(
         tool="handrail companion",
-        command=f"{call.operation} on {call.here.machine}",
+        command=f"{call.operation}{ON_MACHINE}{call.here.machine}",
         needs_key=call.needs_key,
     )
     try:

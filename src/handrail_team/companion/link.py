@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -27,8 +27,10 @@ from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.outcome import Failure, Fault, Json, Outcome
 from handrail.contract.tokens.reading import ANY_KIND, read_token
 from handrail.contract.tokens.workflow import WORKFLOW
+from handrail.host.roots import RootedWorktree
 from handrail.ports.server import HttpClient, TeamCall, TeamState
 from handrail.ports.trees import LASTING_PREFIX
+from handrail.ports.worktree import Worktree
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
 from handrail.version import __version__
@@ -184,9 +186,12 @@ class CompanionLink:
             sent = msgspec.structs.replace(sent, sighting=seen, request_state=order.request_state)
         raise _unavailable("The server kept asking for another look.")
 
-    def _open_worktree(self, note: Callable[[], str]) -> KeepingWorktree:
+    def _open_worktree(self, note: Callable[[], str]) -> tuple[Worktree, KeepingTrees]:
         trees = KeepingTrees(self._home, self._environment)
-        return KeepingWorktree(self._home, self._environment, self._local, note, trees)
+        worktree = KeepingWorktree(self._home, self._environment, self._local, note, trees)
+        roots = self._local.roots
+        confined = worktree if roots is None else cast("Worktree", RootedWorktree(worktree, roots))
+        return confined, trees
 
     def _keep_contents(self, project: str, seen: Sighting) -> str:
         """What the files held that the server knows by name now, for `code.restore`."""

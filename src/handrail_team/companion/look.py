@@ -44,6 +44,7 @@ MOST_PRINTED_BYTES = 1_000_000
 """Of what a program prints, sent to the server: its last part."""
 _WITH_TREE = frozenset({"run.start", "run.continue", "run.checkpoint"})
 """Where the files at the time of the call are kept with its node, so they come with it."""
+_NO_ACTION = "This machine carries out no action for such a call."
 _REFUSED = "this machine starts no program that its own call did not name"
 
 
@@ -213,6 +214,8 @@ class Looking:
 
     def _act(self, order: ActionOrder) -> ActionRow:
         row = make_from(ActionRow, order)
+        if self._call.operation != "run.continue":
+            return msgspec.structs.replace(row, code=INTERNAL_ERROR.code, message=_NO_ACTION)
         try:
             opened: OwnAction = self._rt.registry.adapter("actions")(
                 self._rt, self._project, order.operation, order.params

@@ -20,9 +20,10 @@ from handrail.event_log.memory import MemoryLog
 from handrail.operations.code.named_trees import refuse_unclear
 from handrail.ports.log import Blob, Draft, EventLog
 from handrail.ports.server import TeamCall
+from handrail.ports.worktree import Worktree
 from handrail.runtime.hub import perform_operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.companion.kept_contents import KeepingWorktree
+from handrail_team.companion.kept_contents import KeepingTrees
 from handrail_team.companion.note_tree import NOTE_TREE
 
 LOOKS_AT_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
@@ -38,7 +39,7 @@ def perform_here(
     project: str,
     call: TeamCall,
     ask: Ask,
-    keeping: Callable[[Callable[[], str]], KeepingWorktree],
+    keeping: Callable[[Callable[[], str]], tuple[Worktree, KeepingTrees]],
 ) -> Outcome:
     """Perform such an operation on this machine, with the session as the server has it.
 
@@ -52,8 +53,8 @@ def perform_here(
         named = (_find_newest if call.operation == "receipt.export" else _find_open)(project, ask)
     bundle = _require(ask("session.export", {"sessionId": named, "withCode": True}))
     log = _open_bundle(msgspec.json.encode(bundle["content"]).decode())
-    worktree = keeping(lambda: str(_require(ask(NOTE_TREE.name, {"session": named}))["treeId"]))
-    entered = msgspec.structs.replace(local, log=log, worktree=lambda: worktree, trees=lambda: worktree.trees)
+    worktree, trees = keeping(lambda: str(_require(ask(NOTE_TREE.name, {"session": named}))["treeId"]))
+    entered = msgspec.structs.replace(local, log=log, worktree=lambda: worktree, trees=lambda: trees)
     called = local.registry.operation(call.operation)
     return perform_operation(entered, called, {**params, "session": named}, call.ask)
 
