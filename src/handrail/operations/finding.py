@@ -10,6 +10,7 @@ from handrail.contract.catalogue import SESSION_NOT_FOUND, STORE_IO_ERROR, STORE
 from handrail.contract.ids import (
     RunId,
     SessionId,
+    is_node_id,
     is_run_id,
     is_session_id,
     older_session_id_for_request,
@@ -46,7 +47,7 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
     and STORE_IO_ERROR or STORE_PERMISSION_DENIED when the session that is named cannot be read.
     """
     copied: FoundRun | None = None
-    for session in _sessions(rt, text):
+    for session in read_candidates(rt, text):
         run_id = latest_run(session.history) if is_session_id(text) else RunId(text)
         run = session.history.runs.get(run_id) if run_id is not None else None
         if run is None:
@@ -65,8 +66,8 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
     )
 
 
-def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
-    """The sessions that may hold it; one that cannot be read does not hide the others."""
+def read_candidates(rt: ReadPorts, text: str) -> Iterator[Session]:
+    """The sessions that may hold a run, a node or a session; one that cannot be read hides no other."""
     for session_id in _list_candidates(rt, text):
         rt.interruptions.end_here()
         try:
@@ -81,10 +82,10 @@ def _sessions(rt: ReadPorts, text: str) -> Iterator[Session]:
 
 
 def _list_candidates(rt: ReadPorts, text: str) -> Iterator[SessionId]:
-    """The session that is named; for a run those touched last, then those that the index says."""
+    """The session that is named; for a run or a node those touched last, then those that the index says."""
     if is_session_id(text):
         yield SessionId(text)
-    elif is_run_id(text):
+    elif is_run_id(text) or is_node_id(text):
         latest = [stamp.session_id for stamp in rt.log.list_sessions(_MOST_TRIED)]
         yield from latest
         from handrail.operations.stored_sessions import list_with_word  # noqa: PLC0415 - few runs are older
@@ -100,6 +101,8 @@ _MOST_TRIED = 5
 _MOST_IMPORTED = 8
 """Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
 _MOST_READ = 200
+_MOST_NEAR = 1_000
+"""Sessions among which a mistyped id is looked for."""
 REQUESTED = "request:"
 """How the key of a run begins that a request id names."""
 
@@ -111,7 +114,7 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
     """
     session = read_session(rt.log, SessionId(asked)) if is_session_id(asked) else None
     if session is None:
-        raise refuse_unknown(asked, [stamp.session_id for stamp in rt.log.list_sessions()])
+        raise refuse_unknown(asked, [stamp.session_id for stamp in rt.log.list_sessions(_MOST_NEAR)])
     return session
 
 
@@ -131,7 +134,7 @@ def find_records(rt: ReadPorts, asked: str) -> Loaded:
     """
     loaded = rt.log.load(SessionId(asked)) if is_session_id(asked) else None
     if loaded is None:
-        raise refuse_unknown(asked, [stamp.session_id for stamp in rt.log.list_sessions()])
+        raise refuse_unknown(asked, [stamp.session_id for stamp in rt.log.list_sessions(_MOST_NEAR)])
     return loaded
 
 
@@ -163,7 +166,7 @@ def find_requested(rt: ReadPorts, request_id: str, project: str) -> Session:
 def find_begun(rt: ReadPorts, request_id: str, project: str) -> Session | None:
     """The session of a start with this request id in a directory that is gone; the newest ones are read."""
     where = encode_project(project).directory
-    for stamp in rt.log.list_sessions()[:_MOST_READ]:
+    for stamp in rt.log.list_sessions(_MOST_READ):
         found = read_or_pass_over(rt.log, stamp.session_id)
         history = empty_session(stamp.session_id).history if found is None else found.history
         run = history.runs.get(run_id_for(stamp.session_id, REQUESTED + request_id))

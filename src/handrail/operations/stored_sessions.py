@@ -346,7 +346,8 @@ def find_sessions_with_run(rt: ReadPorts, run_id: str) -> list[SessionId]:
     """Every session that has this run, by id: one and its copies."""
 
     def find(sessions: Sessions) -> list[SessionId]:
-        ids = (stamp.session_id for stamp in sessions.stamps)
-        return sorted(held for held in ids if run_id in sessions.facts(held).run_ids)
+        found = (stamp.session_id for stamp in sessions.find([(run_id,)]))
+        named = [one for one in found if not sessions.lacks_words(one)]  # its texts may name the run, too
+        return sorted(one for one in named if run_id in sessions.facts(one).run_ids)
 
     return ask_sessions(rt, find)

@@ -11,7 +11,7 @@ from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
-from handrail.operations.finding import find_session, read_or_pass_over
+from handrail.operations.finding import find_session, read_candidates
 from handrail.operations.pending_step import find_open_work, open_by_token
 from handrail.operations.stored_trees import FileTree, as_file_tree, load_tree
 from handrail.ports.trees import TakenTree, TreeChange
@@ -32,8 +32,6 @@ def describe_change(one: TreeChange) -> FileChange:
 
 MOST_UNKNOWN = 200
 """Paths that were not compared which one answer names."""
-MOST_SESSIONS = 500
-"""Sessions in which a node is looked for."""
 NOW = "now"
 """The name of the files that are there now."""
 
@@ -81,11 +79,9 @@ def find_run_here(
 
 
 def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
-    """A node id does not say its session, so sessions are read, newest first."""
-    for stamp in rt.log.list_sessions()[:MOST_SESSIONS]:
-        rt.interruptions.end_here()
-        session = read_or_pass_over(rt.log, stamp.session_id)
-        if session is not None and node_id in session.history.nodes:
+    """A node id does not say its session, so those touched last are read first."""
+    for session in read_candidates(rt, node_id):
+        if node_id in session.history.nodes:
             return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)
     raise Fault(
         E_NOT_FOUND,

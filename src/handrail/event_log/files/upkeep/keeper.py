@@ -35,6 +35,7 @@ from handrail.event_log.files.upkeep.whole_store import (
     check_sessions,
     half_made_in,
     half_removed_in,
+    has_session,
     list_session_ids,
     names_in,
     pinned_in,
@@ -89,8 +90,7 @@ class FileKeeper:
 
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
         with translate_os_errors():
-            known = set(list_session_ids(self._log))
-            return tuple(_to_remove(self._log, one) for one in session_ids if one in known)
+            return tuple(_to_remove(self._log, one) for one in session_ids if has_session(self._log, one))
 
     def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
         log, disk = self._log, self._disk
@@ -278,7 +278,7 @@ def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = 
         gone: list[SessionId] = []
         kept: list[SessionId] = []
         for session in plan.sessions:
-            if session.session_id not in list_session_ids(log):
+            if not has_session(log, session.session_id):
                 continue  # an earlier attempt at this plan removed it
             if _remove_session(log, disk, session, _WAIT_MS):
                 _clear_cache(log, disk, session.session_id)

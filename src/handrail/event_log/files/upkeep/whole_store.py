@@ -53,6 +53,14 @@ def list_session_ids(log: FileLog) -> list[SessionId]:
     return [SessionId(name) for name in names_in(log.disk, log.sessions) if is_session_id(name)]
 
 
+def has_session(log: FileLog, session_id: SessionId) -> bool:
+    """Whether a session has a directory, even without a commit."""
+    try:
+        return is_session_id(session_id) and bool(log.disk.status_of(f"{log.sessions}/{session_id}"))
+    except FileNotFoundError:
+        return False
+
+
 def attested_in(log: FileLog, session_id: SessionId) -> Attested:
     """What the manifest of a session proves; nothing when there is none.
 
