@@ -18,19 +18,22 @@ import msgspec
 import pytest
 
 from handrail.contract.ids import BlobRef, run_id_for, session_id_of
+from handrail.contract.outcome import Success
 from handrail.engine.decide import decide_start
 from handrail.engine.gathered import StartFacts
 from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
 from handrail.operations.runs import start_run
 from handrail.ports.log import Blob
+from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import commit, empty_session, healthy_session, memory_of
-from handrail.wiring import build_runtime
+from handrail.wiring import build_runtime, registry
 from tests.journeys.conversation import advance, answer, save
 from tests.journeys.given_workflows import step
+from tests.surfaces.http.filled_calls import fill_work
 
-FULL = 10_000
+FULL = 1_000
 SMALL = 40
 """As many as fill a page and the spot checks that each view of the index makes."""
 WINDOW = 300
@@ -109,48 +112,92 @@ def count_calls(work: Callable[[], object]) -> int:
     return counted
 
 
+OF_THE_STORE = frozenset(
+    {
+        *(
+            "store.verify",
+            "store.du",
+            "store.gc",
+            "store.copy",
+            "store.adopt",
+            "store.move",
+            "store.selftest",
+        ),
+        *("session.needs", "session.search", "self.doctor"),
+    }
+)
+"""Operations about everything that is stored, with bounds of their own."""
+OF_THE_PROGRAM = frozenset({"clients.setup", "program.update"})
+RANKED = frozenset({"session.resume", "code.status", "check.prove", "receipt.export"})
+"""Without a session these rank the latest runs of the project, as many as `WINDOW` at most."""
+REFUSED = frozenset(
+    {
+        *("workflow.convert", "workflow.fmt", "check.approve", "session.settle_gap", "session.rename"),
+        *("receipt.export", "receipt.verify", "lafs.check", "code.status", "code.diff", "code.restore"),
+        *("code.edit", "code.workflow"),
+    }
+)
+"""Refused here, because a project without git, checks, gaps and a person has nothing for them."""
+GIVEN: dict[str, Reply] = {
+    "workflow.inspect": {"workflowId": WORKFLOW},
+    "workflow.validate": {"workflowIds": [WORKFLOW]},
+    "workflow.new": {"workflowId": "project.another"},
+    "check.run": {"argv": [sys.executable, "-c", "pass"]},
+    "session.list": {"limit": 5},
+}
+"""What an operation needs beside what `tests/surfaces/http/filled_calls.py` knows."""
+
+
+def count_registry(server: Server) -> dict[str, int]:
+    """The calls of every operation of the registry, after two of its kind."""
+    runtime, counted, refused = server.runtime, {}, set()
+    first = server.start(goal="Measured")
+    second = advance(runtime, first, "one")
+    session, run = first["session"]["sessionId"], first["session"]["runId"]
+    nodes = answer(runtime, "run.graph", sessionId=session, run=run)["nodes"]
+    work = fill_work(second, session, run, nodes)
+    own = {"workflowId": WORKFLOW, "workflows": [WORKFLOW, WORKFLOW]}
+    work = msgspec.structs.replace(work, values=work.values | own)
+    for name in registry().names:
+        if name in OF_THE_STORE | OF_THE_PROGRAM or name.startswith("team."):
+            continue
+        called = registry().operation(name)
+        known = {field.encode_name for field in msgspec.structs.fields(called.input)}
+        here = {"project": server.project} if "project" in known else {}
+        here |= {"session": session} if name == "check.run" else {}
+        call = partial(perform, runtime, name, {**work.whole_call(called), **GIVEN.get(name, {}), **here})
+        call()
+        if not isinstance(call(), Success):
+            refused.add(name)
+        counted[name] = count_calls(call)
+    assert refused == REFUSED
+    return counted
+
+
 def count_operations(server: Server) -> dict[str, int]:
-    """The calls of each operation, after the first one of its kind."""
-    runtime, counted = server.runtime, {}
+    """The calls of each operation, and of some ways to use one that cost more."""
+    runtime = server.runtime
     older = server.start(goal="Older")
     for _ in range(6):
         server.start(goal="In between")
     first = server.start(goal="Measured")
-    second = advance(runtime, first, "one")
-    session, run = first["session"]["sessionId"], first["session"]["runId"]
-    reads: dict[str, tuple[str, Reply]] = {
-        "rehydrate": ("run.continue", {"stateToken": second["stateToken"], "project": server.project}),
-        "replay": (
-            "run.continue",
-            {"ackToken": first["ackToken"], "output": {"notesMarkdown": "one"}, "project": server.project},
-        ),
-        "resume one": ("session.resume", {"query": session}),
-        "resume": ("session.resume", {"project": server.project}),
-        "list": ("session.list", {"limit": 5}),
-        "show": ("session.show", {"sessionId": session}),
-        "events": ("session.events", {"sessionId": session}),
-        "timeline": ("session.timeline", {"sessionId": session}),
-        "ledger": ("ledger.show", {"runId": run}),
-        "older ledger": ("ledger.show", {"runId": older["session"]["runId"]}),
-        "graph": ("run.graph", {"sessionId": session, "run": run}),
-        "workflows": ("workflow.list", {"project": server.project}),
-        "inspect": ("workflow.inspect", {"workflowId": WORKFLOW, "project": server.project}),
-    }
-    for name, (operation, params) in reads.items():
-        call = partial(answer, runtime, operation, **params)
-        call()
-        call()
-        counted[name] = count_calls(call)
-    writes: dict[str, Callable[[], object]] = {
+    advance(runtime, first, "one")
+    replay = {"ackToken": first["ackToken"], "output": {"notesMarkdown": "one"}, "project": server.project}
+    calls: dict[str, Callable[[], object]] = {
+        "replay": partial(answer, runtime, "run.continue", **replay),
+        "resume one": partial(answer, runtime, "session.resume", query=first["session"]["sessionId"]),
+        "older ledger": partial(answer, runtime, "ledger.show", runId=older["session"]["runId"]),
+        "unknown session": partial(perform, runtime, "session.show", {"sessionId": "ses_aaaaaaaaaaaa"}),
         "start": lambda: server.start(goal="Again"),
         "advance": lambda: advance(runtime, server.start(goal="Advance"), "two"),
         "checkpoint": lambda: save(runtime, server.start(goal="Save"), "noted"),
     }
-    for name, write in writes.items():
-        write()
-        write()
-        counted[name] = count_calls(write)
-    return counted
+    counted = {}
+    for name, call in calls.items():
+        call()
+        call()
+        counted[name] = count_calls(call)
+    return counted | count_registry(server)
 
 
 def check_growth(small: dict[str, int], full: dict[str, int]) -> None:
@@ -171,7 +218,8 @@ def filled(place: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> Server:
 def test_no_operation_costs_more_in_a_full_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a resume ranks is limited in number, so its measure is a store with more than that."""
     small = count_operations(filled(tmp_path / "small", SMALL, monkeypatch))
-    small["resume"] = count_operations(filled(tmp_path / "window", WINDOW, monkeypatch))["resume"]
+    window = count_operations(filled(tmp_path / "window", WINDOW, monkeypatch))
+    small |= {name: window[name] for name in RANKED}
 
     check_growth(small, count_operations(filled(tmp_path / "full", FULL, monkeypatch)))
 
@@ -181,12 +229,16 @@ def test_no_operation_costs_more_after_many_others(tmp_path: Path, monkeypatch: 
     """Sessions that take turns in one server, each a long way from its last call."""
     server = filled(tmp_path, IN_TURN, monkeypatch)
     walks = [server.start(goal=f"Walk {number}") for number in range(IN_TURN)]
-    costs = []
+    advances = []
     for _ in range(2):
         for place, reply in enumerate(walks):
-            costs.append(count_calls(partial(take_step, server.runtime, walks, place, reply)))
+            advances.append(count_calls(partial(take_step, server.runtime, walks, place, reply)))
+    assert max(advances[IN_TURN:]) < MOST_GROWTH * min(advances)
 
-    assert max(costs[IN_TURN:]) < MOST_GROWTH * min(costs)
+    for operation in ("session.show", "session.events", "session.timeline", "run.graph"):
+        asked = [{"sessionId": reply["session"]["sessionId"]} for reply in walks]
+        costs = [count_calls(partial(answer, server.runtime, operation, **one)) for one in asked]
+        assert max(costs[1:]) < MOST_GROWTH * min(costs), operation
 
 
 def take_step(runtime: Runtime, walks: list[Reply], place: int, reply: Reply) -> None:
