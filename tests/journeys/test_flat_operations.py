@@ -33,7 +33,7 @@ from tests.journeys.conversation import advance, answer, save
 from tests.journeys.given_workflows import step
 from tests.surfaces.http.filled_calls import fill_work
 
-FULL = 1_000
+FULL = 10_000
 SMALL = 40
 """As many as fill a page and the spot checks that each view of the index makes."""
 WINDOW = 300

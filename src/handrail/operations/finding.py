@@ -101,8 +101,8 @@ _MOST_TRIED = 5
 _MOST_IMPORTED = 8
 """Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
 _MOST_READ = 200
-_MOST_NEAR = 1_000
-"""Sessions among which a mistyped id is looked for."""
+_MOST_NEAR = 40
+"""Sessions, the latest ones, among which a mistyped id is looked for."""
 REQUESTED = "request:"
 """How the key of a run begins that a request id names."""
 
@@ -189,7 +189,7 @@ def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | N
 
 def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
     """The refusal of a session that is not here; one of those that are may be meant."""
-    near = {} if known is None else {"did_you_mean": find_nearest(asked, known[:1000])}
+    near = {} if known is None else {"did_you_mean": find_nearest(asked, known)}
     return Fault(
         SESSION_NOT_FOUND,
         f"There is no session {quote(asked)} in this store.",
