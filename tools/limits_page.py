@@ -397,7 +397,6 @@ FILES: Rows = (
     ("operations.kept_trees", "ADVANCE_SECONDS", "How long a call that continues an older step looks."),
     ("operations.kept_trees", "REREAD_SECONDS", "How long one that reads an older step again looks."),
     ("engine.history", "MOST_TREES", "Trees of one node that can be found again."),
-    ("operations.code.named_trees", "MOST_SESSIONS", "Sessions in which a `code` command looks for a node."),
     ("operations.code.show_status", "MOST_SHOWN", "Files that `code status` names."),
     ("operations.code.show_status", "MOST_TREES_SHOWN", "Trees that it names."),
     ("operations.code.show_diff", "MOST_DIFF_FILES", "Files that `code diff` names."),

@@ -111,7 +111,6 @@ def read_line(server: Server, workspace: str, name: str) -> Any:
     return json.loads(bytes(database.fetch("SELECT line FROM handrail.audit WHERE id = %s", (name,))[0][0]))
 
 
-@pytest.mark.promise("team.erased")
 def test_erasing_a_name_like_a_word_changes_no_history(server: Server) -> None:
     """A name may be `team` or `2`: what Handrail wrote in the line stays, and so do other workspaces."""
     main, other = server.workspace("main"), server.workspace("other")
@@ -130,7 +129,6 @@ def test_erasing_a_name_like_a_word_changes_no_history(server: Server) -> None:
     assert [row["name"] for row in bea.data("team.tokens")["items"] if row["name"]] == ["team builds"]
 
 
-@pytest.mark.promise("team.erased")
 def test_erasing_takes_machines_and_quoted_names_along(server: Server) -> None:
     """Machines are named after people, and a name with a quotation mark is spelled otherwise in a line."""
     main = server.workspace("main")

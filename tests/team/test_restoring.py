@@ -109,7 +109,6 @@ def test_a_file_that_changes_while_the_server_is_asked_is_not_written_over(
     assert (machine.project / "b.py").read_text(encoding="utf-8") == "b = 'newest'\n"
 
 
-@pytest.mark.promise("server.roots")
 def test_a_linked_server_restores_no_closed_file(machine: Machine) -> None:
     """The files that a server closes stay closed where a team says what is restored."""
     write(machine.project, ".venv/pyvenv.cfg", "home = /usr/bin\n")
