@@ -32,5 +32,5 @@ bench:
 # Everything CI does; leaves the wheel in dist/ when all is green.
 release:
     .ci/run
-    uv build --wheel
-    @echo "Next: move Unreleased to the new version in CHANGELOG.md, tag it, and publish dist/."
+    uv build
+    @echo "Next: tag the version of pyproject.toml; the release workflow publishes dist/."

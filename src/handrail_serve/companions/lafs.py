@@ -36,7 +36,8 @@ LEDGER = "/_lafs/context/"
 DISCOVERY = "/.well-known/lafs.json"
 _DISCOVERY_SCHEMA = "https://lafs.dev/schemas/v1/discovery.schema.json"
 DESCRIPTION = (
-    "Hands an AI agent one workflow step at a time, and survives rewinds, compaction, crashes and new chats."
+    "Gives AI agents one workflow step at a time, keeps every accepted step in a log, and proves what a "
+    "change does."
 )
 _GROUPS = {
     "workflow": "Workflows: list, inspect, check, draw and simulate them.",
