@@ -49,7 +49,7 @@ REPLAYED = "already_used"
 NEVER_REFUSES = frozenset({"hook"})
 """A hook never fails the client that called it: trouble is a line on stderr and exit 0."""
 NEEDS_A_PERSON = frozenset(
-    {"run confirm", "session settle", "session rename", "check approve", "login", "store adopt", "store move"}
+    {"run answer", "session resolve", "session rename", "check approve", "login", "store adopt", "store move"}
 )
 """They ask at a terminal of their own, which no recorded call has; their tests make one."""
 NOT_APPLICABLE = frozenset(

@@ -131,7 +131,7 @@ def show_inbox_item(call: Call, query: Query, session_id: str, key: str) -> View
 
 
 def _show_inbox(call: Call, query: Query, asked: tuple[str, str] | None) -> View:
-    data = payload(call, "session.needs", {**_asked(query, "cursor"), "limit": ROWS, "whose": "me"})
+    data = payload(call, "session.inbox", {**_asked(query, "cursor"), "limit": ROWS, "whose": "me"})
     listed, inbox = _rows(data, InboxItem), _as(data, Inbox)
     if asked is None and not listed.items and not inbox.session_count:
         return msgspec.structs.replace(show_sessions(call, {}), waiting=0)  # how to begin
@@ -194,7 +194,7 @@ def find_card(call: Call, row: InboxItem) -> Card:
 def find_question(call: Call, row: InboxItem) -> Question | None:
     """What a person is asked where the run waits; None where nobody can be asked."""
     asked = {"session": row.session_id, "run": row.run_id, "show": True}
-    question = read_or_none(call, "run.confirm", asked, Question)
+    question = read_or_none(call, "run.answer", asked, Question)
     return question if question and question.is_asked and question.node_id == row.node_id else None
 
 
@@ -517,7 +517,7 @@ PAGES = (
     Page(pattern="/machines/*", show=show_machine),
 )
 MAIN_PAGES = {
-    "/inbox": "session.needs",
+    "/inbox": "session.inbox",
     "/sessions": "session.list",
     "/workflows": "workflow.list",
     "/gaps": "session.gaps",

@@ -35,10 +35,10 @@ CONSOLE_LEAVES: dict[str, Leaf] = {
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
         },
     ),
-    "session needs": Leaf(
-        line=words("session needs"),
-        further=(words("session needs --limit 1 --cursor CURSOR"), words("session needs --whose me")),
-        ways=paged("session needs"),
+    "session inbox": Leaf(
+        line=words("session inbox"),
+        further=(words("session inbox --limit 1 --cursor CURSOR"), words("session inbox --whose me")),
+        ways=paged("session inbox"),
     ),
     "session show --timeline": Leaf(
         line=words("session show --timeline SESSION_ID"),

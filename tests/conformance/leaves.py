@@ -309,14 +309,14 @@ LEAVES: dict[str, Leaf] = {
         ),
         ways=paged("session list"),
     ),
-    "session needs --gaps": Leaf(
-        line=words("session needs --gaps"),
+    "session inbox --gaps": Leaf(
+        line=words("session inbox --gaps"),
         further=(
-            words("session needs --gaps --only open --severity warning --workflow wr.small_change --limit 1"),
-            words("session needs --gaps --session SESSION_ID --limit 1"),
-            ("session", "needs", "--gaps", "--limit", "1", "--cursor", "CURSOR"),
+            words("session inbox --gaps --only open --severity warning --workflow wr.small_change --limit 1"),
+            words("session inbox --gaps --session SESSION_ID --limit 1"),
+            ("session", "inbox", "--gaps", "--limit", "1", "--cursor", "CURSOR"),
         ),
-        ways=paged("session needs --gaps"),
+        ways=paged("session inbox --gaps"),
     ),
     "session show": Leaf(
         line=words("session show SESSION_ID"),

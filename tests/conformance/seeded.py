@@ -206,7 +206,7 @@ class Seeded:
         }
         self._finish_with_a_gap(tool)
         self.names["WAITING_ACK"] = self._wait(tool)
-        (gap, *_) = tool.data("session", "needs", "--gaps")["items"]
+        (gap, *_) = tool.data("session", "inbox", "--gaps")["items"]
         self.names["GAP_ID"] = gap["id"]
         trees = tool.data("code", "status", "--session", self.names["SESSION_ID"])["trees"]
         self.names |= {"NODE_ID": trees[0]["node_id"], "OTHER_NODE_ID": trees[-1]["node_id"]}

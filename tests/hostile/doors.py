@@ -36,11 +36,11 @@ COMMANDS = tuple(path for path in command_table.COMMANDS if path not in PROCESSE
 TOOLS = offered_tools(start_session=True)
 REFUSING = "http://127.0.0.1:9/simple"
 """An index where nobody listens."""
-SETTLE = ("session", "settle", "GAP_ID", "--note", "Looked at it.")
+SETTLE = ("session", "resolve", "GAP_ID", "--note", "Looked at it.")
 RENAME = ("session", "rename", "SESSION_ID", "Another title")
 LINES = {
     "doctor": ("doctor", "--offline"),
-    "session settle": SETTLE,
+    "session resolve": SETTLE,
     "session rename": RENAME,
     "update": ("update", "--check"),
     "check approve": ("check", "approve", "--withdraw"),

@@ -13,7 +13,7 @@ from tests.hostile.doors import COMMANDS, TOOLS, Doors
 pytestmark = pytest.mark.thorough
 
 NEEDS_MORE = [
-    *("run confirm", "receipt export", "receipt verify", "session settle"),
+    *("run answer", "receipt export", "receipt verify", "session resolve"),
     *("session rename", "store adopt", "store move", "update", "login"),
     *("team init", "team invite", "team members", "team set", "team reset", "team audit"),
     *("team workspace create", "team workspace list"),

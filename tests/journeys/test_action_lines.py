@@ -106,7 +106,7 @@ def test_an_action_that_did_not_run_says_so(code: CodeProject) -> None:
     line = lines_in(code, waiting)[-1]
     person = Person("y")
     session = waiting["session"]["sessionId"]
-    told = answer(seat(code.runtime, person), "run.confirm", session=session)
+    told = answer(seat(code.runtime, person), "run.answer", session=session)
     read = tool_call(code.runtime, "continue_workflow", stateToken=blocked["stateToken"]).structured
     done = tool_call(
         code.runtime, "continue_workflow", ackToken=blocked["nextCall"]["params"]["ackToken"]

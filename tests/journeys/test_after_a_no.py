@@ -33,11 +33,11 @@ NOTE = "Name the two files that changed."
 
 def say(runtime: Runtime, reply: dict[str, Any], *typed: str, **params: Any) -> dict[str, Any]:
     session = reply["session"]["sessionId"]
-    return answer(seat(runtime, Person(*typed)), "run.confirm", session=session, **params)
+    return answer(seat(runtime, Person(*typed)), "run.answer", session=session, **params)
 
 
 def needed(runtime: Runtime) -> dict[str, Any]:
-    (need,) = answer(runtime, "session.needs")["items"]
+    (need,) = answer(runtime, "session.inbox")["items"]
     return dict(need)
 
 
@@ -59,7 +59,7 @@ def test_other_report_after_a_no_asks_again_and_passes_by_a_yes(
 
     session = third["session"]["sessionId"]
     assert (declined["is_answered"], asked["is_answered"]) == (True, False)
-    assert declined["command"] == asked["command"] == f"handrail run confirm --session {session}"
+    assert declined["command"] == asked["command"] == f"handrail run answer --session {session}"
     assert "a person declined it" in same["blockers"][0]["message"]
     (blocker,) = other["blockers"]
     assert "state" not in blocker["waitsFor"]
@@ -108,7 +108,7 @@ def test_empty_line_is_no_answer_and_allowed_values_are_shown(runtime: Runtime) 
     first = at_give(runtime)
     person = Person("")
 
-    refused = perform(seat(runtime, person), "run.confirm", {"session": first["session"]["sessionId"]})
+    refused = perform(seat(runtime, person), "run.answer", {"session": first["session"]["sessionId"]})
 
     assert isinstance(refused, Failure)
     assert "No answer was given" in refused.message
@@ -122,21 +122,21 @@ def test_a_value_with_a_key_that_stands_twice_is_no_answer(runtime: Runtime) -> 
     first = begin(runtime, *steps, fields={"inputs": {"region": {"type": "object"}}})
     call = {"session": first["session"]["sessionId"]}
 
-    refused = perform(seat(runtime, Person('{"at":"eu","at":"us"}')), "run.confirm", call)
+    refused = perform(seat(runtime, Person('{"at":"eu","at":"us"}')), "run.answer", call)
 
     assert isinstance(refused, Failure)
     assert answers_in(runtime, first) == []
-    assert answer(seat(runtime, Person('{"at":"eu"}')), "run.confirm", **call)["answer"] == "confirmed"
+    assert answer(seat(runtime, Person('{"at":"eu"}')), "run.answer", **call)["answer"] == "confirmed"
 
 
 def test_wrong_value_in_the_console_is_refused_in_plain_words(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
     session = first["session"]["sessionId"]
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
     given = {"answer": "mars", "whatDigest": question["what_digest"]}
 
-    refused = perform(at_console(runtime), "run.confirm", {"session": session, "given": given})
+    refused = perform(at_console(runtime), "run.answer", {"session": session, "given": given})
 
     assert isinstance(refused, Failure)
     assert "Allowed: eu, us." in refused.message
@@ -151,7 +151,7 @@ def test_need_for_a_value_does_not_send_a_person_to_the_chat(runtime: Runtime) -
 
     assert (need["kind"], need["asked"]) == ("person", "give")
     assert "Give it to the agent" not in need["fix"]
-    assert need["command"].startswith("handrail run confirm --session ")
+    assert need["command"].startswith("handrail run answer --session ")
 
 
 def test_hint_names_its_own_run_and_a_question_those_waiting(
@@ -165,17 +165,17 @@ def test_hint_names_its_own_run_and_a_question_those_waiting(
     ).structured
     status, shell = command(runtime, "run", "continue", "--state", waiting["stateToken"])
 
-    refused = perform(seat(runtime, Person("y")), "run.confirm", {})
+    refused = perform(seat(runtime, Person("y")), "run.answer", {})
 
     own, other = waiting["session"]["sessionId"], idle["session"]["sessionId"]
-    line = f"handrail run confirm --session {own}"
+    line = f"handrail run answer --session {own}"
     assert f"`{line}`" in blocked["blockers"][0]["suggestedFix"]
     assert status == 0
     assert f"`{line}`" in str(rehydrate(runtime, blocked)["recap"]["blockedBy"])
     assert isinstance(refused, Failure)
     assert f"Waiting for a person: {own}. Others: {other}." in refused.message
     assert refused.next_call is not None
-    assert (refused.next_call.operation, refused.next_call.params) == ("run.confirm", {"session": own})
+    assert (refused.next_call.operation, refused.next_call.params) == ("run.answer", {"session": own})
     assert shell["ok"] is True
 
 
@@ -191,7 +191,7 @@ def test_kept_report_is_shown_whole_with_its_claims(
     card = words_of(runtime, "/inbox")
     page = words_of(runtime, f"/sessions/{session}/runs/{run}/nodes/{sent}")
     person = Person("y")
-    answer(seat(runtime, person), "run.confirm", session=session)
+    answer(seat(runtime, person), "run.answer", session=session)
 
     assert kept["kind"] == "blocked"
     assert "reported nothing" not in card
@@ -242,16 +242,16 @@ def test_gaps_of_a_run_are_one_item_and_each_is_resolved_by_name(runtime: Runtim
     two = (step("one", requireConfirmation=True), step("two", requireConfirmation=True))
     first = begin(runtime, *two, fields={}, preferences=NEVER_STOP)
     advance(runtime, advance(runtime, first))
-    (item,) = answer(runtime, "session.needs")["items"]
+    (item,) = answer(runtime, "session.inbox")["items"]
     gaps = item["gap_ids"]
 
-    answer(seat(runtime, Person("y")), "session.settle_gap", gap=gaps[0], note="I looked at it.")
+    answer(seat(runtime, Person("y")), "session.resolve_gap", gap=gaps[0], note="I looked at it.")
 
     settler = f"{runtime.workspace.account()} at a terminal"
     assert (len(set(gaps)), item["count"]) == (2, 2)
     assert f"I looked at it. (by {settler})" in words_of(runtime, "/gaps")
     assert f"Gap settled by {settler}: I looked at it." in story_of(runtime, first)
-    assert needed(runtime)["command"].startswith(f"handrail session settle {gaps[1]} --session ses_")
+    assert needed(runtime)["command"].startswith(f"handrail session resolve {gaps[1]} --session ses_")
 
 
 # A run that asks nobody, after a person said no to the same step in another run of the session

@@ -22,12 +22,12 @@ def ask(runtime: Runtime) -> tuple[str, dict[str, Any], dict[str, Any]]:
     third = at_third(runtime)
     session = third["session"]["sessionId"]
     report(runtime, third["ackToken"], notes="Shipped to staging.")
-    return session, third, answer(at_console(runtime), "run.confirm", session=session, show=True)
+    return session, third, answer(at_console(runtime), "run.answer", session=session, show=True)
 
 
 def give(runtime: Runtime, session: str, question: dict[str, Any], text: str) -> Any:
     given = {"answer": text, "whatDigest": question["what_digest"], "basedOn": question["answer_id"]}
-    return perform(at_console(runtime), "run.confirm", {"session": session, "given": given})
+    return perform(at_console(runtime), "run.answer", {"session": session, "given": given})
 
 
 @pytest.mark.parametrize("second", ["yes", "no"])
@@ -50,7 +50,7 @@ def test_an_answer_is_changed_by_whoever_has_seen_it(runtime: Runtime) -> None:
     session, third, question = ask(runtime)
     first = give(runtime, session, question, "no").data
 
-    again = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    again = answer(at_console(runtime), "run.answer", session=session, show=True)
     changed = give(runtime, session, again, "yes").data
 
     assert again["answer_id"] == first["answer_id"] != ""
@@ -76,6 +76,6 @@ def test_a_question_names_irreversible_options(runtime: Runtime) -> None:
     ]
     first = begin(runtime, choice("which", *ways, nonAssumable="irreversible_action"), fields={})
 
-    question = answer(at_console(runtime), "run.confirm", session=first["session"]["sessionId"], show=True)
+    question = answer(at_console(runtime), "run.answer", session=first["session"]["sessionId"], show=True)
 
     assert [one["irreversible"] for one in question["options"]] == [True, False]

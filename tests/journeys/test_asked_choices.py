@@ -104,7 +104,7 @@ def test_tokens_of_other_options_are_refused_after_an_answer(runtime: Runtime) -
     """The choice was recorded, and the call was lost before the run took it."""
     first = at_choice(runtime)
     (blocked,) = reported(runtime, "auto", Desk(CANCEL), take(first, "small"))
-    answer(seat(runtime, Person("thorough")), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person("thorough")), "run.answer", session=first["session"]["sessionId"])
 
     older = tool_call(runtime, "continue_workflow", **take(first, "small"), output=REPORT).structured
     refused = tool_call(runtime, "continue_workflow", **take(blocked, "small")).structured
@@ -168,7 +168,7 @@ def test_at_a_terminal_a_person_takes_an_option_and_yes_is_none(runtime: Runtime
     first = at_choice(runtime)
     person = Person("y", typed)
 
-    told = answer(seat(runtime, person), "run.confirm", stateToken=first["stateToken"])
+    told = answer(seat(runtime, person), "run.answer", stateToken=first["stateToken"])
     refused = tool_call(runtime, "continue_workflow", **take(first, "small")).structured
     going = tool_call(runtime, "continue_workflow", **take(refused, "thorough")).structured
 

@@ -182,7 +182,7 @@ def test_step_that_asks_nobody_takes_no_answer(runtime: Runtime) -> None:
     first = begin(runtime, step("one"), fields={})
     person = Person("n")
 
-    refused = perform(seat(runtime, person), "run.confirm", {"stateToken": first["stateToken"]})
+    refused = perform(seat(runtime, person), "run.answer", {"stateToken": first["stateToken"]})
     done = advance(runtime, first)
 
     assert isinstance(refused, Failure)
@@ -202,9 +202,9 @@ def test_never_stop_run_passes_a_no_with_a_critical_gap(
         fields={},
         preferences=NEVER_STOP,
     )
-    answer(seat(runtime, Person("n")), "run.confirm", stateToken=first["stateToken"])
+    answer(seat(runtime, Person("n")), "run.answer", stateToken=first["stateToken"])
     two = advance(runtime, first)
-    answer(seat(runtime, Person("y")), "run.confirm", stateToken=two["stateToken"])
+    answer(seat(runtime, Person("y")), "run.answer", stateToken=two["stateToken"])
     (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
     settling = {
         "kind": "wr.gap",
@@ -225,7 +225,7 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
     third = at_third(runtime)
     session_id = third["session"]["sessionId"]
     told = answer(
-        seat(runtime, Person("n")), "run.confirm", stateToken=third["stateToken"], note="Not on a Friday."
+        seat(runtime, Person("n")), "run.answer", stateToken=third["stateToken"], note="Not on a Friday."
     )
     assert told["answer"] == "declined"
 

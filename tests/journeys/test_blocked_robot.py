@@ -23,7 +23,7 @@ from tests.journeys.workplace import site
 __all__ = ["site"]
 Reply: TypeAlias = dict[str, Any]
 Block: TypeAlias = Callable[[Runtime], Reply]
-LINE = re.compile(r"`(handrail run confirm [^`]*)`")
+LINE = re.compile(r"`(handrail run answer [^`]*)`")
 FITS = {"assessments": [{"id": "fit", "purpose": "Is it fit?", "dimensions": {"it": ["weak", "strong"]}}]}
 GATED = step("judge", gates=[{"assessmentId": "fit", "followups": {"weak": "Write one test."}}])
 RULED = step("tell", validation=[{"type": "contains", "value": "did it"}])
@@ -35,7 +35,7 @@ GIVEN = {"region": "eu", "items": ["one"]}
 
 
 def decide(runtime: Runtime, reply: Reply, typed: str) -> None:
-    told = answer(seat(runtime, Person(typed)), "run.confirm", stateToken=reply["stateToken"])
+    told = answer(seat(runtime, Person(typed)), "run.answer", stateToken=reply["stateToken"])
     assert told["answer"] == ("declined" if typed == "n" else "confirmed")
 
 

@@ -99,10 +99,10 @@ def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtim
     a, b = waiting["children"]
     answer(runtime, "run.close", run=read(runtime, a)["session"]["runId"], reason="done_elsewhere")
 
-    early, needed = rehydrate(runtime, waiting), answer(runtime, "session.needs")["items"]
+    early, needed = rehydrate(runtime, waiting), answer(runtime, "session.inbox")["items"]
     finish(runtime, b)
     late = rehydrate(runtime, waiting)
-    still = answer(runtime, "session.needs")["items"]
+    still = answer(runtime, "session.inbox")["items"]
     take(runtime, late, "without")
 
     assert [(one["status"], one.get("closed", "")) for one in early["children"]] == [
@@ -116,7 +116,7 @@ def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtim
     parent = waiting["session"]["runId"]
     assert [(one["kind"], one["run_id"]) for one in (*needed, *still)] == [("blocked", parent)] * 2
     assert needed[0]["why"] == "Review waits for a, which was closed (done elsewhere)."
-    assert [one["kind"] for one in answer(runtime, "session.needs")["items"]] == ["gap"]
+    assert [one["kind"] for one in answer(runtime, "session.inbox")["items"]] == ["gap"]
 
 
 def test_late_work_that_was_delegated_again_says_so(runtime: Runtime) -> None:
@@ -174,7 +174,7 @@ def test_child_with_a_question_is_listed_after_the_others(runtime: Runtime) -> N
 
     told = rehydrate(runtime, waiting)
     found = answer(runtime, "session.resume")["items"][0]["children"]
-    needed = answer(runtime, "session.needs")["items"]
+    needed = answer(runtime, "session.inbox")["items"]
 
     assert [one["status"] for one in told["children"]] == ["needs_person", "open"]
     assert [one["status"] for one in found] == ["needs_person", "open"]

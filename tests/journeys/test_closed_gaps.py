@@ -68,14 +68,14 @@ def status_of(runtime: Runtime, reply: dict[str, Any]) -> str:
 @pytest.mark.parametrize("door", ["terminal", "console"])
 def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: str) -> None:
     first, gap_id = ended_with_gap(runtime)
-    before = answer(runtime, "session.needs")["items"]
+    before = answer(runtime, "session.inbox")["items"]
     page = f"/sessions/{first['session']['sessionId']}"
     assert "Resolve it" in words_of(runtime, page), "the page of the run has the door too"
     person = Person("y")
     at_door = at_console(runtime) if door == "console" else seat(runtime, person)
 
-    told = answer(at_door, "session.settle_gap", gap=gap_id, note="I looked at it.")
-    again = answer(at_door, "session.settle_gap", gap=gap_id, note="Twice.")
+    told = answer(at_door, "session.resolve_gap", gap=gap_id, note="I looked at it.")
+    again = answer(at_door, "session.resolve_gap", gap=gap_id, note="Twice.")
 
     assert [need["gap_ids"] for need in before] == [[gap_id]]
     assert (told["door"], told["who"], told["status"]) == (door, runtime.workspace.account(), "complete")
@@ -87,20 +87,20 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
         gap_id,
         "I looked at it.",
     )
-    assert answer(runtime, "session.needs")["items"] == []
+    assert answer(runtime, "session.inbox")["items"] == []
     assert status_of(runtime, first) == "complete"
     assert "Resolve it" not in words_of(runtime, page)
     assert "settled by a person I looked at it." in words_of(runtime, page)
     assert door == "console" or gap_id not in person.shown[0]
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
-    assert ledger["entries"][-1]["operation"] == "session.settle_gap"
+    assert ledger["entries"][-1]["operation"] == "session.resolve_gap"
 
 
 def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
 
-    status, document = command(runtime, "session", "settle", gap_id, "--note", "Fine.")
-    refused = perform(seat(runtime, Person("n")), "session.settle_gap", {"gap": gap_id, "note": "Fine."})
+    status, document = command(runtime, "session", "resolve", gap_id, "--note", "Fine.")
+    refused = perform(seat(runtime, Person("n")), "session.resolve_gap", {"gap": gap_id, "note": "Fine."})
 
     assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
     assert isinstance(refused, Failure)
@@ -109,7 +109,7 @@ def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
 
 
 def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
-    refused = perform(at_console(runtime), "session.settle_gap", {"gap": "gap_1", "note": "Fine."})
+    refused = perform(at_console(runtime), "session.resolve_gap", {"gap": "gap_1", "note": "Fine."})
 
     assert isinstance(refused, Failure)
     assert refused.kind.code == "E_NOT_FOUND"
@@ -117,7 +117,7 @@ def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
 
 def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
-    answer(at_console(runtime), "session.settle_gap", gap=gap_id, note="I looked at it.")
+    answer(at_console(runtime), "session.resolve_gap", gap=gap_id, note="I looked at it.")
     other = memory_runtime()
 
     made = imported(other, exported(runtime, first["session"]["sessionId"]))
@@ -172,7 +172,7 @@ def test_agents_sentence_closes_nothing_that_was_judged(runtime: Runtime, asked:
 
     assert isinstance(refused, Failure)
     assert f"only evidence or a person settles {gap['gapId']}" in refused.message
-    assert any(f"handrail session settle {gap['gapId']}" in told["message"] for told in second["warnings"])
+    assert any(f"handrail session resolve {gap['gapId']}" in told["message"] for told in second["warnings"])
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -186,13 +186,13 @@ def test_closing_one_gap_closes_no_contradiction_of_another(tmp_path: Path) -> N
         gap["data"]["gapId"] for gap in of_kind(events_of(site.runtime, first), "gap_recorded")
     )
 
-    answer(at_console(site.runtime), "session.settle_gap", gap=of_cause, note="Seen.")
+    answer(at_console(site.runtime), "session.resolve_gap", gap=of_cause, note="Seen.")
     history = history_of(site.runtime, first)
     tip = preferred_tip(history, first["session"]["runId"])
     held = history.attached[tip.node_id]
     gaps = tuple(gap for gap in held.gaps if gap.gap_id != of_report)
     without_gap = replace(history, attached={**history.attached, tip.node_id: replace(held, gaps=gaps)})
-    answer(at_console(site.runtime), "session.settle_gap", gap=of_report, note="Seen.")
+    answer(at_console(site.runtime), "session.resolve_gap", gap=of_report, note="Seen.")
 
     assert open_gaps(without_gap, tip.node_id) == ()
     assert status_at(without_gap, tip) == "complete_with_gaps"

@@ -356,7 +356,7 @@ def test_action_that_wants_a_person_writes_nothing_without(
     stopped = code.told("js-tools --workflow-resume T", T=_token(told, "choice:yes"))
     unwritten = code.texts()
     seated = seat(code.runtime, Person(said))
-    run_here(seated, ["run", "confirm", "--state", stopped["state_token"]])
+    run_here(seated, ["run", "answer", "--state", stopped["state_token"]])
     last = code.told("js-tools --workflow-resume T --fix", T=_token(stopped, "retry"))
 
     assert (stopped["blockers"][0]["code"], unwritten) == ("USER_ONLY_DEPENDENCY", before)

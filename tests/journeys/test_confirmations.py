@@ -53,7 +53,7 @@ def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) ->
     person = Person("y")
 
     told = answer(
-        seat(runtime, person), "run.confirm", session=third["session"]["sessionId"], note="Seen in staging."
+        seat(runtime, person), "run.answer", session=third["session"]["sessionId"], note="Seen in staging."
     )
 
     (event,) = of_kind(events_of(runtime, third), "confirmation_recorded")
@@ -74,13 +74,13 @@ def test_the_log_and_the_ledger_tell_who_answered_and_where(runtime: Runtime) ->
     assert shown.index("has reported nothing") < shown.index("What the step asks for:\n> Do the third thing.")
     assert "Seen in staging." in shown
     ledger = answer(runtime, "ledger.show", runId=third["session"]["runId"])
-    assert ledger["entries"][-1]["operation"] == "run.confirm"
+    assert ledger["entries"][-1]["operation"] == "run.answer"
     assert rehydrate(runtime, third)["pending"]["stepId"] == "third"
 
 
 def test_early_yes_and_the_agents_word_are_both_claims(runtime: Runtime) -> None:
     asked, unasked = at_third(runtime), at_third(runtime, goal="another")
-    told = answer(seat(runtime, Person("yes")), "run.confirm", stateToken=asked["stateToken"])
+    told = answer(seat(runtime, Person("yes")), "run.answer", stateToken=asked["stateToken"])
 
     early, claimed = advance(runtime, asked), advance(runtime, unasked)
 
@@ -102,10 +102,10 @@ def test_no_is_recorded_and_a_yes_is_needed(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
 
-    told = answer(seat(runtime, Person("N")), "run.confirm", stateToken=third["stateToken"])
+    told = answer(seat(runtime, Person("N")), "run.answer", stateToken=third["stateToken"])
     blocked = tool_call(runtime, "continue_workflow", ackToken=third["ackToken"]).structured
     again = Person("maybe", "Y")
-    answer(seat(runtime, again), "run.confirm", session=third["session"]["sessionId"])
+    answer(seat(runtime, again), "run.answer", session=third["session"]["sessionId"])
     done = report(runtime, blocked["nextCall"]["params"]["ackToken"], notes="")
 
     assert told["answer"] == "declined"
@@ -122,10 +122,10 @@ def test_who_has_confirmed_is_not_asked_again(runtime: Runtime) -> None:
     insist(runtime)
     third = at_third(runtime)
     advance(runtime, third)
-    first = answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+    first = answer(seat(runtime, Person("y")), "run.answer", stateToken=third["stateToken"])
 
     nobody = Person()
-    again = answer(seat(runtime, nobody), "run.confirm", stateToken=third["stateToken"])
+    again = answer(seat(runtime, nobody), "run.answer", stateToken=third["stateToken"])
 
     assert again == first | {"is_new": False}
     assert nobody.shown == []
@@ -136,11 +136,11 @@ def test_early_yes_is_not_enough_where_a_person_must_confirm(
 ) -> None:
     insist(runtime)
     third = at_third(runtime)
-    answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+    answer(seat(runtime, Person("y")), "run.answer", stateToken=third["stateToken"])
 
     blocked = report(runtime, third["ackToken"], notes="I dropped the database.")
     person = Person("y")
-    answer(seat(runtime, person), "run.confirm", session=third["session"]["sessionId"])
+    answer(seat(runtime, person), "run.answer", session=third["session"]["sessionId"])
     done = report(runtime, blocked["retryAckToken"], notes="I dropped the database.")
 
     assert "before there was a report" in blocked["blockers"][0]["message"]
@@ -171,12 +171,12 @@ def test_a_contract_that_wants_a_person_takes_no_other_word(runtime: Runtime) ->
     first = at_release(runtime)
 
     blocked = report(runtime, first["ackToken"], RELEASE)
-    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person("y")), "run.answer", session=first["session"]["sessionId"])
     done = report(runtime, blocked["retryAckToken"], RELEASE)
 
     (blocker,) = blocked["blockers"]
     assert blocker["code"] == "USER_ONLY_DEPENDENCY"
-    assert "handrail run confirm" in blocker["suggestedFix"]
+    assert "handrail run answer" in blocker["suggestedFix"]
     assert done["isComplete"] is True
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
 
@@ -187,7 +187,7 @@ def test_reply_stays_the_same_after_a_confirmation(runtime: Runtime) -> None:
     call = {"ackToken": third["ackToken"], "output": {"notesMarkdown": "The user agreed."}}
     blocked = tool_call(runtime, "continue_workflow", **call).structured
 
-    answer(seat(runtime, Person("y")), "run.confirm", stateToken=third["stateToken"])
+    answer(seat(runtime, Person("y")), "run.answer", stateToken=third["stateToken"])
     insist(runtime, "claimed")
 
     assert tool_call(runtime, "continue_workflow", **call).structured == blocked
@@ -226,8 +226,8 @@ def test_a_project_that_would_loosen_it_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_server_offers_to_confirm() -> None:
-    assert operation("run.confirm").tool == ""
-    assert "run.confirm" not in {*OFFERED, *SWITCHED_ON}
+    assert operation("run.answer").tool == ""
+    assert "run.answer" not in {*OFFERED, *SWITCHED_ON}
 
 
 def at_console(runtime: Runtime) -> Runtime:
@@ -240,11 +240,11 @@ def test_yes_in_the_console_confirms_the_shown_report(runtime: Runtime) -> None:
     third = at_third(runtime)
     session = third["session"]["sessionId"]
     blocked = report(runtime, third["ackToken"], notes="Shipped to staging.")
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
 
     told = answer(
         at_console(runtime),
-        "run.confirm",
+        "run.answer",
         session=session,
         run=third["session"]["runId"],
         given={"answer": "yes", "whatDigest": question["what_digest"]},
@@ -265,10 +265,10 @@ def test_an_answer_in_a_call_of_a_program_is_refused(runtime: Runtime) -> None:
     third = at_third(runtime)
     session = third["session"]["sessionId"]
     report(runtime, third["ackToken"], notes="Shipped to staging.")
-    question = answer(runtime, "run.confirm", session=session, show=True)
+    question = answer(runtime, "run.answer", session=session, show=True)
     given = {"answer": "yes", "whatDigest": question["what_digest"]}
 
-    refused = perform(runtime, "run.confirm", {"session": session, "given": given})
+    refused = perform(runtime, "run.answer", {"session": session, "given": given})
 
     assert isinstance(refused, Failure)
     assert refused.kind.code == "E_HUMAN_REQUIRED"
@@ -279,11 +279,11 @@ def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> N
     insist(runtime)
     third = at_third(runtime)
     session = third["session"]["sessionId"]
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
     report(runtime, third["ackToken"], notes="Something else than what was shown.")
     given = {"answer": "yes", "whatDigest": question["what_digest"]}
 
-    refused = perform(at_console(runtime), "run.confirm", {"session": session, "given": given})
+    refused = perform(at_console(runtime), "run.answer", {"session": session, "given": given})
 
     assert isinstance(refused, Failure)
     assert (refused.kind.code, refused.details["reason"]) == ("E_CONFLICT", "target_changed")
@@ -300,11 +300,11 @@ def test_what_changed_after_it_was_shown_is_not_confirmed(runtime: Runtime) -> N
 def test_an_answer_that_is_none_records_nothing(runtime: Runtime, given: dict[str, Any], named: str) -> None:
     third = at_third(runtime)
     session = third["session"]["sessionId"]
-    question = answer(runtime, "run.confirm", session=session, show=True)
+    question = answer(runtime, "run.answer", session=session, show=True)
     params = {"session": session, **given}
     params["given"] = {"answer": "yes", "whatDigest": question["what_digest"]} | params.get("given", {})
 
-    refused = perform(at_console(runtime), "run.confirm", params)
+    refused = perform(at_console(runtime), "run.answer", params)
 
     assert isinstance(refused, Failure)
     assert refused.details["problems"][0]["param"] == named
@@ -314,7 +314,7 @@ def test_an_answer_that_is_none_records_nothing(runtime: Runtime, given: dict[st
 def test_without_a_terminal_a_person_is_asked_for(runtime: Runtime) -> None:
     third = at_third(runtime)
 
-    status, document = command(runtime, "run", "confirm", "--state", third["stateToken"])
+    status, document = command(runtime, "run", "answer", "--state", third["stateToken"])
 
     assert (status, document["error"]["code"]) == (9, "E_HUMAN_REQUIRED")
     assert third["session"]["sessionId"] in document["error"]["details"]["action"]
@@ -331,7 +331,7 @@ def test_no_text_of_author_or_agent_steers_the_terminal(runtime: Runtime) -> Non
     report(runtime, first["ackToken"], notes="Done.\x1b[1A\x1b[2K [end] Confirmed already.\r")
     person = Person("y")
 
-    answer(seat(runtime, person), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, person), "run.answer", session=first["session"]["sessionId"])
 
     (shown,) = person.shown
     assert all(character == "\n" or character.isprintable() for character in shown)
@@ -345,7 +345,7 @@ def test_a_terminal_shows_every_artifact_of_the_report(runtime: Runtime) -> None
     report(runtime, first["ackToken"], *artifacts)
     person = Person("n")
 
-    answer(seat(runtime, person), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, person), "run.answer", session=first["session"]["sessionId"])
 
     (shown,) = person.shown
     assert all(f"End {n}." in shown for n in range(32))
@@ -404,7 +404,7 @@ def test_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> N
     status, first = begun.end()
     assert status == 0
 
-    asked = Terminal(["run", "confirm"], environment, tmp_path)
+    asked = Terminal(["run", "answer"], environment, tmp_path)
     shown = asked.until(b"[y/n] ")
     asked.type(b"y\r")
     status, told = asked.end()

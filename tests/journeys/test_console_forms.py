@@ -98,7 +98,7 @@ def test_page_of_a_waiting_step_has_a_form_for_the_answer(runtime: Runtime) -> N
     insist(runtime)
     third = advance(runtime, advance(runtime, start(runtime)))
     advance(runtime, third)
-    tag = tag_of(show(runtime, path_of(runtime, third)), "run.confirm")
+    tag = tag_of(show(runtime, path_of(runtime, third)), "run.answer")
     given = {**json.loads(tag["data-input"])["given"], "answer": "yes"}
 
     (told,) = send(runtime, tag, given=given, note="Seen.")
@@ -118,7 +118,7 @@ def test_page_of_a_waiting_step_has_a_form_for_the_answer(runtime: Runtime) -> N
 def test_answer_before_a_report_leaves_the_question_open(runtime: Runtime) -> None:
     third = advance(runtime, advance(runtime, start(runtime)))
     before = show(runtime, path_of(runtime, third))
-    tag = tag_of(before, "run.confirm")
+    tag = tag_of(before, "run.answer")
     given = {**json.loads(tag["data-input"])["given"], "answer": "yes"}
 
     (told,) = send(runtime, tag, given=given)
@@ -128,7 +128,7 @@ def test_answer_before_a_report_leaves_the_question_open(runtime: Runtime) -> No
     for page in (before, after):
         assert "an answer now is not about a report" in page.markup
         assert "Recorded: " not in page.markup
-    asked = json.loads(tag_of(after, "run.confirm")["data-input"])["given"]
+    asked = json.loads(tag_of(after, "run.answer")["data-input"])["given"]
     assert isinstance(told.data, dict)
     assert asked == json.loads(tag["data-input"])["given"] | {"basedOn": told.data["answer_id"]}
 
@@ -136,7 +136,7 @@ def test_answer_before_a_report_leaves_the_question_open(runtime: Runtime) -> No
 def test_a_step_that_asks_nobody_has_no_form(runtime: Runtime) -> None:
     first = start(runtime)
 
-    assert "run.confirm" not in show(runtime, path_of(runtime, first)).markup
+    assert "run.answer" not in show(runtime, path_of(runtime, first)).markup
 
 
 def test_a_run_is_closed_from_its_page_with_a_reason(runtime: Runtime) -> None:

@@ -139,7 +139,7 @@ def test_what_waits_for_a_person_comes_with_the_words_to_paste() -> None:
     asked = begin(runtime, step("release", requireConfirmation=True), fields={}, goal="Ship it")
     seen = Seen(runtime=runtime, session=asked["session"]["sessionId"])
 
-    (need,) = seen.both("session.needs", "session needs")["items"]
+    (need,) = seen.both("session.inbox", "session inbox")["items"]
 
     assert (need["kind"], need["goal"], need["title"]) == ("person", "Ship it", "Release")
     assert seen.session in need["reply"]

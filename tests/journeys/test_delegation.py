@@ -391,13 +391,13 @@ def test_child_that_waits_for_a_person_is_in_its_parent(
     blocked = answer(runtime, "run.continue", ackToken=reply["ackToken"], output={"notesMarkdown": "asked"})
 
     told = rehydrate(runtime, waiting)["children"]
-    needed = answer(runtime, "session.needs")["items"]
+    needed = answer(runtime, "session.inbox")["items"]
     again = advance(runtime, rehydrate(runtime, first), notes="another plan")
 
     assert blocked["kind"] == "blocked"
     assert [one["status"] for one in told] == ["needs_person"]
     assert [one["run_id"] for one in needed] == [reply["session"]["runId"]]
-    left = [one["run_id"] for one in answer(runtime, "session.needs")["items"]]
+    left = [one["run_id"] for one in answer(runtime, "session.inbox")["items"]]
     assert left == [read(runtime, again["children"][0])["session"]["runId"]]
     assert again["children"][0]["workToken"] != waiting["children"][0]["workToken"]
 
@@ -476,9 +476,9 @@ def test_author_can_leave_a_closed_child_to_a_person(
     offered = rehydrate(runtime, waiting)
 
     refused = take(runtime, offered, "without")
-    needed = answer(runtime, "session.needs")["items"]
+    needed = answer(runtime, "session.inbox")["items"]
     unanswered = rehydrate(runtime, waiting)
-    said = answer(runtime, "run.confirm", session=waiting["session"]["sessionId"])
+    said = answer(runtime, "run.answer", session=waiting["session"]["sessionId"])
     stubborn = take(runtime, unanswered, "stop")
     answered = rehydrate(runtime, waiting)
     gone_on = take(runtime, answered, "without")

@@ -297,7 +297,7 @@ def test_every_event_kind_is_written_by_a_call(
     able = msgspec.structs.replace(runtime, check_programs=lambda: programs)
     answer(able, "check.run", stateToken=rich["stateToken"], argv=["nothing"], project=str(tmp_path))
     asking = begin(runtime, step("ask", userOnly={"reason": USER_ONLY[0]}), fields={})
-    answer(seat(runtime, Person("y")), "run.confirm", stateToken=asking["stateToken"])
+    answer(seat(runtime, Person("y")), "run.answer", stateToken=asking["stateToken"])
     answer(runtime, "run.close", run=seen["stateToken"], reason="abandoned")
     answer(runtime, "check.prove", run=asking["session"]["runId"])
 

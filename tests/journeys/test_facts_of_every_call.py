@@ -145,9 +145,9 @@ def test_facts_of_a_blocked_attempt_count_at_once(
 
     run = shown(runtime, blocked)
     _, ledger = command(runtime, "ledger", "show", run["id"])
-    _, needs = command(runtime, "session", "needs")
+    _, needs = command(runtime, "session", "inbox")
     command(runtime, "run", "close", session_of(runtime, blocked), "--reason", "abandoned")
-    _, gaps = command(runtime, "session", "needs", "--gaps")
+    _, gaps = command(runtime, "session", "inbox", "--gaps")
     assert (blocked["kind"], run["status"]) == ("blocked", "blocked")
     assert [gap["summary"] for gap in run["gaps"] if gap["is_open"]] == ["The table was dropped."]
     assert [told["summary"] for told in run["divergences"]] == ["Read half of it."]

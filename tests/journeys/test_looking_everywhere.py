@@ -38,7 +38,7 @@ def test_a_yes_that_came_with_a_bundle_was_not_given_here(runtime: Runtime) -> N
     third = at_third(runtime)
     waiting = advance(runtime, third)
     session = third["session"]["sessionId"]
-    answer(seat(runtime, Person("y")), "run.confirm", session=session)
+    answer(seat(runtime, Person("y")), "run.answer", session=session)
     here = memory_runtime()
     copied = imported(here, exported(runtime, session))["session_id"]
     (found,) = answer(here, "session.resume", query=copied)["items"]

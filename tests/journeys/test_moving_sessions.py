@@ -136,7 +136,7 @@ def test_a_yes_from_another_store_says_so_wherever_it_is_listed(runtime: Runtime
     source = begin(runtime, step("ship", requireConfirmation=True), step("after"), fields={})
     report(runtime, source["ackToken"], notes="One file.")
     session_id = source["session"]["sessionId"]
-    answer(seat(runtime, Person("y")), "run.confirm", session=session_id)
+    answer(seat(runtime, Person("y")), "run.answer", session=session_id)
     elsewhere = memory_runtime()
     imported(elsewhere, exported(runtime, session_id))
 

@@ -102,11 +102,11 @@ def test_every_kind_of_question_blocks_until_a_person_answers(
     blocked = say_so(runtime, first)
     again = go_on(runtime, blocked, typed)
     (blocker,) = again["blockers"]
-    told = answer(seat(runtime, Person(typed)), "run.confirm", session=first["session"]["sessionId"])
+    told = answer(seat(runtime, Person(typed)), "run.answer", session=first["session"]["sessionId"])
     passed = go_on(runtime, again, typed)
 
     assert (blocked["kind"], again["kind"]) == ("blocked", "blocked")
-    assert f"`handrail run confirm --session {told['session_id']}`" in blocker["suggestedFix"]
+    assert f"`handrail run answer --session {told['session_id']}`" in blocker["suggestedFix"]
     assert (told["answer"], told["is_new"]) == ("confirmed", True)
     assert passed["pending"]["stepId"] == "go"
     assert claims_of(runtime, first)[-1]["level"] == "confirmed"
@@ -146,7 +146,7 @@ def test_never_stop_run_has_one_critical_gap_per_kind(
 def test_value_of_a_person_is_not_replaced_by_context(runtime: Runtime) -> None:
     insist(runtime)
     first = at_give(runtime)
-    answer(seat(runtime, Person("nowhere", "eu")), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person("nowhere", "eu")), "run.answer", session=first["session"]["sessionId"])
 
     refused = perform(runtime, "run.continue", {"ackToken": first["ackToken"], "context": {"region": "us"}})
     passed = advance(runtime, first)
@@ -169,7 +169,7 @@ def test_a_secret_is_asked_for_as_done_and_never_for_its_value(runtime: Runtime)
     first = begin(runtime, step("ask", userOnly=needed), step("go"), fields=REGION)
     person = Person("eu", "y")
 
-    told = answer(seat(runtime, person), "run.confirm", session=first["session"]["sessionId"])
+    told = answer(seat(runtime, person), "run.answer", session=first["session"]["sessionId"])
     passed = advance(runtime, first)
 
     assert len(person.shown) == 2
@@ -198,10 +198,10 @@ def test_the_console_takes_what_the_terminal_takes(
     insist(runtime)
     first = begun(runtime)
     session = first["session"]["sessionId"]
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
     given = {"answer": typed, "whatDigest": question["what_digest"]}
 
-    told = answer(at_console(runtime), "run.confirm", session=session, given=given)
+    told = answer(at_console(runtime), "run.answer", session=session, given=given)
 
     assert (told["door"], told["answer"], told["asked"]) == ("console", "confirmed", question["asked"])
     assert question["takes_value"] is (typed == "eu")
@@ -217,7 +217,7 @@ def test_seen_report_passes_whatever_checkpoint_came_between(runtime: Runtime) -
     blocked = report(runtime, third["ackToken"], notes="Shipped to staging.")
     saved = checkpoint(runtime, blocked, "Waiting.")
     person = Person("y")
-    answer(seat(runtime, person), "run.confirm", session=session)
+    answer(seat(runtime, person), "run.answer", session=session)
     later = checkpoint(runtime, saved, "Still waiting.")
 
     fresh = rehydrate(runtime, later)
@@ -234,7 +234,7 @@ def test_other_report_asks_again_once(runtime: Runtime, setting: Any) -> None:
     third = at_third(runtime)
     session = third["session"]["sessionId"]
     blocked = report(runtime, third["ackToken"], notes="One file.")
-    answer(seat(runtime, Person("y")), "run.confirm", session=session)
+    answer(seat(runtime, Person("y")), "run.answer", session=session)
     if setting == "claimed":
         third = at_claimed(runtime)
         session = third["session"]["sessionId"]
@@ -258,7 +258,7 @@ def at_claimed(runtime: Runtime, typed: str = "y") -> dict[str, Any]:
     first = at_third(runtime, goal="another")
     asking = msgspec.structs.replace(runtime, can_ask=True)
     blocked = report(asking, first["ackToken"], notes="One file.")
-    answer(seat(runtime, Person(typed)), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person(typed)), "run.answer", session=first["session"]["sessionId"])
     return {**blocked, "session": first["session"]}
 
 
@@ -273,11 +273,11 @@ def test_no_and_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime)
     )
     session = first["session"]["sessionId"]
     way = advance(runtime, first, "First.")
-    answer(seat(runtime, Person("right")), "run.confirm", session=session)
+    answer(seat(runtime, Person("right")), "run.answer", session=session)
     ask = answer(runtime, "run.continue", ackToken=way["pending"]["choices"][1]["token"])
     insist(runtime)
     report(runtime, ask["ackToken"], notes="Done.")
-    answer(seat(runtime, Person("n")), "run.confirm", session=session)
+    answer(seat(runtime, Person("n")), "run.answer", session=session)
     insist(runtime, "claimed")
 
     other = advance(runtime, rehydrate(runtime, first), "Second.")
@@ -286,7 +286,7 @@ def test_no_and_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime)
     declined = report(runtime, taken["ackToken"], notes="Done.")
     better = report(runtime, declined["retryAckToken"], notes="Done better.")
     person = Person("y")
-    answer(seat(runtime, person), "run.confirm", session=session)
+    answer(seat(runtime, person), "run.answer", session=session)
     agreed = report(runtime, better["retryAckToken"], notes="Done better.")
     third = advance(runtime, rehydrate(runtime, first), "Third.")
     third = answer(runtime, "run.continue", ackToken=third["pending"]["choices"][1]["token"])
@@ -327,14 +327,14 @@ def test_waiting_question_is_listed_before_any_attempt(
 ) -> None:
     first = begun(runtime)
 
-    before = answer(runtime, "session.needs")["items"]
+    before = answer(runtime, "session.inbox")["items"]
     checkpoint(runtime, first, "Saved.")
-    after = answer(runtime, "session.needs")["items"]
+    after = answer(runtime, "session.inbox")["items"]
 
     for needs in (before, after):
         (need,) = needs
         assert (need["kind"], need["is_answered"]) == ("person", False)
-        assert "handrail run confirm" in need["command"]
+        assert "handrail run answer" in need["command"]
 
 
 @pytest.mark.parametrize("fields", [{}, {"requireConfirmation": True}], ids=["a value", "and a yes"])
@@ -345,8 +345,8 @@ def test_value_of_the_agent_leaves_the_persons_question_open(
     asks = step("ask", userOnly=USERS_REGION, **fields)
     first = begin(runtime, asks, step("go"), fields=REGION, context={"region": "eu"})
 
-    (need,) = answer(runtime, "session.needs")["items"]
-    told = answer(seat(runtime, Person("us")), "run.confirm", session=need["session_id"])
+    (need,) = answer(runtime, "session.inbox")["items"]
+    told = answer(seat(runtime, Person("us")), "run.answer", session=need["session_id"])
     goes_on = report(runtime, first["ackToken"], notes="The user said so.")
 
     assert (need["kind"], need["is_answered"]) == ("person", False)
@@ -362,10 +362,10 @@ def test_answer_stays_listed_until_the_agent_takes_it_up(
     first = begun(runtime)
     session = first["session"]["sessionId"]
     blocked = say_so(runtime, first)
-    answer(seat(runtime, Person(typed)), "run.confirm", session=session)
+    answer(seat(runtime, Person(typed)), "run.answer", session=session)
 
     begun(runtime)
-    listed = answer(runtime, "session.needs")
+    listed = answer(runtime, "session.inbox")
     still, need = listed["items"]
     read = rehydrate(runtime, blocked)
     found = answer(runtime, "session.resume", query=session)
@@ -381,7 +381,7 @@ def test_answer_stays_listed_until_the_agent_takes_it_up(
     assert f"answered by {who}" in need["why"]
     assert f"answered by {who}" in read["recap"]["personSaid"]["words"]
     assert f"answered by {who}" in found["items"][0]["personSaid"]
-    assert [one["session_id"] for one in answer(runtime, "session.needs")["items"]] == [still["session_id"]]
+    assert [one["session_id"] for one in answer(runtime, "session.inbox")["items"]] == [still["session_id"]]
 
 
 def read_from_resume(runtime: Runtime, session: str) -> dict[str, Any]:
@@ -407,7 +407,7 @@ def test_answered_step_read_again_asks_nobody(
     waiting = read_from_resume(runtime, session)
     if is_saved:
         checkpoint(runtime, blocked, "Saved.")
-    answer(seat(runtime, Person(typed)), "run.confirm", session=session)
+    answer(seat(runtime, Person(typed)), "run.answer", session=session)
 
     read = read_from_resume(runtime, session)
     passed = go_on(runtime, read, typed)
@@ -429,7 +429,7 @@ def test_answer_before_any_attempt_is_not_asked_for_again(runtime: Runtime, kind
     begun, typed = KINDS[kind]
     insist(runtime)
     session = begun(runtime)["session"]["sessionId"]
-    answer(seat(runtime, Person(typed)), "run.confirm", session=session)
+    answer(seat(runtime, Person(typed)), "run.answer", session=session)
 
     read = read_from_resume(runtime, session)
     call = read["nextCall"]["params"]
@@ -450,7 +450,7 @@ def test_authors_words_stay_after_an_answer(runtime: Runtime) -> None:
     asked = choice("ask", *ways, nonAssumable="scope_boundary", prompt=words)
     first = begin(runtime, asked, step("go"), fields={})
     session = first["session"]["sessionId"]
-    answer(seat(runtime, Person("left")), "run.confirm", session=session)
+    answer(seat(runtime, Person("left")), "run.answer", session=session)
 
     read = read_from_resume(runtime, session)
 
@@ -464,7 +464,7 @@ def test_confirmed_report_stands_in_the_call_of_its_step(
     insist(runtime)
     first = at_confirm(runtime)
     say_so(runtime, first)
-    answer(seat(runtime, Person("y")), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person("y")), "run.answer", session=first["session"]["sessionId"])
 
     read = rehydrate(runtime, first)
     passed = go_on(runtime, read)
@@ -477,7 +477,7 @@ def test_step_read_after_a_no_says_who_answered(runtime: Runtime) -> None:
     insist(runtime)
     first = at_confirm(runtime)
     say_so(runtime, first)
-    answer(seat(runtime, Person("n")), "run.confirm", session=first["session"]["sessionId"])
+    answer(seat(runtime, Person("n")), "run.answer", session=first["session"]["sessionId"])
 
     read = read_from_resume(runtime, first["session"]["sessionId"])
 
@@ -493,12 +493,12 @@ def test_yes_to_an_incomplete_report_does_not_resend_it(runtime: Runtime) -> Non
     first = begin(runtime, wanted, step("go"), fields={})
     session = first["session"]["sessionId"]
     say_so(runtime, first)
-    answer(seat(runtime, Person("y")), "run.confirm", session=session)
+    answer(seat(runtime, Person("y")), "run.answer", session=session)
 
     read = read_from_resume(runtime, session)
 
     assert "risk" in str(read["recap"]["blockedBy"])
-    assert "handrail run confirm" not in str(read["recap"]["blockedBy"])
+    assert "handrail run answer" not in str(read["recap"]["blockedBy"])
     assert "A person has answered" not in read["pending"]["prompt"]
     assert read["nextIntent"] == "await_user_confirmation"
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}
@@ -508,7 +508,7 @@ def test_value_of_a_person_leaves_the_yes_to_be_asked_for(runtime: Runtime) -> N
     insist(runtime)
     both = step("ask", userOnly=USERS_REGION, requireConfirmation=True)
     session = begin(runtime, both, step("go"), fields=REGION)["session"]["sessionId"]
-    answer(seat(runtime, Person("eu")), "run.confirm", session=session)
+    answer(seat(runtime, Person("eu")), "run.answer", session=session)
 
     read = read_from_resume(runtime, session)
 
@@ -540,7 +540,7 @@ def test_question_is_shown_with_its_values(runtime: Runtime, asked: dict[str, An
     first = begin(runtime, asked, step("go"), fields=NAMED, context={"target": "customers"})
     person = Person("n")
 
-    perform(seat(runtime, person), "run.confirm", {"session": first["session"]["sessionId"]})
+    perform(seat(runtime, person), "run.answer", {"session": first["session"]["sessionId"]})
 
     shown = "\n".join(person.shown)
     assert "> Drop the table customers for good." in shown
@@ -560,7 +560,7 @@ def test_value_of_the_agent_is_shown_as_its_own_word(runtime: Runtime) -> None:
     )
     person = Person("n")
 
-    perform(seat(runtime, person), "run.confirm", {"session": first["session"]["sessionId"]})
+    perform(seat(runtime, person), "run.answer", {"session": first["session"]["sessionId"]})
 
     shown = "\n".join(person.shown)
     assert "The agent sets, by its own word:\n> - Target: yes" in shown

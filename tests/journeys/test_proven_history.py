@@ -55,7 +55,7 @@ def wait_for_person(runtime: Runtime) -> tuple[str, dict[str, Any]]:
 
 
 def approve(runtime: Runtime, session_id: str) -> dict[str, Any]:
-    return answer(seat(runtime, Person("y")), "run.confirm", session=session_id)
+    return answer(seat(runtime, Person("y")), "run.answer", session=session_id)
 
 
 def copy(runtime: Runtime, **params: Any) -> dict[str, Any]:

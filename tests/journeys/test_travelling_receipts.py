@@ -184,7 +184,7 @@ def test_a_receipt_says_who_approved_what(tmp_path: Path) -> None:
     signer.send()
     (gap,) = signer.events("gap_recorded")
     seated = seat(signer.runtime, Person("yes"))
-    answer(seated, "session.settle_gap", gap=gap["gapId"], note="We test it by hand.")
+    answer(seated, "session.resolve_gap", gap=gap["gapId"], note="We test it by hand.")
 
     (approval,) = signer.state()["approvals"]
 

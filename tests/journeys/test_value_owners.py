@@ -48,7 +48,7 @@ def decide(code: CodeProject, reply: dict[str, Any], option_id: str, *, by_perso
     """Take an option of the pending choice, as an agent or, at a terminal first, as a person."""
     if by_person:
         seated = seat(code.runtime, Person(option_id))
-        assert run_here(seated, ["run", "confirm", "--state", reply["stateToken"]]).status == 0
+        assert run_here(seated, ["run", "answer", "--state", reply["stateToken"]]).status == 0
     (token,) = [one["token"] for one in reply["pending"]["choices"] if one["id"] == option_id]
     return tool_call(code.runtime, "continue_workflow", ackToken=token).structured
 

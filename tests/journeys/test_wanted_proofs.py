@@ -186,7 +186,7 @@ def test_a_required_proof_stops_until_a_person_accepts(site: ProvenSite) -> None
 
     kinds = [site.send()["kind"], site.send()["kind"]]
     (gap,) = site.gaps()
-    answer(at_console(site.runtime), "session.settle_gap", session=session, gap=gap["id"], note="Not here.")
+    answer(at_console(site.runtime), "session.resolve_gap", session=session, gap=gap["id"], note="Not here.")
     done = site.send()
 
     assert kinds == ["blocked", "blocked"]

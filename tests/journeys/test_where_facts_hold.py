@@ -37,7 +37,7 @@ def node_of(runtime: Runtime, graph: dict[str, Any], node_id: str) -> dict[str, 
 
 
 def say(runtime: Runtime, reply: dict[str, Any], told: str) -> None:
-    answer(seat(runtime, Person(told)), "run.confirm", session=reply["session"]["sessionId"])
+    answer(seat(runtime, Person(told)), "run.answer", session=reply["session"]["sessionId"])
 
 
 def test_a_persons_answer_stands_at_the_report_that_it_is_about(runtime: Runtime) -> None:
@@ -65,11 +65,11 @@ def test_after_a_no_the_answer_stays_shown_and_can_be_given_anew(runtime: Runtim
 
     say(runtime, pending, "n")
 
-    (need,) = answer(runtime, "session.needs")["items"]
+    (need,) = answer(runtime, "session.inbox")["items"]
     page = words_of(runtime, f"/sessions/{pending['session']['sessionId']}")
     assert (need["kind"], need["is_answered"]) == ("person", True)
     assert need["why"] == f"It was answered by {runtime.workspace.account()}: no."
-    assert need["command"] == f"handrail run confirm --session {pending['session']['sessionId']}"
+    assert need["command"] == f"handrail run answer --session {pending['session']['sessionId']}"
     assert 'I have said no to the step "Deploy"' in need["reply"]
     assert f"Recorded: {runtime.workspace.account()} declined it at a terminal" in page
     assert "Change the answer" in page

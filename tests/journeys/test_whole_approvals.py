@@ -43,14 +43,14 @@ def block(runtime: Runtime, **output: Any) -> tuple[Runtime, dict[str, Any]]:
 
 
 def question(runtime: Runtime, reply: dict[str, Any]) -> dict[str, Any]:
-    return answer(runtime, "run.confirm", session=reply["session"]["sessionId"], show=True)
+    return answer(runtime, "run.answer", session=reply["session"]["sessionId"], show=True)
 
 
 def give(runtime: Runtime, reply: dict[str, Any], text: str) -> Any:
     asked = question(runtime, reply)
     given = {"answer": text, "whatDigest": asked["what_digest"]}
     session = reply["session"]["sessionId"]
-    return perform(at_console(runtime), "run.confirm", {"session": session, "given": given})
+    return perform(at_console(runtime), "run.answer", {"session": session, "given": given})
 
 
 WITH_SECRETS: dict[str, tuple[dict[str, Any], str]] = {
@@ -70,7 +70,7 @@ def test_a_text_with_a_secret_is_only_declined(runtime: Runtime, output: dict[st
 
     refused = give(runtime, reply, "yes")
     person = Person("y", "y", "n")
-    told = answer(seat(runtime, person), "run.confirm", session=session)
+    told = answer(seat(runtime, person), "run.answer", session=session)
 
     assert isinstance(refused, Failure)
     assert f"A secret was found in {place}, so this cannot be approved." in refused.message
@@ -99,7 +99,7 @@ def test_a_long_report_is_shown_whole_and_its_digest_is_kept(runtime: Runtime) -
     runtime, reply = block(runtime, notes=notes, artifacts=artifacts)
     person = Person("y")
 
-    answer(seat(runtime, person), "run.confirm", session=reply["session"]["sessionId"])
+    answer(seat(runtime, person), "run.answer", session=reply["session"]["sessionId"])
 
     (event,) = of_kind(events_of(runtime, reply), "confirmation_recorded")
     shown = question(runtime, reply)["shown"]
@@ -145,7 +145,7 @@ def test_a_limit_does_not_bind_a_person(runtime: Runtime) -> None:
     runtime, reply = block(runtime)
     forbid(runtime)
 
-    told = answer(seat(runtime, Person("y")), "run.confirm", session=reply["session"]["sessionId"])
+    told = answer(seat(runtime, Person("y")), "run.answer", session=reply["session"]["sessionId"])
 
     assert told["answer"] == "confirmed"
 

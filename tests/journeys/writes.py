@@ -261,7 +261,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
         "output": {"notesMarkdown": "half done"},
     },
     "run.close": lambda world: {"run": _session(world.runtime), "reason": "abandoned"},
-    "run.confirm": lambda world: {"stateToken": _third(world.runtime)["stateToken"]},
+    "run.answer": lambda world: {"stateToken": _third(world.runtime)["stateToken"]},
     "check.run": lambda world: {"argv": [sys.executable, "-c", "pass"], "session": _session(world.runtime)},
     "check.prove": lambda _: {"argv": [sys.executable, "-c", "pass"]},
     "check.approve": _declared,
@@ -270,7 +270,7 @@ WRITES: dict[str, Callable[[World], dict[str, Any]]] = {
     "code.edit": _edited,
     "code.workflow": lambda world: {"workflowId": "project.three_steps", "requestId": "key"},
     "session.start": lambda world: {"goal": "Think first", "requestId": "key"},
-    "session.settle_gap": _gap,
+    "session.resolve_gap": _gap,
     "session.rename": lambda world: {"session": _session(world.runtime), "title": "The parser"},
     "session.delete": lambda world: _confirmed(
         world.runtime, "session.delete", ids=[_session(world.runtime)], dangerous=True

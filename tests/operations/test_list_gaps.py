@@ -93,7 +93,7 @@ def test_pages_follow_each_other_without_a_gap_or_a_repeat(stored: Runtime) -> N
     seen: list[str] = []
     cursor: list[str] = []
     for _ in range(5):
-        status, document = command(stored, "session", "needs", "--gaps", "--limit", "1", *cursor)
+        status, document = command(stored, "session", "inbox", "--gaps", "--limit", "1", *cursor)
         assert status == 0
         seen += [one["summary"] for one in document["data"]["items"]]
         cursor = ["--cursor", document["data"]["next_cursor"]] if document["data"]["has_more"] else []

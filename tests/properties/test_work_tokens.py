@@ -111,8 +111,8 @@ class _Misuser:
         deeds: list[tuple[str, dict[str, Any]]] = [
             ("run.start", {"workflowId": "project.three_steps", "session": token}),
             ("run.close", {"run": token, "reason": "abandoned"}),
-            ("run.confirm", {"stateToken": token, "show": True}),
-            ("run.confirm", {"stateToken": token, "yes": True}),
+            ("run.answer", {"stateToken": token, "show": True}),
+            ("run.answer", {"stateToken": token, "yes": True}),
         ]
         if token.startswith(("wk", "st")):
             others = [one for one in self.nodes if one[0] != self.replies[child]["session"]["runId"]]

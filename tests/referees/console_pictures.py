@@ -123,9 +123,9 @@ def tell_story(scratch: Path) -> str:
     clock.seconds_ago -= 200
     reply = _report(runtime, blocked["retryAckToken"], "Adds first and rounds once, as the bank does.")
     clock.seconds_ago -= 600
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
     given = {"answer": "trial", "whatDigest": question["what_digest"], "basedOn": ""}
-    answer(at_console(runtime), "run.confirm", session=session, given=given, note="Month end is on Friday.")
+    answer(at_console(runtime), "run.answer", session=session, given=given, note="Month end is on Friday.")
     call = rehydrate(runtime, reply)["nextCall"]
     reply = answer(runtime, "run.continue", **call.get("options", [call])[0]["params"])
     clock.seconds_ago -= 120

@@ -56,7 +56,7 @@ def test_a_long_text_is_approved_at_its_end_by_keyboard(
 ) -> None:
     runtime = open_home(home)
     session, node = ask(runtime, "Approved at the end")
-    shown = answer(runtime, "run.confirm", session=session, show=True)
+    shown = answer(runtime, "run.answer", session=session, show=True)
 
     found = chromium.visit(server, "approve", node=node, token=server.console_token)
 

@@ -210,7 +210,7 @@ def answered(place: Place, operation: str, params: dict[str, Json]) -> Any:
 
 def test_the_counts_of_a_page_are_those_of_its_operation(chromium: Chromium, place: Place) -> None:
     gaps = place.json("session.gaps", {"limit": 100})
-    needs = place.json("session.needs", {})
+    needs = place.json("session.inbox", {})
     graph = place.graph("waiting")
     paths = ["/gaps", "/inbox", place.run("waiting"), "/sessions"]
 

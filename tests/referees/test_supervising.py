@@ -91,16 +91,16 @@ def test_a_person_answers_five_agents_at_a_terminal(tmp_path: Path) -> None:
         assert shown.status == 0, shown.out
         return shown.out.decode()
 
-    needs = told("session", "needs")
+    needs = told("session", "inbox")
     for name in ASKS:
-        line = f"handrail run confirm --session {store.sessions[name]}"
+        line = f"handrail run answer --session {store.sessions[name]}"
         assert line in needs, name
         told(*line.split()[1:])
-    (settle,) = re.findall(r"handrail session settle (gap_\w+ --session ses_\w+) --note", needs)
-    told("session", "settle", *settle.split(), "--note", "The queue has a setting for long reports.")
-    answered = told("session", "needs")
+    (settle,) = re.findall(r"handrail session resolve (gap_\w+ --session ses_\w+) --note", needs)
+    told("session", "resolve", *settle.split(), "--note", "The queue has a setting for long reports.")
+    answered = told("session", "inbox")
     went_on = {name: store.go_on(name) for name in ASKS}
-    left = told("session", "needs")
+    left = told("session", "inbox")
 
     stuck = [part for part in re.split(r"\n\n+", needs) if STUCK in part]
     assert len(stuck) == 1

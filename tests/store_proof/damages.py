@@ -244,7 +244,7 @@ def _remember(world: World, session_id: SessionId) -> None:
 def _reads(sessions: list[SessionId], replies: list[dict[str, Json]]) -> Iterator[_Read]:
     """Every operation that reads, for each session if it takes one."""
     yield "session.list", {}
-    yield "session.needs", {}
+    yield "session.inbox", {}
     yield "store.du", {}
     for session_id in sessions:
         yield "session.show", {"sessionId": session_id}

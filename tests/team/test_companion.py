@@ -318,7 +318,7 @@ def test_signing_in_sends_nothing_until_a_project_is_linked(machine: Machine, pe
     assert len(list((machine.home / "data" / "sessions").iterdir())) == 1
 
 
-@pytest.mark.parametrize("operation", ["run.confirm", "session.settle_gap", "session.rename", "team.invite"])
+@pytest.mark.parametrize("operation", ["run.answer", "session.resolve_gap", "session.rename", "team.invite"])
 def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation: str) -> None:
     outcome = machine.call(operation)
 
@@ -337,7 +337,7 @@ def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
     session = begun["session"]["sessionId"]
     assert confirm(person, session).status == 200
 
-    (need,) = machine.data("session.needs")["items"]
+    (need,) = machine.data("session.inbox")["items"]
     found = machine.data("session.resume", query=session)
     shown = machine.data("session.show", sessionId=session)["runs"][0]["confirmations"]
 

@@ -170,10 +170,10 @@ def test_the_list_of_operations_has_what_its_reader_may_perform(server: Server) 
         for who, (token, more) in readers.items()
     }
 
-    assert {"keys.rotate", "run.confirm", "run.start", "session.list"} <= listed["owner"]
+    assert {"keys.rotate", "run.answer", "run.start", "session.list"} <= listed["owner"]
     assert {"run.start", "session.list"} <= listed["agent"]
-    assert not {"run.confirm", "keys.rotate", "team.invite"} & listed["agent"]
-    assert not {"run.start", "run.confirm"} & listed["viewer"]
+    assert not {"run.answer", "keys.rotate", "team.invite"} & listed["agent"]
+    assert not {"run.start", "run.answer"} & listed["viewer"]
     assert "settings.set" not in listed["owner"]
 
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.thorough
 
 SERVED = [called for called in registry().operations() if called.where != "companion"]
 PERSONS = {
-    *("run.confirm", "session.settle_gap", "session.rename", "session.delete", "store.gc"),
+    *("run.answer", "session.resolve_gap", "session.rename", "session.delete", "store.gc"),
     "keys.rotate",
     *("team.invite", "team.reset", "team.set_member", "team.new_token"),
     *("team.revoke_token", "team.audit", "team.tokens"),
@@ -117,7 +117,7 @@ def fill(called: Operation, ids: dict[str, str], tokens: dict[str, str]) -> dict
     named |= {name: tokens[name] for name in tokens if name in fields}
     if "ids" in fields:
         named["ids"] = [ids["session"]]
-    if called.name in ("run.confirm", "run.continue"):
+    if called.name in ("run.answer", "run.continue"):
         named.pop("session", None)
     if not named:
         return None
@@ -206,8 +206,8 @@ def test_a_token_of_another_workspace_is_as_one_of_another_store(sides: Any, fie
     strange = {"session": elsewhere["session"]["sessionId"]}
     takers = [one for one in SERVED if field in {it.encode_name for it in msgspec.structs.fields(one.input)}]
     for called in takers:
-        more = {"output": OTHERS["output"]} if called.name != "run.confirm" and field != "stateToken" else {}
-        more |= {"show": True} if called.name == "run.confirm" else {}
+        more = {"output": OTHERS["output"]} if called.name != "run.answer" and field != "stateToken" else {}
+        more |= {"show": True} if called.name == "run.answer" else {}
         told = normalise(
             here.agent.call(called.name, **{field: there.tokens[field]}, **more), there.ids, there.tokens
         )
@@ -276,7 +276,7 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     session = started["session"]["sessionId"]
     log = agent.server.door.rooms(agent.data("team.members")["workspace_id"])["log"]
     assert {json.loads(one.body)["actor"]["kind"] for one in log.load(session).records} == {"agent"}
-    assert registry().operation("run.confirm").tool == ""
+    assert registry().operation("run.answer").tool == ""
 
 
 def test_a_revoked_token_works_nowhere_within_five_seconds(
@@ -331,6 +331,6 @@ def test_who_lost_a_role_confirms_nothing_with_the_one_that_was_kept(
     elsewhere = Caller(other, owner.token, is_page=True)
     elsewhere.gated("team.set_member", member="Ben", role="viewer")
     elsewhere.gated("team.set_member", member="Cleo", remove=True)
-    told = [one.call("run.confirm", **asked).status for one in (ben, cleo)]
+    told = [one.call("run.answer", **asked).status for one in (ben, cleo)]
 
     assert (known, told) == ([200, 200], [403, 401])

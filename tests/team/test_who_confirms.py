@@ -55,9 +55,9 @@ def report(agent: Caller, workflow: str) -> tuple[str, dict[str, Any]]:
 
 
 def confirm(person: Caller, session: str) -> Answered:
-    shown = person.data("run.confirm", session=session, show=True)
+    shown = person.data("run.answer", session=session, show=True)
     given = {"answer": "yes", "whatDigest": shown["what_digest"]}
-    return person.call("run.confirm", session=session, given=given)
+    return person.call("run.answer", session=session, given=given)
 
 
 @pytest.mark.thorough
@@ -68,7 +68,7 @@ def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> No
     session, blocked = report(agent, "ours.other")
 
     mine = confirm(ana, session)
-    agents = agent.call("run.confirm", session=session, given={"answer": "yes", "whatDigest": "x"})
+    agents = agent.call("run.answer", session=session, given={"answer": "yes", "whatDigest": "x"})
     bens = confirm(ben, session)
     done = agent.data("run.continue", **blocked["nextCall"]["params"])
 
@@ -84,15 +84,15 @@ def test_no_line_of_a_terminal_is_named_where_only_a_page_counts(server: Server)
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     agent = ana.agent("builder")
     session, blocked = report(agent, "ours.other")
-    (need,) = agent.data("session.needs")["items"]
-    shown = ben.data("run.confirm", session=session, show=True)
-    ben.data("run.confirm", session=session, given={"answer": "no", "whatDigest": shown["what_digest"]})
+    (need,) = agent.data("session.inbox")["items"]
+    shown = ben.data("run.answer", session=session, show=True)
+    ben.data("run.answer", session=session, given={"answer": "no", "whatDigest": shown["what_digest"]})
 
     declined = agent.data("run.continue", **blocked["nextCall"]["params"])
 
     assert need["command"] == f"{ORIGIN}/sessions/{session}"
     assert f"in the Console of the team, at /sessions/{session}" in json.dumps(declined)
-    assert "run confirm" not in json.dumps([blocked, need, declined, agent.data("session.resume")])
+    assert "run answer" not in json.dumps([blocked, need, declined, agent.data("session.resume")])
 
 
 @pytest.mark.thorough
@@ -115,7 +115,7 @@ def test_an_agent_and_a_viewer_are_told_who_answers(server: Server) -> None:
     session, _ = report(agent, "ours.other")
 
     told = {
-        one: person.data("run.confirm", session=session, show=True)["others"]
+        one: person.data("run.answer", session=session, show=True)["others"]
         for one, person in (("worker", ana), ("viewer", eve))
     }
     page = server.ask("GET", f"/api/view/sessions/{session}", eve.token, PAGE).body.decode()
@@ -177,12 +177,12 @@ def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     report(ben.agent("builder-2"), "ours.admin")
 
     mine = {
-        name: [row["session_id"] for row in one.data("session.needs", whose="me")["items"]]
+        name: [row["session_id"] for row in one.data("session.inbox", whose="me")["items"]]
         for name, one in (("ana", ana), ("ben", ben), ("cleo", cleo), ("eve", eve))
     }
 
     assert mine == {"ana": [], "ben": [session], "cleo": [session], "eve": []}
-    assert len(ana.data("session.needs")["items"]) == 2
+    assert len(ana.data("session.inbox")["items"]) == 2
 
 
 @pytest.mark.parametrize(("name", "role", "is_asked"), [("Ben", "member", True), ("Eve", "viewer", False)])
@@ -192,7 +192,7 @@ def test_a_page_has_the_form_for_who_may_answer_alone(
     workspace = server.workspace("main")
     ana, other = server.join(workspace, "Ana"), server.join(workspace, name, role)
     session, _ = report(ana.agent("builder", machine="laptop-7"), "ours.other")
-    form = 'data-operation="run.confirm"'
+    form = 'data-operation="run.answer"'
 
     own, others = (
         server.ask("GET", f"/api/view/sessions/{session}", one.token, PAGE).body.decode()
@@ -231,7 +231,7 @@ def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Ser
     ids = {row["name"]: row["id"] for row in ana.data("team.members")["items"]}
 
     page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
-    (need,) = ana.data("session.needs")["items"]
+    (need,) = ana.data("session.inbox")["items"]
     shown = ana.data("session.show", sessionId=session)["runs"][0]["confirmations"][0]
     resumed = agent.tool("resume_session", query=session).document["result"]
     found = [len(ana.data("session.list", account=ids[name])["items"]) for name in ("Ana", "<b>Ben</b>")]
@@ -249,7 +249,7 @@ def test_without_accounts_any_person_confirms_and_the_answer_says_so(runtime: Ru
     )
     blocked = advance(runtime, reply, "Published it.")
 
-    told = answer(seat(runtime, Person("y")), "run.confirm", session=reply["session"]["sessionId"])
+    told = answer(seat(runtime, Person("y")), "run.answer", session=reply["session"]["sessionId"])
     done = answer(runtime, "run.continue", **blocked["nextCall"]["params"])
 
     assert (blocked["kind"], done["kind"]) == ("blocked", "ok")
@@ -326,7 +326,7 @@ def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recor
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana", "owner"), server.join(workspace, "Ben")
     session, _ = report(ana.agent("builder"), "ours.other")
-    shown = ben.data("run.confirm", session=session, show=True)
+    shown = ben.data("run.answer", session=session, show=True)
     given = {"answer": "yes", "whatDigest": shown["what_digest"]}
     hold = TeamLog.hold_existing
 
@@ -336,13 +336,13 @@ def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recor
         return hold(self, *told)
 
     monkeypatch.setattr(TeamLog, "hold_existing", change_first)
-    told = ben.call("run.confirm", session=session, given=given)
+    told = ben.call("run.answer", session=session, given=given)
 
     assert (told.status, told.document["details"]["reason"]) == (409, "role_changed")
     assert confirmations(server, workspace, session) == []
     server.door.forget()
     again = {"viewer": 403, "admin": 200, "": 401}[change.get("role", "")]
-    assert ben.call("run.confirm", session=session, given=given).status == again
+    assert ben.call("run.answer", session=session, given=given).status == again
 
 
 @pytest.mark.thorough
@@ -383,7 +383,7 @@ def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     session, blocked = report(ana.agent("builder"), "ours.other")
     bens = ben.agent("helper")
-    shown = ben.data("run.confirm", session=session, show=True)
+    shown = ben.data("run.answer", session=session, show=True)
     hold = TeamLog.hold_existing
 
     def work_first(self: TeamLog, *told: Any) -> Any:
@@ -393,7 +393,7 @@ def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
 
     monkeypatch.setattr(TeamLog, "hold_existing", work_first)
     given = {"answer": "yes", "whatDigest": shown["what_digest"]}
-    told = ben.call("run.confirm", session=session, given=given)
+    told = ben.call("run.answer", session=session, given=given)
 
     assert told.status == 403
     assert confirmations(server, workspace, session) == []

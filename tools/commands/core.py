@@ -346,7 +346,7 @@ RUN_ROWS = (
         examples=("handrail run checkpoint --checkpoint CHECKPOINT_TOKEN --notes 'Half way.' --compact",),
     ),
     Row(
-        path="run confirm",
+        path="run answer",
         spellings=(
             STATE,
             Spelling(field="session", kind="id", value="ID"),
@@ -354,8 +354,8 @@ RUN_ROWS = (
         ),
         blast_radius="Appends one fact to one session: what the person answered.",
         examples=(
-            "handrail run confirm --session SESSION_ID --human",
-            "handrail run confirm --state STATE_TOKEN --note 'Seen in staging.' --compact",
+            "handrail run answer --session SESSION_ID --human",
+            "handrail run answer --state STATE_TOKEN --note 'Seen in staging.' --compact",
         ),
     ),
     Row(
@@ -496,13 +496,13 @@ SESSION_ROWS = (
         ),
     ),
     Row(
-        path="session needs",
+        path="session inbox",
         spellings=(LIMIT, CURSOR),
         columns=("kind", "title", "why", "session_id"),
-        examples=("handrail session needs --compact",),
+        examples=("handrail session inbox --compact",),
     ),
     Row(
-        path="session needs --gaps",
+        path="session inbox --gaps",
         operation="session.gaps",
         spellings=(
             Spelling(field="workflow", value="ID", kind="id"),
@@ -512,21 +512,21 @@ SESSION_ROWS = (
         ),
         columns=("state", "severity", "summary", "workflow_id", "session_id"),
         examples=(
-            "handrail session needs --gaps --only open --compact",
-            "handrail session needs --gaps --severity critical --workflow wr.small_change --compact",
+            "handrail session inbox --gaps --only open --compact",
+            "handrail session inbox --gaps --severity critical --workflow wr.small_change --compact",
         ),
     ),
     Row(
-        path="session settle",
-        operation="session.settle_gap",
+        path="session resolve",
+        operation="session.resolve_gap",
         spellings=(
             Spelling(field="gap", position=1),
             Spelling(field="note", value="TEXT"),
             Spelling(field="session", value="SESSION_ID"),
         ),
         examples=(
-            "handrail session settle GAP_ID --note 'Looked at it.' --compact",
-            "handrail session settle RUN_ID --note 'The changed tests are right.' --compact",
+            "handrail session resolve GAP_ID --note 'Looked at it.' --compact",
+            "handrail session resolve RUN_ID --note 'The changed tests are right.' --compact",
         ),
     ),
     Row(

@@ -33,7 +33,7 @@ Reader: TypeAlias = Literal["agent", "shell", "person"]
 """Who reads: an agent with tools, a shell with commands, a person with neither."""
 
 
-RUN_CONFIRM: Final = "handrail run confirm"
+RUN_CONFIRM: Final = "handrail run answer"
 NOTES_PLACE: Final = "/notesMarkdown"
 """Where a fault of the notes points."""
 

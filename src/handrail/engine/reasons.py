@@ -4,7 +4,7 @@ A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it a
 `consequence` decides that, and nothing else does.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -204,15 +204,17 @@ def blocker_of(reason: Reason) -> Blocker:
 
 
 _CONFIRM, _CHOOSE = WaitsFor(kind="confirm"), WaitsFor(kind="choose")
+_EARLIER_NAME: Final = "run confirm"
+"""What `run answer` was called when these sentences were recorded."""
 _RECORDED_FIXES = {
-    "Ask the user to run `handrail run confirm` in a terminal, then make the call in nextCall "
+    f"Ask the user to run `handrail {_EARLIER_NAME}` in a terminal, then make the call in nextCall "
     "again.": _CONFIRM,
-    "Make the call in nextCall with nothing new in it, or ask the user to run `handrail run confirm` for "
-    "this report first.": WaitsFor(kind="confirm", state="another_report"),
+    "Make the call in nextCall with nothing new in it, or ask the user to run "
+    f"`handrail {_EARLIER_NAME}` for this report first.": WaitsFor(kind="confirm", state="another_report"),
     "Show the user what you did and ask for the confirmation, then make the call in nextCall.": _CONFIRM,
     "Ask the user yourself; if they agree, make the call in nextCall, which counts as your word.": _CONFIRM,
     "Ask the user what to change, and change it; then make the call in nextCall. If it is refused again, the "
-    "user says yes with `handrail run confirm` in a terminal first.": WaitsFor(
+    f"user says yes with `handrail {_EARLIER_NAME}` in a terminal first.": WaitsFor(
         kind="confirm", state="declined"
     ),
     "Ask the user yourself, then make the call of the option that they take.": _CHOOSE,

@@ -164,7 +164,7 @@ def _no_run(text: str, sessions: list[str], waiting: Sequence[str] = ()) -> Faul
     call = NextCall(operation="session.resume", params={"query": sessions[0]} if sessions else {})
     if waiting:
         hint = f"Say which one you answer: {RUN_CONFIRM} --session {waiting[0]}"
-        call = NextCall(operation="run.confirm", params={"session": waiting[0]})
+        call = NextCall(operation="run.answer", params={"session": waiting[0]})
     details = {"missing": ["session"]}
     return Fault(
         CONTEXT_MISSING, f"{text}{named} Nothing was done.", details=details, hint=hint, next_call=call

@@ -109,9 +109,9 @@ def _operation(event: EventBody) -> str:
         case RunClosed():
             return "run.close"
         case ConfirmationRecorded():
-            return "run.confirm"
+            return "run.answer"
         case GapRecorded():
-            return "session.settle_gap"
+            return "session.resolve_gap"
         case PreferencesChanged(operation=operation):
             return operation
         case _:

@@ -112,9 +112,9 @@ def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str
     match need.kind:
         case "person" if not need.is_answered or need.is_declined:
             run = f" --run {need.run_id}" if facts.run_count > 1 else ""
-            return f"handrail run confirm --session {session_id}{run}"
+            return f"handrail run answer --session {session_id}{run}"
         case "gap":
-            return f"handrail session settle {need.gap_ids[0]} --session {session_id} --note TEXT"
+            return f"handrail session resolve {need.gap_ids[0]} --session {session_id} --note TEXT"
         case _:
             return ""
 

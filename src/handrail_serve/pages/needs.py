@@ -77,7 +77,7 @@ EFFECTS: dict[AskKind, str] = {
 
 
 def answer_form(question: Question) -> Html:
-    """The door of an Ask, with what each answer will do. `question` is of run.confirm with `show`."""
+    """The door of an Ask, with what each answer will do. `question` is of run.answer with `show`."""
     asked = {
         "session": question.session_id,
         "run": question.run_id,
@@ -95,7 +95,7 @@ def answer_form(question: Question) -> Html:
         _note("A note for the agent, if you like"),
         cluster(*_answers(question)),
         class_="stack tight",
-        **acts("run.confirm", asked, done=RECORDED),
+        **acts("run.answer", asked, done=RECORDED),
     )
 
 
@@ -192,7 +192,7 @@ def settle_form(session_id: str, *gap_ids: str) -> Html:
         _note("How it is resolved", is_required=True),
         cluster(button(word, "main")),
         class_="stack tight",
-        **acts("session.settle_gap", {"session": session_id, "gap": gap_ids[0]}, done="Resolved.", **more),
+        **acts("session.resolve_gap", {"session": session_id, "gap": gap_ids[0]}, done="Resolved.", **more),
     )
 
 
@@ -253,7 +253,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     node: NodeView | None = None
     """The node where it waits."""
     question: Question | None = None
-    """Of run.confirm with `show`; None: a person cannot answer it."""
+    """Of run.answer with `show`; None: a person cannot answer it."""
     run: RunRow | None = None
     """Where a report is confirmed: what the whole run has proven."""
 
@@ -416,7 +416,7 @@ def _writes(question: Question) -> Child:
     """What a yes lets Handrail write: the files, and the lines that change."""
     text, diff = question.writes, question.diff
     whole = prose(text, tabindex=0)
-    rest = "The rest: `handrail run confirm --show --human`." if len(diff) > MOST_DIFF else ""
+    rest = "The rest: `handrail run answer --show --human`." if len(diff) > MOST_DIFF else ""
     lines = join_html(diff_lines(diff[:MOST_DIFF]), notes_html(rest)) if diff else None
     return join_html(whole, lines) if text else None
 

@@ -55,7 +55,7 @@ def _is_of_one_script(name: str) -> bool:
 
 _WITH_NAMES: Final = frozenset(
     {
-        *("session.needs", "session.gaps", "session.show", "session.timeline", "session.resume"),
+        *("session.inbox", "session.gaps", "session.show", "session.timeline", "session.resume"),
         *("session.work", "run.graph", "run.node", "run.compare"),
     }
 )

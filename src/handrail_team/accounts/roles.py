@@ -30,7 +30,7 @@ _PERSON = Need(role="member", is_persons=True)
 _ADMIN = Need(role="admin", is_persons=True)
 NEEDS: dict[str, Need] = {
     **dict.fromkeys(("workflow.list", "workflow.inspect", "preferences.show", "ledger.show"), _READER),
-    **dict.fromkeys(("session.list", "session.show", "session.needs", "session.search"), _READER),
+    **dict.fromkeys(("session.list", "session.show", "session.inbox", "session.search"), _READER),
     **dict.fromkeys(("session.timeline", "session.resume", "session.gaps", "session.events"), _READER),
     **dict.fromkeys(("session.export", "run.graph", "run.node", "run.compare"), _READER),
     **dict.fromkeys(("store.verify", "store.du"), _READER),
@@ -40,7 +40,7 @@ NEEDS: dict[str, Need] = {
     **dict.fromkeys(("check.run", "check.approve", "session.work"), _WORKER),
     "code.note": _WORKER,
     "preferences.set": _WORKER,
-    **dict.fromkeys(("run.confirm", "session.settle_gap", "session.rename"), _PERSON),
+    **dict.fromkeys(("run.answer", "session.resolve_gap", "session.rename"), _PERSON),
     **dict.fromkeys(("team.admit", "team.new_token"), _PERSON),
     **dict.fromkeys(("team.revoke_token", "team.tokens"), Need(role="viewer", is_persons=True)),
     **dict.fromkeys(("session.import", "session.delete", "store.gc"), _ADMIN),

@@ -53,7 +53,7 @@ TOKEN_VARIABLE: Final = "HANDRAIL_TOKEN"  # noqa: S105 - the name of a variable
 ADDRESS: Final = "/api/companion"
 WHOAMI: Final = "team.whoami"
 WHO: Final = "/api/" + WHOAMI
-_PERSONS: Final = ("run.confirm", "session.settle_gap", "session.rename")
+_PERSONS: Final = ("run.answer", "session.resolve_gap", "session.rename")
 STATE_SECONDS: Final = 5.0
 MOST_LOOKS: Final = 12
 """Rounds of one call; an honest one needs two or three."""

@@ -43,8 +43,8 @@ CHECKS = ",".join(
 LINES: dict[str, tuple[str, ...]] = {
     "demo": ("demo",),
     "doctor": ("doctor", "--offline", "--checks", CHECKS),
-    "run confirm": ("run", "confirm", "--session", "SESSION_ID"),
-    "session settle": SETTLE,
+    "run answer": ("run", "answer", "--session", "SESSION_ID"),
+    "session resolve": SETTLE,
     "session rename": RENAME,
     "setup": ("setup",),
     "store selftest": ("store", "selftest", "--kills", "1", "--timeout", "2"),

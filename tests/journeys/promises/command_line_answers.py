@@ -56,7 +56,7 @@ PROMISES = read_table(
           declares.
       cli.upstream: A status of another server has its own code, by number and in one place.
       cli.one-table: No exit number, status or code stands outside the one catalogue.
-      cli.reserved: A code that no command returns is marked as reserved; `run confirm` returns
+      cli.reserved: A code that no command returns is marked as reserved; `run answer` returns
           E_HUMAN_REQUIRED.
       cli.interrupted: A signal ends a call with 130 and an envelope, or with the success that it already
           was.

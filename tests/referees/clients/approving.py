@@ -11,7 +11,7 @@ _YES = "button[value=yes]"
 def approve(visitor: Any) -> dict[str, Any]:
     """By keyboard alone: the yes opens at the end of the text and not before; the note sends nothing."""
     page = visitor.unlocked(visitor.context(), visitor.plan["node"])
-    form = page.locator("form[data-operation='run.confirm']")
+    form = page.locator("form[data-operation='run.answer']")
     found: dict[str, Any] = {"before": form.locator(_YES).is_disabled(), "violations": []}
     found["no_before"] = form.locator("button[value=no]").is_disabled()
     page.evaluate(visitor.axe)
@@ -22,7 +22,7 @@ def approve(visitor: Any) -> dict[str, Any]:
     page.keyboard.press("PageDown")
     page.wait_for_function("() => document.querySelector('[data-whole]').scrollTop > 0")
     found["half_way"] = form.locator(_YES).is_disabled()
-    found["sent_early"] = [one for one in asked if "run.confirm" in one]
+    found["sent_early"] = [one for one in asked if "run.answer" in one]
     page.keyboard.press("End")
     form.locator(f"{_YES}:enabled").wait_for()
     found["hint"] = form.locator("[data-unread]").is_visible()

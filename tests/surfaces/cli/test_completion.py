@@ -42,7 +42,7 @@ CASES = [
     ("handrail --project my", "my dir/"),
 ]
 LISTED = [
-    ("handrail run ", {"checkpoint", "close", "confirm", "continue", "file", "start"}),
+    ("handrail run ", {"answer", "checkpoint", "close", "continue", "file", "start"}),
     ("handrail workflow list --kind ", {"routine", "workflow"}),
     ("handrail --format ", {"json", "text", "raw", "human"}),
 ]
@@ -180,9 +180,9 @@ def test_the_table_offers_groups_then_leaves_then_flags() -> None:
     words = command_words()
 
     assert set(words.after["run"]) == {
+        "answer",
         "checkpoint",
         "close",
-        "confirm",
         "continue",
         "file",
         "start",

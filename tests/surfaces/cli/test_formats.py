@@ -212,7 +212,7 @@ def test_nothing_is_offered_for_its_letters_alone(tool: Tool, typed: str) -> Non
         ("run compare S A B", "session show S A --compare B"),
         ("session timeline S --limit 5", "session show S --limit 5 --timeline"),
         ("session search words", "session list --query words"),
-        ("session gaps --only open", "session needs --only open --gaps"),
+        ("session gaps --only open", "session inbox --only open --gaps"),
         ("preferences show --session S", "settings show --session S --preferences"),
         ("preferences set --autonomy guided", "settings set --autonomy guided --preferences"),
         ("session start --goal g", "session note --goal g"),

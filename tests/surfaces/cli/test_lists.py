@@ -53,7 +53,7 @@ def test_pages_join_to_the_whole() -> None:
         asked = advance(runtime, begin(runtime, *steps, fields={}, requestId=f"k{number}"))
     shown = ("session", "show", asked["session"]["sessionId"], "--timeline")
 
-    for line in (("session", "needs"), shown):
+    for line in (("session", "inbox"), shown):
         whole = data(runtime, *line)
         page = data(runtime, *line, "--limit", "1")
         joined = page["items"]

@@ -349,7 +349,7 @@ def test_help_and_version_need_no_command(line: list[str]) -> None:
     ("line", "expected"),
     [
         (["code"], "one of its commands"),
-        (["run"], "one of start, continue, checkpoint, confirm, close, file"),
+        (["run"], "one of start, continue, checkpoint, answer, close, file"),
     ],
 )
 def test_a_long_list_of_commands_is_told_once(line: list[str], expected: str) -> None:

@@ -182,7 +182,7 @@ def test_effects_say_what_is_needed_and_what_is_at_stake(reference: Any) -> None
     assert by_path["workflow new"]["dry_run_output_schema"] == "dry_run"
     assert by_path["run continue"]["dry_run_output_schema"] == "ack_verdict"
     assert by_path["session delete"]["authorised_by"] == "dangerous and confirm"
-    for path in ("run confirm", "session settle", "session rename", "check approve"):
+    for path in ("run answer", "session resolve", "session rename", "check approve"):
         assert "a person" in by_path[path]["authorised_by"]
         assert by_path[path]["type"] == "write"
     assert by_path["run close"]["authorised_by"] == "the call itself"

@@ -20,13 +20,13 @@ pytestmark = pytest.mark.thorough
 
 VIEWS = (
     "session list",
-    "session needs",
-    "session needs --gaps",
+    "session inbox",
+    "session inbox --gaps",
     "session show SESSION --timeline",
     "session show SESSION --graph",
     "session show SESSION",
     "context",
-    "run confirm --session SESSION --show",
+    "run answer --session SESSION --show",
 )
 _KEY = re.compile(r"^\s*[a-z]+_[a-z_]+:", re.MULTILINE)
 _MACHINE = re.compile(r"\[untrusted|nextCall|stateToken|\b(?:st|ak|ck)1[a-z0-9]{20}|/notesMarkdown|::|@\d")
@@ -61,9 +61,9 @@ def test_it_fits_and_speaks_to_a_person(busy: tuple[Runtime, str], view: str) ->
 def test_gap_and_question_come_with_their_lines(busy: tuple[Runtime, str]) -> None:
     runtime, session = busy
 
-    needs = run_here(runtime, ["session", "needs", "--human"]).out.decode()
-    gaps = run_here(runtime, ["session", "needs", "--gaps", "--human"]).out.decode()
+    needs = run_here(runtime, ["session", "inbox", "--human"]).out.decode()
+    gaps = run_here(runtime, ["session", "inbox", "--gaps", "--human"]).out.decode()
 
-    assert f"handrail run confirm --session {session}\n" in needs
-    settle = re.findall(r"handrail session settle (gap_\w+) --session (ses_\w+) --note TEXT", gaps)
+    assert f"handrail run answer --session {session}\n" in needs
+    settle = re.findall(r"handrail session resolve (gap_\w+) --session (ses_\w+) --note TEXT", gaps)
     assert len({*settle}) == len(settle) == 4

@@ -46,7 +46,7 @@ MORE: dict[str, tuple[str, ...]] = {
     "workflow.convert": ("workflowId",),
     "workflow.fmt": ("workflowId",),
     "run.continue": ("stateToken",),
-    "run.confirm": ("stateToken", "show"),
+    "run.answer": ("stateToken", "show"),
     "code.scan": ("search",),
     "lafs.check": ("documents",),
     "session.delete": ("dangerous",),

@@ -216,20 +216,20 @@ def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
         sent = {"ackToken": reply["ackToken"], "output": {"notesMarkdown": "done"}}
         reply = ask(app, "POST", "/api/run.continue", body=sent).document["data"]
     step = {"stateToken": reply["stateToken"]}
-    question = ask(app, "POST", "/api/run.confirm", body={**step, "show": True}).document["data"]
+    question = ask(app, "POST", "/api/run.answer", body={**step, "show": True}).document["data"]
     given = {**step, "given": {"answer": "yes", "whatDigest": question["what_digest"]}}
 
-    asked = ask(app, "POST", "/api/run.confirm", body=step)
-    by_program = ask(app, "POST", "/api/run.confirm", body=given)
+    asked = ask(app, "POST", "/api/run.answer", body=step)
+    by_program = ask(app, "POST", "/api/run.answer", body=given)
     page = ("sec-fetch-site", "same-origin")
-    forged = ask(app, "POST", "/api/run.confirm", page, body=given)
-    by_script = ask(app, "POST", "/api/run.confirm", body=given, token=CONSOLE_TOKEN)
+    forged = ask(app, "POST", "/api/run.answer", page, body=given)
+    by_script = ask(app, "POST", "/api/run.answer", body=given, token=CONSOLE_TOKEN)
     shown = f"/api/view/sessions/{reply['session']['sessionId']}"
     looks_in = ask(app, "GET", shown, page).body.decode()
     sits_there = ask(app, "GET", shown, page, token=CONSOLE_TOKEN).body.decode()
-    assert ("no answer of a person" in looks_in, 'data-operation="run.confirm"' in looks_in) == (True, False)
+    assert ("no answer of a person" in looks_in, 'data-operation="run.answer"' in looks_in) == (True, False)
     assert ("no answer of a person" in sits_there, "Yes, I confirm it" in sits_there) == (False, True)
-    by_person = ask(app, "POST", "/api/run.confirm", page, body=given, token=CONSOLE_TOKEN)
+    by_person = ask(app, "POST", "/api/run.answer", page, body=given, token=CONSOLE_TOKEN)
 
     for one in (asked, by_program, forged, by_script):
         refused(one, 403, "E_HUMAN_REQUIRED")

@@ -53,7 +53,7 @@ def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Arti
     if not reports or not all(_is_passed(report.body) for report in reports):
         return []
     evidence = tuple(report.digest for report in reports)
-    return _settle_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
+    return _resolve_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
 
 
 def settle_by_observation(
@@ -65,7 +65,7 @@ def settle_by_observation(
         for seen in observed
         if seen.status == "available" and seen.provenance != "manual_claim"
     }
-    return _settle_gaps(gaps(), works) if works else []
+    return _resolve_gaps(gaps(), works) if works else []
 
 
 def settle_by_output(
@@ -97,7 +97,7 @@ def settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
     )
 
 
-def _settle_gaps(
+def _resolve_gaps(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
     """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
@@ -150,11 +150,13 @@ def how_to_settle(gap: GapRecorded) -> str:
         waits = gap.waits_for
         if waits is not None and waits.kind == "proof":
             command = waits.values.get("command", "handrail prove")
-            return f"`{command}` or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
+            return (
+                f"`{command}` or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+            )
         values = waits.values if waits is not None and waits.kind == "check" else {}
         how = "fails without the fix and passes with it" if "guard" in values else "passes"
         by = f"only `{values['command']}`, if it {how}," if values.get("command") else "only evidence"
-        return f"{by} or a person settles it (`handrail session settle {gap.gap_id} --note TEXT`)."
+        return f"{by} or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'

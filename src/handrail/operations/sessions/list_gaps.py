@@ -1,4 +1,4 @@
-"""`session needs --gaps`: what is missing in the sessions of a project."""
+"""`session inbox --gaps`: what is missing in the sessions of a project."""
 
 from __future__ import annotations
 

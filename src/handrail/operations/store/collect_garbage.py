@@ -152,7 +152,7 @@ def _collect(rt: Runtime, removal: RemovalPlan, *, continue_on_error: bool) -> S
 OPERATION = Operation(
     name="store.gc",
     effect="dangerous",
-    summary="Remove sessions older than the retention period, and the blobs that no session needs.",
+    summary="Remove sessions older than the retention period, and the blobs that no session inbox.",
     input=CollectGarbage,
     output=CollectedGarbage,
     perform=collect_garbage,

@@ -14,7 +14,7 @@ from msgspec import UNSET
 from handrail.contract.fence import flatten_text
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Failure, Json
-from handrail.operations.runs.confirm_run import (
+from handrail.operations.runs.answer_run import (
     Meant,
     NeededAnswer,
     find_needed_answer,

@@ -14,7 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.messages import ResultOrRefusal
 
 if TYPE_CHECKING:  # the first question loads it; every connection loads this module
-    from handrail.operations.runs.confirm_run import NeededAnswer
+    from handrail.operations.runs.answer_run import NeededAnswer
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):

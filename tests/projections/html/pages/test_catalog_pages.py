@@ -61,7 +61,7 @@ def show(runtime: Runtime, path: str, **query: str) -> Html:
 def all_pages(store: tuple[Runtime, dict[str, str]]) -> dict[str, Html]:
     runtime, ids = store
     flow = "/workflows/project.three_steps"
-    question = answer(runtime, "run.confirm", session=ids["session"], show=True)
+    question = answer(runtime, "run.answer", session=ids["session"], show=True)
     return {
         **{
             path: show(runtime, path) for path in ("/gaps", "/builtins", "/workflows", "/import", "/settings")
@@ -255,7 +255,7 @@ def test_the_form_for_a_person_has_what_the_terminal_shows_and_the_options() -> 
         fields={},
     )
     advance(runtime, first)
-    question = answer(runtime, "run.confirm", session=first["session"]["sessionId"], show=True)
+    question = answer(runtime, "run.answer", session=first["session"]["sessionId"], show=True)
 
     page = answer_form(viewed(Question, question))
 

@@ -63,7 +63,7 @@ def with_two_gaps(runtime: Runtime) -> InboxItem:
     """The item of a run that went on without two answers."""
     steps = (step("one", requireConfirmation=True), step("two", requireConfirmation=True))
     advance(runtime, advance(runtime, begin(runtime, *steps, fields={}, preferences=NEVER_STOP)))
-    (item,) = answer(runtime, "session.needs")["items"]
+    (item,) = answer(runtime, "session.inbox")["items"]
     return viewed(InboxItem, item)
 
 

@@ -48,7 +48,7 @@ QUESTION: dict[str, Any] = {
 
 def cards_of(runtime: Runtime) -> list[Html]:
     """Every item of the inbox, opened one after the other."""
-    items = (viewed(InboxItem, one) for one in answer(runtime, "session.needs")["items"])
+    items = (viewed(InboxItem, one) for one in answer(runtime, "session.inbox")["items"])
     return [show(runtime, f"/inbox/{one.session_id}/{key_of(one)}") for one in items]
 
 
@@ -72,11 +72,11 @@ def test_a_waiting_run_is_answered_from_the_first_page(runtime: Runtime) -> None
     assert "No: the step stays open" in words
     assert re.findall(r'name="given.answer" value="(\w+)"', page.markup) == ["yes", "no"]
     sent = json.loads(
-        unescape(re.findall(r'data-operation="run.confirm" data-input="([^"]*)"', page.markup)[0])
+        unescape(re.findall(r'data-operation="run.answer" data-input="([^"]*)"', page.markup)[0])
     )
     given = {**sent["given"], "answer": "yes"}
     console = msgspec.structs.replace(runtime, is_at_console=True)
-    told = answer(console, "run.confirm", **{**sent, "given": given})
+    told = answer(console, "run.answer", **{**sent, "given": given})
     assert (told["session_id"], told["answer"]) == (asked["session"]["sessionId"], "confirmed")
 
 
@@ -111,7 +111,7 @@ def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded(runtime:
         "at": "",
     }
     ask_person(runtime)
-    (item,) = answer(runtime, "session.needs")["items"]
+    (item,) = answer(runtime, "session.inbox")["items"]
     node = answer(runtime, "run.node", sessionId=item["session_id"], node=item["node_id"])
     node["pending"]["person"] = said
     row = viewed(InboxItem, item | {"is_answered": True, "reply": "Go on with it."})
@@ -130,9 +130,9 @@ def test_an_agent_that_goes_against_the_answer_is_seen(runtime: Runtime) -> None
     asked = {**way, "nonAssumable": "scope_boundary"}
     reply = begin(runtime, asked, step("tell"), fields=declared("way"), goal="Tidy")
     session = reply["session"]["sessionId"]
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
     given = {"answer": "leave", "whatDigest": question["what_digest"]}
-    answer(at_console(runtime), "run.confirm", session=session, given=given)
+    answer(at_console(runtime), "run.answer", session=session, given=given)
 
     other = reply["nextCall"]["options"][1]["params"]
     refused = answer(runtime, "run.continue", **other)

@@ -159,7 +159,7 @@ def test_a_node_that_nobody_but_the_agent_has_seen_is_never_green(rich: tuple[Ru
 def test_what_needs_a_person_comes_first_with_the_words_to_paste(runtime: Runtime) -> None:
     first = begin(runtime, step("decide", **WITH_DECISION), fields={})
     advance(runtime, first)
-    (item,) = answer(runtime, "session.needs")["items"]
+    (item,) = answer(runtime, "session.inbox")["items"]
 
     page = show(runtime, "/inbox").markup
     card = read_card(Card(row=viewed(InboxItem, item | {"count": 2})))

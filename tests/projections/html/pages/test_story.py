@@ -50,9 +50,9 @@ def test_a_decision_of_a_person_stays_visible(runtime: Runtime) -> None:
     fields = declared("way")
     first = begin(runtime, {**way, "nonAssumable": "scope_boundary"}, step("tell"), fields=fields)
     session = first["session"]["sessionId"]
-    question = answer(at_console(runtime), "run.confirm", session=session, show=True)
+    question = answer(at_console(runtime), "run.answer", session=session, show=True)
     given = {"answer": "keep", "whatDigest": question["what_digest"], "basedOn": ""}
-    answer(at_console(runtime), "run.confirm", session=session, given=given, note="The bank needs it.")
+    answer(at_console(runtime), "run.answer", session=session, given=given, note="The bank needs it.")
     call = rehydrate(runtime, first)["nextCall"]
     went_on = answer(runtime, "run.continue", **call.get("options", [call])[0]["params"])
     advance(runtime, went_on, "Told them.")

@@ -206,7 +206,7 @@ def _gaps(run: dict[str, Json], page: Page) -> list[str]:
         lines += wrap(f"{what}: {one_line(gap['summary'])}", page.width, INDENT)
         if gap.get("is_open") and gap.get("id"):
             lines.append(
-                INDENT + typed_line(f"handrail session settle {one_line(gap['id'])} --note TEXT", page)
+                INDENT + typed_line(f"handrail session resolve {one_line(gap['id'])} --note TEXT", page)
             )
     return lines
 
@@ -340,7 +340,7 @@ def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
             lines += wrap(f"Settled: {one_line(item['settled_by'])}", page.width, INDENT)
         elif item["state"] == "open":
             named = f"{one_line(item['id'])} --session {one_line(item['session_id'])}"
-            lines.append(INDENT + typed_line(f"handrail session settle {named} --note TEXT", page))
+            lines.append(INDENT + typed_line(f"handrail session resolve {named} --note TEXT", page))
         lines.append("")
     sums = _join(f"{number} {name}" for name, number in counts.items())
     return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]

@@ -1,4 +1,4 @@
-"""`session needs`: what waits for a person, over all sessions."""
+"""`session inbox`: what waits for a person, over all sessions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _KINDS = ("person", "blocked", "damaged", "newer", "gap")
 _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits for is not known."
 
 
-class ListNeeds(Input, frozen=True, kw_only=True):
+class ListInbox(Input, frozen=True, kw_only=True):
     """Which window of them."""
 
     whose: Maybe[
@@ -48,7 +48,7 @@ class ListNeeds(Input, frozen=True, kw_only=True):
     cursor: Maybe[Cursor] = UNSET
 
 
-def list_needs(rt: ReadPorts, request: ListNeeds) -> Success:
+def list_inbox(rt: ReadPorts, request: ListInbox) -> Success:
     """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
     found, count = ask_sessions(rt, lambda sessions: (_find_needs(rt, request, sessions), sessions.count()))
     page = page_of(rt, OPERATION, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
@@ -73,7 +73,7 @@ def _sort_need(row: InboxItem) -> tuple[str, ...]:
     )
 
 
-def _find_needs(rt: ReadPorts, request: ListNeeds, sessions: Sessions) -> list[InboxItem]:
+def _find_needs(rt: ReadPorts, request: ListInbox, sessions: Sessions) -> list[InboxItem]:
     """Everything that waits among the latest sessions."""
     found: list[InboxItem] = []
     silence = find_silence(rt)
@@ -134,13 +134,13 @@ def _describe(facts: SessionFacts) -> str:
 
 
 OPERATION = Operation(
-    name="session.needs",
+    name="session.inbox",
     effect="read",
     summary="List what waits for a person: questions, blocked runs, critical gaps and damage.",
-    input=ListNeeds,
+    input=ListInbox,
     output=Inbox,
     item=InboxItem,
-    perform=list_needs,
+    perform=list_inbox,
     shape=Shape(
         levels={"minimal": ("kind", "session_id", "node_id")},
         id_field="session_id",

@@ -1,4 +1,4 @@
-"""`run.confirm`: a person confirms the pending step, at a terminal or in the Console. No agent's tool does.
+"""`run.answer`: a person confirms the pending step, at a terminal or in the Console. No agent's tool does.
 
 What the person sees is shown on the terminal itself, and the answer is read from there; without a terminal
 nobody is asked. The Console shows the same text, and sends the answer with the digest of what it showed, and
@@ -85,7 +85,7 @@ class PersonsAnswer(Input, frozen=True, kw_only=True):
     ] = UNSET
 
 
-class ConfirmRun(Input, frozen=True, kw_only=True):
+class AnswerRun(Input, frozen=True, kw_only=True):
     """Which run."""
 
     state_token: Maybe[Annotated[TokenText, Meta(description="The step to confirm, by its stateToken.")]] = (
@@ -105,7 +105,7 @@ class ConfirmRun(Input, frozen=True, kw_only=True):
     project: Maybe[ProjectPath] = UNSET
 
 
-class ConfirmedRun(Answer, frozen=True, kw_only=True):
+class AnsweredRun(Answer, frozen=True, kw_only=True):
     """The answer as it is recorded; `is_new` is false where the step was confirmed before this call."""
 
     session_id: str
@@ -130,7 +130,7 @@ class ConfirmedRun(Answer, frozen=True, kw_only=True):
     """What happens now, in a sentence."""
 
 
-def confirm_run(rt: WritePorts, request: ConfirmRun) -> ConfirmedRun | Question:
+def answer_run(rt: WritePorts, request: AnswerRun) -> AnsweredRun | Question:
     """Ask the person once, and record the answer; or show what would be asked.
 
     Raises Fault E_HUMAN_REQUIRED when nobody can be asked, or nobody answers, and E_CONFLICT when what the
@@ -198,7 +198,7 @@ def _nothing_asked(pending: PendingStep, ask: Ask) -> Fault:
         "a step that waits for a person",
         hint=f"To change what the agent does, tell it in its chat; `handrail session show {session_id}` "
         "shows the run.",
-        next_call=NextCall(operation="session.needs", params={}),
+        next_call=NextCall(operation="session.inbox", params={}),
     )
 
 
@@ -417,7 +417,7 @@ def record_answer(
     *,
     based_on: str,
     note: str = "",
-) -> ConfirmedRun:
+) -> AnsweredRun:
     """Append what a person answered to the run as it stands now, at the node that they were asked about.
 
     Raises Fault E_FORBIDDEN where the step says who has to answer, and it is not this one, and E_CONFLICT
@@ -471,11 +471,11 @@ def _answered_meanwhile(last: Confirmation) -> Fault:
     )
 
 
-def _describe(history: History, held: Confirmation, *, is_new: bool) -> ConfirmedRun:
+def _describe(history: History, held: Confirmation, *, is_new: bool) -> AnsweredRun:
     node = history.nodes[held.fact.node_id]
     assert isinstance(node.state, Running), "a confirmation belongs to a pending step"
     return make_from(
-        ConfirmedRun,
+        AnsweredRun,
         held.fact,
         session_id=history.session_id,
         run_id=node.run_id,
@@ -518,14 +518,14 @@ def _name_next(fact: ConfirmationRecorded) -> str:
 
 
 OPERATION = Operation(
-    name="run.confirm",
+    name="run.answer",
     effect="record",
     summary="Confirm the pending step as a person, at a terminal or in the Console.",
-    input=ConfirmRun,
-    output=ConfirmedRun,
+    input=AnswerRun,
+    output=AnsweredRun,
     variants=(Question,),
     reads_with=("show",),
-    perform=confirm_run,
+    perform=answer_run,
     is_persons=True,
     shape=Shape(
         levels={"minimal": ("run_id", "step_id", "answer", "is_new")},

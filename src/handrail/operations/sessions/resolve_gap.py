@@ -1,4 +1,4 @@
-"""`session.settle_gap`: a person settles a gap, and no agent's tool does.
+"""`session.resolve_gap`: a person settles a gap, and no agent's tool does.
 
 At a terminal the person says yes to what is shown there; in the Console to what the page shows.
 """
@@ -31,7 +31,7 @@ from handrail.runtime.who_confirms import require_yes
 LONGEST_NOTE = 500
 
 
-class SettleGap(Input, frozen=True, kw_only=True):
+class ResolveGap(Input, frozen=True, kw_only=True):
     """Which gap, and why it is settled."""
 
     gap: Annotated[
@@ -46,7 +46,7 @@ class SettleGap(Input, frozen=True, kw_only=True):
     session: Maybe[Annotated[MintedId, Meta(description="Its session; else all are searched.")]] = UNSET
 
 
-class SettledGap(Answer, frozen=True, kw_only=True):
+class ResolvedGap(Answer, frozen=True, kw_only=True):
     """The settlement as it is recorded; `is_new` is false where the gap was settled before this call."""
 
     session_id: str
@@ -62,7 +62,7 @@ class SettledGap(Answer, frozen=True, kw_only=True):
     is_new: bool
 
 
-def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
+def resolve_gap(rt: WritePorts, request: ResolveGap) -> ResolvedGap:
     """Ask the person once, and record that the gap is settled.
 
     Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, VALIDATION_ERROR for what cannot
@@ -100,7 +100,7 @@ def settle_gap(rt: WritePorts, request: SettleGap) -> SettledGap:
     return _describe(committed.history, node, gap, settled, is_new=True)
 
 
-def _find(rt: ReadPorts, request: SettleGap) -> Session:
+def _find(rt: ReadPorts, request: ResolveGap) -> Session:
     """The session that has the gap."""
     if request.session is not UNSET:
         named = find_session(rt, request.session)
@@ -153,14 +153,14 @@ def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> Confi
         "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
     )
     named = f"{gap.gap_id} --session {session.history.session_id}"
-    command = f"handrail session settle {named} --note TEXT"
-    return require_yes(rt, text, command=command, resume="handrail session needs")
+    command = f"handrail session resolve {named} --note TEXT"
+    return require_yes(rt, text, command=command, resume="handrail session inbox")
 
 
 def _describe(
     history: History, node: Node, gap: GapRecorded, settled: GapRecorded, *, is_new: bool
-) -> SettledGap:
-    return SettledGap(
+) -> ResolvedGap:
+    return ResolvedGap(
         session_id=history.session_id,
         run_id=node.run_id,
         gap_id=gap.gap_id,
@@ -174,12 +174,12 @@ def _describe(
 
 
 OPERATION = Operation(
-    name="session.settle_gap",
+    name="session.resolve_gap",
     effect="record",
     summary="Settle a gap as a person, at a terminal or in the Console.",
-    input=SettleGap,
-    output=SettledGap,
-    perform=settle_gap,
+    input=ResolveGap,
+    output=ResolvedGap,
+    perform=resolve_gap,
     is_persons=True,
     shape=Shape(
         levels={"minimal": ("gap_id", "status", "is_new")},
