@@ -123,7 +123,7 @@ OF_THE_STORE = frozenset(
             "store.move",
             "store.selftest",
         ),
-        *("session.needs", "session.search", "self.doctor"),
+        *("session.inbox", "session.search", "self.doctor"),
     }
 )
 """Operations about everything that is stored, with bounds of their own."""
@@ -132,7 +132,7 @@ RANKED = frozenset({"session.resume", "code.status", "check.prove", "receipt.exp
 """Without a session these rank the latest runs of the project, as many as `WINDOW` at most."""
 REFUSED = frozenset(
     {
-        *("workflow.convert", "workflow.fmt", "check.approve", "session.settle_gap", "session.rename"),
+        *("workflow.convert", "workflow.fmt", "check.approve", "session.resolve_gap", "session.rename"),
         *("receipt.export", "receipt.verify", "lafs.check", "code.status", "code.diff", "code.restore"),
         *("code.edit", "code.workflow"),
     }
