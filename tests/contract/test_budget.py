@@ -75,7 +75,7 @@ def test_what_fits_is_unchanged_and_unmarked() -> None:
     assert fit(success, None, budget, written) is success
 
 
-def test_a_list_is_cut_to_the_most_items_that_fit_with_their_marks() -> None:
+def test_list_is_cut_to_the_most_items_that_fit() -> None:
     outcome = cut(fit(listing(9), None, Budget(max_items=4), written))
 
     assert outcome.page is not None
@@ -147,7 +147,7 @@ def test_a_plain_array_has_no_place_for_marks_and_is_never_cut() -> None:
     assert failure.details["minimum"] == 3
 
 
-def test_every_window_keeps_as_many_items_as_the_item_limit_allows() -> None:
+def test_window_keeps_as_many_items_as_the_limit_allows() -> None:
     outcome = cut(fit(entity(), SHOW, Budget(max_items=2), written))
 
     assert isinstance(outcome.data, dict)
@@ -168,7 +168,7 @@ def test_one_window_that_is_enough_leaves_the_next_alone() -> None:
     assert outcome.data["truncated_fields"] == ["runs"]
 
 
-def test_a_window_is_cut_further_when_the_item_limit_is_not_enough() -> None:
+def test_window_is_cut_further_where_the_limit_is_too_low() -> None:
     outcome = cut(fit(entity(), SHOW, Budget(max_tokens=180, max_items=4), written))
 
     assert isinstance(outcome.data, dict)
@@ -198,7 +198,7 @@ def test_fields_are_dropped_in_order_and_never_the_minimal_level() -> None:
     ]
 
 
-def test_without_a_shape_the_last_key_goes_first_and_the_first_one_stays() -> None:
+def test_payload_without_a_shape_loses_its_last_key_first() -> None:
     success = Success(data={"first": "x" * 40, "second": "y" * 40, "third": "z" * 80})
     roomy = cut(fit(success, None, Budget(max_tokens=tokens_of(success) - 1), written))
     failure = refused(fit(success, None, Budget(max_tokens=5), written))
@@ -238,7 +238,7 @@ def test_windows_and_fields_of_an_entity_are_cut_inside_it() -> None:
 
 
 @pytest.mark.parametrize("shape", [Shape(id_field="id", select="items"), Shape()], ids=["items", "top"])
-def test_a_list_without_a_page_is_cut_and_marked_also_where_nobody_declared_it(shape: Shape) -> None:
+def test_undeclared_list_without_a_page_is_cut_and_marked(shape: Shape) -> None:
     success = Success(data={"items": [{"id": n} for n in range(5)], "summary": {"total": 5}})
 
     outcome = cut(fit(success, shape, Budget(max_items=2), written))
@@ -273,7 +273,7 @@ def test_a_payload_without_an_estimate_fits_no_token_budget() -> None:
     assert failure.hint
 
 
-def test_the_items_before_one_without_an_estimate_can_still_be_had() -> None:
+def test_items_before_one_without_an_estimate_remain() -> None:
     deep: Json = 1
     for _ in range(25):
         deep = [deep]

@@ -250,7 +250,7 @@ def test_a_hint_is_a_short_sentence_about_what_to_do(kind: Kind) -> None:
 
 
 @every_case("kind", ROWS)
-def test_detail_keys_are_snake_case_once_and_never_one_that_a_dialect_adds(kind: Kind) -> None:
+def test_detail_keys_are_snake_case_and_added_by_no_dialect(kind: Kind) -> None:
     assert len(set(kind.details)) == len(kind.details)
     assert not set(kind.details) & ADDED_DETAILS
     assert all(re.fullmatch("[a-z]+(_[a-z]+)*", name) for name in kind.details)

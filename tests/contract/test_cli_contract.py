@@ -98,7 +98,7 @@ def test_an_extension_never_redefines_the_core() -> None:
 
 
 @pytest.mark.promise("cli.core-frozen")
-def test_a_domain_code_behaves_as_the_native_code_it_travels_under() -> None:
+def test_domain_code_behaves_as_its_native_code() -> None:
     extension = published("contract-ext.json")
     natives = CORE_CODES | {
         code: (row["exit"], row["retryable"]) for code, row in extension["error_codes"].items()

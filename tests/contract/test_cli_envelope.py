@@ -134,7 +134,7 @@ def test_a_payload_cannot_hide_a_paging_key(key: str) -> None:
         payload_of(Success(data={key: 1}, page=CURSOR_MORE))
 
 
-def test_a_document_with_its_own_list_cannot_hide_where_the_page_stands() -> None:
+def test_own_list_cannot_hide_where_the_page_stands() -> None:
     with pytest.raises(AssertionError, match="the page alone"):
         payload_of(Success(data={"entries": [], "offset": 3}, page=NAMED))
 
@@ -162,7 +162,7 @@ def test_a_success_has_exactly_its_four_keys() -> None:
 
 @pytest.mark.promise("cli.error")
 @every_case("kind", KINDS.values())
-def test_every_kind_is_rendered_with_exact_keys_and_the_facts_of_its_row(kind: Kind) -> None:
+def test_every_kind_has_exact_keys_and_the_facts_of_its_row(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
     added = ["agent_action", "hint", "next_command"]
     added += [] if kind.code.startswith("E_") else ["domain_code"]
@@ -183,7 +183,7 @@ def test_every_kind_is_rendered_with_exact_keys_and_the_facts_of_its_row(kind: K
 
 
 @pytest.mark.promise("cli.error")
-def test_details_are_never_left_out_and_a_missing_next_command_is_null() -> None:
+def test_details_stay_and_a_missing_next_command_is_null() -> None:
     error = rendered(failure(E_NOT_FOUND, hint="Look again."))["error"]
 
     assert error["details"] == {"agent_action": "stop", "hint": "Look again.", "next_command": None}
@@ -257,7 +257,7 @@ def test_a_document_is_indented_by_two_and_ends_with_one_newline() -> None:
     "value",
     [float("nan"), {"a": [float("inf")]}, [-float("inf")], {1: 2}, {None: 1}, b"x", {"a": {1}}, Decimal("1")],
 )
-def test_what_json_cannot_carry_is_refused_and_never_written_as_null(value: Json) -> None:
+def test_what_json_cannot_carry_is_refused(value: Json) -> None:
     with pytest.raises(Fault, match="INVARIANT_VIOLATION"):
         encode_document(value, compact=True)
 

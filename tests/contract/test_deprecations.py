@@ -68,7 +68,7 @@ def test_nothing_that_should_be_gone_is_still_here() -> None:
     assert [one.id for one in DEPRECATIONS if one.remove_by < today] == []
 
 
-def test_every_operation_with_an_entry_is_listed_where_calls_look_first() -> None:
+def test_every_deprecated_operation_is_listed_for_calls() -> None:
     assert {one.operation for one in DEPRECATIONS} == WITH_DEPRECATIONS
 
 

@@ -230,7 +230,7 @@ def test_fields_reach_beyond_the_level_and_into_objects() -> None:
     )
 
 
-def test_naming_a_key_of_the_wrapper_is_no_mistake_and_loses_no_items() -> None:
+def test_naming_a_wrapper_key_loses_no_items() -> None:
     outcome = check(
         listing(row(1), scope="here"),
         LISTING,
@@ -295,7 +295,7 @@ def test_only_unknown_names_are_refused_with_the_valid_set() -> None:
         ({"tasks": [{"a": 1, "b": 2}, 5], "n": 1}, ("a", "z"), {"tasks": [{"a": 1}, 5], "n": 1}),
     ],
 )
-def test_without_a_shape_names_mean_top_level_keys_else_what_is_inside(
+def test_names_mean_top_level_keys_without_a_shape(
     data: Json, names: tuple[str, ...], expected: Json
 ) -> None:
     check(Success(data=data), None, Ask(fields=names), expected)
@@ -329,16 +329,14 @@ def test_without_a_shape_unknown_names_never_return_everything(data: Json, valid
     ],
 )
 @pytest.mark.promise("cli.fields")
-def test_a_choice_of_fields_keeps_the_id_of_every_object_that_it_cuts_and_nothing_else(
-    data: Json, names: tuple[str, ...], expected: Json
-) -> None:
+def test_choice_of_fields_keeps_every_id(data: Json, names: tuple[str, ...], expected: Json) -> None:
     shape = Shape(levels={"minimal": ("a",)}, select="top")
 
     check(Success(data=data), shape, Ask(fields=names), expected)
 
 
 @pytest.mark.parametrize("ask", [Ask(fields=("title",)), Ask(mvi="minimal")])
-def test_text_of_ours_is_not_called_outside_text_though_what_tells_it_is_left_out(ask: Ask) -> None:
+def test_own_text_is_not_called_outside_text(ask: Ask) -> None:
     shape = Shape(
         levels={"minimal": ("id", "title")},
         id_field="id",
@@ -375,7 +373,7 @@ def test_fields_inside_an_entity_with_and_without_its_name() -> None:
     check(success, ENTITY, Ask(fields=("project",)), {"task": {"id": 1}, "project": "p"})
 
 
-def test_what_was_expanded_stays_unless_fields_inside_it_were_picked() -> None:
+def test_expanded_parts_stay_unless_fields_inside_were_picked() -> None:
     item = row(1, runs=[{"id": "r1", "at": "now"}])
 
     check(
@@ -392,7 +390,7 @@ def test_what_was_expanded_stays_unless_fields_inside_it_were_picked() -> None:
     )
 
 
-def test_an_empty_list_refuses_only_names_that_the_shape_rules_out() -> None:
+def test_empty_list_refuses_only_ruled_out_names() -> None:
     half_declared = Shape(levels={"minimal": ("id",), "full": None}, id_field="id", select="items")
 
     check(listing(), LISTING, Ask(fields=("title",)), paged())
@@ -410,7 +408,7 @@ def test_a_declared_field_that_is_null_or_missing_here_is_known() -> None:
 
 
 @pytest.mark.promise("cli.fields")
-def test_untrusted_names_stand_per_item_and_only_while_the_field_is_there() -> None:
+def test_untrusted_names_stand_per_item_with_their_field() -> None:
     outcome = shown(listing(row(1), row(2)), LISTING, Ask(fields=("title",)))
 
     assert outcome.page is not None
@@ -473,7 +471,7 @@ def test_one_field_is_printed_as_a_bare_value(name: str, expected: str) -> None:
         (Success(data={"task": {"id": 1, "name": "n"}}), ENTITY, "task", '{"id":1,"name":"n"}'),
     ],
 )
-def test_one_field_is_looked_for_on_top_then_in_the_list_then_in_the_entity(
+def test_field_is_looked_for_on_top_in_list_then_entity(
     success: Success, shape: Shape | None, name: str, expected: str
 ) -> None:
     assert select_field(success, shape, name) == expected

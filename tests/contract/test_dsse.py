@@ -6,7 +6,7 @@ from handrail.contract.dsse import STATEMENT_TYPE, read_envelope, write_envelope
 from handrail.contract.json.canonical import canonical_bytes
 
 
-def test_a_statement_is_read_as_it_was_written_and_in_no_other_spelling() -> None:
+def test_statement_is_read_in_its_one_spelling() -> None:
     payload = canonical_bytes({"_type": STATEMENT_TYPE, "subject": []})
     twice = payload[:-1] + b',"subject":["other"]}'
 

@@ -163,7 +163,7 @@ def test_text_is_counted_by_what_a_reader_sees(text: str, clusters: int) -> None
 @given(VALUES)
 @example({"k\r\n": "a\r\u0301\n", "\u0301": ["\u200d\u200d", "\r", 1.0, 1e300, -0.0]})
 @pytest.mark.thorough
-def test_the_estimate_equals_a_transcription_of_the_specification(value: Json) -> None:
+def test_estimate_equals_a_transcription_of_the_specification(value: Json) -> None:
     total = transcribed(value)
 
     assert estimate_tokens(value) == (None if total == inf else ceil(total))
@@ -179,7 +179,7 @@ def test_fast_counting_agrees_with_the_unicode_rules(text: str) -> None:
 
 
 @pytest.mark.thorough
-def test_every_code_point_that_is_counted_alone_never_joins_another() -> None:
+def test_code_point_counted_alone_never_joins_another() -> None:
     alone = regex.compile(f"[{estimate._ALONE}]")
     may_stand_alone = regex.compile(
         r"[\p{GCB=Other}\p{GCB=Control}\p{GCB=CR}\p{GCB=LF}\p{GCB=LV}\p{GCB=LVT}]"
@@ -203,7 +203,7 @@ def test_every_code_point_that_is_taken_to_join_always_joins() -> None:
 @pytest.mark.parametrize(
     ("text", "is_loaded"), [("plain é text, 中文 and 🇩🇪 ❤️ e\u0301", False), ("👨\u200d👩\u200d👧", True)]
 )
-def test_the_unicode_library_is_loaded_only_for_text_that_needs_it(text: str, is_loaded: bool) -> None:
+def test_unicode_library_is_loaded_only_where_needed(text: str, is_loaded: bool) -> None:
     program = (
         "import sys; from handrail.contract.disclosure.estimate import estimate_tokens; "
         f"estimate_tokens({text!a}); print('regex' in sys.modules)"

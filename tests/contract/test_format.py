@@ -36,7 +36,7 @@ def check_refused(flags: FlagInput, kind: Kind) -> Fault:
         FlagInput(human_flag=True, json_flag=True, environment="bad", project_default="bad"),
     ],
 )
-def test_two_different_formats_by_flag_conflict_before_anything_else(flags: FlagInput) -> None:
+def test_two_formats_by_flag_conflict_first(flags: FlagInput) -> None:
     check_refused(flags, FORMAT_CONFLICT)
 
 

@@ -181,9 +181,7 @@ def test_naive_and_impossible_times_fail(timestamp: str) -> None:
         (None, True),
     ],
 )
-def test_a_ledger_extension_agrees_with_the_envelope_and_never_goes_back(
-    ledger: Json, is_preserved: bool
-) -> None:
+def test_ledger_extension_agrees_with_the_envelope(ledger: Json, is_preserved: bool) -> None:
     document = changed(changed(SUCCESS, "_meta.contextVersion", 3), "_extensions", {"contextLedger": ledger})
 
     check_fails(document, *([] if is_preserved else ["context_preservation_valid"]))
@@ -274,7 +272,7 @@ def test_a_stated_kind_is_not_guessed() -> None:
     assert check(SUCCESS, kind="cli").failed == ("cli_schema_valid",)
 
 
-def test_a_conformant_document_gives_its_report_and_another_raises_with_it() -> None:
+def test_conformant_document_gives_its_report() -> None:
     assert assert_conformant(SUCCESS).ok
     with pytest.raises(NotConformant) as raised:
         assert_conformant(UNREGISTERED, tier="core", source="tool.json")
@@ -298,7 +296,7 @@ OWN_ANSWERS: dict[str, Outcome] = {
 
 
 @every_case("name", OWN_ANSWERS)
-def test_what_we_render_passes_and_a_minimal_rendering_only_once_expanded(name: str) -> None:
+def test_own_rendering_passes_and_a_minimal_one_once_expanded(name: str) -> None:
     outcome = OWN_ANSWERS[name]
     minimal = to_lafs(outcome, CALL, mvi="minimal")
 

@@ -90,7 +90,7 @@ def test_a_worked_example_is_rendered_byte_for_byte(example: Example) -> None:
 
 @every_case("transport", TRANSPORTS)
 @every_case("kind", KINDS.values())
-def test_every_kind_on_every_transport_has_exact_keys_and_conforms(kind: Kind, transport: Transport) -> None:
+def test_every_kind_conforms_on_every_transport(kind: Kind, transport: Transport) -> None:
     own = dict.fromkeys(kind.details, "x")
     own_names = {
         {"estimated_tokens": "estimatedTokens", "excess_tokens": "excessTokens"}.get(k, k) for k in own
@@ -180,7 +180,7 @@ REQUIRED: list[tuple[str, Outcome, str, bool]] = [
 
 
 @every_case(("operation", "outcome", "session_id", "is_required"), REQUIRED)
-def test_context_is_claimed_as_required_only_where_that_can_be_shown(
+def test_context_is_required_only_where_that_is_shown(
     operation: str, outcome: Outcome, session_id: str, is_required: bool
 ) -> None:
     document = to_lafs(outcome, call(operation, session_id=session_id))
@@ -312,7 +312,7 @@ def test_a_minimal_failure_keeps_code_action_wait_and_details() -> None:
     }
 
 
-def test_a_minimal_failure_says_when_a_person_is_needed_and_no_null_wait() -> None:
+def test_minimal_failure_says_when_a_person_is_needed() -> None:
     error = to_lafs(failure(KINDS["STORE_CORRUPT"]), call(), mvi="minimal")["error"]
 
     assert list(error) == ["code", "agentAction", "escalationRequired", "details"]

@@ -66,7 +66,7 @@ LAST = entry(3, ContextDelta(open_issues=(remove("g1"),), state={"status": "comp
 ENTRIES = (START, STEP, LAST)
 
 
-def test_an_entry_is_written_in_lafs_names_and_holds_only_what_changed() -> None:
+def test_entry_has_lafs_names_and_what_changed_only() -> None:
     assert msgspec.json.encode(STEP).decode() == (
         '{"entryId":"evt_2","version":2,"timestamp":"2026-11-15T09:30:00.123Z","operation":"run.continue",'
         '"contextDelta":{"constraints":[{"action":"remove","id":"c1","value":"no network"}],'
@@ -151,7 +151,7 @@ def test_entries_as_a_caller_decoded_them_fold_to_the_same_view() -> None:
     assert fold_ledger(decoded) == fold_ledger(ENTRIES)
 
 
-def test_an_id_that_is_held_already_takes_the_new_value_in_its_old_place() -> None:
+def test_held_id_takes_the_new_value_in_its_place() -> None:
     again = entry(2, ContextDelta(constraints=(append("c1", "offline"),)))
 
     assert fold_ledger([START, again]).constraints == (

@@ -81,7 +81,7 @@ def test_the_retry_union_follows_from_the_row_and_the_wait(
 
 
 @every_case("kind", KINDS.values())
-def test_every_kind_is_rendered_with_exact_keys_and_three_lines_to_begin_with(kind: Kind) -> None:
+def test_every_kind_has_exact_keys_and_three_first_lines(kind: Kind) -> None:
     own = dict.fromkeys(kind.details, "x")
 
     text, structured = to_mcp_error(failure(kind, details=own, next_call=NEXT), tool_call=tool_call)
@@ -98,7 +98,7 @@ def test_every_kind_is_rendered_with_exact_keys_and_three_lines_to_begin_with(ki
 
 
 @pytest.mark.parametrize("call", [None, NextCall(operation="store.verify")])
-def test_without_a_tool_for_the_next_call_there_is_no_line_for_it(call: NextCall | None) -> None:
+def test_next_call_without_a_tool_has_no_line(call: NextCall | None) -> None:
     text, structured = to_mcp_error(failure(E_NOT_FOUND, next_call=call), tool_call=tool_call)
 
     assert len(text.split("\n")) == 3
@@ -137,7 +137,7 @@ def test_an_incidental_detail_costs_no_line() -> None:
     assert len(text_lines(failure(E_NETWORK, details={"stage": "dns"}))) == 3
 
 
-def test_text_that_no_reader_can_hold_is_replaced_in_the_call_line() -> None:
+def test_unreadable_text_is_replaced_in_the_call_line() -> None:
     call = NextCall(operation="session.resume", params={"query": "a\ud800é", "n": 2**60})
 
     assert text_lines(failure(E_NOT_FOUND, next_call=call))[-1] == (

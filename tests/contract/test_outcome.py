@@ -9,7 +9,7 @@ from handrail.contract.outcome import Answer, Failure, Fault, NextCall, Notice, 
 from tests.cases import every_case
 
 
-def test_a_failure_refuses_a_detail_key_that_its_row_does_not_allow() -> None:
+def test_failure_refuses_a_detail_key_outside_its_row() -> None:
     with pytest.raises(AssertionError, match="E_VALIDATION does not allow the detail keys"):
         Failure(kind=E_VALIDATION, message="Wrong.", details={"param": "limit", "traceback": "…"})
 
@@ -25,7 +25,7 @@ def test_any_other_message_is_refused(length: int) -> None:
         Failure(kind=E_VALIDATION, message="x" * length)
 
 
-def test_a_hint_of_512_characters_is_taken_and_a_longer_one_refused() -> None:
+def test_hint_has_at_most_512_characters() -> None:
     assert Failure(kind=E_VALIDATION, message="Wrong.", hint="x" * 512).hint
 
     with pytest.raises(AssertionError, match="512"):
@@ -81,7 +81,7 @@ class Row(Answer, frozen=True, kw_only=True):
     operation: str
 
 
-def test_a_record_takes_its_own_fields_first_and_then_those_of_the_first_that_has_them() -> None:
+def test_record_takes_its_own_fields_first() -> None:
     first, second = Notice(type="a", message="first"), Notice(type="b", message="second")
 
     made = make_from(Row, first, second, NextCall(operation="run.start"), type="own")

@@ -77,9 +77,7 @@ ODD_SECRETS = [SECRET.encode(), b'quo"te\\back\nline', b"\x00\x1f\x7f controls",
 
 @every_case("secret", ODD_SECRETS)
 @every_case("around", ["", 'a "quoted" \\ text\n', "half\ud800"])
-def test_a_secret_is_found_in_a_document_whatever_an_encoder_escapes_in_it(
-    secret: bytes, around: str
-) -> None:
+def test_secret_is_found_whatever_an_encoder_escapes(secret: bytes, around: str) -> None:
     secrets = Secrets()
     secrets.register(b"another one that is not there")
     secrets.register(secret)
@@ -162,20 +160,18 @@ def test_an_ordinary_name_is_not(name: str) -> None:
         ("password", "password"),
     ],
 )
-def test_texts_under_telling_names_are_hidden_and_our_own_tokens_pass(
-    value: object, expected: object
-) -> None:
+def test_texts_under_secret_names_are_hidden_but_own_tokens(value: object, expected: object) -> None:
     assert redact_named_secrets(value) == expected
 
 
-def test_the_kind_of_a_token_is_told_but_never_under_a_callers_own_names() -> None:
+def test_kind_of_a_token_is_named_except_in_callers_names() -> None:
     told = redact_named_secrets({"token_kind": "ack", "context": {"token_kind": "hunter2"}})
 
     assert told == {"token_kind": "ack", "context": {"token_kind": REDACTED}}
 
 
 @every_case("prefix", LAYOUT_BY_PREFIX)
-def test_every_token_of_a_run_is_cut_where_it_is_only_kept_or_read(prefix: str) -> None:
+def test_every_token_of_a_run_is_cut_where_it_is_kept(prefix: str) -> None:
     text = f"sent {prefix}{'a' * (LAYOUT_BY_PREFIX[prefix].length - len(prefix))} by mistake"
 
     assert cut_minted_tokens(text) == f"sent {prefix}… by mistake"

@@ -26,7 +26,7 @@ def test_field_names_are_trimmed_and_empties_and_doubles_dropped(
 
 
 @pytest.mark.parametrize("text", ["", " ", ",", " , ,"])
-def test_a_list_without_a_name_is_a_usage_error_that_names_its_flag(text: str) -> None:
+def test_unnamed_list_is_a_usage_error_with_its_flag(text: str) -> None:
     with pytest.raises(Fault) as raised:
         parse_fields(text, "--expand")
 

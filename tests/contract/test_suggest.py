@@ -21,17 +21,17 @@ REASONS = ("abandoned", "done_elsewhere", "superseded")
         ("seeded", ""),
     ],
 )
-def test_what_begins_a_word_is_meant_and_what_stands_inside_of_one_is_not(written: str, meant: str) -> None:
+def test_beginning_of_a_word_is_meant_and_its_inside_is_not(written: str, meant: str) -> None:
     assert find_only_near(written, REASONS) == meant
     assert find_nearest(written, REASONS) == ([meant] if meant else [])
 
 
-def test_what_begins_the_name_comes_before_what_begins_a_word_in_it() -> None:
+def test_beginning_of_the_name_comes_first() -> None:
     assert find_nearest("run", ["dry_run", "runs", "truncate"])[0] == "runs"
     assert find_nearest("change", ["wr.small_change", "change_files"]) == ["change_files", "wr.small_change"]
 
 
-def test_another_word_with_nearly_the_same_letters_is_not_offered() -> None:
+def test_other_word_with_similar_letters_is_not_offered() -> None:
     assert find_nearest("--session", ["--version", "--query"]) == []
 
 

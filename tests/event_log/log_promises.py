@@ -129,7 +129,7 @@ class EventLogPromises:
         assert log.load_since(A, 0) is None
         assert log.load_since(A, 5) is None
 
-    def test_load_gives_every_event_in_order_with_the_bytes_it_was_given(self, log: EventLog) -> None:
+    def test_load_gives_every_event_in_order_and_bytes(self, log: EventLog) -> None:
         drafts = [draft("a:1", b'{"n":1}'), draft("a:2", '{"t":"grün \\n 🜁"}'.encode()), draft("a:3", b"{}")]
 
         append(log, A, 0, drafts[:2])
@@ -154,7 +154,7 @@ class EventLogPromises:
             "7071f7eb92a9eb1983ad8d6517b213913974e1c215e8f53600a161aba78be511",
         ]
 
-    def test_the_chain_goes_on_over_commits_and_is_bound_to_its_session(self, log: EventLog) -> None:
+    def test_chain_goes_on_over_commits_and_is_of_its_session(self, log: EventLog) -> None:
         drafts = plan("x:1", "x:2", "x:3")
         for session_id in (A, B):
             append(log, session_id, 0, drafts[:1])
@@ -181,15 +181,13 @@ class EventLogPromises:
             b'{"text":"\r\x0b\x0c\xc2\x85"}',
         ],
     )
-    def test_a_body_that_looks_like_the_stores_own_format_comes_back_as_it_was(
-        self, log: EventLog, body: bytes
-    ) -> None:
+    def test_body_in_the_format_of_the_store_comes_back_as_it_was(self, log: EventLog, body: bytes) -> None:
         append(log, A, 0, [draft("a:1", body), draft("a:2")])
 
         assert load(log, A).records[0].body == body
         assert keys(log.load(A)) == ["a:1", "a:2"]
 
-    def test_load_does_not_wait_for_a_writer_and_sees_what_is_committed(self, log: EventLog) -> None:
+    def test_load_waits_for_no_writer_and_sees_commits(self, log: EventLog) -> None:
         with log.hold(A, WAIT_MS) as hold:
             before = log.load(A)
             hold.append(0, plan("a:1"))
@@ -239,9 +237,7 @@ class EventLogPromises:
 
     # EventReader.recall and SessionHold.remember
 
-    def test_what_was_worked_out_is_recalled_or_forgotten_and_never_something_else(
-        self, log: EventLog
-    ) -> None:
+    def test_memo_is_recalled_or_forgotten_and_never_changed(self, log: EventLog) -> None:
         append(log, A, 0, plan("a:1", "a:2"))
         append(log, B, 0, plan("b:1"))
 
@@ -327,7 +323,7 @@ class EventLogPromises:
         assert inside == (None, None, [])
         assert (log.load(A), list(log.list_sessions())) == (None, [])
 
-    def test_a_session_that_is_not_there_is_not_held_as_an_existing_one(self, log: EventLog) -> None:
+    def test_missing_session_is_not_held_as_an_existing_one(self, log: EventLog) -> None:
         def hold() -> Appended:
             with log.hold_existing(A, WAIT_MS) as held:
                 return held.append(1, plan("a:1"))
@@ -384,7 +380,7 @@ class EventLogPromises:
         with log.hold(A, 0) as hold:
             assert hold.load() is None
 
-    def test_the_callers_own_io_trouble_passes_through_a_hold_unchanged(self, log: EventLog) -> None:
+    def test_io_trouble_of_the_caller_passes_through_a_hold(self, log: EventLog) -> None:
         with pytest.raises(ConnectionResetError), log.hold(A, WAIT_MS):
             raise ConnectionResetError
 
@@ -511,7 +507,7 @@ class EventLogPromises:
 
         assert log.load(A) is None
 
-    def test_writers_that_retry_on_conflict_lose_nothing_and_double_nothing(self, log: EventLog) -> None:
+    def test_writers_that_retry_lose_and_double_nothing(self, log: EventLog) -> None:
         def writer(name: str) -> Callable[[], None]:
             def work() -> None:
                 for number in range(15):

@@ -42,7 +42,7 @@ def test_two_calls_run_side_by_side() -> None:
     ("first", "second", "expected"),
     [(refuse, nothing, errno.ENOSPC), (nothing, refuse, errno.ENOSPC), (refuse, refuse, errno.ENOSPC)],
 )
-def test_a_refusal_of_either_call_is_raised_after_both_have_ended(
+def test_refusal_of_either_call_is_raised_after_both_ended(
     first: Callable[[], None], second: Callable[[], None], expected: int
 ) -> None:
     with pytest.raises(OSError) as caught:
@@ -51,7 +51,7 @@ def test_a_refusal_of_either_call_is_raised_after_both_have_ended(
     assert caught.value.errno == expected
 
 
-def test_a_call_that_breaks_off_beside_another_is_not_taken_for_done(
+def test_call_that_breaks_off_beside_another_is_not_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "unraisablehook", lambda trouble: None)

@@ -72,9 +72,7 @@ def check_goes_on(log: FileLog, head: int) -> None:
 
 
 @pytest.mark.parametrize("note", ["older", "missing", "rubbish"])
-def test_a_manifest_torn_at_any_byte_of_its_last_line_is_the_session_before_that_commit(
-    tmp_path: Path, note: str
-) -> None:
+def test_torn_manifest_is_the_session_before_that_commit(tmp_path: Path, note: str) -> None:
     log, session = left_by_a_crash(tmp_path, note)
     whole = (session / MANIFEST).read_bytes()
     last_line = whole[:-1].rfind(b"\n") + 1
@@ -96,7 +94,7 @@ def test_a_session_with_a_torn_manifest_takes_the_next_commit(tmp_path: Path, pa
     check_goes_on(log, 3)
 
 
-def test_a_first_commit_torn_at_any_byte_leaves_no_session_and_disturbs_nobody(tmp_path: Path) -> None:
+def test_torn_first_commit_leaves_no_session(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
     append(log, A, 0, plan("a:0", "a:1"))
     manifest = tmp_path / "sessions" / A / MANIFEST
@@ -112,7 +110,7 @@ def test_a_first_commit_torn_at_any_byte_leaves_no_session_and_disturbs_nobody(t
     check_goes_on(log, 0)
 
 
-def test_a_last_line_with_sectors_that_never_arrived_is_not_committed(tmp_path: Path) -> None:
+def test_last_line_without_its_sectors_is_not_committed(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path)
     start = (session / MANIFEST).stat().st_size
     note = (session / "lock").read_bytes()
@@ -153,7 +151,7 @@ def arrived_with_a_hole(content: bytes, start: int) -> list[bytes]:
 
 @pytest.mark.parametrize("arrived", [arrived_short, arrived_with_a_hole])
 @pytest.mark.parametrize("note", [b"", b"00000000000000000001", b"rubbish"])
-def test_a_last_commit_whose_events_never_arrived_is_not_committed(
+def test_last_commit_without_its_events_is_not_committed(
     tmp_path: Path, arrived: Callable[[bytes, int], list[bytes]], note: bytes
 ) -> None:
     log, session = three_commits(tmp_path)
@@ -175,7 +173,7 @@ def test_a_last_commit_whose_events_never_arrived_is_not_committed(
 
 
 @pytest.mark.parametrize("arrived", [arrived_short, arrived_with_a_hole])
-def test_a_last_commit_that_was_known_to_be_durable_and_lost_its_events_is_damaged(
+def test_durable_commit_that_lost_its_events_is_damaged(
     tmp_path: Path, arrived: Callable[[bytes, int], list[bytes]]
 ) -> None:
     log, session = three_commits(tmp_path)
@@ -189,7 +187,7 @@ def test_a_last_commit_that_was_known_to_be_durable_and_lost_its_events_is_damag
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"v":1,"first":5,'])
-def test_events_that_are_missing_under_an_earlier_line_are_damage(tmp_path: Path, torn: bytes) -> None:
+def test_missing_events_under_an_earlier_line_are_damage(tmp_path: Path, torn: bytes) -> None:
     """Whoever wrote the next line knew that the commit before it was durable."""
     log, session = three_commits(tmp_path)
     if not torn:
@@ -203,7 +201,7 @@ def test_events_that_are_missing_under_an_earlier_line_are_damage(tmp_path: Path
     check_health(log, "corrupt_tail", "undecodable", 3)
 
 
-def test_a_changed_byte_in_a_last_commit_is_damage_even_if_nobody_noted_it(tmp_path: Path) -> None:
+def test_changed_byte_in_a_last_commit_is_damage(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path)
     (session / "lock").unlink()
 
@@ -214,9 +212,7 @@ def test_a_changed_byte_in_a_last_commit_is_damage_even_if_nobody_noted_it(tmp_p
 
 
 @pytest.mark.parametrize("orphan", [b"x", b'{"dedupeKey":"a:5","event":{}}\n', b"\x00" * 5000])
-def test_event_bytes_without_a_manifest_line_are_ignored_and_written_over(
-    tmp_path: Path, orphan: bytes
-) -> None:
+def test_event_bytes_without_a_line_are_overwritten(tmp_path: Path, orphan: bytes) -> None:
     log, session = three_commits(tmp_path)
     with (session / EVENTS).open("ab") as events:
         events.write(orphan)
@@ -227,7 +223,7 @@ def test_event_bytes_without_a_manifest_line_are_ignored_and_written_over(
     assert (session / EVENTS).read_bytes().endswith(b'"new:2"}}\n')
 
 
-def test_a_segment_that_nothing_attests_is_ignored_and_written_over(tmp_path: Path) -> None:
+def test_unattested_segment_is_overwritten(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path, SegmentLimits(max_events=5))
     (session / "events-000002.jsonl").write_bytes(b"left by a writer that died " * 100)
 
@@ -311,7 +307,7 @@ def with_merged_lines(session: Path) -> None:
         pytest.param(with_merged_lines, "corrupt_tail", "undecodable", 2, id="line feed changed"),
     ],
 )
-def test_damage_is_named_and_everything_before_it_is_still_readable(
+def test_damage_is_named_and_the_part_before_is_readable(
     tmp_path: Path, damage: Callable[[Path], None], state: str, reason: str, proven: int
 ) -> None:
     log, session = three_commits(tmp_path)
@@ -343,7 +339,7 @@ def check_closed(log: FileLog, session: Path, state: str, reason: str, proven: i
         assert hold.load() == log.load(A)
 
 
-def test_a_missing_later_segment_leaves_the_earlier_ones_readable(tmp_path: Path) -> None:
+def test_missing_later_segment_leaves_earlier_ones_readable(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path, SegmentLimits(max_events=2))
 
     (session / "events-000002.jsonl").unlink()
@@ -375,7 +371,7 @@ def test_a_missing_manifest_is_lost_history(tmp_path: Path, length: int | None) 
     check_closed(log, session, "corrupt_head", "history_lost", 0)
 
 
-def test_without_a_note_a_missing_manifest_is_a_session_that_was_never_created(tmp_path: Path) -> None:
+def test_missing_manifest_without_a_note_is_no_session(tmp_path: Path) -> None:
     """The one loss that nothing in the store tells: the line of a first commit, and its note."""
     log, session = three_commits(tmp_path)
 
@@ -404,7 +400,7 @@ class TakenBackMeanwhile(Disk):
         return super().open(name, flags, directory)
 
 
-def test_a_reader_that_meets_a_commit_being_taken_back_looks_again(tmp_path: Path) -> None:
+def test_reader_that_meets_a_withdrawn_commit_looks_again(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
     session = tmp_path / "sessions" / A
     append(log, A, 0, plan("a:0", "a:1", "a:2"))
@@ -419,7 +415,7 @@ def test_a_reader_that_meets_a_commit_being_taken_back_looks_again(tmp_path: Pat
     assert loaded == log.load(A)
 
 
-def test_a_fresh_reader_proves_what_comes_before_the_events_it_gives(tmp_path: Path) -> None:
+def test_fresh_reader_proves_what_comes_before_its_events(tmp_path: Path) -> None:
     log, session = three_commits(tmp_path)
     sound = load(log, A)
     assert FileLog(str(tmp_path)).load_since(A, 2) == msgspec.structs.replace(

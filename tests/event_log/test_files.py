@@ -174,7 +174,7 @@ def test_a_plan_is_never_split_over_segments(tmp_path: Path) -> None:
     assert files["events-000002.jsonl"].count(b"\n") == 1
 
 
-def test_reading_changes_no_byte_no_time_and_no_name_in_the_store(tmp_path: Path) -> None:
+def test_reading_changes_no_byte_time_or_name(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"), [blob(b"abc")])
     with (tmp_path / "sessions" / A / "manifest.jsonl").open("ab") as manifest:
         manifest.write(b'{"v":1,"first":')  # a torn line, which a writer would cut off
@@ -205,7 +205,7 @@ def test_reading_needs_no_permission_to_write(tmp_path: Path) -> None:
     assert seen == (["a:1"], 1, b"abc")
 
 
-def test_a_hold_without_a_commit_does_not_touch_the_events_or_the_manifest(tmp_path: Path) -> None:
+def test_hold_without_a_commit_touches_nothing(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
     append(log, A, 0, plan("a:1"))
     before = snapshot(tmp_path)
@@ -265,9 +265,7 @@ def test_a_link_or_a_pipe_in_a_session_is_refused(
 
 
 @pytest.mark.parametrize("name", [f"sessions/{A}", f"sessions/{A}/manifest.jsonl"])
-def test_a_linked_session_is_listed_and_refused_and_does_not_hide_the_others(
-    tmp_path: Path, name: str
-) -> None:
+def test_linked_session_is_refused_and_hides_no_other(tmp_path: Path, name: str) -> None:
     log = FileLog(str(tmp_path))
     other = SessionId("ses_00000000000z")
     for session_id in (A, other):
@@ -311,7 +309,7 @@ def test_alien_names_among_the_sessions_are_not_listed(tmp_path: Path) -> None:
     assert [stamp.session_id for stamp in log.list_sessions()] == [A]
 
 
-def test_a_damaged_blob_is_reported_and_mended_by_whoever_introduces_it_again(tmp_path: Path) -> None:
+def test_damaged_blob_is_reported_and_mended_by_its_giver(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
     append(log, A, 0, plan("a:1"), [blob(b"abc")])
     path = tmp_path / "blobs" / "ba" / blob_ref(b"abc").removeprefix("sha256:")
@@ -323,7 +321,7 @@ def test_a_damaged_blob_is_reported_and_mended_by_whoever_introduces_it_again(tm
     assert log.get_blob(blob_ref(b"abc")) == b"abc"
 
 
-def test_a_first_manifest_line_longer_than_a_listing_reads_at_once_is_still_listed(tmp_path: Path) -> None:
+def test_long_first_manifest_line_is_still_listed(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
 
     append(log, A, 0, plan("a:1"), [blob(b"abc")] * 1000)

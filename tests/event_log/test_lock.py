@@ -39,9 +39,7 @@ class SlowDisk(Disk):
         (100, [1, 2, 4, 8, 16, 32, 23, 8, 3, 1, 1, 1]),
     ],
 )
-def test_the_wait_for_a_busy_session_grows_then_shrinks_and_is_bounded(
-    tmp_path: Path, wait_ms: int, sleeps: list[int]
-) -> None:
+def test_wait_for_a_busy_session_is_bounded(tmp_path: Path, wait_ms: int, sleeps: list[int]) -> None:
     disk = SlowDisk()
 
     with FileLog(str(tmp_path)).hold(A, 0), pytest.raises(Fault) as caught:

@@ -31,7 +31,7 @@ def orphaned(data: Path, plans: list[list[Draft]], note: bytes) -> tuple[FileLog
     return FileLog(str(data)), session, (session / EVENTS).read_bytes()[start:]
 
 
-def test_one_commit_of_orphans_with_any_sector_lost_is_what_a_dead_writer_left(tmp_path: Path) -> None:
+def test_orphans_with_any_lost_sector_are_those_of_a_writer(tmp_path: Path) -> None:
     one = [stamped(f"b:{number}", 7) for number in range(9)]
     log, session, orphans = orphaned(tmp_path, [one], b"")
     whole = (session / EVENTS).read_bytes()
@@ -69,7 +69,7 @@ def test_a_warm_writer_cuts_no_events_of_two_commits(tmp_path: Path) -> None:
     assert (tmp_path / "sessions" / A / EVENTS).read_bytes() == before
 
 
-def test_one_line_that_is_lost_together_with_its_note_looks_as_if_it_was_never_written(
+def test_line_lost_with_its_note_looks_never_written(
     tmp_path: Path,
 ) -> None:
     """The end of what the store can tell by itself: only a token from the lost commit knows better."""
@@ -81,7 +81,7 @@ def test_one_line_that_is_lost_together_with_its_note_looks_as_if_it_was_never_w
     check_health(log, "healthy", "", 3)
 
 
-def test_an_import_that_broke_off_is_made_again_over_its_own_events_only(tmp_path: Path) -> None:
+def test_broken_import_is_made_again_over_its_own_events(tmp_path: Path) -> None:
     """Its events carry many times; those of another session are not cut off for it."""
     moved = [stamped(f"i:{number}", number, 900) for number in range(4)]
     other = [stamped(f"o:{number}", number, 900) for number in range(4)]

@@ -350,9 +350,7 @@ def test_a_writer_killed_after_its_commit_hides_nothing(
     assert store.differences() == []
 
 
-def test_a_commit_without_a_line_is_seen_after_a_start_of_the_machine(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commit_without_a_line_is_seen_after_a_restart(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_index, "ALSO_CHECKED", 0)
     for goal in ("parser", "login", "fix-7"):
         store.start(goal)

@@ -80,7 +80,7 @@ def test_session_of_a_dead_writer_is_looked_at_once_more(place: Place) -> None:
     assert [place.read()[0], place.read()[0]] == [{A}, set()]
 
 
-def test_writer_that_began_before_the_first_reader_of_a_list_stays_touched(place: Place) -> None:
+def test_writer_before_the_first_reader_stays_touched(place: Place) -> None:
     place.read()
     place.list.note_begin(A)
     place.position = None

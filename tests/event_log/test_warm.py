@@ -52,7 +52,7 @@ def work_of_one_commit(data: Path, commits: int) -> tuple[int, int]:
     return disk.calls, disk.bytes_read
 
 
-def test_a_commit_to_a_warm_log_costs_the_same_however_long_it_is(tmp_path: Path) -> None:
+def test_commit_to_a_warm_log_costs_the_same(tmp_path: Path) -> None:
     short = work_of_one_commit(tmp_path / "short", 20)
     long = work_of_one_commit(tmp_path / "long", 400)
 
@@ -86,7 +86,7 @@ def test_any_index_is_answered_as_a_cold_log_answers_it(tmp_path: Path, index: i
         assert hold.load_since(index) == FileLog(str(tmp_path)).load_since(A, index)
 
 
-def test_a_session_that_was_put_back_to_an_earlier_time_is_seen_as_it_is(tmp_path: Path) -> None:
+def test_session_put_back_to_an_earlier_time_is_seen(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
     append(log, A, 0, plan("a:1"))
     shutil.copytree(tmp_path / "sessions" / A, tmp_path / "backup")
@@ -102,7 +102,7 @@ def test_a_session_that_was_put_back_to_an_earlier_time_is_seen_as_it_is(tmp_pat
     assert isinstance(answer, Committed)
 
 
-def test_another_log_of_the_same_length_is_told_apart_by_its_digest(tmp_path: Path) -> None:
+def test_other_log_of_the_same_length_has_another_digest(tmp_path: Path) -> None:
     log, other = FileLog(str(tmp_path / "one")), FileLog(str(tmp_path / "two"))
     append(log, A, 0, plan("a:1"))
     append(other, A, 0, plan("b:1"))
@@ -167,9 +167,7 @@ def flip(path: Path, *, keeps_time: bool = False) -> None:
 
 @pytest.mark.parametrize("name", [EVENTS, "events-000002.jsonl", "events-000003.jsonl", MANIFEST])
 @pytest.mark.parametrize("keeps_time", [False, True])
-def test_a_byte_that_changed_in_place_is_noticed_by_who_read_it_before(
-    tmp_path: Path, name: str, keeps_time: bool
-) -> None:
+def test_byte_changed_in_place_is_noticed_by_its_reader(tmp_path: Path, name: str, keeps_time: bool) -> None:
     log = warm_log(tmp_path)
     flip(tmp_path / "sessions" / A / name, keeps_time=keeps_time)
 
@@ -190,7 +188,7 @@ def test_a_holder_notices_a_changed_byte_as_a_reader_does(tmp_path: Path, name: 
     assert {path.name: path.read_bytes() for path in (tmp_path / "sessions" / A).iterdir()} == before
 
 
-def test_a_byte_that_changed_before_another_process_wrote_is_noticed(tmp_path: Path) -> None:
+def test_byte_changed_before_another_writer_is_noticed(tmp_path: Path) -> None:
     log = warm_log(tmp_path)
     other = FileLog(str(tmp_path), limits=FIVE)
     other.load(A)
@@ -217,7 +215,7 @@ def test_what_another_process_adds_is_read_and_no_more(tmp_path: Path) -> None:
     assert sizes[1] <= sizes[0] + 60  # numbers with more digits
 
 
-def test_what_damage_is_found_makes_a_warm_log_look_at_everything(tmp_path: Path) -> None:
+def test_damage_makes_a_warm_log_look_at_everything(tmp_path: Path) -> None:
     log = FileLog(str(tmp_path))
     append(log, A, 0, plan("a:1"))
     append(log, A, 1, plan("a:2"))
@@ -229,7 +227,7 @@ def test_what_damage_is_found_makes_a_warm_log_look_at_everything(tmp_path: Path
     assert code_of(lambda: append(log, A, 2, plan("a:3"))) == "SESSION_NOT_HEALTHY"
 
 
-def test_a_log_that_is_asked_for_the_end_of_a_session_proves_all_of_it(tmp_path: Path) -> None:
+def test_log_asked_for_the_end_proves_all_of_it(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     append(FileLog(str(tmp_path)), A, 1, plan("a:2"))
     path = tmp_path / "sessions" / A / EVENTS
@@ -241,7 +239,7 @@ def test_a_log_that_is_asked_for_the_end_of_a_session_proves_all_of_it(tmp_path:
     assert code_of(lambda: append(log, A, 2, plan("a:3"))) == "SESSION_NOT_HEALTHY"
 
 
-def test_a_cold_holder_learns_keys_and_pins_from_what_was_read_before(tmp_path: Path) -> None:
+def test_cold_holder_learns_keys_and_pins_from_what_was_read(tmp_path: Path) -> None:
     limits = SegmentLimits(max_events=2)
     first = FileLog(str(tmp_path), limits=limits)
     for number in range(5):

@@ -76,9 +76,7 @@ def preview(code: CodeProject, edit: str) -> str:
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_kill_before_any_change_leaves_each_file_old_or_new_and_the_same_call_finishes(
-    tmp_path: Path, edit: str
-) -> None:
+def test_kill_before_any_change_leaves_each_file_whole(tmp_path: Path, edit: str) -> None:
     deaths = 0
     for dies_at in range(MOST_CHANGES):
         folder = tmp_path / str(dies_at)
@@ -121,7 +119,7 @@ def killed(code: CodeProject, edit: str) -> tuple[str, dict[str, bytes], dict[st
     return token, before, between
 
 
-def test_after_a_kill_a_question_changes_nothing_and_says_what_to_do(tmp_path: Path) -> None:
+def test_question_after_a_kill_changes_nothing(tmp_path: Path) -> None:
     code = CodeProject(tmp_path)
     _, before, between = killed(code, RENAME)
 
@@ -136,7 +134,7 @@ def test_after_a_kill_a_question_changes_nothing_and_says_what_to_do(tmp_path: P
     assert _without_temporary(code.texts()) == before
 
 
-def test_after_a_kill_what_somebody_wrote_stays_and_the_rest_is_taken_back(tmp_path: Path) -> None:
+def test_what_somebody_wrote_after_a_kill_stays(tmp_path: Path) -> None:
     code = CodeProject(tmp_path)
     token, before, between = killed(code, RENAME)
     mine = next(name for name in EDITS[RENAME] if between[name] == before[name])
@@ -167,9 +165,7 @@ def test_a_full_disk_leaves_every_file_as_it_was(tmp_path: Path, edit: str, refu
 
 
 @pytest.mark.parametrize(("edit", "is_one_token"), [(RENAME, True), (MOVE, False)])
-def test_of_eight_applies_at_once_one_wins_and_the_others_are_stale(
-    tmp_path: Path, edit: str, is_one_token: bool
-) -> None:
+def test_one_of_eight_applies_at_once_wins(tmp_path: Path, edit: str, is_one_token: bool) -> None:
     project, home = tmp_path / "project", tmp_path / "home"
     for name, content in FILES.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)

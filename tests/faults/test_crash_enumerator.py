@@ -36,7 +36,7 @@ def place(tmp_path: Path) -> Iterator[str]:
         yield directory
 
 
-def test_no_state_after_a_power_failure_loses_doubles_or_hides_anything(place: str) -> None:
+def test_power_failure_loses_doubles_and_hides_nothing(place: str) -> None:
     part = check_power_failures(place, FEW, SEED)
 
     print(f"seed {SEED}: {part}")

@@ -63,9 +63,7 @@ def crowded(folder: Path, seed: int, calls: int, sessions: int, broken: str = ""
 
 @pytest.mark.promise("continue.once")
 @pytest.mark.parametrize(("sessions", "calls"), [(1, 60), (3, 60)])
-def test_a_crowd_with_late_doubled_and_reordered_calls_changes_nothing_twice(
-    tmp_path: Path, sessions: int, calls: int
-) -> None:
+def test_crowd_of_late_and_doubled_calls_acts_once(tmp_path: Path, sessions: int, calls: int) -> None:
     seed = seed_of_this_run()
 
     report = crowded(tmp_path, seed, calls, sessions)

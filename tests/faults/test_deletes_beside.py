@@ -135,7 +135,7 @@ def test_eight_deletes_at_once_all_succeed(tmp_path: Path) -> None:
     assert FileLog(f"{world.home}/data").list_sessions() == ()
 
 
-def test_a_session_that_stays_locked_elsewhere_only_postpones_the_sweep(tmp_path: Path) -> None:
+def test_session_locked_elsewhere_postpones_the_sweep(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     gone, busy = sessions(world, "gone", "busy")
     params: dict[str, Any] = {"ids": [gone], "dangerous": True}
@@ -173,7 +173,7 @@ def test_a_lock_that_stays_busy_leaves_the_confirm_token_usable(
     answer(world.runtime, operation, **given, confirm=token)
 
 
-def test_a_confirm_token_belongs_to_the_project_where_its_operation_does(tmp_path: Path) -> None:
+def test_confirm_token_belongs_to_the_project(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -190,7 +190,7 @@ def test_a_confirm_token_belongs_to_the_project_where_its_operation_does(tmp_pat
         assert refused.details["reason"] == "arguments_changed", operation
 
 
-def test_what_is_set_up_for_the_user_may_be_confirmed_from_any_directory(
+def test_setup_for_the_user_is_confirmed_from_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(str(tmp_path))
@@ -227,7 +227,7 @@ class AskedToEnd:
     is_met = False
 
 
-def test_a_signal_ends_a_batch_that_waits_for_a_lock_at_the_next_look(tmp_path: Path) -> None:
+def test_signal_ends_a_batch_that_waits_for_a_lock(tmp_path: Path) -> None:
     world = World(str(tmp_path))
     (busy,) = sessions(world, "busy")
     given: dict[str, Any] = {"ids": [busy], "dangerous": True, "continueOnError": True}

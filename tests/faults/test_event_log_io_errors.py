@@ -107,7 +107,7 @@ def refused_append(data: Path, disk: RefusingDisk, head: int) -> Fault | None:
 
 
 @pytest.mark.thorough
-def test_an_append_that_is_refused_once_anywhere_counts_for_nothing(prepared: Path) -> None:
+def test_append_refused_once_counts_for_nothing(prepared: Path) -> None:
     check_refused_once(prepared, errno.EIO, "STORE_IO_ERROR", "io_error")
 
 
@@ -121,7 +121,7 @@ def test_an_append_that_is_refused_once_anywhere_counts_for_nothing(prepared: Pa
     ],
 )
 @pytest.mark.thorough
-def test_every_refusal_has_its_own_code_and_reason_wherever_it_comes(
+def test_every_refusal_has_its_own_code_and_reason(
     prepared: Path, number: int, code: str, reason: str
 ) -> None:
     check_refused_once(prepared, number, code, reason)
@@ -148,7 +148,7 @@ def check_refused_once(prepared: Path, number: int, code: str, reason: str) -> N
 
 
 @pytest.mark.thorough
-def test_a_disk_that_goes_away_in_an_append_loses_nothing_acknowledged(prepared: Path) -> None:
+def test_disk_that_goes_away_loses_nothing_acknowledged(prepared: Path) -> None:
     old = keys(FileLog(str(prepared)).load(A))
     total = calls_of_an_append(prepared)
 
@@ -234,7 +234,7 @@ def test_a_blob_whose_reading_is_refused_is_not_called_damaged(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("most", [1, 7, 64])
-def test_a_disk_that_takes_a_few_bytes_at_a_time_gets_all_of_them(tmp_path: Path, most: int) -> None:
+def test_slow_disk_gets_all_bytes(tmp_path: Path, most: int) -> None:
     append(FileLog(str(tmp_path), StingyDisk(most)), A, 0, NEW, BLOBS)
 
     log = FileLog(str(tmp_path))

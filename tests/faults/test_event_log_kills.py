@@ -50,9 +50,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("writers", "count"), [(2, 60), (16, 5)])
-def test_processes_in_one_session_leave_every_event_once_no_gap_and_no_lock_error(
-    tmp_path: Path, writers: int, count: int
-) -> None:
+def test_killed_processes_leave_every_event_once(tmp_path: Path, writers: int, count: int) -> None:
     order = WriterOrder(what="crowd", place=str(tmp_path), seed=0, count=count, writers=writers)
 
     report = run_writers(order)

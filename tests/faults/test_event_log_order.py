@@ -26,7 +26,7 @@ def traced(data: Path, limits: SegmentLimits | None = None) -> tuple[FileLog, Re
     return FileLog(str(data), disk, limits), disk
 
 
-def test_the_first_commit_makes_every_name_durable_before_it_uses_it(tmp_path: Path) -> None:
+def test_first_commit_makes_every_name_durable_first(tmp_path: Path) -> None:
     (tmp_path / "home" / "something").mkdir(parents=True)
     log, disk = traced(tmp_path / "home" / "data")
 
@@ -42,7 +42,7 @@ def test_the_first_commit_makes_every_name_durable_before_it_uses_it(tmp_path: P
     ]
 
 
-def test_a_commit_writes_events_and_line_and_then_syncs_both_together(tmp_path: Path) -> None:
+def test_commit_writes_events_and_line_and_syncs_both(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     log, disk = traced(tmp_path)
 
@@ -72,7 +72,7 @@ def test_a_new_segment_gets_a_durable_name_before_it_is_attested(tmp_path: Path)
         (f"data/sessions/{A}", ["sync names in sessions"]),
     ],
 )
-def test_the_name_of_a_directory_that_is_found_empty_is_made_durable_again(
+def test_name_of_an_empty_directory_is_made_durable_again(
     tmp_path: Path, made: str, expected: list[str]
 ) -> None:
     (tmp_path / "home" / made).mkdir(parents=True)
@@ -85,9 +85,7 @@ def test_the_name_of_a_directory_that_is_found_empty_is_made_durable_again(
 
 
 @pytest.mark.parametrize(("session_id", "is_written"), [(A, False), (B, True)])
-def test_a_blob_is_written_again_unless_the_session_already_pins_it(
-    tmp_path: Path, session_id: str, is_written: bool
-) -> None:
+def test_blob_is_written_again_unless_pinned(tmp_path: Path, session_id: str, is_written: bool) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"), [blob(b"abc")])
     append(FileLog(str(tmp_path)), B, 0, plan("b:1"))
     log, disk = traced(tmp_path)
@@ -98,7 +96,7 @@ def test_a_blob_is_written_again_unless_the_session_already_pins_it(
     assert disk.trace == again + PLAIN_COMMIT
 
 
-def test_orphans_are_cut_off_durably_before_anything_follows_them(tmp_path: Path) -> None:
+def test_orphans_are_cut_off_durably_first(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     for name, begun in ((EVENTS, b'{"dedupeKey":"a:2","ev'), (MANIFEST, b'{"v":1,"first":1,"la')):
         with (tmp_path / "sessions" / A / name).open("ab") as file:
@@ -140,7 +138,7 @@ def test_a_commit_exists_from_the_write_of_its_line_on(
 
 
 @pytest.mark.parametrize("step", [f"sync {EVENTS}", f"sync {MANIFEST}", "write lock"])
-def test_a_holder_makes_durable_what_it_finds_before_it_answers_from_it(tmp_path: Path, step: str) -> None:
+def test_holder_makes_durable_what_it_finds(tmp_path: Path, step: str) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     dies_before(tmp_path, step)
     modified = (tmp_path / "sessions" / A / MANIFEST).stat().st_mtime_ns
@@ -168,7 +166,7 @@ def test_a_reader_makes_durable_what_it_shows_without_writing(tmp_path: Path) ->
     assert disk.trace == [f"sync {EVENTS}", f"sync {MANIFEST}"]
 
 
-def test_a_reader_of_a_session_at_rest_asks_nothing_of_the_disk_but_to_read(tmp_path: Path) -> None:
+def test_reader_at_rest_only_reads(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"), [blob(b"abc")])
     log, disk = traced(tmp_path)
 
@@ -180,7 +178,7 @@ def test_a_reader_of_a_session_at_rest_asks_nothing_of_the_disk_but_to_read(tmp_
     assert disk.trace == []
 
 
-def test_a_hold_whose_append_was_interrupted_looks_at_the_disk_again(tmp_path: Path) -> None:
+def test_interrupted_append_makes_the_hold_look_again(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     log, disk = traced(tmp_path)
 
@@ -207,7 +205,7 @@ class RefusedSync(RecordingDisk):
         raise OSError(5, "Input/output error")
 
 
-def test_a_line_that_could_not_be_synced_nor_taken_back_is_written_again_not_trusted(tmp_path: Path) -> None:
+def test_unsynced_line_is_written_again_and_not_trusted(tmp_path: Path) -> None:
     append(FileLog(str(tmp_path)), A, 0, plan("a:1"))
     with pytest.raises(Exception, match="STORE_IO_ERROR"):
         append(FileLog(str(tmp_path), RefusedSync()), A, 1, plan("a:2"))

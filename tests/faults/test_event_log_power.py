@@ -88,7 +88,7 @@ def left_without_events(session: Path) -> None:
 
 
 @pytest.mark.parametrize("leave", [left_by_a_dead_writer, left_torn, left_without_events])
-def test_a_power_failure_while_orphans_are_replaced_is_survived_too(
+def test_power_failure_while_orphans_are_replaced_is_survived(
     tmp_path: Path, leave: Callable[[Path], None]
 ) -> None:
     home = tmp_path / "home"
@@ -140,9 +140,7 @@ def deaths(home: Path, commits: Sequence[Commit]) -> Iterator[PowerDisk]:
 
 
 @pytest.mark.parametrize("commits", HISTORIES)
-def test_what_a_second_writer_acknowledges_after_the_first_died_is_durable(
-    tmp_path: Path, commits: list[Commit]
-) -> None:
+def test_acknowledged_work_of_a_second_writer_is_durable(tmp_path: Path, commits: list[Commit]) -> None:
     head = sum(len(drafts) for drafts, _ in commits[:-1])
     for disk in deaths(tmp_path / "home", commits):
         append(FileLog(str(tmp_path / "home" / "data"), disk), A, head, *commits[-1])

@@ -322,7 +322,7 @@ def test_every_other_operation_that_writes_says_by_which_right() -> None:
 @pytest.mark.parametrize(
     ("operation", "make"), [(name, make) for name, each in RACES.items() for make in each]
 )
-def test_what_changed_after_the_check_is_refused_and_nothing_is_done(
+def test_change_after_the_check_is_refused(
     tmp_path: Path, operation: str, make: Callable[[World], Race]
 ) -> None:
     world = World(str(tmp_path))

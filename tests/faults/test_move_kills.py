@@ -59,7 +59,7 @@ def move(home: Path, **given: str) -> dict[str, Any]:
     return moved
 
 
-def test_a_move_that_dies_anywhere_loses_nothing_and_is_finished_by_a_repeat(tmp_path: Path) -> None:
+def test_move_that_dies_anywhere_is_finished_by_a_repeat(tmp_path: Path) -> None:
     """Out to a directory, and in from it: the old store stays whole, the new one proves its history."""
     session_id, blocked = wait_for_person(runtime_on(tmp_path / "before"))
     approve(runtime_on(tmp_path / "before"), session_id)

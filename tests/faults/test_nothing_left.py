@@ -49,7 +49,7 @@ def document(ran: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("kind", "most"), SCARCE)
-def test_a_call_that_gets_too_little_is_refused_in_words_and_can_be_repeated(
+def test_call_with_too_little_is_refused_and_repeatable(
     fork_server: ForkServer, tmp_path: Path, kind: int, most: int
 ) -> None:
     home = tmp_path / "home"

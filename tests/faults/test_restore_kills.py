@@ -20,7 +20,7 @@ pytestmark = [
 ]
 
 
-def test_a_restore_that_is_killed_at_any_change_is_settled_by_the_next_call(tmp_path: Path) -> None:
+def test_killed_restore_is_finished_by_the_next_call(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.faults.restorer", str(tmp_path)]
 
     done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=SECONDS, check=False)

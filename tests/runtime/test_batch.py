@@ -143,7 +143,7 @@ def test_an_end_before_the_first_target_committed_nothing(runtime: Runtime) -> N
     assert raised.value.details["committed"] is False
 
 
-def test_a_signal_during_the_last_target_changes_nothing_about_the_answer(runtime: Runtime) -> None:
+def test_signal_during_the_last_target_changes_no_answer(runtime: Runtime) -> None:
     result, _ = ran(msgspec.structs.replace(runtime, interruptions=Asked("signal", after=2)), "ab")
 
     assert result.summary.succeeded == 2

@@ -60,7 +60,7 @@ def test_a_history_that_another_program_folded_is_not_recognised(runtime: Runtim
     assert decode_history(content.replace(fingerprint_structs().encode(), b"0" * 64)) is None
 
 
-def test_what_nodes_inherit_is_written_once_however_long_the_run_is() -> None:
+def test_inherited_facts_are_written_once() -> None:
     def size_of(count: int) -> int:
         return len(encode_history(line_of(count)))
 
@@ -106,7 +106,7 @@ def line_of(count: int) -> History:
         Inherited(context={"a": 1, "b": 2, "c": 3}, artifacts={"k": {"x": 1}}),
     ],
 )
-def test_a_node_that_lacks_reorders_or_changes_what_its_parent_has_comes_back_exactly(
+def test_node_that_differs_from_its_parent_comes_back_exactly(
     changed: Inherited,
 ) -> None:
     history = line_of(2)

@@ -133,7 +133,7 @@ def test_a_session_that_was_put_back_is_seen_as_it_is(tmp_path: Path) -> None:
     assert history == as_folded_afresh(tmp_path / "data", session_id_of(first))
 
 
-def test_another_history_of_the_same_length_is_not_mistaken_for_the_one_in_memory(tmp_path: Path) -> None:
+def test_other_history_of_the_same_length_is_not_mistaken(tmp_path: Path) -> None:
     (one, _), (two, _) = served(tmp_path / "one"), served(tmp_path / "two")
     session_id = session_id_of(advance(one, start(one, requestId="same"), "seen here"))
     advance(two, start(two, requestId="same"), "done elsewhere")
@@ -226,7 +226,7 @@ def pinned_blob(number: int) -> Blob:
     return Blob(ref=blob_ref(content), content=content)
 
 
-def test_pinned_workflows_are_decoded_once_proven_each_time_and_only_so_many_are_kept() -> None:
+def test_pinned_workflows_are_kept_in_bounds_and_proven() -> None:
     log = CountedBlobs()
     blobs = [pinned_blob(number) for number in range(MOST_WORKFLOWS + 1)]
     append(log, A, 0, plan("a:1"), blobs)
@@ -241,7 +241,7 @@ def test_pinned_workflows_are_decoded_once_proven_each_time_and_only_so_many_are
     assert hot.load_pinned(WorkflowHash(blobs[-1].ref)) is pairs[-1][0]
 
 
-def test_a_session_that_was_deleted_under_a_running_server_is_unknown_to_it(tmp_path: Path) -> None:
+def test_deleted_session_is_unknown_to_a_running_server(tmp_path: Path) -> None:
     runtime, _ = served(tmp_path)
     reply = advance(runtime, start(runtime), "kept hot")
     shutil.rmtree(tmp_path / "sessions" / session_id_of(reply))
@@ -252,7 +252,7 @@ def test_a_session_that_was_deleted_under_a_running_server_is_unknown_to_it(tmp_
     assert outcome.kind.code == "TOKEN_UNKNOWN_NODE"
 
 
-def test_a_running_server_that_others_overtook_decides_on_what_the_log_says(tmp_path: Path) -> None:
+def test_overtaken_server_decides_on_what_the_log_says(tmp_path: Path) -> None:
     first, _ = served(tmp_path)
     second, _ = served(tmp_path)
     reply = advance(first, start(first), "one")
@@ -275,7 +275,7 @@ def early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("early")
-def test_a_cold_server_folds_only_what_came_after_the_cache_and_says_the_same(tmp_path: Path) -> None:
+def test_cold_server_folds_only_what_came_after_the_cache(tmp_path: Path) -> None:
     first, _ = served(tmp_path)
     reply = start(first)
     for _ in range(2):

@@ -18,7 +18,7 @@ def refused(params: dict[str, Any]) -> Fault:
     return caught.value
 
 
-def test_a_next_call_sent_as_it_stands_is_answered_with_what_is_inside() -> None:
+def test_next_call_sent_as_it_stands_is_answered() -> None:
     call = {"tool": "continue_workflow", "params": {"ackToken": "ak1x"}}
 
     fault = refused({**call, "output": {"notesMarkdown": "Done."}})

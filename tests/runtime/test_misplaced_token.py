@@ -88,9 +88,7 @@ def test_the_token_is_moved_where_it_belongs(
     ],
     ids=["reading with an ack", "a checkpoint with an ack", "too long to repeat"],
 )
-def test_where_no_call_can_be_corrected_the_session_of_the_token_is_offered(
-    operation: str, params: dict[str, Any]
-) -> None:
+def test_session_of_the_token_is_offered_without_a_correction(operation: str, params: dict[str, Any]) -> None:
     failure = Failure(kind=TOKEN_SCOPE_MISMATCH, message="Misplaced.", details={"session_id": "ses_1"})
 
     told = correct_call(failure, operation, params)

@@ -40,9 +40,7 @@ def sessions(rt: Runtime) -> int:
         ("workflow.new", {"workflowId": "project.fresh", "dryRun": True}),
     ],
 )
-def test_under_a_ceiling_of_reading_nothing_else_is_done_or_shown(
-    runtime: Runtime, name: str, params: dict[str, Any]
-) -> None:
+def test_ceiling_of_reading_allows_nothing_else(runtime: Runtime, name: str, params: dict[str, Any]) -> None:
     allow(runtime, "read")
 
     failure = refused(runtime, name, **params)
@@ -68,7 +66,7 @@ def test_wrong_arguments_are_told_before_a_missing_permission(runtime: Runtime) 
     assert refused(runtime, "run.start", workflowId=7).kind.code == "VALIDATION_ERROR"
 
 
-def test_a_caller_that_may_repeat_a_lost_call_needs_a_key_to_create(runtime: Runtime) -> None:
+def test_caller_that_may_repeat_needs_a_key_to_create(runtime: Runtime) -> None:
     failure = perform(runtime, "run.start", dict(START), caller=SHELL)
 
     assert isinstance(failure, Failure)
@@ -117,7 +115,7 @@ def test_a_request_id_is_part_of_what_a_token_is_bound_to(runtime: Runtime) -> N
     assert other.details["reason"] == "arguments_changed"
 
 
-def test_a_preview_of_a_start_names_what_a_key_makes_and_then_that_nothing_is_left(runtime: Runtime) -> None:
+def test_preview_of_a_start_names_what_a_key_makes(runtime: Runtime) -> None:
     call = {**START, "requestId": "k"}
 
     before = answered(runtime, "run.start", **call, dryRun=True)["preview"]
@@ -135,7 +133,7 @@ def test_a_preview_of_a_start_names_what_a_key_makes_and_then_that_nothing_is_le
     assert (before["unchanged"], after["unchanged"]) == (False, True)
 
 
-def test_a_start_whose_workflow_changed_after_the_preview_is_refused(runtime: Runtime) -> None:
+def test_start_of_a_changed_workflow_is_refused_after_a_preview(runtime: Runtime) -> None:
     token = answered(runtime, "run.start", **START, dryRun=True)["confirm_token"]
     held: Any = runtime.library
     held.held[0] = msgspec.structs.replace(

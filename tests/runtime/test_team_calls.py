@@ -36,9 +36,7 @@ class SlowTeam:
 
 
 @pytest.mark.parametrize(("name", "committed"), [("run.close", None), ("session.list", False)])
-def test_a_stop_before_the_server_answers_does_not_say_that_nothing_was_changed(
-    name: str, committed: bool | None
-) -> None:
+def test_stop_before_the_answer_does_not_deny_a_change(name: str, committed: bool | None) -> None:
     runtime = msgspec.structs.replace(memory_runtime(), team=lambda: SlowTeam(answers=False))
     commits = Commits()
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.thorough
 @pytest.mark.parametrize(
     ("operation", "make"), [(name, make) for name, each in TEAM_RACES.items() for make in each]
 )
-def test_what_changed_after_the_check_is_refused_and_nothing_is_done(
+def test_change_after_the_check_is_refused(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, make: Make
 ) -> None:
     team = Team(Server(team_database, tmp_path))

@@ -97,7 +97,7 @@ def test_core_codes_never_change_their_retry_rule(code: str, retryable: bool, is
     check_fails(document, *([] if is_frozen else ["cli_retryable_frozen"]))
 
 
-def test_a_code_of_its_own_is_an_advisory_for_the_tool_to_declare() -> None:
+def test_own_code_is_an_advisory_for_the_tool_to_declare() -> None:
     report = check_fails(changed(CLI_FAILURE, "error.code", "E_2FA_REQUIRED"))
 
     assert [one.name for one in report.advisories] == ["cli_extension_code"]

@@ -92,7 +92,7 @@ def test_the_standard_tier_asks_for_the_default_alone() -> None:
         {"projectDefault": "human", "userDefault": "json"},
     ],
 )
-def test_flag_documents_take_our_spelling_and_that_of_the_reference(document: Json) -> None:
+def test_flag_documents_take_both_spellings(document: Json) -> None:
     report = check(document)
 
     assert (report.kind, report.ok) == ("flags", True)

@@ -152,7 +152,7 @@ def test_each_rule_of_a_problem_names_who_breaks_it(
     assert judge_problem(exchange(PROBLEM, 404), "core").failed == ("http_content_type",)
 
 
-def test_the_first_operation_is_the_one_that_discovery_names_first() -> None:
+def test_first_operation_is_the_one_discovery_names_first() -> None:
     assert first_operation(exchange(DISCOVERY)) == "a.b"
     assert first_operation(exchange({**DISCOVERY, "capabilities": [{"operations": []}, 1]})) == ""
 

@@ -101,7 +101,7 @@ def test_even_a_signed_token_has_a_longest_length() -> None:
     check_reason(raised, "not_from_this_machine")
 
 
-def test_what_surrounds_a_token_is_passed_over_up_to_twice_its_longest_length() -> None:
+def test_surroundings_of_a_token_are_passed_over_in_bounds() -> None:
     around = " " * (1024 - len(TOKEN))
 
     with pytest.raises(Fault) as raised:
@@ -112,7 +112,7 @@ def test_what_surrounds_a_token_is_passed_over_up_to_twice_its_longest_length() 
 
 
 @pytest.mark.parametrize("expires_at", ["true", '"9999999999"', "1e300", "null"])
-def test_an_expiry_that_is_no_integer_is_not_ours_even_when_signed(expires_at: str) -> None:
+def test_signed_expiry_must_be_an_integer(expires_at: str) -> None:
     payload = (
         f'{{"arguments":"a","expires_at":{expires_at},"nonce":"00112233445566ff","targets":"t","versions":"v"}}'
     ).encode()

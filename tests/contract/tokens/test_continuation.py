@@ -75,7 +75,7 @@ def sealed(payload: bytes, key: bytes = KEY) -> str:
     return base64.urlsafe_b64encode(payload + signature).decode().rstrip("=")
 
 
-def test_the_payload_has_the_keys_of_the_specification_without_what_is_usual() -> None:
+def test_payload_has_the_keys_of_the_specification() -> None:
     token = mint_continuation(KEY, CONTINUATION)
 
     assert payload_of(token)[:6] == b"\x02\x00" + NOW.to_bytes(4, "big")
@@ -144,7 +144,7 @@ def test_a_guarded_action_is_neither_replayable_nor_idempotent() -> None:
     ]
 
 
-def test_a_large_payload_that_repeats_itself_is_small_and_comes_back_whole() -> None:
+def test_large_repetitive_payload_is_small_and_comes_back() -> None:
     large = with_parameters(search="process" * 500)
 
     token = mint_continuation(KEY, large)
@@ -153,7 +153,7 @@ def test_a_large_payload_that_repeats_itself_is_small_and_comes_back_whole() -> 
     assert open_continuation([KEY], token) == large
 
 
-def test_what_cannot_be_deflated_enough_is_left_as_a_digest_largest_first() -> None:
+def test_undeflatable_parameters_become_digests_largest_first() -> None:
     noisy = with_parameters(search="processData", changes=NOISE, spans=NOISE[:300])
 
     opened = open_continuation([KEY], mint_continuation(KEY, noisy))
@@ -165,7 +165,7 @@ def test_what_cannot_be_deflated_enough_is_left_as_a_digest_largest_first() -> N
     assert missing_parameters(opened) == ("changes",)
 
 
-def test_the_left_out_parameters_are_taken_back_only_as_they_were() -> None:
+def test_omitted_parameters_come_back_only_as_they_were() -> None:
     noisy = with_parameters(search="processData", changes=NOISE)
     opened = open_continuation([KEY], mint_continuation(KEY, noisy))
     assert opened is not None
@@ -183,7 +183,7 @@ def test_a_token_that_needs_nothing_is_taken_as_it_is() -> None:
     assert restore_parameters(CONTINUATION, {"search": "other"}) == CONTINUATION
 
 
-def test_a_lean_token_can_be_minted_again_without_losing_its_digests() -> None:
+def test_lean_token_keeps_its_digests_when_minted_again() -> None:
     noisy = with_parameters(changes=NOISE, spans=NOISE[::-1])
     opened = open_continuation([KEY], mint_continuation(KEY, noisy))
     assert opened is not None

@@ -76,7 +76,7 @@ def reopened(token: str) -> Continuation:
         {"parameters": {"limit": 1.5}},
     ],
 )
-def test_an_unproven_token_is_never_turned_into_more_than_a_query(changes: dict[str, Any]) -> None:
+def test_unproven_token_becomes_no_more_than_a_query(changes: dict[str, Any]) -> None:
     foreign = mint_continuation(OTHER_KEY, changed(SEARCH, **changes))
 
     with pytest.raises(Fault) as raised:
@@ -145,7 +145,7 @@ def test_anything_else_is_refused_with_what_is_allowed(
     check_refusal(raised, catalogue.ACTION_NOT_ALLOWED, says, status=400, allowed=allowed)
 
 
-def test_a_stale_write_that_cannot_be_repeated_has_no_token_to_offer() -> None:
+def test_unrepeatable_stale_write_offers_no_token() -> None:
     stale = Stale(expected="a", actual="b", suggestion="Repeat it.", reissue_token="")
 
     assert stale_refusal(stale).details["recovery"] == {"suggestion": "Repeat it."}
@@ -173,13 +173,13 @@ def test_a_file_that_is_gone_leads_to_a_search(parameters: dict[str, Any], sugge
     }
 
 
-def test_a_file_whose_name_cannot_be_shown_leads_to_the_query_again() -> None:
+def test_file_with_a_hidden_name_leads_to_the_query() -> None:
     fault = subject_gone(changed(PREVIEW, parameters={}), "file", "src/\x1b[31m.js")
 
     assert fault.details["recovery"] == {"suggestion": "Repeat the query to get a new token."}
 
 
-def test_a_genuine_stale_query_is_repeated_whatever_its_parameters() -> None:
+def test_genuine_stale_query_is_repeated() -> None:
     batch = changed(SEARCH, parameters={"names": ["a", "b"], "changes": {"$digest": "sha256:00"}})
 
     stale = stale_results(KEY, batch, "sha256:f2", now=NOW)

@@ -85,7 +85,7 @@ def test_the_scope_is_the_filters_and_the_order() -> None:
     assert cursor_scope({"a": 1, "b": 2}, ["id"]) == cursor_scope({"b": 2, "a": 1}, ["id"])
 
 
-def test_a_cursor_stays_within_2048_characters_or_is_a_broken_assumption() -> None:
+def test_cursor_has_at_most_2048_characters() -> None:
     fits = mint_cursor(KEY, msgspec.structs.replace(CLAIMS, after=("x" * 1300, "ses_1")))
 
     assert len(fits) <= LENGTH_LIMIT

@@ -38,7 +38,7 @@ def test_derivation_gives_the_vectors_of_the_rfc(secret: str, salt: str, info: s
     assert derived.hex() == output
 
 
-def test_a_purpose_key_is_the_derivation_with_the_purpose_as_info() -> None:
+def test_purpose_key_is_derived_with_the_purpose_as_info() -> None:
     expected = hkdf_sha256(RING_KEY, b"handrail.keyring", b"workflow")
 
     assert purpose_key(RING_KEY, "workflow") == expected
@@ -61,7 +61,7 @@ def test_every_purpose_and_every_ring_key_gives_another_key() -> None:
     assert derived.isdisjoint(ring_keys)
 
 
-def test_a_continuation_purpose_names_the_checkout_and_the_version() -> None:
+def test_continuation_purpose_names_checkout_and_version() -> None:
     assert continuation_purpose("0f3a", 1) == "continuation:0f3a:1"
 
 

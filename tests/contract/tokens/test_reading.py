@@ -106,9 +106,7 @@ def test_what_is_not_a_token_is_described(text: str, says: str, found: str) -> N
         (ACK[:14], LOOK_AROUND),
     ],
 )
-def test_the_way_back_is_offered_and_names_the_session_where_it_can_be_read(
-    text: str, next_call: NextCall
-) -> None:
+def test_way_back_names_the_session_where_it_is_readable(text: str, next_call: NextCall) -> None:
     with pytest.raises(Fault) as raised:
         read_token([KEY], text, ACK_FIELD)
 

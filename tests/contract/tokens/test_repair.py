@@ -128,9 +128,7 @@ def test_a_hopeless_token_costs_a_bounded_number_of_comparisons(
     [ACK[:40] + "z" + ACK[41:], ACK[:-1], ACK + "7", swap(ACK, 40)],
     ids=["replaced", "dropped", "inserted", "swapped"],
 )
-def test_an_error_in_the_mac_costs_one_hmac_per_key_and_no_search(
-    text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_in_the_mac_costs_one_hmac_per_key(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise AssertionError("the body was searched")
 

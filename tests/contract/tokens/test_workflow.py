@@ -95,7 +95,7 @@ def test_all_options_of_a_step_share_one_attempt() -> None:
         ChoiceClaims(session_id=SESSION, node_tag=TAG, attempt_id=AttemptId("mnpqrs0"), option=-1),
     ],
 )
-def test_a_claim_that_does_not_fit_its_place_is_a_broken_assumption(claims: Claims) -> None:
+def test_claim_that_does_not_fit_is_a_broken_assumption(claims: Claims) -> None:
     with pytest.raises(AssertionError):
         mint(KEY, claims)
 
