@@ -28,7 +28,7 @@ def plan_of(log: WrittenLog, node: Node, **report: Any) -> list[PlannedEvent]:
     return decide_advance(log.history, *tried(log.workflow, node, attempt(77), work(**report)))
 
 
-def test_a_blocked_attempt_and_an_advance_of_one_attempt_share_only_the_anchor() -> None:
+def test_blocked_attempt_and_advance_share_only_the_anchor() -> None:
     """So a second append of the same attempt is recognised whichever way it was decided."""
     log = asking()
     first = log.start()
@@ -63,7 +63,7 @@ def test_an_artifact_replaces_one_about_the_same_thing(
     assert list(update_kept(KeptWork(artifacts=tuple(kept)), "", brought, subject).artifacts) == expected
 
 
-def test_a_long_trace_keeps_what_was_passed_by_at_both_ends_and_counts_the_rest() -> None:
+def test_long_trace_keeps_both_ends_and_counts_the_rest() -> None:
     skipped = [step(f"s{number}", when="never") for number in range(30)]
     log = WrittenLog(workflow=workflow_of(*skipped, step("z"), conditions={"never": AlwaysFalse()}))
     first = log.start()

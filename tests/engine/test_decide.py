@@ -39,7 +39,7 @@ def advance_plan(log: WrittenLog, node: Node, number: int = 99, notes: str = "")
     return decide_advance(log.history, *tried(log.workflow, node, attempt(number), work(notes)))
 
 
-def test_the_same_attempt_plans_the_same_events_and_another_plans_others() -> None:
+def test_same_attempt_plans_the_same_events() -> None:
     log = WrittenLog()
     first = log.start()
 
@@ -76,7 +76,7 @@ def test_another_salt_renames_the_new_node_and_keeps_the_anchor(use: str) -> Non
         assert plan(0)[0].dedupe_key == plan(3)[0].dedupe_key
 
 
-def test_an_advance_and_a_checkpoint_of_one_attempt_make_two_nodes() -> None:
+def test_advance_and_checkpoint_of_an_attempt_make_two_nodes() -> None:
     log = WrittenLog()
     first = log.start()
 

@@ -24,7 +24,7 @@ def flow(*parts: Part, **fields: Any) -> CompiledWorkflow:
     return workflow_of(*parts, contracts=CONTRACTS, conditions={"keep": LoopControl()}, **fields)
 
 
-def test_a_report_applied_by_hand_gives_the_facts_that_the_log_gives() -> None:
+def test_report_applied_by_hand_gives_the_facts_of_the_log() -> None:
     log = WrittenLog(workflow=flow(step("a", contract=FINDING), step("b")))
     first = log.start(context={"x": 1})
     after = log.report(first, work(context={"y": 2, "x": None}, artifacts=[finding()]))
@@ -38,7 +38,7 @@ def test_a_report_applied_by_hand_gives_the_facts_that_the_log_gives() -> None:
     assert by_hand == facts_at(log.history, log.workflow, after.node_id)
 
 
-def test_carrying_facts_on_forgets_decisions_of_iterations_that_ended() -> None:
+def test_facts_carried_on_forget_ended_iterations() -> None:
     def at(*frames: tuple[str, int]) -> Running:
         loops = tuple(LoopFrame(loop_id=name, iteration=number) for name, number in frames)
         return Running(step_id="a", loops=loops)
@@ -64,8 +64,6 @@ def test_carrying_facts_on_forgets_decisions_of_iterations_that_ended() -> None:
         (Place(directory="/a", identity="i"), Place(directory="/b", identity="j"), False),
     ],
 )
-def test_a_project_is_the_same_by_its_identity_then_its_repository_then_its_folder(
-    one: Place, other: Place, is_same: bool
-) -> None:
+def test_project_is_the_same_by_identity_repository_folder(one: Place, other: Place, is_same: bool) -> None:
     assert is_same_place(one, other) is is_same
     assert is_same_place(other, one) is is_same

@@ -38,7 +38,7 @@ def test_an_attempt_is_answered_for_the_use_it_was_made_of(
     assert isinstance(verdict, Answered if is_answered else Open)
 
 
-def test_a_log_that_was_cut_off_refuses_the_token_of_a_later_node() -> None:
+def test_cut_log_refuses_the_token_of_a_later_node() -> None:
     whole = WrittenLog()
     first = whole.start()
     second = whole.advance(first)

@@ -19,7 +19,7 @@ from handrail.engine.history import (
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 
 
-def test_a_node_is_found_by_the_digest_of_the_event_that_created_it() -> None:
+def test_node_is_found_by_the_digest_of_its_event() -> None:
     log = WrittenLog()
     first = log.start()
     created = next(record for record in log.records if record.dedupe_key == f"node_created:{first.node_id}")
@@ -29,7 +29,7 @@ def test_a_node_is_found_by_the_digest_of_the_event_that_created_it() -> None:
     assert node_at(log.history, "zzzzzzzz") is None
 
 
-def test_steps_are_found_through_checkpoints_and_not_beyond_the_next_step() -> None:
+def test_steps_are_found_through_checkpoints() -> None:
     log = WrittenLog()
     first = log.start()
     direct = log.advance(first)
@@ -40,7 +40,7 @@ def test_steps_are_found_through_checkpoints_and_not_beyond_the_next_step() -> N
     assert steps_after(log.history, behind.node_id) == ()
 
 
-def test_every_node_of_a_step_instance_has_the_same_steps_after_it() -> None:
+def test_nodes_of_a_step_instance_have_the_same_steps_after() -> None:
     log = WrittenLog()
     first = log.start()
     saved = log.checkpoint(first)

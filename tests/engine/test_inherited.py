@@ -55,7 +55,7 @@ def test_only_a_validated_artifact_is_taken_over() -> None:
     assert left is taken
 
 
-def test_the_newest_decision_about_a_loop_replaces_the_one_before() -> None:
+def test_newest_decision_about_a_loop_counts() -> None:
     first = add_artifact(NOTHING_INHERITED, artifact(decision("continue", loopId="fix"), LOOP), FRAMES, 5)
     second = add_artifact(first, artifact(decision("stop", loopId="fix"), LOOP), FRAMES, 9)
     unnamed = add_artifact(second, artifact(decision("continue"), LOOP), FRAMES, 11)
@@ -74,7 +74,7 @@ def test_a_node_without_a_change_shares_what_its_parent_has() -> None:
     assert log.history.inherited[second.node_id] is log.history.inherited[first.node_id]
 
 
-def test_what_is_added_to_an_older_node_does_not_reach_those_that_followed() -> None:
+def test_addition_to_an_older_node_does_not_reach_later_ones() -> None:
     """Their replies were given already, and a replay must say the same."""
     log = WrittenLog()
     first = log.start(context={"a": 1})

@@ -51,7 +51,7 @@ def test_every_problem_is_told_at_once(context: dict[str, Any], expected: dict[s
     assert told(context) == expected
 
 
-def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
+def test_later_change_may_not_delete_what_is_required() -> None:
     problems = check_context_change(INPUTS, {"size": None, "depth": None, "flag": None, "count": "x"})
 
     assert {problem.key: problem.problem for problem in problems} == {
@@ -69,7 +69,7 @@ def test_a_later_change_may_leave_out_but_not_delete_what_is_required() -> None:
         ({"size": 4, "count": "many", "keep": "me"}, {"size": "…", "count": "… number", "keep": "me"}),
     ],
 )
-def test_the_corrected_context_has_what_was_meant_and_marks_what_nobody_knows(
+def test_corrected_context_has_what_was_meant_and_marks(
     context: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     keys = {problem.key for problem in check_start_context(INPUTS, context)}
@@ -112,7 +112,7 @@ def test_types_are_those_of_json(kind: InputType, yes: list[Any], no: list[Any])
     assert not any(has_declared_type(kind, value) for value in no)
 
 
-def test_an_input_is_described_by_what_it_may_be_and_what_it_means() -> None:
+def test_input_is_described_by_its_values_and_meaning() -> None:
     assert describe_input(INPUTS["size"]) == "one of Small, Large: How much."
     assert describe_input(INPUTS["count"]) == "a value of type integer"
     assert describe_input(InputSpec(enum=(1, True, "x"))) == "one of 1, true, x"

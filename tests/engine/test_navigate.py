@@ -106,7 +106,7 @@ def test_a_body_that_is_passed_by_whole_does_not_hang_the_run() -> None:
     assert [entry.iteration for entry in move.trace if isinstance(entry, EnteredLoop)] == [0, 1, 2]
 
 
-def test_a_decision_is_used_up_also_where_the_next_body_is_passed_by_whole() -> None:
+def test_decision_is_used_up_where_the_next_body_is_skipped() -> None:
     workflow = flow(loop("l", While(condition="keep"), step("a", when="large")))
     at_first = Running(step_id="a", loops=(LoopFrame(loop_id="l", iteration=0),))
 
@@ -144,7 +144,7 @@ def test_values_of_nested_loops_stand_on_top_of_what_was_there() -> None:
     assert (values["row"], values["cell"], values["i"], values["j"]) == (["y", "z"], "y", 1, 0)
 
 
-def test_a_decision_without_a_loop_id_is_about_the_innermost_loop_that_asks() -> None:
+def test_decision_without_a_loop_id_is_about_the_innermost() -> None:
     inner = loop("each", Count(count=2), step("a"))
     workflow = flow(loop("asking", While(condition="keep"), inner))
     frames = (LoopFrame(loop_id="asking", iteration=0), LoopFrame(loop_id="each", iteration=0))

@@ -76,9 +76,7 @@ def at(node: Node) -> str:
 
 
 @pytest.mark.parametrize(("option", "reached"), [(YES, "write"), (NO, "after")])
-def test_an_older_log_that_replaced_an_option_does_not_open_the_way_to_an_action(
-    option: int, reached: str
-) -> None:
+def test_option_replaced_in_an_older_log_opens_no_action(option: int, reached: str) -> None:
     log = old_log()
     asked = log.checkpoint(log.report(log.start(), work(option=option)), "saved")
     log.set_unchecked(asked, {"apply": option != YES})
@@ -90,7 +88,7 @@ def test_an_older_log_that_replaced_an_option_does_not_open_the_way_to_an_action
     assert at(led) == reached
 
 
-def test_a_dotted_key_of_an_older_log_is_read_except_before_an_action_of_ours() -> None:
+def test_dotted_key_of_an_older_log_is_read_except_for_actions() -> None:
     log = old_log(Compare(input="plan.apply", op="equals", value=True))
     first = log.start()
     log.set_unchecked(first, {"plan.apply": True})
@@ -117,7 +115,7 @@ def test_a_dotted_key_of_an_older_log_is_read_except_before_an_action_of_ours() 
         (And(of=(APPLY, URGENT)), {}, {"apply": True, "urgent": True}, False),
     ],
 )
-def test_only_an_option_that_was_taken_speaks_for_what_options_set(
+def test_only_a_taken_option_speaks_for_what_options_set(
     condition: Condition, chosen: dict[str, Any], values: dict[str, Any], expected: bool
 ) -> None:
     facts = Facts(values=values, chosen=chosen)
@@ -126,7 +124,7 @@ def test_only_an_option_that_was_taken_speaks_for_what_options_set(
 
 
 @pytest.mark.parametrize("option", [YES, NO])
-def test_an_action_runs_unasked_only_if_an_option_is_why_its_condition_holds(option: int) -> None:
+def test_action_runs_unasked_only_because_of_an_option(option: int) -> None:
     for condition, expected in ((APPLY, option == YES), (Or(of=(APPLY, URGENT)), False)):
         log = old_log(condition)
         asked = log.report(log.start(context={"urgent": True}), work(option=option))

@@ -82,7 +82,7 @@ def test_who_is_asked_depends_on_the_mode(leaf: Leaf, autonomy: Autonomy, is_ask
     assert isinstance(judge(leaf, ASKING, autonomy).outcome, Block) is is_asked
 
 
-def test_nobody_is_asked_about_a_report_that_is_not_enough_anyway() -> None:
+def test_nobody_is_asked_about_an_insufficient_report() -> None:
     strict = step("a", require_confirmation=True, notes_required=True)
 
     codes = [blocker.code for blocker in blockers_of(judge(strict, ASKING, notes=""))]

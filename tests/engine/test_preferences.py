@@ -24,7 +24,7 @@ def told(preferences: Preferences) -> tuple[str, str]:
         (("full_auto_never_stop", "conservative"), ("full_auto_never_stop", "conservative"), None),
     ],
 )
-def test_the_highest_safe_combination_lowers_only_what_is_too_high(
+def test_highest_safe_combination_lowers_only_what_is_too_high(
     recommended: tuple[Autonomy | None, RiskPolicy | None],
     chosen: tuple[Autonomy, RiskPolicy],
     safest: tuple[str, str] | None,

@@ -113,7 +113,7 @@ def test_at_most_ten_are_shown_and_the_others_are_named_in_short() -> None:
     assert all(len(held.message.encode()) == 200 and not held.suggested_fix for held in left)
 
 
-def test_no_bound_hides_a_kind_of_reason_behind_repeats_of_another() -> None:
+def test_no_bound_hides_a_kind_of_reason() -> None:
     many = [
         Reason(
             waits_for=WAIT,
@@ -151,7 +151,7 @@ def test_outside_words_are_shortened_between_characters(text: str, limit: int, e
     assert shorten_message(text, limit) == expected
 
 
-def test_a_log_of_an_older_version_tells_by_its_sentence_that_a_person_was_asked() -> None:
+def test_older_log_says_by_its_sentence_that_a_person_was_asked() -> None:
     old = Blocker(
         code="USER_ONLY_DEPENDENCY",
         pointer=WorkflowStep(step_id="a"),

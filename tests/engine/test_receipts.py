@@ -88,7 +88,7 @@ def _other(by: ReceiptSource) -> ReceiptSource:
     return "client_hook" if by == "handrail" else "handrail"
 
 
-def test_a_history_with_receipts_survives_the_cache_and_every_cut() -> None:
+def test_history_with_receipts_survives_the_cache() -> None:
     log = WrittenLog("a")
     first = log.start()
     log.take([plan_receipt(first, receipt(first, "one"))])
@@ -116,7 +116,7 @@ def test_the_words_of_a_command_say_which_it_is() -> None:
         (StatusUnknown(), None, False),
     ],
 )
-def test_only_a_runner_that_ran_something_without_a_failure_has_passed(
+def test_runner_passes_only_if_it_ran_something(
     outcome: RunOutcome, counts: Counts | None, passed: bool
 ) -> None:
     assert has_passed(outcome, counts) is passed

@@ -20,7 +20,7 @@ def reply_of(log: WrittenLog, node: Node, tokens: Tokens = TOKENS, **options: An
     return reply_at(standing, "ses_000000000001", tokens, **options)
 
 
-def test_an_ordinary_advance_leaves_out_preferences_that_are_as_they_were() -> None:
+def test_ordinary_advance_leaves_out_unchanged_preferences() -> None:
     log = WrittenLog()
     second = log.advance(log.start(), "did a")
 
@@ -33,7 +33,7 @@ def test_an_ordinary_advance_leaves_out_preferences_that_are_as_they_were() -> N
         assert whole["preferences"] == {"autonomy": "guided", "riskPolicy": "conservative"}
 
 
-def test_of_many_gaps_the_first_three_are_told_and_the_others_counted() -> None:
+def test_three_gaps_are_shown_and_the_others_counted() -> None:
     log = WrittenLog()
     first = log.start()
     standing = standing_at(log.history, log.workflow, first, "reply")
@@ -55,7 +55,7 @@ def test_of_many_gaps_the_first_three_are_told_and_the_others_counted() -> None:
     assert told[3:] == ["2 more gaps were recorded at this step: gap_3, gap_4. The session shows them."]
 
 
-def test_at_most_ten_warnings_are_told_and_the_last_counts_the_others() -> None:
+def test_ten_warnings_are_shown_and_the_last_counts_others() -> None:
     log = WrittenLog()
     many = [ReplyWarning(code="TOKEN_REPAIRED", message=f"Number {number}.") for number in range(13)]
     first = ReplyWarning(code="SESSION_UNSOUND", message="Damaged.")

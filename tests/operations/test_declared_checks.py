@@ -13,7 +13,7 @@ from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 OLD_PIN = PinnedCheck(name="tests", argv=("make", "test"), argv_digest=digest_argv(("make", "test")))
 
 
-def test_what_an_older_log_does_not_tell_comes_from_the_present_declaration() -> None:
+def test_missing_facts_of_an_older_log_come_from_the_present() -> None:
     report = ReportPlace(path="r.xml", format="junit")
     now = DeclaredCheck(name="tests", command=("true",), directory="inner", timeout_seconds=9, report=report)
 

@@ -42,7 +42,7 @@ def token_of(rt: Runtime, *ids: str, **more: Any) -> str:
 
 
 @pytest.mark.promise("cli.batch-preview")
-def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime) -> None:
+def test_preview_names_each_session_and_removes_none(rt: Runtime) -> None:
     first, second = session(rt, "a"), session(rt, "b")
 
     preview = answered(rt, "session.delete", ids=[second, first], dangerous=True, dryRun=True)["preview"]
@@ -54,7 +54,7 @@ def test_a_preview_names_each_session_and_its_size_and_removes_none(rt: Runtime)
 
 
 @pytest.mark.promise("cli.what-is-left")
-def test_the_preview_that_a_used_token_proposes_says_that_nothing_is_left(rt: Runtime) -> None:
+def test_preview_proposed_by_a_used_token_says_nothing_is_left(rt: Runtime) -> None:
     first = session(rt, "a")
     token = token_of(rt, first)
     answered(rt, "session.delete", ids=[first], dangerous=True, confirm=token)
@@ -68,7 +68,7 @@ def test_the_preview_that_a_used_token_proposes_says_that_nothing_is_left(rt: Ru
 
 
 @pytest.mark.promise("cli.spelling-no-scope")
-def test_a_session_that_is_named_twice_is_one_target_of_the_token(rt: Runtime) -> None:
+def test_session_named_twice_is_one_target(rt: Runtime) -> None:
     first, second = session(rt, "a"), session(rt, "b")
     token = token_of(rt, first, second)
 
@@ -157,9 +157,7 @@ def test_another_set_of_targets_needs_another_token(rt: Runtime) -> None:
 
 @pytest.mark.promise("cli.batch-preview")
 @pytest.mark.parametrize("goes_on", [{}, {"continueOnError": False}, {"continueOnError": True}])
-def test_what_a_preview_shows_as_deleted_is_what_the_confirmed_call_deletes(
-    rt: Runtime, goes_on: dict[str, bool]
-) -> None:
+def test_preview_shows_what_the_confirmed_call_deletes(rt: Runtime, goes_on: dict[str, bool]) -> None:
     first, last = session(rt, "a"), session(rt, "b")
     call = {"ids": [first, "ses_000000000000", last], "dangerous": True, **goes_on}
 
@@ -173,7 +171,7 @@ def test_what_a_preview_shows_as_deleted_is_what_the_confirmed_call_deletes(
 
 
 @pytest.mark.promise("cli.batch-preview")
-def test_a_preview_names_its_targets_and_what_becomes_of_each_however_little_is_told(rt: Runtime) -> None:
+def test_preview_names_its_targets_at_every_level(rt: Runtime) -> None:
     ids = [session(rt, "a"), session(rt, "b")]
 
     told = perform(rt, "session.delete", {"ids": ids, "dangerous": True, "dryRun": True}, Ask(mvi="minimal"))
@@ -190,7 +188,7 @@ def test_a_preview_names_its_targets_and_what_becomes_of_each_however_little_is_
 
 
 @pytest.mark.promise("cli.batch-items")
-def test_unknown_ids_among_known_ones_are_shown_as_none_and_fail_alone(rt: Runtime) -> None:
+def test_unknown_ids_fail_alone(rt: Runtime) -> None:
     name = session(rt, "a")
     ids = ["ses_000000000000", "nonsense", name]
 
@@ -223,7 +221,7 @@ def _refused(*_: object) -> int:
 
 
 @pytest.mark.promise("cli.batch-none")
-def test_a_delete_of_nothing_is_invalid_and_one_of_unknown_ids_finds_nothing(rt: Runtime) -> None:
+def test_delete_of_nothing_is_invalid(rt: Runtime) -> None:
     none = refused(rt, "session.delete", ids=[], dangerous=True, dryRun=True)
     unknown = refused(rt, "session.delete", ids=["ses_000000000000"], dangerous=True, dryRun=True)
 

@@ -34,7 +34,7 @@ def exported(runtime: Runtime, session_id: str, **params: Any) -> dict[str, Any]
     return answer(runtime, "session.export", sessionId=session_id, **params)
 
 
-def test_a_damaged_session_is_exported_only_when_salvage_is_asked_for(tmp_path: Path) -> None:
+def test_damaged_session_is_exported_as_salvage_only(tmp_path: Path) -> None:
     runtime, session_id = damaged(tmp_path)
 
     refused = refusal(runtime, "session.export", sessionId=session_id)
@@ -97,7 +97,7 @@ def test_a_report_of_a_damaged_session_says_so_first(tmp_path: Path, form: str) 
 
 
 @pytest.mark.parametrize("form", ["html", "markdown"])
-def test_a_report_without_its_workflow_and_long_notes_still_tells_the_rest(tmp_path: Path, form: str) -> None:
+def test_report_without_its_workflow_says_the_rest(tmp_path: Path, form: str) -> None:
     runtime, session_id = damaged(tmp_path)
     for blob in (tmp_path / "data" / "blobs").rglob("*"):
         if blob.is_file():
@@ -109,7 +109,7 @@ def test_a_report_without_its_workflow_and_long_notes_still_tells_the_rest(tmp_p
     assert "project.three" in content
 
 
-def test_an_event_of_a_later_version_ends_what_a_salvage_can_hold(runtime: Runtime) -> None:
+def test_event_of_a_later_version_ends_a_salvage(runtime: Runtime) -> None:
     session_id = SessionId(start(runtime)["session"]["sessionId"])
     loaded = runtime.log.load(session_id)
     assert loaded is not None

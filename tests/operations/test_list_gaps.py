@@ -43,7 +43,7 @@ def listed(runtime: Runtime, **filters: Any) -> list[tuple[str, str, str]]:
     return [(one["state"], one["severity"], one["summary"]) for one in items]
 
 
-def test_open_gaps_of_all_sessions_come_first_and_the_worst_of_them_before_the_others(
+def test_open_and_worst_gaps_come_first(
     stored: Runtime,
 ) -> None:
     assert listed(stored) == [
@@ -80,7 +80,7 @@ def test_filters_leave_out_the_rest(stored: Runtime, filters: dict[str, str], su
     assert [summary for _, _, summary in listed(stored, **filters)] == summaries
 
 
-def test_counts_are_of_every_state_and_equal_those_of_the_sessions(stored: Runtime) -> None:
+def test_counts_of_every_state_equal_those_of_sessions(stored: Runtime) -> None:
     counts = answer(stored, "session.gaps", only="noted")["counts"]
     sessions = answer(stored, "session.list")["items"]
 

@@ -77,7 +77,7 @@ def test_a_time_is_utc_to_the_letter_or_refused(stored: Runtime, time: str) -> N
 
 @pytest.mark.promise("cli.fan-out")
 @pytest.mark.parametrize("filters", [{}, {"since": "2099-01-01T00:00:00Z"}, {"status": "unreadable"}])
-def test_a_session_that_nobody_can_read_is_listed_with_its_health(home: str, filters: dict[str, str]) -> None:
+def test_unreadable_session_is_listed_with_its_health(home: str, filters: dict[str, str]) -> None:
     runtime = build_runtime({"HANDRAIL_HOME": home})
     answered(runtime, "run.start", workflowId="wr.small_change")
     (segment,) = Path(home, "data", "sessions").glob("*/events-*.jsonl")

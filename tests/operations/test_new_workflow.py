@@ -84,7 +84,7 @@ def test_a_token_works_once(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("cli.claim-first")
-def test_a_token_that_another_process_claimed_is_refused_even_if_nothing_was_written(
+def test_claimed_token_is_refused_though_nothing_was_written(
     runtime: Runtime,
 ) -> None:
     token = token_of(runtime)
@@ -130,9 +130,7 @@ def test_a_token_is_bound_to_what_it_found(runtime: Runtime) -> None:
     check_conflict(runtime, "target_changed", **NEW, confirm=token)
 
 
-def test_a_file_that_appears_at_the_last_moment_is_not_overwritten(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_appears_late_is_not_overwritten(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     token = token_of(runtime)
     monkeypatch.setattr(KeptFiles, "create", lambda *_: False)
 
@@ -188,7 +186,7 @@ def test_two_dry_runs_in_one_second_give_two_tokens(runtime: Runtime) -> None:
 
 
 @pytest.mark.promise("cli.claim-lost")
-def test_a_claim_that_cannot_be_kept_is_told_and_the_file_is_made(runtime: Runtime) -> None:
+def test_claim_that_cannot_be_kept_is_reported(runtime: Runtime) -> None:
     claims_of(runtime).refuses = "EROFS"
 
     outcome = perform(runtime, "workflow.new", {**NEW, "confirm": token_of(runtime)})

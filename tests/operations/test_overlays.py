@@ -92,7 +92,7 @@ def part(workflow: dict[str, Any], part_id: str) -> dict[str, Any]:
     return next(one for one in flat if one["id"] == part_id)
 
 
-def test_an_overlay_is_its_base_with_its_changes_and_says_what_came_from_where(runtime: Runtime) -> None:
+def test_overlay_is_its_base_with_changes_and_origins(runtime: Runtime) -> None:
     made = compiled(
         runtime,
         inputs={"depth": {"default": "quick"}},
@@ -150,9 +150,7 @@ def test_what_fills_a_slot_runs_where_the_slots_condition_holds(runtime: Runtime
 
 
 @pytest.mark.parametrize(("name", "told"), [("is_deep", []), ("is_dep", ["unknown_id"])])
-def test_the_condition_of_a_slot_is_a_declared_one_and_counts_as_used(
-    runtime: Runtime, name: str, told: list[str]
-) -> None:
+def test_condition_of_a_slot_is_declared_and_used(runtime: Runtime, name: str, told: list[str]) -> None:
     hold(runtime, base(steps=[step("one"), {"slot": "late", "when": name}, step("two")]))
 
     report = answered(runtime, "workflow.validate", workflowIds=["house.review"], reportOnly=True)
@@ -181,7 +179,7 @@ def test_slots_are_shown_with_the_steps_and_in_the_drawing(runtime: Runtime) -> 
     assert "slot before_end before it" in drawn
 
 
-def test_a_contract_is_tightened_with_an_example_that_fits_and_nowhere_else(runtime: Runtime) -> None:
+def test_contract_is_tightened_with_a_fitting_example_only(runtime: Runtime) -> None:
     rule = {"check": "person"}
     change = {"required": ["/findings/*/line"], "evidence": [rule], "demand": "required"}
     made = compiled(runtime, contracts={FINDINGS: change})["contracts"][FINDINGS]
@@ -344,7 +342,7 @@ ACT = {"type": "action", "id": "act", "title": "Act", "operation": "workflow.lis
         ("act", {"skip": True}),
     ],
 )
-def test_what_has_to_be_proven_or_asked_is_kept_in_bundled_ones_and_named_elsewhere(
+def test_proof_and_question_of_a_bundled_base_are_kept(
     runtime: Runtime, step_id: str, change: dict[str, Any]
 ) -> None:
     steps = [*base()["steps"], ACT]
@@ -428,7 +426,7 @@ def test_a_new_text_that_no_longer_asks_for_a_value_is_told(runtime: Runtime) ->
     assert whole["problems"] == []
 
 
-def test_a_changed_condition_of_the_base_is_told_at_the_steps_that_it_steers(runtime: Runtime) -> None:
+def test_changed_condition_is_reported_at_its_steps(runtime: Runtime) -> None:
     own = overlay(steps={"read": {"append": "Gently."}})
     hold(runtime, base(), own)
     answered(runtime, "run.start", workflowId="team.review", context={"depth": "deep"})
@@ -445,7 +443,7 @@ def test_a_changed_condition_of_the_base_is_told_at_the_steps_that_it_steers(run
     assert ("deep" in str(place["before"]), "quick" in str(place["after"])) == (True, True)
 
 
-def test_a_step_that_hands_out_work_is_not_changed_by_another_step_of_the_base(runtime: Runtime) -> None:
+def test_delegating_step_is_not_changed_by_another_step(runtime: Runtime) -> None:
     asked = {"id": "ask", "brief": "Look.", "steps": [step("look")]}
     sides = {"id": "sides", "title": "Sides", "delegate": {"children": [asked]}}
     own = overlay(fill={"before_end": [step("tell")]})
@@ -498,7 +496,7 @@ def test_an_overlay_with_the_id_of_its_base_is_refused(runtime: Runtime) -> None
     assert "has the id of what it extends" in item["problems"][0]["message"]
 
 
-def test_an_overlay_whose_base_lost_a_step_is_still_found_by_its_id(runtime: Runtime) -> None:
+def test_overlay_whose_base_lost_a_step_is_found_by_its_id(runtime: Runtime) -> None:
     hold(runtime, base(steps=STEPS[1:]), overlay(steps={"read": {"append": "Slowly."}}))
 
     failure = refused(runtime, "workflow.validate", workflowIds=["team.review"])

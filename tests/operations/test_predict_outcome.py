@@ -38,7 +38,7 @@ def events(rt: Runtime) -> int:
     return sum(len(rt.log.records(stamp.session_id)) for stamp in rt.log.list_sessions())
 
 
-def test_an_ack_that_would_be_accepted_says_so_and_writes_nothing(runtime: Runtime) -> None:
+def test_acceptable_ack_says_so_and_writes_nothing(runtime: Runtime) -> None:
     reply = started(runtime)
     before = events(runtime)
 

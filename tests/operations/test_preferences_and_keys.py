@@ -26,7 +26,7 @@ def in_force(rt: Runtime, session_id: str) -> dict[str, str]:
     return held
 
 
-def test_global_preferences_become_the_baseline_of_sessions_that_begin_later(runtime: Runtime) -> None:
+def test_global_preferences_are_the_baseline_of_later_sessions(runtime: Runtime) -> None:
     before = answered(runtime, "run.start", **START, requestId="a")["session"]["sessionId"]
     confirmed(runtime, "preferences.set", autonomy="full_auto_stop_on_user_deps")
 
@@ -37,7 +37,7 @@ def test_global_preferences_become_the_baseline_of_sessions_that_begin_later(run
     assert answered(runtime, "preferences.show", session=after)["source"] == "user"
 
 
-def test_a_later_change_of_the_global_ones_leaves_a_running_session_alone(runtime: Runtime) -> None:
+def test_later_global_change_leaves_a_running_session_alone(runtime: Runtime) -> None:
     confirmed(runtime, "preferences.set", riskPolicy="balanced")
     reply = answered(runtime, "run.start", **START)
     confirmed(runtime, "preferences.set", riskPolicy="aggressive")
@@ -110,7 +110,7 @@ class Overtaken(GivenSettings):
         return super().keep(changes, held)
 
 
-def test_somebody_who_is_faster_during_the_confirmation_is_not_overwritten(runtime: Runtime) -> None:
+def test_faster_change_during_a_confirmation_is_kept(runtime: Runtime) -> None:
     raced = msgspec.structs.replace(runtime, settings=Overtaken())
     token = answered(raced, "preferences.set", riskPolicy="balanced", dryRun=True)["confirm_token"]
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_set_is_refused_at_the_dry_run(
     assert refused(runtime, "preferences.set", **params, dryRun=True).kind.code == code
 
 
-def test_after_one_rotation_older_tokens_work_and_after_two_they_do_not(runtime: Runtime) -> None:
+def test_older_tokens_work_after_one_rotation_only(runtime: Runtime) -> None:
     reply = answered(runtime, "run.start", **START)
     state = {"stateToken": reply["stateToken"]}
 
@@ -158,7 +158,7 @@ def test_a_rotation_by_somebody_else_spoils_the_token(runtime: Runtime) -> None:
     assert failure.details["reason"] == "target_changed"
 
 
-def test_a_rotation_refused_at_the_last_moment_leaves_the_token_used(
+def test_rotation_refused_late_leaves_the_token_used(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = answered(runtime, "keys.rotate", dryRun=True)["confirm_token"]

@@ -42,7 +42,7 @@ def _digest(value: Any) -> str:
     return "sha256:" + hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
-def test_every_accepted_change_is_one_entry_and_blocked_ones_count(runtime: Runtime) -> None:
+def test_every_accepted_change_is_one_entry(runtime: Runtime) -> None:
     whole = ledger(runtime, rich_session(runtime))
 
     assert [entry["operation"] for entry in whole["entries"]] == [
@@ -114,7 +114,7 @@ def test_what_was_said_once_is_never_said_differently(runtime: Runtime) -> None:
     assert after["entries"][: before["version"]] == before["entries"]
 
 
-def test_a_reader_who_follows_the_deltas_knows_what_the_whole_says(runtime: Runtime) -> None:
+def test_deltas_together_say_what_the_whole_says(runtime: Runtime) -> None:
     """Page by page with the cursor, and again by `toVersion` alone; each page is proven as it comes."""
     reply = rich_session(runtime)
     whole = ledger(runtime, reply)
@@ -244,7 +244,7 @@ def test_what_does_not_fit_is_refused_by_name(runtime: Runtime, params: dict[str
     assert refusal(runtime, "ledger.show", **{"runId": run_id} | params).kind.code == code
 
 
-def test_a_delta_in_a_budget_claims_only_what_it_shows_and_goes_on(runtime: Runtime) -> None:
+def test_delta_in_a_budget_claims_only_what_it_shows(runtime: Runtime) -> None:
     run_id = rich_session(runtime)["session"]["runId"]
     params = {"runId": run_id, "mode": "delta", "sinceVersion": 0}
 

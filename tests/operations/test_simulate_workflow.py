@@ -10,7 +10,7 @@ NEVER = {"id": "dead", "title": "Dead", "prompt": "Nobody comes here.", "when": 
 WITH_DEAD_STEP = workflow(conditions=[{"id": "no", "kind": "always_false"}], steps=[ALWAYS, NEVER])
 
 
-def test_every_step_of_a_linear_workflow_is_reached_in_every_mode(runtime: Runtime) -> None:
+def test_every_step_of_a_line_is_reached_in_every_mode(runtime: Runtime) -> None:
     data = answered(runtime, "workflow.simulate", workflowId="project.three_steps")
 
     assert data["ok"] is True

@@ -50,7 +50,7 @@ Do the work and say what you saw.
 OUT = "/project/given.md"
 
 
-def test_a_file_is_laid_out_in_its_own_spelling_with_its_comments(runtime: Runtime) -> None:
+def test_file_is_laid_out_in_its_spelling_with_comments(runtime: Runtime) -> None:
     shown = answered(runtime, "workflow.fmt", document=text(YAML, "given.yaml"))
 
     assert shown == {"workflow_id": "project.given", "spelling": "yaml", "text": LAID_OUT}
@@ -58,7 +58,7 @@ def test_a_file_is_laid_out_in_its_own_spelling_with_its_comments(runtime: Runti
     assert again["text"] == LAID_OUT
 
 
-def test_comments_stay_from_yaml_to_markdown_and_json_drops_them_with_a_notice(runtime: Runtime) -> None:
+def test_comments_stay_in_markdown_and_json_drops_them(runtime: Runtime) -> None:
     page = answered(runtime, "workflow.convert", document=text(YAML, "given.yaml"), to="md")["text"]
     outcome = perform(runtime, "workflow.convert", {"document": text(page, "given.md"), "to": "json"})
 
@@ -95,7 +95,7 @@ Do the work.
 """
 
 
-def test_the_words_of_a_link_stay_the_authors_also_by_way_of_yaml(runtime: Runtime) -> None:
+def test_words_of_a_link_stay_by_way_of_yaml(runtime: Runtime) -> None:
     laid = answered(runtime, "workflow.fmt", document=text(LINKS, "given.md"))["text"]
     there = answered(runtime, "workflow.convert", document=text(LINKS, "given.md"), to="yaml")["text"]
     back = answered(runtime, "workflow.convert", document=text(there, "given.yaml"), to="md")["text"]
@@ -141,7 +141,7 @@ def test_a_file_is_written_only_with_the_token_of_its_preview(runtime: Runtime) 
     assert preview["preview"]["targets"] == [OUT]
 
 
-def test_laying_out_in_place_replaces_exactly_what_the_preview_showed(runtime: Runtime) -> None:
+def test_layout_in_place_replaces_what_the_preview_showed(runtime: Runtime) -> None:
     assert isinstance(runtime.authored, KeptFiles)
     runtime.authored.held["/project/given.yaml"] = YAML.encode()
     params: dict[str, Any] = {"document": text(YAML, "given.yaml"), "out": "/project/given.yaml"}

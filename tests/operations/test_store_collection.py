@@ -102,7 +102,7 @@ class BesideAnother(RemovingDisk):
         raise FileNotFoundError(name)
 
 
-def test_what_another_process_deleted_is_counted_there_and_not_here(data: Path) -> None:
+def test_work_of_another_process_is_counted_there(data: Path) -> None:
     keeper = FileKeeper(str(data), BesideAnother())
     (session,) = keeper.sessions_to_remove([SessionId(A)])
 
@@ -110,7 +110,7 @@ def test_what_another_process_deleted_is_counted_there_and_not_here(data: Path) 
     assert list_session_ids(log_of(data)) == [B, C]
 
 
-def test_a_session_that_grew_after_the_preview_makes_its_token_worthless(data: Path, home: str) -> None:
+def test_session_that_grew_makes_the_token_worthless(data: Path, home: str) -> None:
     runtime = build_runtime({}, home=home)
     token = shown(runtime)["confirm_token"]
     append(log_of(data), A, 1, plan("a:2"))
@@ -156,9 +156,7 @@ def test_a_session_that_grew_after_the_preview_stays(data: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["flip", "delete"])
-def test_a_manifest_that_cannot_be_read_stops_the_sweep_with_a_warning(
-    data: Path, home: str, damage: str
-) -> None:
+def test_unreadable_manifest_stops_the_sweep_with_a_warning(data: Path, home: str, damage: str) -> None:
     manifest = data / "sessions" / C / "manifest.jsonl"
     if damage == "flip":
         manifest.write_bytes(manifest.read_bytes().replace(b'"first"', b'"fjrst"'))
@@ -215,9 +213,7 @@ class LateWriterDisk(MeanwhileDisk):
 
 
 @pytest.mark.parametrize("kind", [MeanwhileDisk, LateWriterDisk])
-def test_a_blob_that_a_writer_takes_into_use_meanwhile_is_still_there(
-    data: Path, kind: type[MeanwhileDisk]
-) -> None:
+def test_blob_taken_into_use_meanwhile_stays(data: Path, kind: type[MeanwhileDisk]) -> None:
     disk = kind(data, b"own")
     log = FileLog(str(data), disk)
 
@@ -245,7 +241,7 @@ def test_a_collection_that_was_cut_off_is_finished_by_the_next(data: Path) -> No
     assert not list(data.rglob("*.removed"))
 
 
-def test_a_writer_that_waits_for_a_removed_session_starts_a_new_one(data: Path) -> None:
+def test_writer_waiting_for_a_removed_session_starts_anew(data: Path) -> None:
     log = log_of(data)
     remove(log, RemovingDisk(), plan_removal(log, before_today(data)))
 

@@ -35,9 +35,7 @@ def copied(store: Runtime, **params: Any) -> Any:
     return answered(store, "store.copy", confirm=token, **params)
 
 
-def test_a_copy_has_the_same_bytes_and_lists_its_sessions_in_the_same_order(
-    store: Runtime, home: str, tmp_path: Path
-) -> None:
+def test_copy_has_the_same_bytes_and_order(store: Runtime, home: str, tmp_path: Path) -> None:
     target, copy = target_of(tmp_path)
 
     done = copied(store, to=target)
@@ -64,9 +62,7 @@ def test_the_preview_says_what_is_missing_and_writes_nothing(store: Runtime, tmp
 
 @pytest.mark.promise("cli.batch-preview")
 @pytest.mark.parametrize("goes_on", [True, False])
-def test_the_reach_of_a_copy_counts_what_the_confirmed_call_copies(
-    store: Runtime, tmp_path: Path, goes_on: bool
-) -> None:
+def test_reach_of_a_copy_counts_what_the_call_copies(store: Runtime, tmp_path: Path, goes_on: bool) -> None:
     target, _ = target_of(tmp_path)
     call = {"to": target, "ids": [B, "ses_000000000000", A], "continueOnError": goes_on}
 
@@ -132,9 +128,7 @@ def test_sessions_come_from_another_home_too(store: Runtime, home: str, tmp_path
     assert keys(FileLog(str(tmp_path / "here" / "data")).load(A)) == ["a:1", "a:2", "a:3"]
 
 
-def test_the_source_that_moved_on_after_the_preview_makes_the_token_worthless(
-    store: Runtime, home: str, tmp_path: Path
-) -> None:
+def test_changed_source_makes_the_token_worthless(store: Runtime, home: str, tmp_path: Path) -> None:
     target, copy = target_of(tmp_path)
     token = answered(store, "store.copy", to=target, dryRun=True)["confirm_token"]
     append(FileLog(f"{home}/data"), A, 3, plan("a:4"))

@@ -77,7 +77,7 @@ def test_without_a_seed_chance_gives_one_and_the_report_tells_it() -> None:
     assert outcome.data["seed"] == proof.orders[0].seed > 0
 
 
-def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked_for() -> None:
+def test_negative_verdict_fails_unless_a_report_was_asked_for() -> None:
     failed = perform(runtime_with(GivenProof("lost")), "store.selftest", {})
     told: Any = perform(runtime_with(GivenProof("lost")), "store.selftest", {"reportOnly": True})
 
@@ -98,7 +98,7 @@ def test_an_order_that_makes_no_sense_is_refused(params: dict[str, Any]) -> None
     assert proof.orders == []
 
 
-def test_a_stream_tells_each_part_and_then_what_the_call_would_have_answered() -> None:
+def test_stream_shows_each_part_and_then_the_answer() -> None:
     runtime = runtime_with(GivenProof("an event is gone"))
     params = {"kills": 300, "seed": 7, "reportOnly": True}
 

@@ -39,7 +39,7 @@ def files(home: str, pattern: str) -> list[Path]:
     return sorted(Path(home, "data").glob(pattern))
 
 
-def test_a_sound_store_gives_the_same_report_twice_and_stays_as_it_is(store: Runtime, home: str) -> None:
+def test_sound_store_gives_the_same_report_twice(store: Runtime, home: str) -> None:
     before = {path: path.read_bytes() for path in files(home, "**/*") if path.is_file()}
 
     reports = [verified(store), verified(build_runtime({"HANDRAIL_HOME": home}))]
@@ -110,9 +110,7 @@ def test_damage_is_in_the_report_with_its_place_and_reason(store: Runtime, home:
 
 
 @pytest.mark.promise("cli.integrity")
-def test_a_negative_verdict_fails_with_the_report_unless_only_a_report_was_asked_for(
-    store: Runtime, home: str
-) -> None:
+def test_negative_verdict_fails_unless_a_report_was_asked_for(store: Runtime, home: str) -> None:
     flip(files(home, "blobs/*/*")[0])
 
     outcome = perform(store, "store.verify", {})
@@ -168,9 +166,7 @@ def test_each_named_session_has_a_result_of_its_own(store: Runtime, home: str) -
 
 @pytest.mark.promise("cli.batch-stops")
 @pytest.mark.parametrize("first", ["damaged", "unknown"])
-def test_the_first_failure_may_end_the_look_and_the_rest_is_named(
-    store: Runtime, home: str, first: str
-) -> None:
+def test_first_failure_may_end_the_look(store: Runtime, home: str, first: str) -> None:
     one, two = [path.name for path in files(home, "sessions/*")]
     flip(files(home, f"sessions/{one}/events-*.jsonl")[0])
     bad = one if first == "damaged" else "ses_zzzzzzzzzzzz"

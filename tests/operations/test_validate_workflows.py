@@ -49,7 +49,7 @@ def test_a_file_without_problems_passes(runtime: Runtime) -> None:
     ]
 
 
-def test_ten_planted_mistakes_are_ten_problems_with_place_code_and_fix(runtime: Runtime) -> None:
+def test_ten_planted_mistakes_are_ten_problems(runtime: Runtime) -> None:
     failure = refused(runtime, "workflow.validate", documents=[text(TEN_MISTAKES)])
 
     assert (failure.kind.code, failure.kind.native, failure.kind.exit_status) == (
@@ -123,7 +123,7 @@ def test_lighter_problems_can_be_left_out_and_are_still_counted(
 
 
 @pytest.mark.parametrize(("workflow_id", "code"), [("wr.mine", "reserved_id"), ("mine", "legacy_id")])
-def test_a_name_that_a_project_could_not_use_is_a_warning_in_a_file(
+def test_name_unusable_for_a_project_is_a_warning_in_a_file(
     runtime: Runtime, workflow_id: str, code: str
 ) -> None:
     report = answered(runtime, "workflow.validate", documents=[text(workflow(id=workflow_id))])
@@ -149,7 +149,7 @@ def test_an_unknown_id_is_not_found_and_the_nearest_is_named(runtime: Runtime) -
 
 
 @pytest.mark.promise("cli.fan-out")
-def test_an_unknown_id_among_others_is_an_item_of_its_own_and_hides_none(runtime: Runtime) -> None:
+def test_unknown_id_is_an_item_of_its_own(runtime: Runtime) -> None:
     ids = ["project.three_stops", "project.three_steps", "project.three_stops"]
 
     report = answered(runtime, "workflow.validate", workflowIds=ids, reportOnly=True)

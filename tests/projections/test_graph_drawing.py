@@ -37,7 +37,7 @@ def test_a_branch_that_was_left_stands_beside_the_line() -> None:
     )
 
 
-def test_three_branches_of_one_node_are_drawn_in_the_order_of_their_making() -> None:
+def test_three_branches_are_drawn_in_the_order_of_making() -> None:
     log = WrittenLog()
     first = log.start()
     log.advance(log.advance(first))

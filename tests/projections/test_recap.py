@@ -65,7 +65,7 @@ def test_the_budget_counts_bytes_not_characters() -> None:
     assert len(recap_at(log.history, log.workflow, end.node_id).entries) == 3
 
 
-def test_short_notes_count_with_everything_that_stands_around_them() -> None:
+def test_short_notes_count_with_what_stands_around_them() -> None:
     log = WrittenLog(*(f"s{number:03d}" for number in range(520)))
     end = log.walk(log.start(), *["abc"] * 519)
 
@@ -76,7 +76,7 @@ def test_short_notes_count_with_everything_that_stands_around_them() -> None:
     assert recap.entries[-1].step_id == "s518"
 
 
-def test_notes_that_encode_to_more_than_the_budget_are_cut_and_not_lost() -> None:
+def test_notes_over_the_budget_are_cut_and_not_lost() -> None:
     log = WrittenLog()
     after = log.advance(log.start(), "\x01" * 4_000)
 
@@ -103,7 +103,7 @@ def test_what_was_lost_behind_a_checkpoint_is_told_with_it() -> None:
     ]
 
 
-def test_notes_of_a_child_are_cut_at_512_bytes_between_characters() -> None:
+def test_notes_of_a_child_are_cut_at_512_bytes() -> None:
     log = WrittenLog()
     first = log.start()
     log.advance(first, "x" + "é" * 400)
@@ -136,7 +136,7 @@ def test_both_cuts_are_counted_together() -> None:
     assert recap.truncated
 
 
-def test_of_many_branches_the_preferred_and_the_newest_are_told_and_the_others_counted() -> None:
+def test_preferred_and_newest_branches_are_shown() -> None:
     log = WrittenLog()
     first = log.start()
     branches = [log.advance(first, f"way {number} " + "x" * 600) for number in range(149)]
@@ -154,7 +154,7 @@ def test_of_many_branches_the_preferred_and_the_newest_are_told_and_the_others_c
 
 
 @pytest.mark.thorough
-def test_the_newest_artifacts_are_kept_within_their_budget_as_they_are_encoded() -> None:
+def test_newest_artifacts_are_kept_within_their_budget() -> None:
     log = WrittenLog()
     bodies = [{"kind": f"k{number:03d}"} for number in range(200)]
     second = log.report(log.start(), work(artifacts=bodies))
@@ -177,7 +177,7 @@ def test_skipped_parts_have_a_budget_too() -> None:
     assert recap.skipped_omitted == 25 - len(recap.skipped) > 0  # the log names 24 of them
 
 
-def test_what_was_saved_at_a_step_is_told_on_every_branch_that_left_it_afterwards() -> None:
+def test_what_was_saved_at_a_step_is_on_every_later_branch() -> None:
     log = WrittenLog()
     first = log.start()
     early = log.advance(first, "without it")
@@ -193,7 +193,7 @@ def test_what_was_saved_at_a_step_is_told_on_every_branch_that_left_it_afterward
     ]
 
 
-def test_at_a_step_that_was_not_left_its_checkpoints_are_told_and_are_no_branches() -> None:
+def test_checkpoints_of_a_pending_step_are_no_branches() -> None:
     log = WrittenLog()
     first = log.start()
     log.checkpoint(log.checkpoint(first, "one"), "two")
@@ -210,9 +210,7 @@ def asking() -> WrittenLog:
 
 
 @pytest.mark.parametrize(("again", "expected"), [("", ["tried"]), ("done", ["done"])])
-def test_notes_of_a_blocked_attempt_are_told_unless_the_retry_brought_its_own(
-    again: str, expected: list[str]
-) -> None:
+def test_notes_of_a_blocked_attempt_stay_unless_replaced(again: str, expected: list[str]) -> None:
     log = asking()
     blocked = log.report(log.report(log.start(), work("tried")), work())
     after = log.report(blocked, work(again, artifacts=[finding()]))

@@ -61,7 +61,7 @@ def test_the_clock_decides_nothing() -> None:
     assert preferred_tip(log.history, RUN_ID).node_id == plans[1][1].scope.node_id
 
 
-def test_the_highest_index_on_the_way_counts_not_only_the_tips_own() -> None:
+def test_highest_index_on_the_way_counts() -> None:
     check_preferred({"root": (None, 0, 9), "x": ("root", 1, 1), "y": ("root", 2, 3)}, "y")
     check_preferred(
         {

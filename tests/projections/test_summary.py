@@ -7,7 +7,7 @@ import pytest
 from handrail.projections.summary import MOST_CHARACTERS, RunSummary
 
 
-def test_summary_of_a_proven_fix_names_the_word_and_nothing_for_review() -> None:
+def test_summary_of_a_proven_fix_has_nothing_for_review() -> None:
     sentence = "1 new test fails without the change and passes with it"
     summary = RunSummary(steps=3, files=2, added=12, removed=3, label="PROVED", proof=sentence)
 
@@ -17,7 +17,7 @@ def test_summary_of_a_proven_fix_names_the_word_and_nothing_for_review() -> None
     )
 
 
-def test_summary_without_code_shows_sources_approvals_and_statements() -> None:
+def test_summary_without_code_shows_sources_and_approvals() -> None:
     summary = RunSummary(steps=1, sources=2, approvals=1, approved_by=("anna",), statements=3)
 
     assert summary.text == (

@@ -46,7 +46,7 @@ def test_a_difference_holds_both_values() -> None:
     assert (found.before, found.after) == ("A", "Z")
 
 
-def test_a_reader_sees_what_a_condition_without_an_id_says_wherever_it_is_used() -> None:
+def test_nameless_condition_is_shown_wherever_it_is_used() -> None:
     large = {"kind": "compare", "input": "size", "op": "equals", "value": "large"}
     work = {"id": "work", "title": "Work", "prompt": "Do it."}
     parts = [

@@ -235,7 +235,7 @@ FORGED: list[tuple[Change, str]] = [
 
 
 @every_case(("change", "code"), FORGED)
-def test_a_bundle_whose_digests_fit_is_still_judged_by_what_it_says(change: Change, code: str) -> None:
+def test_bundle_with_fitting_digests_is_still_judged(change: Change, code: str) -> None:
     with pytest.raises(Fault) as refused:
         read_bundle(rechained(change))
 
@@ -258,7 +258,7 @@ def test_an_event_must_be_the_one_that_the_chain_proves() -> None:
     check(resealed(document), "BUNDLE_INTEGRITY_FAILED", "session/events/1")
 
 
-def test_a_pinned_workflow_must_have_the_content_that_its_hash_says() -> None:
+def test_pinned_workflow_must_have_the_content_of_its_hash() -> None:
     document = rich_bundle()
     (workflow,) = document["session"]["pinnedWorkflows"].values()
     workflow["name"] = "Another"
@@ -313,7 +313,7 @@ NOT_JSON = [
 
 
 @every_case(("text", "code"), NOT_JSON)
-def test_what_is_no_bundle_at_all_is_refused_before_it_costs_anything(text: str, code: str) -> None:
+def test_what_is_no_bundle_is_refused_early(text: str, code: str) -> None:
     check(text, code)
 
 

@@ -123,7 +123,7 @@ def test_every_start_fits_the_declared_inputs() -> None:
     assert all(check_start_context(workflow.inputs, context) == [] for context in contexts)
 
 
-def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None:
+def test_many_combinations_make_each_condition_hold_and_fail() -> None:
     conditions: dict[str, Condition] = {f"c{number}": equals(f"v{number}", "yes") for number in range(12)}
     conditions["rare"] = And(of=tuple(equals(f"v{number}", "yes") for number in range(6)))
     workflow = flow(conditions)
@@ -136,7 +136,7 @@ def test_too_many_combinations_still_make_each_condition_hold_and_fail() -> None
         assert {holds(condition, Facts(values=context)) for context in contexts} == {True, False}, name
 
 
-def test_arrays_are_empty_short_long_and_hold_what_conditions_ask_of_items() -> None:
+def test_arrays_hold_what_conditions_ask_of_items() -> None:
     loop = Loop(
         id="each",
         repeat=ForEach(input="files", item="file", index="at"),

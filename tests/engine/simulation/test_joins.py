@@ -14,7 +14,7 @@ from tests.journeys.given_workflows import equals, give, step
 
 
 @pytest.mark.parametrize(("count", "combinations"), [(1, 3), (2, 9), (3, 27), (5, 11)])
-def test_children_end_in_every_combination_and_many_one_at_a_time(count: int, combinations: int) -> None:
+def test_children_end_in_every_combination(count: int, combinations: int) -> None:
     child = Child(id="c", workflow_id=WorkflowId("w"), workflow_hash=WorkflowHash("sha256:0"))
     children = tuple(replace(child, id=f"c{n}") for n in range(count))
 
@@ -26,7 +26,7 @@ def test_children_end_in_every_combination_and_many_one_at_a_time(count: int, co
     assert statuses == {"done", "done_with_gaps"}
 
 
-def test_a_step_inside_a_child_that_no_run_reaches_is_told_under_its_name(runtime: Runtime) -> None:
+def test_unreached_step_inside_a_child_is_named(runtime: Runtime) -> None:
     never = step("late", when={"kind": "and", "of": [equals("way", "x"), equals("way", "y")]})
     child = {"id": "a", "inputs": {"way": "{{way}}"}, "steps": [step("look"), never]}
     inputs = {"way": {"type": "string", "default": "x"}}

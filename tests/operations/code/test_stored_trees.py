@@ -32,7 +32,7 @@ class Kept:
         self.record(node, fact)
 
 
-def test_the_first_tree_of_a_node_is_its_own_and_the_baseline_is_the_first_on_the_way() -> None:
+def test_first_tree_of_a_node_is_its_own() -> None:
     kept = Kept()
     first = kept.log.start()
     second = kept.log.advance(first, "did a")
@@ -66,7 +66,7 @@ def test_a_tree_moves_no_tip_and_opens_no_ledger_entry() -> None:
     assert list(kept.log.history.anchors[RUN_ID]) == anchors
 
 
-def test_of_many_trees_at_one_node_the_first_and_the_newest_are_kept() -> None:
+def test_first_and_newest_trees_of_a_node_are_kept() -> None:
     kept = Kept()
     node = kept.log.start()
     for at in range(MOST_TREES + 5):
@@ -77,7 +77,7 @@ def test_of_many_trees_at_one_node_the_first_and_the_newest_are_kept() -> None:
     assert held == ["0", *(f"{at}" for at in range(6, MOST_TREES + 5))]
 
 
-def test_a_history_with_trees_is_the_same_from_its_records_and_from_the_cache() -> None:
+def test_history_with_trees_is_the_same_from_the_cache() -> None:
     kept = Kept()
     node = kept.log.start()
     kept.add(node, "1")

@@ -62,6 +62,6 @@ def test_a_style_sheet_cannot_end_itself() -> None:
         style_sheet("</style><script>")
 
 
-def test_things_stand_after_each_other_and_a_page_begins_with_its_type() -> None:
+def test_elements_stand_in_order_and_a_page_begins_with_its_type() -> None:
     assert join_html("a<", element("b", "c"), None).markup == "a&lt;<b>c</b>"
     assert document(element("html")) == "<!doctype html>\n<html></html>\n"

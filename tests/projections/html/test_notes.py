@@ -51,7 +51,7 @@ def test_plain_markdown_is_rendered() -> None:
         ("# 1\n\n## 2\n\n### 3\n\n#### 4\n\n##### 5", ["h3", "h4", "h5", "h6", "h6"]),
     ],
 )
-def test_headings_stand_below_those_of_the_page_and_skip_no_level(markdown: str, expected: list[str]) -> None:
+def test_headings_stand_below_those_of_the_page(markdown: str, expected: list[str]) -> None:
     assert [tag for tag, _ in Seen(notes_html(markdown).markup).tags] == expected
 
 
@@ -88,7 +88,7 @@ def test_an_address_that_could_act_is_no_link(address: str) -> None:
     assert hrefs == []
 
 
-def test_web_and_mail_addresses_are_links_that_tell_nobody_where_they_were() -> None:
+def test_links_tell_nobody_where_the_reader_was() -> None:
     seen = check("[a](https://example.org/x) <mailto:a@example.org>", "p", "a")
 
     links = [attributes for tag, attributes in seen.tags if tag == "a"]

@@ -10,7 +10,7 @@ from tests.journeys.conversation import viewed
 from tests.projections.html.test_elements import Seen
 
 
-def test_the_picture_has_one_mark_and_one_label_per_node_and_is_hidden_from_screen_readers() -> None:
+def test_picture_has_one_mark_and_one_label_per_node() -> None:
     texts = ("step_id", "pending_title", "at", "verdict", "level", "person", "said", "option", "tree_id")
     flags = ("is_fork", "has_notes", "is_imported", "is_diverged", "is_person_imported")
     placed: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(flags, False)}

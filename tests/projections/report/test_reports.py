@@ -251,9 +251,7 @@ def test_a_session_without_a_run_has_a_report_too() -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
-def test_a_report_begins_with_its_place_and_has_no_digest_for_a_condition(
-    runtime: Runtime, form: str
-) -> None:
+def test_report_begins_with_its_place(runtime: Runtime, form: str) -> None:
     session_id = rich_session(runtime)["session"]["sessionId"]
     shown = answer(runtime, "session.show", sessionId=session_id)
 

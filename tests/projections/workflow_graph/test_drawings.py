@@ -34,7 +34,7 @@ def test_text_shows_conditions_choices_and_loops_beside_a_rail() -> None:
     ]
 
 
-def test_mermaid_draws_loops_as_boxes_choices_as_diamonds_and_words_on_edges() -> None:
+def test_mermaid_draws_loops_choices_and_words_on_edges() -> None:
     lines = draw_mermaid(everything()).splitlines()
 
     assert lines[0] == "flowchart TD"
@@ -58,7 +58,7 @@ def test_mermaid_text_cannot_leave_its_label() -> None:
     assert not set(label.replace("<br/>", "")) & set('"<>`|\\\x07\u202e')
 
 
-def test_svg_is_one_well_formed_document_without_anything_from_outside() -> None:
+def test_svg_is_one_well_formed_document() -> None:
     drawing = draw_svg(everything())
 
     root = ElementTree.fromstring(drawing)
@@ -97,7 +97,7 @@ def test_svg_nodes_stand_below_each_other_inside_the_picture() -> None:
     assert all(left >= 0 and right <= width and bottom <= height for left, _, right, bottom in boxes)
 
 
-def test_svg_loop_boxes_lie_inside_the_picture_and_inside_each_other() -> None:
+def test_svg_loop_boxes_lie_inside_the_picture() -> None:
     root = ElementTree.fromstring(draw_svg(everything()))
 
     outer, inner = (
@@ -111,7 +111,7 @@ def test_svg_loop_boxes_lie_inside_the_picture_and_inside_each_other() -> None:
     assert inner[1] + inner[3] < outer[1] + outer[3] <= int(root.attrib["height"])
 
 
-def test_svg_long_words_are_cut_into_lines_and_kept_whole_in_the_tooltip() -> None:
+def test_svg_long_words_are_cut_and_whole_in_the_tooltip() -> None:
     title = "word " * 39 + "end"
 
     root = ElementTree.fromstring(draw_svg(graph_of(step("a", title=title))))

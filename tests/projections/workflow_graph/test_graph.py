@@ -39,14 +39,14 @@ def test_neighbours_with_one_condition_stand_behind_it_together() -> None:
     ]
 
 
-def test_a_condition_is_asked_again_behind_a_choice_that_may_turn_it() -> None:
+def test_condition_is_asked_again_behind_a_turning_choice() -> None:
     found = ways(graph_of(steering("way", when="is_large"), step("b", when="is_large")))
 
     assert ":if:way > :if:b skip otherwise" in found
     assert "way > :if:b option left | right" in found
 
 
-def test_a_choice_leads_to_the_conditions_that_its_options_decide() -> None:
+def test_choice_leads_to_the_conditions_it_decides() -> None:
     graph = graph_of(steering("way"), step("a"), step("b", when="is_large"))
 
     assert [way for way in ways(graph) if " steers " in way] == ["way > :if:b steers right"]
@@ -64,7 +64,7 @@ def test_a_loop_that_may_run_not_even_once_has_a_way_past_it() -> None:
     assert ":start > a next" in asking
 
 
-def test_what_a_step_hands_out_stands_between_it_and_what_follows() -> None:
+def test_delegated_work_stands_between_its_step_and_the_next() -> None:
     child = {"id": "look", "inputs": {}, "steps": [step("inside")]}
     handing = {"children": [child, {**child, "id": "dig"}]}
     graph = graph_of({"id": "first", "title": "First", "delegate": handing}, step("then"))
@@ -126,7 +126,7 @@ def test_outer_loops_come_before_inner_ones_and_hold_them() -> None:
     assert {node.id: node.loop for node in graph.nodes}["try"] == "inner"
 
 
-def test_every_edge_joins_two_nodes_and_every_node_but_the_ends_has_both_ways() -> None:
+def test_every_edge_joins_two_nodes() -> None:
     graph = everything()
 
     ids = [node.id for node in graph.nodes]
