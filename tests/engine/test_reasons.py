@@ -156,7 +156,7 @@ def test_older_log_says_by_its_sentence_that_a_person_was_asked() -> None:
         code="USER_ONLY_DEPENDENCY",
         pointer=WorkflowStep(step_id="a"),
         message="A person must confirm a.",
-        suggested_fix="Ask the user to run `handrail run answer` in a terminal, then make the call in "
+        suggested_fix="Ask the user to run `handrail run confirm` in a terminal, then make the call in "
         "nextCall again.",
     )
 
