@@ -123,7 +123,7 @@ def http_page() -> str:
         _FEED,
         _A2A,
         _HEALTH,
-        "[Limits](limits.md#http) has every limit, and [errors](errors.md) every code with its status.",
+        "[Limits](limits.md#http) has the limits, and [errors](errors.md) every code with its status.",
     )
 
 
