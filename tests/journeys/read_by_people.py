@@ -13,7 +13,6 @@ from handrail.runtime.hub import perform
 from handrail.runtime.outward import list_outward
 from handrail.runtime.runtime import Runtime
 from handrail_serve.views import render_view
-from tests.journeys.conversation import answer
 from tests.surfaces.cli.here import run_here
 
 NOT_FOR_PEOPLE = {
@@ -111,15 +110,13 @@ def _read_page(runtime: Runtime, path: str) -> tuple[str, list[str]]:
 
 def read_terminal(runtime: Runtime, session_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What `--human` writes about these sessions, by each command that reads."""
-    lines = ["session inbox", "session inbox --gaps", "session list", "session resume"]
+    lines = ["session needs", "session list", "session resume"]
     for session_id in session_ids:
-        runs = answer(runtime, "session.show", sessionId=session_id)["runs"]
-        nodes = [node["id"] for run in runs for node in run["nodes"]]
-        lines += [f"session show {session_id}{more}" for more in ("", " --timeline")]
-        lines += [f"session show {session_id} --graph --run {run['id']}" for run in runs]
-        lines += [f"session show {session_id} {node}" for node in nodes]
-        lines += [f"session show {session_id} {nodes[0]} --compare {nodes[-1]}"] if nodes else []
-        lines += [f"session export {session_id} --as markdown", f"run answer --session {session_id} --show"]
+        lines += [
+            f"session show {session_id}",
+            f"session export {session_id} --as markdown",
+            f"run confirm --session {session_id} --show",
+        ]
     for line in lines:
         shown = run_here(runtime, [*line.split(), "--human"], environment={"COLUMNS": "1000"})
         yield line, (shown.out + shown.err).decode()

@@ -510,7 +510,7 @@ SESSION_ROWS = (
             LIMIT,
             CURSOR,
         ),
-        columns=("state", "severity", "summary", "workflow_id", "session_id"),
+        columns=("id", "state", "severity", "summary", "session_id"),
         examples=(
             "handrail session inbox --gaps --only open --compact",
             "handrail session inbox --gaps --severity critical --workflow wr.small_change --compact",

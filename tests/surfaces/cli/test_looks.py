@@ -99,12 +99,6 @@ def test_an_instant_is_told_to_the_minute(given: str, expected: str) -> None:
             "No work to continue was found.",
             "Start one: handrail run start WORKFLOW_ID --request-id KEY --human",
         ),
-        (
-            "workflow.list",
-            {"items": [], "count": 0, "scope": "workflows of every source"},
-            "Nothing was found.",
-            "Make one: handrail workflow new project.NAME --dry-run --human",
-        ),
     ],
 )
 def test_where_nothing_is_there_it_says_what_to_do(
@@ -113,29 +107,6 @@ def test_where_nothing_is_there_it_says_what_to_do(
     lines = human_text(payload, Page(), operation).splitlines()
 
     assert (lines[0], lines[-1]) == (first, last)
-
-
-def test_a_part_of_the_workflows_says_of_how_many() -> None:
-    item = {"id": "wr.triage", "description": "Sort them.", "warnings": {"foreign_spelling": 2}}
-    payload = {"items": [item], "count": 1, "total": 63, "next_cursor": "cu1x"}
-
-    assert "1 of 63 workflows shown." in human_text(payload, Page(), "workflow.list").splitlines()
-
-
-def test_the_slots_of_a_workflow_are_shown() -> None:
-    slots = [
-        {"id": "before_report", "title": "Own checks", "before": "report"},
-        {"id": "end", "after": "report"},
-    ]
-    workflow = {"id": "wr.triage", "name": "Triage", "slots": slots}
-
-    lines = human_text({"workflow": workflow, "project": "/p"}, Page(), "workflow.inspect").splitlines()
-
-    at = lines.index("Slots:")
-    assert [line.split() for line in lines[at + 1 : at + 3]] == [
-        ["before_report:", "before", "report:", "Own", "checks"],
-        ["end:", "after", "report"],
-    ]
 
 
 def test_found_work_comes_with_the_command_that_goes_on() -> None:
@@ -185,7 +156,6 @@ def test_equal_lines_of_a_graph_are_counted_not_repeated() -> None:
 Session ses_1
 Status: in progress
 Health: healthy
-Events: 9
 
 Run run_1: Small change (wr.small_change), in progress
   o Plan
@@ -194,6 +164,7 @@ Run run_1: Small change (wr.small_change), in progress
   Mode: guided, balanced
 
 o step   # checkpoint   x blocked attempt   * where the run stands
+As a report: handrail session export ses_1 --as markdown --human
 Continue it: handrail session resume ses_1 --human
 """
 
@@ -421,7 +392,7 @@ def test_hint_is_shown_once_without_unknown_names() -> None:
 
 @every_case(
     ("operation", "field"),
-    [("workflow.convert", "text"), ("workflow.graph", "drawing")],
+    [("workflow.convert", "text"), ("workflow.graph", "drawing"), ("session.export", "content")],
 )
 def test_an_answer_that_is_a_text_is_shown_as_it_is(operation: str, field: str) -> None:
     check_look(operation, {field: _DIFF, "count": 1}, _DIFF)
@@ -451,3 +422,20 @@ _DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
 )
 def test_changed_files_are_shown_as_their_diff(payload: dict[str, Any], expected: str) -> None:
     check_look("code.diff", payload, expected)
+
+
+def test_rows_of_an_answer_are_a_table_of_some_columns() -> None:
+    rows = [
+        {"name": "idleMinutes", "applied": 60, "source": "default", "desired": None, "text": "Minutes."},
+        {"name": "auditReads", "applied": True, "source": "user", "desired": True, "text": "Reads too."},
+    ]
+    expected = """\
+NAME         APPLIED  SOURCE   DESIRED
+idleMinutes  60       default  -
+auditReads   yes      user     yes
+
+project: shop
+2 rows; --json has more of each.
+"""
+
+    check_look("self.settings", {"project": "shop", "settings": rows, "problems": []}, expected)

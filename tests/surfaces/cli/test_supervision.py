@@ -20,10 +20,7 @@ pytestmark = pytest.mark.thorough
 
 VIEWS = (
     "session list",
-    "session inbox",
-    "session inbox --gaps",
-    "session show SESSION --timeline",
-    "session show SESSION --graph",
+    "session needs",
     "session show SESSION",
     "context",
     "run answer --session SESSION --show",
@@ -58,12 +55,10 @@ def test_it_fits_and_speaks_to_a_person(busy: tuple[Runtime, str], view: str) ->
         assert parse(words).problems == (), words
 
 
-def test_gap_and_question_come_with_their_lines(busy: tuple[Runtime, str]) -> None:
+def test_needs_show_the_command_that_answers_each(busy: tuple[Runtime, str]) -> None:
     runtime, session = busy
 
-    needs = run_here(runtime, ["session", "inbox", "--human"]).out.decode()
-    gaps = run_here(runtime, ["session", "inbox", "--gaps", "--human"]).out.decode()
+    needs = run_here(runtime, ["session", "needs", "--human"]).out.decode()
 
-    assert f"handrail run answer --session {session}\n" in needs
-    settle = re.findall(r"handrail session resolve (gap_\w+) --session (ses_\w+) --note TEXT", gaps)
-    assert len({*settle}) == len(settle) == 4
+    assert f"handrail run confirm --session {session}\n" in needs
+    assert re.search(r"handrail session settle gap_\w+ --session ses_\w+ --note", needs)

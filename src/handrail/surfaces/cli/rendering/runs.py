@@ -1,8 +1,6 @@
-"""How people see a step to do, what came of one, and a node of a run. Pure."""
+"""How people see a step to do, what came of one, and a diff of files. Pure."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import msgspec
 
@@ -12,20 +10,16 @@ from handrail.contract.wording import format_count
 from handrail.engine.children.joins import HOW_TO_BEGIN
 from handrail.engine.messages import explain_all, judged_words, spell_purpose
 from handrail.engine.reply import SHOWN_FIRST
-from handrail.projections.plain_words import artifact_lines, spell_kind
 from handrail.surfaces.cli.reading.spelling import when_chosen
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
-    ago,
     format_aligned,
     lines_of,
     one_line,
     spell_command,
-    spell_status,
     spell_step,
     text_of,
-    typed_line,
     wrap,
 )
 
@@ -230,94 +224,6 @@ def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return [*lines, "", "Nothing was written. Without --dry-run the same line does it."]
 
 
-# One node of a run, and two of them side by side
-
-
-_KINDS = {"checkpoint": "saved", "blocked_attempt": "not accepted"}
-
-
-def node_lines(node: dict[str, Json], page: Page) -> list[str]:
-    """What was reported on the way to a node, how each part of it is known, and what is pending there."""
-    kind = _KINDS.get(node["kind"], "")
-    head = ", ".join(filter(None, (one_line(node["title"]), kind, ago(node["at"], page))))
-    whose = (one_line(node["goal"]), one_line(node["origin"]["workflow_name"]))
-    lines = [*wrap(head, page.width), *wrap(", ".join(filter(None, whose)), page.width)]
-    lines += wrap(one_line(node["banner"]), page.width) if node["banner"] else []
-    lines += ["", *_facts(node, page)]
-    lines += _quoted("Notes:", node["notes"], is_cut=node["is_cut"])
-    for held in node["artifacts"]:
-        refused = ", refused" if held["is_refused"] else ""
-        lines += [f"{one_line(spell_kind(held['kind']))}{refused}:", *_body(held["body"], page)]
-    pending = node["pending"]
-    if pending is not None:
-        done = f"{pending['done']} of about {pending['at_least']} steps done"
-        lines += wrap(f"Pending: {one_line(pending['title'])}, {done}", page.width)
-    near = [("Before", node["parent"]), *(("After", one) for one in node["children"])]
-    return [*lines, *(_near(label, one, node, page) for label, one in near if one is not None)]
-
-
-def _facts(node: Mapping[str, Json], page: Page) -> list[str]:
-    facts = [f"Chosen: {one_line(node['option_id'])}"] if node["option_id"] else []
-    facts += ["A fork: the run had gone on from the step before."] if node["is_fork"] else []
-    for one in node["blockers"]:
-        facts += [f"Not accepted: {one_line(one['message'])}", one_line(one["fix"])]
-    for gap in node["gaps"]:
-        state = "open" if gap["is_open"] else "settled"
-        facts.append(f"Gap ({one_line(gap['severity'])}, {state}): {one_line(gap['summary'])}")
-    facts += [f"{one_line(one['text'])}: {one_line(one['told'])}" for one in node["claims"]]
-    if node["person"] is not None:
-        note = f": {one_line(node['person']['note'])}" if node["person"]["note"] else ""
-        facts.append(
-            f"Answered by {one_line(node['person']['who'])}: {one_line(node['person']['said'])}{note}"
-        )
-    facts += [f"Left the instructions: {one_line(one['summary'])}" for one in node["divergences"]]
-    facts += [
-        f"Ran: {one_line(' '.join(one['command']))}, {one_line(one['outcome'])}" for one in node["receipts"]
-    ]
-    return [line for one in facts if one for line in wrap(one, page.width, INDENT)]
-
-
-def _quoted(label: str, text: str, *, is_cut: bool) -> list[str]:
-    return [label, *(f"> {line}" for line in lines_of(text + (" …" if is_cut else "")))] if text else []
-
-
-def _body(body: dict[str, Json], page: Page) -> list[str]:
-    rows = [(INDENT * (depth + 1), one_line(words)) for depth, words in artifact_lines(body)]
-    return [line for indent, words in rows for line in wrap(f"- {words}", page.width, indent)]
-
-
-def _near(label: str, one: Mapping[str, Json], node: Mapping[str, Json], page: Page) -> str:
-    line = typed_line(f"handrail session show {node['session_id']} {one['id']} --human", page)
-    return f"{label}: {one_line(one['title'])}: {line}"
-
-
-def compare_lines(both: dict[str, Json], page: Page) -> list[str]:
-    """Where two ways parted, how each ended, and what each did since."""
-    shared = format_count(both["shared_steps"], "step")
-    parted = f"They part after “{one_line(both['ancestor_title'])}”, {shared} in common."
-    lines = wrap(parted if both["ancestor"] else "They have no step in common.", page.width)
-    for label, end in (("One", both["one"]), ("Other", both["other"])):
-        facts = [
-            (label, one_line(end["title"])),
-            ("Status", spell_status(end["status"])),
-            ("Pending", one_line(end["pending_title"])),
-            ("Open gaps", "; ".join(map(one_line, end["open_gaps"]))),
-        ]
-        lines += ["", *format_aligned([row for row in facts if row[1]], page.width)]
-    for row in both["rows"]:
-        named = one_line((row["one"] or row["other"])["title"])
-        lines += ["", named]
-        for label, step in (("One", row["one"]), ("Other", row["other"])):
-            if step is None:
-                lines.append(f"{INDENT}{label}: not done")
-            else:
-                lines += [
-                    INDENT + line for line in _quoted(f"{label}:", step["notes"], is_cut=step["is_cut"])
-                ]
-    more = both["rows_omitted"]
-    return [*lines, *(["", f"{format_count(more, 'more step')} left out."] if more else [])]
-
-
 def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
     """The diff of files itself, then the files without lines."""
     unknown = [
@@ -332,26 +238,3 @@ def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if file["note"]:
             lines += wrap(f"{one_line(file['path'])}: {one_line(file['note'])}", page.width)
     return [*lines, *unknown, "", f"{format_count(payload['differing'], 'file')} changed."]
-
-
-def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """A step of a workflow file: what ran before it, its prompt as written, and a command for each way on."""
-    lines: list[str] = []
-    for warning in payload["warnings"]:
-        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
-    for action in payload["ran"]:
-        lines += wrap(f"Handrail ran {one_line(action['step'])}: {one_line(action['result'])}", page.width)
-    lines += [""] if lines else []
-    if payload["current_step"] is None:
-        lines += ["The workflow is complete.", *wrap(one_line(payload["closing"]), page.width), ""]
-    else:
-        title, step_id = one_line(payload["title"]), spell_step(one_line(payload["current_step"]))
-        lines += [f"Step: {title} ({step_id})", "", *lines_of(payload["prompt"]), ""]
-    blocked = _blocked(payload, page)
-    lines += [*blocked, ""] if blocked else []
-    for way in payload["next_actions"]:
-        token = one_line(payload["continuation_tokens"][way["id"]])
-        command = typed_line(f"handrail run file --resume {token}", page)
-        lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
-    named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
-    return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]

@@ -1,19 +1,16 @@
-"""How people see sessions: a list, work to go on with, one of them, events, an export. Pure."""
+"""How people see sessions and what waits: a line that names each, then facts and its command. Pure."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
-from handrail.projections.evidence import PERSON_DOORS, PROOF, WORTH_WORDS
+from handrail.projections.evidence import WORTH_WORDS
 from handrail.projections.plain_words import (
-    MOMENT_WORDS,
-    MOMENTS_WITH_MORE,
     NEED_WORDS,
-    spell_kind,
 )
 from handrail.surfaces.cli.rendering.runs import children_lines
 from handrail.surfaces.cli.rendering.text import (
@@ -23,15 +20,12 @@ from handrail.surfaces.cli.rendering.text import (
     cut,
     describe_list,
     format_aligned,
-    format_cell,
     item_table,
     lines_of,
     moment_text,
     one_line,
     repeat_line,
-    size_text,
     spell_command,
-    spell_rounds,
     spell_status,
     spell_step,
     typed_line,
@@ -111,24 +105,24 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
-    """The session in a few lines, then each run with its graph."""
+    """The session in a few lines, then each run with its graph; an export has all of it."""
     health = session.get("health", {})
     reason = f" ({one_line(health['reason'])})" if health.get("reason") else ""
+    imported = session.get("imported") or {}
     facts = [
         ("Status", spell_status(session.get("status", ""))),
         ("Health", one_line(health.get("state", "")) + reason),
         ("Title", one_line(session.get("goal", ""))),
         ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
-        ("Imported", _imported(session.get("imported") or {})),
-        ("Events", format_cell(session.get("event_count", ""))),
+        ("Imported", f"from session {one_line(imported['source_session_id'])}" if imported else ""),
         ("Last", ago(session.get("last_activity", ""), page)),
     ]
     name = one_line(session["session_id"])
     banner = one_line(health.get("banner", ""))
     lines = [f"Session {name}", *(wrap(banner, page.width) if banner else [])]
     lines += format_aligned([row for row in facts if row[1]], page.width)
-    notes = _notes(session, "Notes of the session:")
+    notes = _notes(session)
     lines += ["", *notes] if notes else []
     if session.get("runs_omitted"):
         earlier = format_count(session["runs_omitted"], "earlier run")
@@ -137,36 +131,15 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     for run in session["runs"]:
         lines += ["", *_run(run, page)]
     lines += ["", _LEGEND] if session["runs"] else ["", "It has no run."]
-    if banner:
+    lines.append(f"As a report: {typed_line(f'handrail session export {name} --as markdown --human', page)}")
+    if banner or session.get("status") in _FINISHED:
         return lines
-    if session.get("status") in _FINISHED:
-        report = typed_line(f"handrail session export {name} --as markdown --human", page)
-        return [*lines, f"As a report: {report}"]
     return [*lines, f"Continue it: {typed_line(f'handrail session resume {name} --human', page)}"]
-
-
-def _imported(label: dict[str, Json]) -> str:
-    """Where a session came from that was not begun here."""
-    if not label:
-        return ""
-    return f"from session {one_line(label['source_session_id'])} in bundle {one_line(label['bundle_id'])}"
-
-
-def _notes(held: dict[str, Json], heading: str) -> list[str]:
-    """Notes oldest first, as data; what is cut here is whole in an export."""
-    lines = []
-    if held.get("notes_omitted"):
-        lines.append(f"{format_count(held['notes_omitted'], 'older note')} left out.")
-    for note in held.get("notes", []):
-        step = f"Notes of {spell_step(one_line(note['step_id']))}:" if note.get("step_id") else heading
-        text = note["text"] + (" …" if note.get("is_cut") else "")
-        lines += [step, *(f"> {line}" for line in lines_of(text))]
-    return lines
 
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
     # What an agent, a workflow or a bundle wrote passes `one_line`, else a line end or an escape in it would
-    # forge a line of this page. Equal lines of the graph are told once with their number: a loop of a hundred
+    # forge a line of this page. Equal lines of the graph stand once with their number: a loop of a hundred
     # rounds is one thing to a reader.
     name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
     status = spell_status(run.get("status", ""))
@@ -177,23 +150,33 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     earlier = run.get("omitted", {}).get("graph", 0)
     if earlier:
         lines.insert(1, f"{INDENT}{format_count(earlier, 'line')} of the graph before these.")
-    preferences = run.get("preferences", {})
-    caveat = one_line(run.get("evidence_caveat") or "") if any(run.get("evidence", {}).values()) else ""
-    forks = run.get("fork_count", 0)
+    closing = run.get("closed") or {}
     rows = [
-        ("Handed out", f"as {one_line(run['child_id'])}" if run.get("child_id") else ""),
+        ("Child", one_line(run.get("child_id") or "")),
         ("Worker", f"{one_line(run['worker'])}, by their own word" if run.get("worker") else ""),
-        ("Closed", _closed(run.get("closed") or {})),
-        ("Mode", ", ".join(one_line(str(value)) for value in preferences.values())),
-        ("Forks", str(forks) if forks else ""),
+        ("Closed", _closed(closing) if closing else ""),
+        ("Mode", ", ".join(one_line(str(value)) for value in run.get("preferences", {}).values())),
         ("Skipped", one_line(run.get("not_run_told") or "")),
         ("Summary", one_line(run.get("summary") or "")),
-        ("Evidence", ", ".join(filter(None, (_evidence(run.get("evidence", {})), caveat)))),
+        ("Evidence", _evidence(run.get("evidence", {}))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
-    lines += _gaps(run, page)
-    lines += [part for fact in _describe_facts(run) for part in wrap(fact, page.width, INDENT)]
-    return lines + [INDENT + line for line in _notes(run, "Notes:")]
+    return lines + _gaps(run, page) + [INDENT + line for line in _notes(run)]
+
+
+def _notes(held: dict[str, Json]) -> list[str]:
+    """Notes oldest first, as data; what is cut here is whole in an export."""
+    lines = []
+    for note in held.get("notes", []):
+        step = f" of {spell_step(one_line(note['step_id']))}" if note.get("step_id") else ""
+        text = note["text"] + (" …" if note.get("is_cut") else "")
+        lines += [f"Notes{step}:", *(f"> {line}" for line in lines_of(text))]
+    return lines
+
+
+def _closed(closing: dict[str, Json]) -> str:
+    note = f": {one_line(closing['note'])}" if closing.get("note") else ""
+    return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
 
 
 def _gaps(run: dict[str, Json], page: Page) -> list[str]:
@@ -211,56 +194,14 @@ def _gaps(run: dict[str, Json], page: Page) -> list[str]:
     return lines
 
 
-def _describe_facts(run: dict[str, Json]) -> Iterator[str]:
-    """What is known of a run, a sentence for each fact."""
-    for one in run.get("divergences", [])[:_MOST_FACTS]:
-        where = f" at {spell_step(one_line(one['step_id']))}" if one.get("step_id") else ""
-        yield f"Left the instructions{where} ({one_line(one['reason'])}): {one_line(one['summary'])}"
-    for artifact in run.get("artifacts", [])[:_MOST_FACTS]:
-        checked = "well-formed" if artifact.get("is_validated") else "no contract asks for it"
-        step = spell_step(one_line(artifact.get("step_id") or ""))
-        where = f" of {step}" if step else " from after the end"
-        yield f"{one_line(spell_kind(artifact['kind']))}{where}, {checked}"
-    for answer in run.get("confirmations", [])[-_MOST_FACTS:]:
-        what = one_line(answer.get("said") or answer["answer"])
-        note = f": {one_line(answer['note'])}" if answer.get("note") else ""
-        door = PERSON_DOORS.get(answer["door"], one_line(answer["door"]))
-        where = spell_step(one_line(answer["step_id"]))
-        yield f"A person {what} at {where}: {one_line(answer['who'])} ({door}){note}"
-    claims = run.get("claims", [])
-    words = [one["text"] for one in claims if _is_agents_word(one)]
-    for text in list(dict.fromkeys(map(one_line, words)))[-_MOST_FACTS:]:
-        yield f"{WORTH_WORDS['claimed'].capitalize()}: {text}"
-    held = (one for one in claims if one["verdict"] == "holds" and one["level"] in PROOF)
-    proofs = {(WORTH_WORDS[one["level"]], one_line(one["text"]), one_line(one["fact"])) for one in held}
-    for worth, text, fact in sorted(proofs)[:_MOST_FACTS]:
-        yield f"{worth.capitalize()}: {text}{f' ({fact})' if fact else ''}"
-    doubted = [claim for claim in claims if claim["verdict"] in ("contradicted", "stale")]
-    for claim in doubted[-_MOST_FACTS:]:
-        place = spell_step(one_line(claim["step_id"]))
-        yield f"{one_line(claim['verdict']).capitalize()} at {place}: {one_line(claim['fact'])}"
-
-
-def _is_agents_word(claim: dict[str, Json]) -> bool:
-    return bool(claim["level"] == "claimed" and claim["verdict"] != "contradicted")
-
-
 def _evidence(counts: dict[str, Json]) -> str:
     return ", ".join(f"{counts[name]} {words}" for name, words in WORTH_WORDS.items() if counts.get(name))
-
-
-def _closed(closing: dict[str, Json]) -> str:
-    if not closing:
-        return ""
-    note = f": {one_line(closing['note'])}" if closing.get("note") else ""
-    return f"{one_line(closing['reason']).replace('_', ' ')}, {moment_text(closing['at'])}{note}"
 
 
 # How people see what waits and what happened: sessions, needs, gaps, a timeline, a run.
 
 
 _SOUND = ("", "healthy")
-_MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
 def session_blocks(items: Iterable[Mapping[str, Json]], page: Page) -> list[str]:
@@ -321,122 +262,3 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
     waiting = format_count(payload["total"] - payload.get("answered", 0), "thing")
     taken = f" {payload['answered']} answered, not taken up yet." if payload.get("answered") else ""
     return [*lines, f"Open: {waiting}.{taken}", *describe_list(payload, page)[1:]]
-
-
-def gaps_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Each gap with the id that settles it."""
-    items = payload["items"]
-    counts = payload["counts"]
-    lines: list[str] = []
-    for item in items:
-        text = f"{item['state']}, {item['severity']}: {one_line(item['summary'])}"
-        lines += wrap(text[:1].upper() + text[1:], page.width)
-        whose = (
-            *(one_line(item[name]) for name in ("goal", "workflow_name", "project")),
-            ago(item["at"], page),
-        )
-        lines += wrap(_join(whose), page.width, INDENT)
-        if item["settled_by"]:
-            lines += wrap(f"Settled: {one_line(item['settled_by'])}", page.width, INDENT)
-        elif item["state"] == "open":
-            named = f"{one_line(item['id'])} --session {one_line(item['session_id'])}"
-            lines.append(INDENT + typed_line(f"handrail session resolve {named} --note TEXT", page))
-        lines.append("")
-    sums = _join(f"{number} {name}" for name, number in counts.items())
-    return [*lines, f"Gaps: {sums}.", *describe_list(payload, page)[1:]]
-
-
-def timeline_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What happened, oldest first, as a story."""
-    lines = wrap(one_line(payload["banner"]), page.width) if payload.get("banner") else []
-    if payload["earlier"]:
-        lines.append(f"{format_count(payload['earlier'], 'moment')} before these.")
-    day = ""
-    for item in reversed(payload["items"]):
-        if item["at"][:10] != day:
-            day = item["at"][:10]
-            lines.append(day)
-        lines.append(cut(f"{INDENT}{item['at'][11:16]}  {_moment(item)}", page.width))
-        more = one_line(item["said"]) if item["what"] in MOMENTS_WITH_MORE else ""
-        lines += wrap(more, page.width, INDENT + " " * 7) if more else []
-    return [*lines, *describe_list(payload, page)[1:]]
-
-
-def _moment(item: Mapping[str, Json]) -> str:
-    title = one_line(item["title"])
-    if item["what"] == "step" and not item["step_id"]:
-        return f"{one_line(item['workflow_name'])} was started"
-    answer = "" if item["what"] in MOMENTS_WITH_MORE else one_line(item["said"])
-    what = f"A person {answer} at" if answer else MOMENT_WORDS.get(item["what"], item["what"])
-    seconds = item["seconds"] or 0
-    took = f" after {seconds // 60} min" if seconds >= 60 else ""
-    return f"{what} {title}".strip() + took
-
-
-def graph_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """A run from its start to where it stands."""
-    named = one_line(payload["workflow_name"]) or one_line(payload["workflow_id"])
-    status = spell_status(payload["status"])
-    done = f"{payload['done']} of about {payload['at_least']} steps done" if payload["at_least"] else ""
-    lines = wrap(
-        _join([f"{named}: {status}", one_line(payload["silence"]), done, one_line(payload["agent"])]),
-        page.width,
-    )
-    lines += wrap(one_line(payload["banner"]), page.width) if payload["banner"] else []
-    lines.append("")
-    if payload["nodes_omitted"]:
-        lines.append(f"{format_count(payload['nodes_omitted'], 'step')} before these.")
-    for node in payload["nodes"]:
-        lines.append(cut(_node(node, payload["preferred_tip"]), page.width))
-    for child in payload["children"]:
-        status = spell_status(child["status"])
-        facts = [
-            f"{one_line(child['child_id'])}: {status}",
-            *map(one_line, (child["pending_title"], child["worker"])),
-        ]
-        lines.append(cut(f"{INDENT}> {_join(facts)}", page.width))
-    if payload["pending_title"]:
-        lines.append(f"* {one_line(payload['pending_title'])}")
-    lines += [f"  {one_line(one['title'])}" for one in payload["ahead"]]
-    lines.append("")
-    for need in payload["waiting"]:
-        lines += wrap(f"Waits: {one_line(need['why'])}", page.width)
-    evidence = one_line(payload["evidence_told"])
-    lines += wrap(evidence[:1].upper() + evidence[1:] + ".", page.width) if evidence else []
-    return lines
-
-
-def _node(node: Mapping[str, Json], tip: str) -> str:
-    mark = _MARKS.get(node["kind"], "o")
-    lane = INDENT * min(int(node["lane"]), 3)
-    facts = [
-        one_line(node["title"]),
-        *spell_rounds(one_line(node["step_id"])),
-        {"checkpoint": "saved", "blocked_attempt": "refused"}.get(node["kind"], ""),
-        format_count(node["gap_count"], "gap") if node["gap_count"] else "",
-        "the way that counts ends here" if node["id"] == tip and not node["is_tip"] else "",
-    ]
-    return f"{lane}{mark} {_join(facts)}"
-
-
-def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What was written where; without a file, the report itself, or how to get the bundle."""
-    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
-    if "path" in payload:
-        rows = [
-            ("File", one_line(payload["path"])),
-            ("Size", size_text(payload["bytes"])),
-            ("SHA-256", one_line(payload["sha256"])),
-            ("Events", str(payload["event_count"])),
-            ("Health", one_line(payload["health"])),
-        ]
-        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
-        after = ["", f"On another machine: {following}"] if form == "bundle" else []
-        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
-    if form == "markdown" and isinstance(payload.get("content"), str):
-        return lines_of(payload["content"].rstrip("\n"))
-    size = format_count(payload["event_count"], "event")
-    return [
-        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
-        f"Into a file: {repeat_line(page, out='FILE')}",
-    ]
