@@ -69,7 +69,7 @@ def lines(*messages: Any) -> bytes:
 
 
 REFERENCES = [
-    ({"type": "ref/resource", "uri": "handrail://errors/{code}"}, {"name": "code", "value": "E_I"}),
+    ({"type": "ref/resource", "uri": "handrail://sessions/{id}"}, {"name": "id", "value": "ses"}),
     ({"type": "ref/resource", "uri": "handrail://workflows/{id}"}, {"name": "id", "value": ""}),
     ({"type": "ref/prompt", "name": "resume"}, {"name": "query", "value": "ses"}),
     ({"type": "ref/prompt", "name": "nobody", "title": "N"}, {"name": "goal", "value": "x"}),
@@ -92,8 +92,7 @@ ASKED: list[tuple[str, Any]] = [
     ("resources/templates/list", {"cursor": "x"}),
     ("resources/read", {"uri": "handrail://workflows"}),
     ("resources/read", {"uri": f"handrail://workflows/{WORKFLOW}"}),
-    ("resources/read", {"uri": "handrail://errors/E_IO"}),
-    ("resources/read", {"uri": "handrail://errors/E_NONE"}),
+    ("resources/read", {"uri": "handrail://sessions/ses_000000000000"}),
     ("resources/read", {"uri": "nothing at all " * 60}),
     *(("completion/complete", {"ref": ref, "argument": argument}) for ref, argument in REFERENCES),
     (

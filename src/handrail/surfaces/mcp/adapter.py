@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, KINDS, VALIDATION_ERROR
+from handrail.contract.catalogue import E_NOT_FOUND, E_TIMEOUT, VALIDATION_ERROR
 from handrail.contract.disclosure.fields import Level
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Failure, Fault, Json, NextCall
@@ -371,33 +371,25 @@ def _resume_text(query: str) -> str:
     )
 
 
-# Completion: ids, tags and codes that begin with what was typed
+# Completion: ids that begin with what was typed
 
 MOST_VALUES = 20
 LOOKED_AT = 500
-"""Sessions and builtins, the latest or first ones; a search finds more."""
+"""The latest sessions; a search finds more."""
 
 
 def known_arguments(runtime: Runtime, name: str, argument: str) -> Iterable[str]:
     """For the query of `resume` the sessions; a goal is the person's own words."""
-    return _session_ids(runtime, "id") if (name, argument) == (RESUME, QUERY) else ()
+    return _session_ids(runtime) if (name, argument) == (RESUME, QUERY) else ()
 
 
 def known_addresses(runtime: Runtime, template: str) -> Iterable[str]:
     """For the variable part of a resource template; a template that is not ours has no values."""
     match template.removeprefix(SCHEME):
-        case "workflows{?query}":
-            return _tags(runtime)
         case "workflows/{id}":
             return _workflow_ids(runtime)
         case "sessions/{id}":
-            return _session_ids(runtime, "id")
-        case "runs/{id}/graph":
-            return _session_ids(runtime, "run_id")
-        case "contracts/{id}":
-            return _contract_ids(runtime)
-        case "errors/{code}":
-            return KINDS
+            return _session_ids(runtime)
         case _:
             return ()
 
@@ -415,16 +407,6 @@ def _workflow_ids(runtime: Runtime) -> list[str]:
     return [entry.id for entry in catalog.entries if entry.is_usable]
 
 
-def _tags(runtime: Runtime) -> list[str]:
-    catalog = load_catalog(runtime, project_of(runtime, UNSET))
-    return sorted({flatten_text(tag) for entry in catalog.entries if entry.is_usable for tag in entry.tags})
-
-
-def _session_ids(runtime: Runtime, key: str) -> list[str]:
+def _session_ids(runtime: Runtime) -> list[str]:
     listed = read_payload(runtime, "session.list", {"limit": LOOKED_AT})
-    return [row[key] for row in listed["items"] if row[key]]
-
-
-def _contract_ids(runtime: Runtime) -> list[str]:
-    params: dict[str, Json] = {"kind": "contract", "limit": LOOKED_AT}
-    return [row["id"] for row in read_payload(runtime, "workflow.builtins", params)["items"]]
+    return [row["id"] for row in listed["items"]]

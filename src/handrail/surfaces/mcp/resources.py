@@ -8,16 +8,14 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.catalogue import E_NOT_FOUND, KINDS
+from handrail.contract.catalogue import E_NOT_FOUND
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.envelopes.cli import encode_document, payload_of
 from handrail.contract.fence import fence_text, flatten_text
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json, success_of
-from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.engine.events import is_newer
-from handrail.operations.finding import find_run
 from handrail.projections.overview import choose_run
 from handrail.projections.recap import recap_at
 from handrail.projections.run_graph import preferred_tip
@@ -118,7 +116,7 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
 def read_resource(runtime: Runtime, uri: str) -> Content:
     """The content of the address. Raises Fault; with the native code of E_NOT_FOUND if there is none."""
     if uri == WORKFLOWS:
-        return _content(runtime, uri, JSON, _workflows(runtime, ""))
+        return _content(runtime, uri, JSON, _json(read_payload(runtime, "workflow.list", {})))
     for template in TEMPLATES:
         found = template.address.fullmatch(uri) if len(uri) <= LONGEST_URI else None
         if found is not None:
@@ -191,43 +189,12 @@ def _about(row: dict[str, Any]) -> tuple[str, ...]:
     return damage, row["workflow_id"], row["status"], f"project {row['project']}" if row["project"] else ""
 
 
-def _workflows(runtime: Runtime, query: str) -> str:
-    return _json(read_payload(runtime, "workflow.list", {"query": query} if query else {}))
-
-
 def _workflow(runtime: Runtime, workflow_id: str) -> str:
     """The summary with its inputs, and the outline of the steps, in one document."""
     summary = read_payload(runtime, "workflow.inspect", {"workflowId": workflow_id})
     outlined = read_payload(runtime, "workflow.inspect", {"workflowId": workflow_id, "part": "steps"})
     steps = {name: outlined["workflow"][name] for name in _OUTLINE if name in outlined["workflow"]}
     return _json({**summary, "workflow": {**summary["workflow"], **steps}})
-
-
-def _graph(runtime: Runtime, named: str) -> str:
-    found = find_run(runtime, named)
-    session_id, run_id = found.session.history.session_id, found.run.run_id
-    shown = read_payload(runtime, "session.show", {"sessionId": session_id, "run": run_id})
-    (run,) = shown["runs"]
-    return _json({"session_id": shown["session_id"], "health": shown["health"], "run": run})
-
-
-def _contract(runtime: Runtime, contract_id: str) -> str:
-    params: dict[str, Json] = {"kind": "contract"}
-    rows = read_payload(runtime, "workflow.builtins", params, Ask(mvi="full"))["items"]
-    known = {row["id"]: row for row in rows}
-    return _json(_one_of(known, contract_id, "contract"))
-
-
-def _error(_: Runtime, code: str) -> str:
-    return _json(msgspec.to_builtins(_one_of(KINDS, code, "error code")))
-
-
-def _one_of(known: dict[str, Any], asked: str, what: str) -> Any:
-    if asked in known:
-        return known[asked]
-    similar = find_nearest(asked, list(known), most=1)
-    advice = f"Did you mean {similar[0]}?" if similar else f"The first are {', '.join(list(known)[:3])}."
-    raise Fault(E_NOT_FOUND, f"There is no {what} {quote(asked)}. {advice}")
 
 
 def _content(runtime: Runtime, uri: str, mime_type: str, text: str) -> Content:
@@ -251,46 +218,23 @@ def _size(runtime: Runtime, uri: str) -> int:
     return len(read_resource(runtime, uri).text.encode())
 
 
-def _template(
-    uri: str, name: str, description: str, mime_type: str, read: Callable[[Runtime, str], str]
-) -> Template:
-    """The pattern of the addresses follows from the template: one name, no slash in it."""
-    before, after = re.split(r"\{\??\w+\}", uri)
-    opening = re.escape(before) + (r"\?query=" if "{?" in uri else "")
-    return Template(
-        uri=uri,
-        name=name,
-        title=name.replace("_", " ").capitalize(),
-        description=description,
-        mime_type=mime_type,
-        address=re.compile(opening + r"(?P<of>[^/?#]+)" + re.escape(after)),
-        read=read,
-    )
-
-
 TEMPLATES: tuple[Template, ...] = (
-    _template(
-        WORKFLOWS + "{?query}", "workflows_found", "Workflows that these words find.", JSON, _workflows
+    Template(
+        uri=WORKFLOWS + "/{id}",
+        name="workflow",
+        title="Workflow",
+        description="One workflow: purpose, inputs, steps without prompts.",
+        mime_type=JSON,
+        address=re.compile(re.escape(WORKFLOWS) + "/(?P<of>[^/?#]+)"),
+        read=_workflow,
     ),
-    _template(
-        WORKFLOWS + "/{id}",
-        "workflow",
-        "One workflow: purpose, inputs, steps without prompts.",
-        JSON,
-        _workflow,
+    Template(
+        uri=SCHEME + "sessions/{id}",
+        name="session",
+        title="Session",
+        description="The recap of a session, as Markdown.",
+        mime_type=MARKDOWN,
+        address=re.compile(re.escape(SCHEME) + "sessions/(?P<of>[^/?#]+)"),
+        read=session_text,
     ),
-    _template(
-        SCHEME + "sessions/{id}", "session", "The recap of a session, as Markdown.", MARKDOWN, session_text
-    ),
-    _template(
-        SCHEME + "runs/{id}/graph", "run_graph", "A run: its nodes, tips, gaps and artifacts.", JSON, _graph
-    ),
-    _template(
-        SCHEME + "contracts/{id}",
-        "contract",
-        "What an artifact must look like, with an example.",
-        JSON,
-        _contract,
-    ),
-    _template(SCHEME + "errors/{code}", "error", "What an error code means and what to do.", JSON, _error),
 )
