@@ -33,7 +33,7 @@ def test_a_session_is_drawn_with_its_fork_and_where_it_stands(runtime: Runtime) 
     assert lines[0] == f"Session {session_id}"
     assert graph == ["o First", "|\\ o Second", "o Second", "* checkpoint, Second"]
     assert "Title:   Fix it" in lines
-    assert lines[-2].startswith("o step")
+    assert lines[-3].startswith("o step")
     assert lines[-1] == f"Continue it: handrail session resume {session_id} --human"
 
 
