@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
 
-from handrail.contract.json.canonical import digest
-from handrail.demo.main import PLAN, count_log, play_story, show_forgotten_artifact, show_takeover
-from handrail.demo.scene import Broken, LogFacts, Narrator, Scene, make_demo_environment
-
-REPORT = {"kind": "wr.verification_report"}
+from handrail.demo.main import PLAN, play_story, show_forgotten_artifact, show_killed_call, show_takeover
+from handrail.demo.scene import Broken, Narrator, Scene, make_demo_environment
 
 
 class GivenScene(Scene):
-    """A scene without processes: answers and logs come from lists."""
+    """A scene without processes: answers and counts of events come from lists."""
 
-    def __init__(self, answers: list[dict[str, Any]], logs: list[LogFacts]) -> None:
+    def __init__(self, answers: list[dict[str, Any]], counts: list[int]) -> None:
         super().__init__(Narrator(lambda _: None, lambda _: None), {}, "home", "project")
         self._answers = answers
-        self._logs = logs
+        self._counts = counts
         self.narrator.begin("a chapter")
 
-    def call(self, *arguments: str) -> dict[str, Any]:
+    def call(self, *arguments: str, is_shown: bool = True) -> dict[str, Any]:
         return self._answers.pop(0)
 
-    def log(self) -> LogFacts:
-        return self._logs.pop(0)
+    def count_events(self) -> int:
+        return self._counts.pop(0)
+
+    def kill_report(self, notes: str, artifact: dict[str, Any]) -> str:
+        return "after 9 ms"
 
     def write_workflow(self, text: str) -> None:
         pass
@@ -36,34 +35,15 @@ class GivenScene(Scene):
         pass
 
 
-def log_of(events: int, *notes: str, artifacts: tuple[dict[str, Any], ...] = ()) -> LogFacts:
-    return LogFacts(
-        events=events,
-        head=f"{events:064x}",
-        is_healthy=True,
-        advances=len(notes),
-        notes=Counter(notes),
-        artifacts=Counter(map(digest, artifacts)),
-    )
-
-
 @pytest.mark.parametrize(
-    ("held", "lost", "doubled"),
-    [
-        (log_of(9, "a", "b", artifacts=(REPORT,)), 0, 0),
-        (log_of(9, "a", artifacts=(REPORT,)), 1, 0),
-        (log_of(9, "a", "b"), 1, 0),
-        (log_of(9, "a", "b", "b", artifacts=(REPORT,)), 0, 1),
-        (log_of(9, "a", "b", artifacts=(REPORT, REPORT)), 0, 1),
-    ],
+    ("counts", "expected"), [([9, 12, 12], True), ([9, 9, 12], False), ([9, 12, 15], False)]
 )
-def test_count_compares_the_log_with_what_was_sent(held: LogFacts, lost: int, doubled: int) -> None:
-    scene = GivenScene([], [])
-    scene.acknowledged, scene.delivered = ["a", "b"], [REPORT]
+def test_killed_call_must_store_once(counts: list[int], *, expected: bool) -> None:
+    scene = GivenScene([{"kind": "ok"}], counts)
 
-    counts = count_log(scene, held)
+    show_killed_call(scene)
 
-    assert (counts["lost"], counts["doubled"]) == (lost, doubled)
+    assert [passed for _, passed in scene.narrator.checks] == [expected]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +58,7 @@ def test_takeover_checks_notes_and_that_nothing_is_written(
         "pending": {"title": "Change"},
         "stateToken": "st1",
     }
-    scene = GivenScene([{}, again], [log_of(9), log_of(events)])
+    scene = GivenScene([{}, again], [9, events])
 
     show_takeover(scene)
 
@@ -86,22 +66,16 @@ def test_takeover_checks_notes_and_that_nothing_is_written(
 
 
 @pytest.mark.parametrize(
-    ("code", "advances", "expected"),
-    [
-        ("MISSING_REQUIRED_OUTPUT", (), True),
-        ("INVALID_REQUIRED_OUTPUT", (), False),
-        ("MISSING_REQUIRED_OUTPUT", ("a",), False),
-    ],
+    ("code", "expected"), [("MISSING_REQUIRED_OUTPUT", True), ("INVALID_REQUIRED_OUTPUT", False)]
 )
-def test_forgotten_artifact_must_be_missed(code: str, advances: tuple[str, ...], *, expected: bool) -> None:
+def test_forgotten_artifact_must_be_missed(code: str, *, expected: bool) -> None:
     blocked: dict[str, Any] = {
         "kind": "blocked",
         "blockers": [{"code": code, "message": "It is missing."}],
         "example": {"kind": "wr.changed_files"},
         "retryAckToken": "ak1",
     }
-    answers = [blocked, {"kind": "ok", "pending": {"title": "Verify"}}]
-    scene = GivenScene(answers, [log_of(9), log_of(9, *advances), log_of(12)])
+    scene = GivenScene([blocked, {"kind": "ok", "pending": {"title": "Verify"}}], [])
 
     show_forgotten_artifact(scene)
 

@@ -210,10 +210,7 @@ SELF_DESCRIPTION_ROWS = (
 
 # Checks, servers and the demo
 
-DEMO_FIELDS = (
-    *("session_id", "steps", "checks", "calls", "kills", "steps_done", "artifacts", "blocked", "events"),
-    *("lost", "doubled", "graph", "kept"),
-)
+DEMO_FIELDS = ("session_id", "steps", "checks", "calls", "kills", "graph", "kept")
 """What `handrail demo --format json` tells."""
 
 OWN_ERRORS = tuple(

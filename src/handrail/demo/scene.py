@@ -1,4 +1,4 @@
-"""The scene of the demo: the narrator, the log as it is, and the agent with its memory and its calls."""
+"""The scene of the demo: the narrator, and the agent with its memory and its calls."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ import signal
 import subprocess
 import textwrap
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from handrail.contract.ids import SessionId
-from handrail.engine.events import Advanced, AdvanceRecorded, NodeOutputAppended, NotesKept, decode_event
 from handrail.host.programs import make_child_environment, own_command
-from handrail.wiring import build_runtime
 
 WIDTH = 80
 _INDENT = "   "
@@ -74,45 +70,6 @@ class Narrator:
         self._write("".join(f"{_INDENT}{line}".rstrip() + "\n" for line in cut))
 
 
-class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A session's log at one moment."""
-
-    events: int
-    head: str
-    """The chain digest of the last event: it changes whenever anything before it does."""
-    is_healthy: bool
-    advances: int
-    """Steps that were accepted."""
-    blocked: int = 0
-    notes: Mapping[str, int]
-    """Each text that was kept, and how often."""
-    artifacts: Mapping[str, int] = {}
-    """Each artifact that fits its contract, by its digest, and how often."""
-
-    def describe(self) -> str:
-        return f"{self.events} events, head {self.head[:12]}"
-
-
-def read_log(home: str, session_id: str) -> LogFacts:
-    """Read the log from disk."""
-    loaded = build_runtime({"HANDRAIL_HOME": home}).log.load(SessionId(session_id))
-    assert loaded is not None, "the demo asks only for the session it has started"
-    facts = [decode_event(record.body).data for record in loaded.records]
-    answers = [fact.outcome for fact in facts if isinstance(fact, AdvanceRecorded)]
-    kept = [fact for fact in facts if isinstance(fact, NodeOutputAppended)]
-    checked = [fact.artifact for fact in kept if fact.artifact is not None and fact.artifact.contract_ref]
-    advances = sum(isinstance(answer, Advanced) for answer in answers)
-    return LogFacts(
-        events=loaded.head,
-        head=loaded.records[-1].digest,
-        is_healthy=loaded.health.state == "healthy",
-        advances=advances,
-        blocked=len(answers) - advances,
-        notes=Counter(fact.notes.text for fact in kept if isinstance(fact.notes, NotesKept)),
-        artifacts=Counter(artifact.digest for artifact in checked),
-    )
-
-
 CALL_SECONDS = 60
 MOMENT_SECONDS = 20
 _LOOK_SECONDS = 0.0005
@@ -133,7 +90,7 @@ def make_demo_environment(environment: Mapping[str, str], home: str, project: st
 
 
 class Scene:
-    """The agent, whose calls are processes; what was acknowledged, and the counts."""
+    """The agent, whose calls are processes."""
 
     def __init__(self, narrator: Narrator, environment: Mapping[str, str], home: str, project: str) -> None:
         self.narrator = narrator
@@ -141,10 +98,6 @@ class Scene:
         self.calls = 0
         self.kills = 0
         self.session_id = ""
-        self.acknowledged: list[str] = []
-        """The notes of every step that was acknowledged; no two are the same."""
-        self.delivered: list[dict[str, Any]] = []
-        """Every artifact that came with one of them; no two are the same."""
         self._environment = make_child_environment(environment)
         self._project = project
         self._memory: dict[str, str] = {}
@@ -154,10 +107,10 @@ class Scene:
         """Lose what was in the chat."""
         self._memory = {}
 
-    def call(self, *arguments: str) -> dict[str, Any]:
+    def call(self, *arguments: str, is_shown: bool = True) -> dict[str, Any]:
         """Let the agent make a call, and return its answer. Raises Broken when it fails."""
         what = " ".join(arguments[:2])
-        with self._start(arguments, subprocess.PIPE) as child:
+        with self._start(arguments, subprocess.PIPE, is_shown=is_shown) as child:
             try:
                 out, _ = child.communicate(timeout=CALL_SECONDS)
             except subprocess.TimeoutExpired as trouble:
@@ -197,11 +150,16 @@ class Scene:
 
     def finish(self, notes: str, artifact: dict[str, Any] | None = None) -> dict[str, Any]:
         """Report the pending step as done, with the artifact that it requires."""
-        return self._deliver(notes, artifact, _spell_report("@ack", notes, artifact))
+        return self._deliver(_spell_report("@ack", notes, artifact))
 
-    def correct(self, notes: str, artifact: dict[str, Any]) -> dict[str, Any]:
+    def correct(self, artifact: dict[str, Any]) -> dict[str, Any]:
         """Send the artifact that a blocked report left out; its notes are kept and not sent again."""
-        return self._deliver(notes, artifact, _spell_report("@retry", "", artifact))
+        return self._deliver(_spell_report("@retry", "", artifact))
+
+    def count_events(self) -> int:
+        """Return how many events the log of the session holds."""
+        held = self.call("session", "show", self.session_id, is_shown=False)
+        return int(held["event_count"])
 
     def write_workflow(self, text: str) -> None:
         """Put a workflow where the user keeps theirs."""
@@ -216,24 +174,18 @@ class Scene:
         with open(os.path.join(self._project, name), "w", encoding="utf-8") as file:
             file.write(content)
 
-    def log(self) -> LogFacts:
-        return read_log(self.home, self.session_id)
-
-    def _deliver(
-        self, notes: str, artifact: dict[str, Any] | None, arguments: Sequence[str]
-    ) -> dict[str, Any]:
+    def _deliver(self, arguments: Sequence[str]) -> dict[str, Any]:
         answer = self.call(*arguments)
         if answer.get("kind") == "blocked":
             why = "; ".join(blocker["message"] for blocker in answer["blockers"])
             raise Broken(f"the step {answer['pending']['title']!r} was blocked: {why}")
-        self.acknowledged.append(notes)
-        self.delivered += [] if artifact is None else [artifact]
         return answer
 
-    def _start(self, arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
+    def _start(self, arguments: Sequence[str], out: int, *, is_shown: bool = True) -> subprocess.Popen[bytes]:
         typed = [self._memory.get(_FROM_MEMORY.get(word, ""), word) for word in arguments]
-        self.calls += 1
-        self.narrator.write(f"$ handrail {shlex.join(typed)}")
+        if is_shown:
+            self.calls += 1
+            self.narrator.write(f"$ handrail {shlex.join(typed)}")
         return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
             [*own_command(), *typed, "--compact"],
             stdin=subprocess.DEVNULL,
