@@ -501,7 +501,6 @@ LEAVES: dict[str, Leaf] = {
         ),
         ways={
             "NOT_CONFORMANT": says("lafs check bad.json"),
-            "E_NETWORK": says("lafs check --url http://127.0.0.1:9/"),
         },
     ),
     "reference": Leaf(

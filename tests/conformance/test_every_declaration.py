@@ -27,8 +27,8 @@ from tools.readiness import NEEDS_A_PERSON, flags_of
 pytestmark = pytest.mark.thorough
 
 SIDE_BY_SIDE = 8
-SHOWN_ELSEWHERE = {("lafs check", "--url"), ("lafs check", "--token-file"), ("session events", "--follow")}
-"""They need a server, or go on until they are ended: tests of their own call them."""
+SHOWN_ELSEWHERE = {("session events", "--follow")}
+"""It goes on until it is ended: tests of its own call it."""
 WRITES = sorted(path for path, row in COMMANDS.items() if row["effect"] in ("gated", "dangerous"))
 
 

@@ -40,11 +40,10 @@ SERVERS = {
     ),
     "src/handrail_team/accounts/provider.py": ("urllib",),
 }
-"""Where HANDRAIL_STORE names a database, the store speaks to it, and to nothing else; `lafs check --url` asks
-the server that its caller names; telemetry goes to the collector that the user names, where its extra is
-installed; the server of a team asks the identity provider that its operator names; `serve` listens on
-loopback, and elsewhere only for a team with encryption or a named proxy;
-two take addresses apart, and one reads a request for the library of another protocol."""
+"""Where HANDRAIL_STORE names a database, the store speaks to it, and to nothing else; telemetry goes to the
+collector that the user names, where its extra is installed; the server of a team asks the identity provider
+that its operator names; `serve` listens on loopback, and elsewhere only for a team with encryption or a named
+proxy; two take addresses apart, and one reads a request for the library of another protocol."""
 CHILDREN = frozenset({"subprocess", "multiprocessing", "pty"})
 STARTERS = (
     "src/handrail/main.py",

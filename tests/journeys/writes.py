@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from handrail.contract.conformance.check import Exchange
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success
 from handrail.event_log.files.log import FileLog
@@ -24,6 +23,7 @@ from handrail.ports.program import (
     SkillCopy,
     UpdateCheck,
 )
+from handrail.ports.server import Exchange
 from handrail.ports.trees import TakenTree
 from handrail.ports.workspace import DeclaredCheck, Settings
 from handrail.runtime.hub import perform
@@ -219,9 +219,6 @@ class GivenServer:
     def ask(self, method: str, url: str, *_: Any, **__: Any) -> Exchange:
         body = b'{"token": "hra_given", "expires_at": 0}'
         return Exchange(method=method, url=url, status=200, headers={}, body=body)
-
-    def read_token(self, path: str) -> str:
-        raise NotImplementedError(path)
 
 
 def _signed_in(world: World, kept: KeptServer) -> World:

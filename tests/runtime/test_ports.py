@@ -13,7 +13,6 @@ from handrail.wiring import registry
 
 GIVEN_MORE = {
     "code.scan": "WritePorts",  # its tokens are the ones that an edit spends
-    "lafs.check": "Runtime",  # asks a server
     "receipt.export": "Runtime",  # keys for receipts
     "receipt.verify": "Runtime",
     "self.context": "Runtime",  # how the program is installed

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from handrail.contract.catalogue import E_NETWORK
-from handrail.contract.conformance.check import Exchange
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Fault, Outcome, Success
+from handrail.ports.server import Exchange
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
@@ -57,9 +57,6 @@ class Wire:
         if not self.keep(told.body):
             raise Stopped
         return Exchange(method=method, url=url, status=told.status, headers={}, body=told.body)
-
-    def read_token(self, path: str) -> str:
-        raise AssertionError(path)
 
 
 def data_of(outcome: Outcome) -> Any:

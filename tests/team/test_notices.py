@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from handrail.contract.catalogue import E_NETWORK
-from handrail.contract.conformance.check import Exchange
 from handrail.contract.outcome import Fault
 from handrail.host.http_client import LocalHttpClient
+from handrail.ports.server import Exchange
 from handrail.ports.workspace import Notify
 from handrail.runtime.runtime import Runtime
 from handrail_team.sender import Sender
@@ -39,9 +39,6 @@ class Receiver:
         assert (method, url, more) == ("POST", URL, {"is_public_only": True})
         self.took.append((headers, body))
         return Exchange(method=method, url=url, status=self.status, headers={}, body=b"")
-
-    def read_token(self, path: str) -> str:
-        raise AssertionError(path)
 
 
 class Moving:

@@ -232,8 +232,6 @@ OWN_ROWS = (
                 value="FILE",
                 text="Files to check; `-` is stdin.",
             ),
-            Spelling(field="url"),
-            Spelling(field="tokenFile", value="FILE"),
         ),
         examples=(
             "handrail lafs check answer.json --tier complete --compact",

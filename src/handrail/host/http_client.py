@@ -1,25 +1,21 @@
-"""Asking another server over HTTP, for `lafs check --url` and for a team: one request, within limits."""
+"""Asking another server over HTTP, for a team: one request, within limits."""
 
 from __future__ import annotations
 
 import http.client
 import ipaddress
-import os
 import socket
 import ssl
 import urllib.parse
 from collections.abc import Mapping
 
-import msgspec
-
-from handrail.contract.catalogue import E_CONFIG, E_NETWORK, E_TIMEOUT, E_VALIDATION
-from handrail.contract.conformance.check import MOST_ANSWER_BYTES, Exchange
+from handrail.contract.catalogue import E_NETWORK, E_TIMEOUT, E_VALIDATION
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
-from handrail.host.private_files import open_regular_file
+from handrail.ports.server import Exchange
 
 ANSWER_SECONDS = 15
-_LONGEST_TOKEN_FILE = 65_536
+MOST_ANSWER_BYTES = 4_194_304
 
 
 class LocalHttpClient:
@@ -66,24 +62,6 @@ class LocalHttpClient:
             headers={name.lower(): value for name, value in answer.getheaders()},
             body=content,
         )
-
-    def read_token(self, path: str) -> str:
-        """The token in a file: alone, or as `run/server.json` of a home has it."""
-        try:
-            with open(os.path.expanduser(path), "rb", opener=open_regular_file) as file:
-                content = file.read(_LONGEST_TOKEN_FILE).strip()
-        except OSError as trouble:
-            raise Fault(
-                E_CONFIG, f"The token file {quote(path)} cannot be read: {trouble.strerror}."
-            ) from trouble
-        if content.startswith(b"{"):
-            try:
-                content = msgspec.json.decode(content)["token"].encode()
-            except (msgspec.DecodeError, KeyError, AttributeError):
-                content = b""
-        if not content.isascii() or not content.isalnum():
-            raise Fault(E_CONFIG, f"The token file {quote(path)} holds no token.")
-        return content.decode()
 
 
 def _hold_to_public(connection: http.client.HTTPConnection) -> None:

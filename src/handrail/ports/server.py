@@ -8,7 +8,6 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from handrail.contract.conformance.check import Exchange
 from handrail.contract.disclosure.fields import Ask
 from handrail.contract.outcome import Json, Outcome
 
@@ -26,6 +25,16 @@ class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     version: str
     project: str
     started_at: str
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, and what came back. Header names are in lower case."""
+
+    method: str
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class HttpClient(Protocol):
@@ -47,9 +56,6 @@ class HttpClient(Protocol):
         The body is of a POST; an answer of more bytes than allowed is refused, and where the address must be
         public, every other one, whatever its name says.
         """
-
-    def read_token(self, path: str) -> str:
-        """The token in a file of the user. Raises Fault E_CONFIG."""
 
 
 class ServerPlace(Protocol):

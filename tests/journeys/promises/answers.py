@@ -62,7 +62,5 @@ PROMISES = read_table(
       http.lafs.ledger: The ledger of a run is at its LAFS address in all three modes, and conforms.
     LAFS, section 9
       http.lafs.disclosure: A request picks fields, expansions and budgets by the names of LAFS.
-    Response contract, section 12, row 12
-      http.lafs.check: `lafs check --url` judges a server by what it answers.
     """
 )

@@ -18,9 +18,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.contract.outcome import Failure, Fault
-from handrail.runtime.hub import perform
-from handrail.wiring import build_runtime
+from handrail.contract.outcome import Fault
+from handrail.host.http_client import LocalHttpClient
 from handrail_serve.guard import ALWAYS
 from handrail_serve.serving import bind
 from tests.conformance.recorder import record
@@ -191,54 +190,16 @@ def test_a_second_server_and_a_taken_port_get_a_clear_answer(server: ServedTool,
     assert f"Port {server.port} is taken" in json.loads(taken.out)["error"]["message"]
 
 
-@pytest.mark.promise("http.lafs.check")
-def test_lafs_check_judges_a_server_by_its_address(server: ServedTool) -> None:
-    state = str(Path(server.tool.home, "run", "server.json"))
-    address = server.state["address"]
-
-    whole = server.tool.data("lafs", "check", "--url", address, "--token-file", state)
-    one = server.tool.data("lafs", "check", "--url", f"{address}api/session.list", "--token-file", state)
-    page = server.tool.error("lafs", "check", "--url", f"{address}health/live")
-
-    bare = server.tool.data("lafs", "check", "--url", address)
-
-    judged = [(report["kind"], report["ok"]) for report in whole["reports"] if report["kind"] != "card"]
-    assert judged == [("discovery", True), ("lafs", True), ("lafs", True), ("problem", True)]
-    has_card = any(report["kind"] == "card" for report in whole["reports"])
-    assert any("agent card" in one for one in whole["left_out"]) is not has_card
-    assert [f"The {name}" in str(bare["left_out"]) for name in ("ledger", "answer")] == [True, True]
-    assert (one["ok"], one["reports"][0]["source"]) == (True, f"{address}api/session.list")
-    assert "http_json" in page["details"]["reports"][0]["failed"]
-
-
 @pytest.mark.parametrize(
-    "line",
-    [
-        ["--url", "ftp://127.0.0.1/"],
-        ["--url", "http://"],
-        ["--url", "http://127.0.0.1:99999/"],
-        ["--url", "http://user:secret@127.0.0.1:7245/"],
-        ["--url", "http://127.0.0.1:7245/", "--kind", "lafs"],
-        [],
-    ],
+    "url",
+    ["ftp://127.0.0.1/", "http://", "http://127.0.0.1:99999/", "http://user:secret@127.0.0.1:7245/"],
 )
-def test_an_address_that_is_none_is_refused(line: list[str], tmp_path: Path) -> None:
-    params: dict[str, Any] = dict(
-        zip([word.removeprefix("--") for word in line[::2]], line[1::2], strict=True)
-    )
-    runtime = build_runtime({"HANDRAIL_HOME": str(tmp_path)})
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(Fault) as caught:
+        LocalHttpClient().ask("GET", url, {})
 
-    outcome = perform(runtime, "lafs.check", params)
-
-    assert isinstance(outcome, Failure)
-    assert outcome.kind.native == "E_VALIDATION"
-    assert "secret" not in outcome.message
-
-
-def test_a_server_asks_no_other_server(server: ServedTool) -> None:
-    status, body = server.ask("POST", "/api/lafs.check", {"url": server.state["address"]})
-
-    assert (status, json.loads(body)["code"]) == (403, "FEATURE_DISABLED")
+    assert caught.value.kind.native == "E_VALIDATION"
+    assert "secret" not in caught.value.message
 
 
 FRAMES: dict[str, bytes] = {
