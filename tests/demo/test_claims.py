@@ -11,7 +11,7 @@ from handrail.demo.scene import Broken, Narrator, Scene, make_demo_environment
 
 
 class GivenScene(Scene):
-    """A scene without processes: answers and counts of events come from lists."""
+    """A scene without processes: answers and sizes of the log come from lists."""
 
     def __init__(self, answers: list[dict[str, Any]], counts: list[int]) -> None:
         super().__init__(Narrator(lambda _: None, lambda _: None), {}, "home", "project")
@@ -19,11 +19,11 @@ class GivenScene(Scene):
         self._counts = counts
         self.narrator.begin("a chapter")
 
-    def call(self, *arguments: str, is_shown: bool = True) -> dict[str, Any]:
+    def call(self, *arguments: str) -> dict[str, Any]:
         return self._answers.pop(0)
 
-    def count_events(self) -> int:
-        return self._counts.pop(0)
+    def commits(self) -> list[tuple[str, int, int]]:
+        return [("manifest.jsonl", self._counts.pop(0), 0)]
 
     def kill_report(self, notes: str, artifact: dict[str, Any]) -> str:
         return "after 9 ms"

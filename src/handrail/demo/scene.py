@@ -107,10 +107,10 @@ class Scene:
         """Lose what was in the chat."""
         self._memory = {}
 
-    def call(self, *arguments: str, is_shown: bool = True) -> dict[str, Any]:
+    def call(self, *arguments: str) -> dict[str, Any]:
         """Let the agent make a call, and return its answer. Raises Broken when it fails."""
         what = " ".join(arguments[:2])
-        with self._start(arguments, subprocess.PIPE, is_shown=is_shown) as child:
+        with self._start(arguments, subprocess.PIPE) as child:
             try:
                 out, _ = child.communicate(timeout=CALL_SECONDS)
             except subprocess.TimeoutExpired as trouble:
@@ -132,12 +132,12 @@ class Scene:
         The call cannot end before, because nobody reads its reply.
         """
         started = time.monotonic_ns()
-        before = self._commits()
+        before = self.commits()
         reader, writer = _full_pipe()
         try:
             with self._start(_spell_report("@ack", notes, artifact), writer) as child:
                 ends_at = time.monotonic() + MOMENT_SECONDS
-                while child.poll() is None and time.monotonic() < ends_at and self._commits() == before:
+                while child.poll() is None and time.monotonic() < ends_at and self.commits() == before:
                     time.sleep(_LOOK_SECONDS)
                 child.kill()
         finally:
@@ -155,11 +155,6 @@ class Scene:
     def correct(self, artifact: dict[str, Any]) -> dict[str, Any]:
         """Send the artifact that a blocked report left out; its notes are kept and not sent again."""
         return self._deliver(_spell_report("@retry", "", artifact))
-
-    def count_events(self) -> int:
-        """Return how many events the log of the session holds."""
-        held = self.call("session", "show", self.session_id, is_shown=False)
-        return int(held["event_count"])
 
     def write_workflow(self, text: str) -> None:
         """Put a workflow where the user keeps theirs."""
@@ -181,11 +176,10 @@ class Scene:
             raise Broken(f"the step {answer['pending']['title']!r} was blocked: {why}")
         return answer
 
-    def _start(self, arguments: Sequence[str], out: int, *, is_shown: bool = True) -> subprocess.Popen[bytes]:
+    def _start(self, arguments: Sequence[str], out: int) -> subprocess.Popen[bytes]:
         typed = [self._memory.get(_FROM_MEMORY.get(word, ""), word) for word in arguments]
-        if is_shown:
-            self.calls += 1
-            self.narrator.write(f"$ handrail {shlex.join(typed)}")
+        self.calls += 1
+        self.narrator.write(f"$ handrail {shlex.join(typed)}")
         return subprocess.Popen(  # noqa: S603 - this interpreter and this package, no shell
             [*own_command(), *typed, "--compact"],
             stdin=subprocess.DEVNULL,
@@ -195,7 +189,7 @@ class Scene:
             cwd=self._project,
         )
 
-    def _commits(self) -> list[tuple[str, int, int]]:
+    def commits(self) -> list[tuple[str, int, int]]:
         """Return name, size and time of the files that make events count."""
         with os.scandir(os.path.join(self.home, "data", "sessions", self.session_id)) as found:
             files = [entry for entry in found if entry.name.startswith("manifest")]
