@@ -119,7 +119,7 @@ def test_a_release_for_another_python_is_refused_before_the_manager_runs(
 
 
 def test_an_index_with_nothing_for_this_python_says_so(installation: Installation, index: Index) -> None:
-    index.rows = {version: {"requires-python": "<3"} for version in (OLD, NEW, PRE, YANKED, FOREIGN)}
+    index.rows = {version: {"requires-python": ">=9"} for version in (OLD, NEW, PRE, YANKED, FOREIGN)}
 
     ran = installation.run("update")
 

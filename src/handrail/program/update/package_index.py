@@ -57,7 +57,7 @@ def version_key(text: str) -> VersionKey | None:
 # Listings
 
 _WHEEL = re.compile(r"handrail-([A-Za-z0-9_.!+]+?)(?:-[0-9][^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*(~=|===?|!=|<=|>=|<|>)\s*([0-9]+(?:\.[0-9]+)*)(\.\*)?\s*")
+_OLDEST = re.compile(r"\s*>=\s*([0-9]+(?:\.[0-9]+)*)")
 _FINAL = 4
 MOST_FILES = 10_000
 
@@ -103,34 +103,9 @@ def choose_version(files: list[OfferedFile], version: str, python: str) -> Offer
 
 
 def fits_python(specifier: str, python: str) -> bool:
-    """Whether a release accepts a Python version; a specifier that cannot be read accepts none."""
-    given = _numbers(python)
-    for clause in filter(str.strip, specifier.split(",")):
-        match = _CLAUSE.fullmatch(clause)
-        if match is None or not _holds(match[1], given, _numbers(match[2]), is_prefix=bool(match[3])):
-            return False
-    return True
-
-
-def _holds(sign: str, given: tuple[int, ...], wanted: tuple[int, ...], *, is_prefix: bool) -> bool:
-    size = max(len(given), len(wanted))
-    padded, asked = given + (0,) * (size - len(given)), wanted + (0,) * (size - len(wanted))
-    is_equal = given[: len(wanted)] == wanted if is_prefix else padded == asked
-    match sign:
-        case "==" | "===":
-            return is_equal
-        case "!=":
-            return not is_equal
-        case ">=":
-            return padded >= asked
-        case "<=":
-            return padded <= asked
-        case ">":
-            return padded > asked
-        case "<":
-            return padded < asked
-        case _:  # ~= 3.11: from there on, within 3
-            return padded >= asked and given[: len(wanted) - 1] == wanted[:-1]
+    """Whether a release accepts a Python version; ours name the oldest one and nothing else."""
+    oldest = _OLDEST.match(specifier)
+    return oldest is None or _numbers(oldest[1]) <= _numbers(python)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
