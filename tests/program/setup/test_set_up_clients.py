@@ -20,13 +20,12 @@ from tests.operations.asked import answered, refused
 FILES = {
     ".claude.json": '{"runs":7,"mcpServers":{"other":{"command":"o","env":{"API_KEY":"s3cret-value"}}}}',
     ".cursor/mcp.json": '{\n    "mcpServers": {\n        "other": {"command": "o"} // mine\n    }\n}\n',
-    ".codex/config.toml": '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "o" # why\n',
     ".gemini/settings.json": '{\n\t"theme": "dark",\n\t"mcpServers": {}\n}',
     ".config/Code/User/mcp.json": '{\r\n  "servers": {\r\n    "other": {"url": "u"},\r\n  },\r\n}\r\n',
     ".config/zed/settings.json": '// zed\n{\n  "theme": "One", // keep\n}\n',
 }
-CLIENTS = ["claude-code", "cursor", "codex", "gemini", "vscode", "zed"]
-KNOW_SUBAGENTS = CLIENTS[:4]
+CLIENTS = ["claude-code", "cursor", "gemini", "vscode", "zed"]
+KNOW_SUBAGENTS = CLIENTS[:3]
 
 
 class Machine:
@@ -85,7 +84,6 @@ def entries(machine: Machine) -> dict[str, Any]:
     return {
         "claude-code": json.loads(machine.read(".claude.json"))["mcpServers"]["handrail"],
         "cursor": json.loads(cursor)["mcpServers"]["handrail"],
-        "codex": tomllib.loads(machine.read(".codex/config.toml"))["mcp_servers"]["handrail"],
         "gemini": json.loads(machine.read(".gemini/settings.json"))["mcpServers"]["handrail"],
         "vscode": "handrail" in vscode and '"type": "stdio"' in vscode,
         "zed": json.loads(zed)["context_servers"]["handrail"],
@@ -98,8 +96,8 @@ def test_every_client_gets_its_entry_with_an_absolute_command(machine: Machine) 
     found = entries(machine)
     workers = [f"{name} worker" for name in KNOW_SUBAGENTS]
     assert [item["target"] for item in done["items"]] == [*CLIENTS, *workers, "skill"]
-    assert done["summary"] == {"total": 11, "succeeded": 11, "failed": 0, "skipped": 0}
-    for name in ("claude-code", "cursor", "codex", "gemini", "zed"):
+    assert done["summary"] == {"total": 9, "succeeded": 9, "failed": 0, "skipped": 0}
+    for name in ("claude-code", "cursor", "gemini", "zed"):
         assert os.path.isabs(found[name]["command"])
         assert found[name]["args"][-1] == "mcp"
     assert found["vscode"] is True
@@ -145,12 +143,10 @@ def test_the_tools_about_code_get_an_entry_of_their_own_that_goes_alone(machine:
 
     done = machine.setup(sets=["code"])
     added = json.loads(machine.read(".claude.json"))["mcpServers"]
-    table = tomllib.loads(machine.read(".codex/config.toml"))["mcp_servers"]
     again = machine.setup(sets=["workflow", "code"])
     gone = machine.setup(sets=["code"], remove=True)
 
     assert added["handrail-code"]["args"] == [*added["handrail"]["args"], "--set", "code"]
-    assert table["handrail-code"]["args"][-3:] == ["mcp", "--set", "code"]
     assert {change["action"] for change in again["preview"]["changes"]} == {"none"}
     assert not any("--set code" in step for step in done["next_steps"])
     assert machine.tree() == with_workflows, "hooks and skill serve the other entry"
@@ -162,14 +158,12 @@ def test_the_tools_about_code_get_an_entry_of_their_own_that_goes_alone(machine:
 
 
 def test_taking_it_out_after_somebody_else_changed_a_file_takes_only_our_entry(machine: Machine) -> None:
-    machine.setup(clients=["cursor", "codex"])
-    for name in (".cursor/mcp.json", ".codex/config.toml"):
-        machine.write(name, machine.read(name).replace('"o"', '"changed"').encode())
+    machine.setup(clients=["cursor"])
+    machine.write(".cursor/mcp.json", machine.read(".cursor/mcp.json").replace('"o"', '"changed"').encode())
 
-    machine.setup(clients=["cursor", "codex"], remove=True)
+    machine.setup(clients=["cursor"], remove=True)
 
     assert machine.read(".cursor/mcp.json") == FILES[".cursor/mcp.json"].replace('"o"', '"changed"')
-    assert machine.read(".codex/config.toml") == FILES[".codex/config.toml"].replace('"o"', '"changed"')
 
 
 def test_a_second_time_nothing_is_left_to_change(machine: Machine) -> None:
@@ -206,7 +200,7 @@ def test_hooks_are_added_beside_those_of_others_with_a_limit(machine: Machine) -
 def test_every_client_with_hooks_gets_them_in_its_own_form(machine: Machine) -> None:
     machine.write(".cursor/hooks.json", b'{"version": 1, "hooks": {"stop": [{"command": "date"}]}}')
 
-    done = machine.setup(hooks=True)
+    done = machine.setup(clients=[*CLIENTS, "codex"], hooks=True)
 
     codex = json.loads(machine.read(".codex/hooks.json"))["hooks"]
     cursor = json.loads(machine.read(".cursor/hooks.json"))
@@ -329,7 +323,8 @@ def test_a_file_that_changes_after_the_preview_is_a_conflict(machine: Machine) -
         (".config/zed/settings.json", "zed", b'{"theme": '),
         (".cursor/mcp.json", "cursor", b"\xff\xfe{}"),
         (".cursor/mcp.json", "cursor", b'{"mcpServers": []}'),
-        (".codex/config.toml", "codex", b'mcp_servers = {a = {command = "x"}}'),
+        (".codex/config.toml", "codex", b'model = "x" # mine'),
+        (".codex/config.toml", "codex", b"model = "),
     ],
 )
 def test_a_file_that_cannot_be_edited_is_left_alone_and_the_others_are_set_up(
@@ -395,6 +390,22 @@ def test_a_client_that_is_installed_is_asked_through_its_own_command(
     calls.unlink()
     machine.setup(clients=[client], remove=True)
     assert calls.read_text(encoding="utf-8") == f"{removed}\n"
+
+
+def test_codex_replaces_an_entry_with_another_command(machine: Machine) -> None:
+    calls = machine.programs / "calls"
+    script = machine.programs / "codex"
+    script.write_text(f'#!/bin/sh\necho "$@" >> "{calls}"\n', encoding="utf-8")
+    script.chmod(0o755)
+    machine.write(
+        ".codex/config.toml", b'[mcp_servers.handrail]\ncommand = "/old/handrail"\nargs = ["mcp"]\n'
+    )
+
+    machine.setup(clients=["codex"])
+
+    removed, added = calls.read_text(encoding="utf-8").splitlines()
+    assert removed == "mcp remove handrail"
+    assert added.startswith("mcp add handrail -- /")
 
 
 def test_a_client_whose_command_fails_is_told(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""What a client's file would hold with or without our entry, in TOML or in JSON with comments. Pure."""
+"""What a client's file would hold with or without our entry, in JSON with comments. Pure."""
 
 from __future__ import annotations
 
@@ -23,99 +23,17 @@ from handrail.program.setup.clients import (
     path_of,
 )
 
-# TOML: one table, edited as text and checked with the standard parser
 
-_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
-
-
-def read_table(text: str, path: tuple[str, str]) -> dict[str, Any] | None:
-    """The table as the parser reads it; None when there is none. Raises NotEditable."""
-    outer = _parsed(text).get(path[0], {})
-    found = outer.get(path[1]) if isinstance(outer, dict) else None
-    return found if isinstance(found, dict) else None
-
-
-def write_table(text: str, path: tuple[str, str], content: dict[str, Any]) -> str:
-    """The text with the table: in its old place, or at the end. Raises NotEditable."""
-    table = _spell_table(path, content) + "\n"
-    span = _span(text, path)
-    if span is not None:
-        changed = text[: span[0]] + table + text[span[1] :]
-    else:
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        changed = text + gap + table
-    expected = _parsed(text)
-    if not isinstance(expected.setdefault(path[0], {}), dict):
-        raise NotEditable(f"{path[0]} is not a table in it")
-    expected[path[0]][path[1]] = content
-    return _checked(changed, expected)
-
-
-def remove_table(text: str, path: tuple[str, str]) -> str:
-    """The text without the table and the tables below it. Raises NotEditable."""
-    span = _span(text, path)
-    if span is None:
-        raise NotEditable("the table is written in another form")
-    start = span[0]
-    if text[max(0, start - 2) : start] == "\n\n":
-        start -= 1  # the empty line that came with it
-    expected = _parsed(text)
-    del expected[path[0]][path[1]]
-    if not expected[path[0]]:
-        del expected[path[0]]
-    return _checked(text[:start] + text[span[1] :], expected)
-
-
-def _spell_table(path: tuple[str, str], content: dict[str, Any]) -> str:
-    lines = (f"{_key(key)} = {toml_value(value)}" for key, value in content.items())
+def spell_table(path: tuple[str, str], content: dict[str, Any]) -> str:
+    """A table of TOML, for a person to put into a file."""
+    lines = (f"{key} = {msgspec.json.encode(value).decode()}" for key, value in content.items())
     return "\n".join([f"[{path[0]}.{path[1]}]", *lines])
-
-
-def toml_value(value: Any) -> str:
-    """Strings, numbers and lists are written as in JSON; a table inside goes on one line."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
-    return msgspec.json.encode(value).decode()
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else msgspec.json.encode(key).decode()
-
-
-def _span(text: str, path: tuple[str, str]) -> tuple[int, int] | None:
-    """From its header to the next header that does not belong to it."""
-    if read_table(text, path) is None:
-        return None
-    name = rf"{re.escape(path[0])}[ \t]*\.[ \t]*(?:{re.escape(path[1])}|\"{re.escape(path[1])}\")"
-    opened = re.search(rf"^[ \t]*\[[ \t]*{name}[ \t]*\]", text, re.MULTILINE)
-    if opened is None:
-        raise NotEditable("the table is written in another form")
-    for header in _HEADER.finditer(text, opened.end()):
-        if not re.match(rf"[ \t]*\[[ \t]*{name}[ \t]*\.", text[header.start() :]):
-            return opened.start(), header.start()
-    return opened.start(), len(text)
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as trouble:
-        raise NotEditable("it is not TOML") from trouble
-
-
-def _checked(text: str, expected: dict[str, Any]) -> str:
-    """An edit counts only if it says what was meant and nothing else."""
-    if _parsed(text) != expected:
-        raise NotEditable("the table cannot be changed without touching something else")
-    return text
 
 
 # Entries and hooks
 
 HOOKS_VERSION = 1
 """Of Cursor's file of hooks."""
-START_SECONDS = 30
-"""What Codex gives a server to start; loading the protocol library takes a second or two."""
 
 
 def decode_text(content: bytes | None) -> str:
@@ -130,31 +48,37 @@ def read_entry(name: ClientName, text: str, tool_set: ToolSet) -> Any:
     """Our entry as it stands; None when there is none. Raises NotEditable."""
     client = TABLE[name]
     if client.is_toml:
-        return read_table(text, (client.key, ENTRIES[tool_set]))
+        return _read_toml(text).get(client.key, {}).get(ENTRIES[tool_set])
     held = find_at(_object(text), (client.key, ENTRIES[tool_set])) if text.strip() else None
     return None if held is None else held.plain
 
 
+def _read_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as trouble:
+        raise NotEditable("it is not TOML") from trouble
+
+
+def has_entry(held: Any, entry: dict[str, Any]) -> bool:
+    """Whether an entry starts what ours would, whatever a user added to it."""
+    return isinstance(held, dict) and held == {**held, **entry}
+
+
 def write_entry(name: ClientName, text: str, entry: dict[str, Any], tool_set: ToolSet) -> str:
     """The text with our entry; what a user added to it stays. Raises NotEditable."""
-    client = TABLE[name]
     held = read_entry(name, text, tool_set)
-    whole = {**held, **entry} if isinstance(held, dict) else entry
-    if held == whole:
+    if has_entry(held, entry):
         return text
-    if client.is_toml:
-        path = (client.key, ENTRIES[tool_set])
-        return write_table(text, path, {"startup_timeout_sec": START_SECONDS, **whole})
-    return _ended(set_member(text if text.strip() else "{}", (client.key,), ENTRIES[tool_set], whole), text)
+    whole = {**held, **entry} if isinstance(held, dict) else entry
+    path = (TABLE[name].key,)
+    return _ended(set_member(text if text.strip() else "{}", path, ENTRIES[tool_set], whole), text)
 
 
 def remove_entry(name: ClientName, text: str, tool_set: ToolSet) -> str:
-    client = TABLE[name]
     if read_entry(name, text, tool_set) is None:
         return text
-    if client.is_toml:
-        return remove_table(text, (client.key, ENTRIES[tool_set]))
-    return _without(text, (client.key,), lambda part: part.key == ENTRIES[tool_set])
+    return _without(text, (TABLE[name].key,), lambda part: part.key == ENTRIES[tool_set])
 
 
 def write_hooks(name: ClientName, text: str, command: tuple[str, ...]) -> str:
@@ -224,7 +148,7 @@ def snippet_of(name: ClientName, entries: dict[str, dict[str, Any]]) -> str:
     """What to put into the file by hand."""
     client = TABLE[name]
     if client.is_toml:
-        return "\n".join(_spell_table((client.key, key), entry) for key, entry in entries.items())
+        return "\n".join(spell_table((client.key, key), entry) for key, entry in entries.items())
     return msgspec.json.encode({client.key: entries}).decode()
 
 

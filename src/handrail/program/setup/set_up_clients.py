@@ -41,6 +41,7 @@ from handrail.program.setup.edits import (
     NotEditable,
     decode_text,
     diff_texts,
+    has_entry,
     hooks_snippet,
     read_entry,
     remove_entry,
@@ -376,6 +377,10 @@ def _of_client(setup: _Setup, name: ClientName, *, has_hooks: bool) -> _Target:
     places, sets, is_removal = setup.places, setup.sets, setup.is_removal
     entries = {one: entry_of(name, places.command, one) for one in sets}
 
+    snippet = snippet_of(name, {ENTRIES[one]: entry for one, entry in entries.items()})
+    if TABLE[name].is_toml:
+        return _of_own_command(setup, name, entries, snippet)
+
     def changed(text: str) -> str:
         for one, entry in entries.items():
             text = remove_entry(name, text, one) if is_removal else write_entry(name, text, entry, one)
@@ -384,7 +389,6 @@ def _of_client(setup: _Setup, name: ClientName, *, has_hooks: bool) -> _Target:
     def is_whole(text: str) -> bool:
         return not _has_any(name, text, [one for one in TOOL_SETS if one not in sets])
 
-    snippet = snippet_of(name, {ENTRIES[one]: entry for one, entry in entries.items()})
     path = setup.file(name)
     target = _of_file(
         setup.files,
@@ -413,6 +417,39 @@ def _of_client(setup: _Setup, name: ClientName, *, has_hooks: bool) -> _Target:
         return target
     version = _version_entries(name, text, sets)
     return msgspec.structs.replace(target, version=version, sets=sets, commands=tuple(commands))
+
+
+def _of_own_command(
+    setup: _Setup, name: ClientName, entries: dict[ToolSet, dict[str, Any]], snippet: str
+) -> _Target:
+    """A client whose file only its own command changes; without that, a person does."""
+    path, sets = setup.file(name), setup.sets
+    try:
+        path = setup.files.resolve(path, setup.within)
+        text = decode_text(setup.files.read(path))
+        held = {one: read_entry(name, text, one) for one in sets}
+    except Fault as fault:
+        return _Target(name=name, path=path, version="unreadable", snippet=snippet, trouble=fault)
+    except NotEditable as trouble:
+        refused = _not_editable(path, str(trouble), snippet)
+        return _Target(name=name, path=path, version="unreadable", snippet=snippet, trouble=refused)
+    steps = [(one, True) for one in sets if held[one] is not None and not has_entry(held[one], entries[one])]
+    if setup.is_removal:
+        steps = [(one, True) for one in sets if held[one] is not None]
+    else:
+        steps += [(one, False) for one in sets if not has_entry(held[one], entries[one])]
+    commands = [build_command(name, setup.scope, setup.places, one, is_removal=out) for one, out in steps]
+    missing = _not_editable(path, "only its own command changes it, which is not there for this", snippet)
+    return _Target(
+        name=name,
+        path=path,
+        version=_version_entries(name, text, sets),
+        snippet=snippet,
+        sets=sets,
+        commands=tuple(commands),
+        is_changed=bool(commands),
+        trouble=None if all(commands) else missing,
+    )
 
 
 def _version_entries(name: ClientName, text: str, sets: Sequence[ToolSet]) -> str:
