@@ -107,7 +107,6 @@ def test_people_see_why_the_instructions_were_left(runtime: Runtime) -> None:
     shown = human(runtime, "session", "show", session_of(first))
 
     assert "Left the instructions at only (safety_stop): Did not touch the live one." in shown
-    assert "Gap from after the end, " in shown
 
 
 @pytest.mark.promise("finding.branch-among-equals")

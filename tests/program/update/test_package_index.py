@@ -68,7 +68,7 @@ def test_whatever_arrives_is_a_listing_or_none(content: bytes) -> None:
         (">=4", False),
     ],
 )
-def test_a_python_fits_if_it_is_not_older_than_the_oldest_named(specifier: str, fits: bool) -> None:
+def test_python_fits_if_not_older_than_the_oldest_named(specifier: str, fits: bool) -> None:
     assert fits_python(specifier, "3.11.7") is fits
 
 

@@ -424,7 +424,7 @@ def test_changed_files_are_shown_as_their_diff(payload: dict[str, Any], expected
     check_look("code.diff", payload, expected)
 
 
-def test_rows_of_an_answer_are_a_table_of_some_columns() -> None:
+def test_rows_of_an_answer_are_a_table() -> None:
     rows = [
         {"name": "idleMinutes", "applied": 60, "source": "default", "desired": None, "text": "Minutes."},
         {"name": "auditReads", "applied": True, "source": "user", "desired": True, "text": "Reads too."},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
@@ -115,7 +115,7 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
         ("Title", one_line(session.get("goal", ""))),
         ("Project", one_line(session.get("project", ""))),
         ("Branch", one_line(session.get("branch", ""))),
-        ("Imported", f"from session {one_line(imported['source_session_id'])}" if imported else ""),
+        ("Imported", _origin(imported) if imported else ""),
         ("Last", ago(session.get("last_activity", ""), page)),
     ]
     name = one_line(session["session_id"])
@@ -135,6 +135,10 @@ def session_lines(session: dict[str, Json], page: Page) -> list[str]:
     if banner or session.get("status") in _FINISHED:
         return lines
     return [*lines, f"Continue it: {typed_line(f'handrail session resume {name} --human', page)}"]
+
+
+def _origin(label: dict[str, Json]) -> str:
+    return f"from session {one_line(label['source_session_id'])} in bundle {one_line(label['bundle_id'])}"
 
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
@@ -161,7 +165,21 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Evidence", _evidence(run.get("evidence", {}))),
     ]
     lines += [INDENT + row for row in format_aligned([row for row in rows if row[1]])]
-    return lines + _gaps(run, page) + [INDENT + line for line in _notes(run)]
+    lines += _gaps(run, page)
+    lines += [part for fact in _describe_people(run) for part in wrap(fact, page.width, INDENT)]
+    return lines + [INDENT + line for line in _notes(run)]
+
+
+def _describe_people(run: dict[str, Json]) -> Iterator[str]:
+    """Where an agent left the instructions, and what people answered."""
+    for one in run.get("divergences", [])[:_MOST_FACTS]:
+        where = f" at {spell_step(one_line(one['step_id']))}" if one.get("step_id") else ""
+        yield f"Left the instructions{where} ({one_line(one['reason'])}): {one_line(one['summary'])}"
+    for answer in run.get("confirmations", [])[-_MOST_FACTS:]:
+        what = one_line(answer.get("said") or answer["answer"])
+        note = f": {one_line(answer['note'])}" if answer.get("note") else ""
+        place = spell_step(one_line(answer["step_id"]))
+        yield f"A person {what} at {place}: {one_line(answer['who'])}{note}"
 
 
 def _notes(held: dict[str, Json]) -> list[str]:
