@@ -110,12 +110,12 @@ def _read_page(runtime: Runtime, path: str) -> tuple[str, list[str]]:
 
 def read_terminal(runtime: Runtime, session_ids: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What `--human` writes about these sessions, by each command that reads."""
-    lines = ["session needs", "session list", "session resume"]
+    lines = ["session inbox", "session list", "session resume"]
     for session_id in session_ids:
         lines += [
             f"session show {session_id}",
             f"session export {session_id} --as markdown",
-            f"run confirm --session {session_id} --show",
+            f"run answer --session {session_id} --show",
         ]
     for line in lines:
         shown = run_here(runtime, [*line.split(), "--human"], environment={"COLUMNS": "1000"})

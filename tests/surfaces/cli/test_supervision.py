@@ -20,7 +20,7 @@ pytestmark = pytest.mark.thorough
 
 VIEWS = (
     "session list",
-    "session needs",
+    "session inbox",
     "session show SESSION",
     "context",
     "run answer --session SESSION --show",
@@ -60,5 +60,5 @@ def test_needs_show_the_command_that_answers_each(busy: tuple[Runtime, str]) -> 
 
     needs = run_here(runtime, ["session", "needs", "--human"]).out.decode()
 
-    assert f"handrail run confirm --session {session}\n" in needs
-    assert re.search(r"handrail session settle gap_\w+ --session ses_\w+ --note", needs)
+    assert f"handrail run answer --session {session}\n" in needs
+    assert re.search(r"handrail session resolve gap_\w+ --session ses_\w+ --note", needs)

@@ -84,7 +84,7 @@ _LAYOUTS: dict[str, Layout] = {
     "check.prove": _proof_lines,
     "check.run": runs.check_lines,
     "session.list": sessions.list_lines,
-    "session.needs": sessions.needs_lines,
+    "session.inbox": sessions.needs_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
     "code.diff": runs.diff_lines,

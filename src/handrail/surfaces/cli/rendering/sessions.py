@@ -198,7 +198,7 @@ def _closed(closing: dict[str, Json]) -> str:
 
 
 def _gaps(run: dict[str, Json], page: Page) -> list[str]:
-    """Each gap, and below an open one the line that settles it."""
+    """Each gap, and below an open one the line that resolves it."""
     lines: list[str] = []
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
         state = "open" if gap.get("is_open") else "settled"
