@@ -58,7 +58,7 @@ def test_it_fits_and_speaks_to_a_person(busy: tuple[Runtime, str], view: str) ->
 def test_needs_show_the_command_that_answers_each(busy: tuple[Runtime, str]) -> None:
     runtime, session = busy
 
-    needs = run_here(runtime, ["session", "needs", "--human"]).out.decode()
+    needs = run_here(runtime, ["session", "inbox", "--human"]).out.decode()
 
     assert f"handrail run answer --session {session}\n" in needs
     assert re.search(r"handrail session resolve gap_\w+ --session ses_\w+ --note", needs)
