@@ -312,7 +312,7 @@ def test_a_slice_is_small_and_holds_what_its_command_needs(tool: Tool, reference
 def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     part = tool.data("reference", "--domain", "run")
 
-    words = ("checkpoint", "close", "confirm", "continue", "file", "start")
+    words = ("answer", "checkpoint", "close", "continue", "file", "start")
     assert [one["path"] for one in part["commands"]] == [f"run {word}" for word in words]
     assert part["selection"]["command_count"] == 6
     assert {"ack_verdict", "closed_run", "confirmed_run", "dry_run", "reply"} < set(part["schemas"])
