@@ -315,7 +315,7 @@ def test_a_domain_has_all_its_commands(tool: Tool) -> None:
     words = ("answer", "checkpoint", "close", "continue", "file", "start")
     assert [one["path"] for one in part["commands"]] == [f"run {word}" for word in words]
     assert part["selection"]["command_count"] == 6
-    assert {"ack_verdict", "closed_run", "confirmed_run", "dry_run", "reply"} < set(part["schemas"])
+    assert {"ack_verdict", "answered_run", "closed_run", "dry_run", "reply"} < set(part["schemas"])
 
 
 @pytest.mark.parametrize("label", ["reply", "session_list", "examination"])
