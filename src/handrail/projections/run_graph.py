@@ -23,7 +23,6 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import Complete, ExitedLoop, Running, leaf_at, step_key
 from handrail.engine.tips import find_tips, is_closed, open_gaps, rank_tip
-from handrail.projections.evidence import is_contradicted
 from handrail.workflows.compiled import CompiledWorkflow
 
 # What holds at a node besides its context: outputs, gaps, capabilities, ended loops
@@ -170,8 +169,7 @@ def closing_at(history: History, graph: RunGraph) -> Closing | None:
 def status_at(history: History, node: Node) -> RunStatus:
     """How a run would stand if this node were its preferred tip."""
     if isinstance(node.state, Complete):
-        is_doubted = open_gaps(history, node.node_id) or is_contradicted(history, node.node_id)
-        return "complete_with_gaps" if is_doubted else "complete"
+        return "complete_with_gaps" if open_gaps(history, node.node_id) else "complete"
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
 

@@ -58,10 +58,6 @@ class ClaimRow(Answer, frozen=True, kw_only=True):
     """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
     verdict: str
     fact: str
-    door: str
-    """Who says so: handrail, companion, hook or agent; for a person account, console, terminal or client."""
-    machine: str  # of a companion: where it was seen or ran
-    on: str  # the commit, or the tree where the files are not those of one; empty: not known
     step_id: str
     contract_ref: str
     check: str
