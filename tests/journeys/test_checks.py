@@ -251,6 +251,7 @@ def test_the_report_of_jest_is_counted() -> None:
 
     counts = count_tests(told, "jest")
 
+    assert counts is not None
     assert (counts.passed, counts.failed, counts.skipped, counts.errors) == (3, 1, 2, 0)
 
 
@@ -276,9 +277,6 @@ GO = """{"Action":"start","Package":"p"}
 {"Action":"pass","Package":"p"}
 FAIL q [build failed]
 {"Action":"fail","Package":"q"}
-"""
-CARGO = """test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.00s
-test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 """
 
 
@@ -307,11 +305,6 @@ test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; 
         ("tap", "1..4\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP later\n", (1, 1, 1, 1)),
         ("go", GO, (1, 0, 1, 1)),
         ("go", '{"Action":"start","Package":"p"}\n{"Action":"skip","Package":"p"}\n', (0, 0, 0, 0)),
-        ("cargo", CARGO, (3, 2, 1, 0)),
-        ("cargo", CARGO.splitlines()[0].replace("3 passed", "0 passed"), (0, 0, 1, 0)),
-        ("unittest", "Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", (2, 2, 1, 0)),
-        ("unittest", "Ran 0 tests in 0.000s\n\nNO TESTS RAN\n", (0, 0, 0, 0)),
-        ("unittest", "Ran 0 tests in 0.000s\n\nOK\n", (0, 0, 0, 0)),
     ],
 )
 def test_what_a_runner_writes_or_prints_for_programs_is_counted(
@@ -319,18 +312,24 @@ def test_what_a_runner_writes_or_prints_for_programs_is_counted(
 ) -> None:
     counts = count_tests(content.encode(), form)
 
+    assert counts is not None
     assert (counts.passed, counts.failed, counts.skipped, counts.errors) == counted
 
 
-@pytest.mark.parametrize("form", ["tap", "go", "cargo", "unittest"])
+@pytest.mark.parametrize("form", ["tap", "go"])
 def test_what_is_in_no_form_of_a_runner_counts_nothing(form: ReportFormat) -> None:
     with pytest.raises(UnreadableReport):
         count_tests(b"all 412 tests passed, 0 failed\n", form)
 
 
-def test_what_steers_a_runner_is_recorded_and_kept_away(runtime: Runtime, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["cargo", "unittest"])
+def test_text_for_people_counts_nothing(form: ReportFormat) -> None:
+    assert count_tests(b"Ran 5 tests in 0.001s\n\nOK\n", form) is None
+
+
+def test_what_steers_a_runner_is_kept_from_declared_checks(runtime: Runtime, tmp_path: Path) -> None:
     place = Place(runtime, tmp_path, PYTEST_ADDOPTS="-k nothing")
-    first = start(place.runtime)
+    start(place.runtime)
     code = "import os; raise SystemExit(bool(os.environ.get('PYTEST_ADDOPTS')))"
     place.declare({"tests": {"command": [sys.executable, "-c", code]}})
 
@@ -338,8 +337,6 @@ def test_what_steers_a_runner_is_recorded_and_kept_away(runtime: Runtime, tmp_pa
     typed = place.python(code)
 
     assert (declared["exitStatus"], typed["exitStatus"]) == (0, 1)
-    told = [fact.get("steering", {}) for fact in receipts(place, first)]
-    assert told == [{}, {"PYTEST_ADDOPTS": "-k nothing"}]
 
 
 def test_bytecode_that_lies_in_the_project_is_not_loaded(runtime: Runtime, tmp_path: Path) -> None:
@@ -356,7 +353,6 @@ def test_bytecode_that_lies_in_the_project_is_not_loaded(runtime: Runtime, tmp_p
 
     for told in (place.run("tests"), place.run("--", sys.executable, "-c", "import bill")):
         assert told["exitStatus"] == 1
-        assert "check_steered" not in told["notices"]
 
     (own,) = kept.iterdir()
     assert [*own.rglob("bill.*.pyc")]

@@ -469,8 +469,8 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     counts: Counts | None = None  # from the report of the test runner; None: there is none
     uncounted: str = ""
     """Why the declared report counted nothing: then nothing shows that a test ran."""
-    steering: dict[str, str] = {}  # variables that steer a test runner, redacted; a client's hook tells none
-    program: str = ""  # the file that was started: `./` in the project, `~` in the user's home; its digest
+    steering: dict[str, str] = {}  # of logs of earlier versions, like the program and its digest
+    program: str = ""
     program_digest: str = ""
     environment_digest: str = ""  # of the variables that its declaration sets, as `PinnedCheck` has it
 

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from handrail.contract.ids import ReportFormat
 from handrail.contract.json.canonical import digest
-from handrail.contract.wording import format_count, spell_argv
+from handrail.contract.wording import spell_argv
 
 ELSEWHERE = "outside the project of the run"
 """In place of a receipt's directory: such a receipt counts for no claim."""
@@ -137,21 +137,3 @@ def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") 
     if counts is None:
         return True
     return counts.passed > 0 and counts.failed == 0 and counts.errors == 0
-
-
-def name_owner(counts: Counts) -> str:
-    """Whose word the numbers are, after them, where it is not a runner's."""
-    return ", by its own words" if counts.by_words is True else ""
-
-
-def compare_counts(first: Counts | None, last: Counts | None, when: str = "at the start of the run") -> str:
-    """Both numbers, where fewer tests ran than in the first count or more were skipped; else empty."""
-    if first is None or last is None:
-        return ""
-    before, now = (one.passed + one.failed + one.errors + (one.xfailed or 0) for one in (first, last))
-    parts = [f"{format_count(now, 'test')} ran, {before} {when}"] if now < before else []
-    if last.skipped > first.skipped:
-        parts.append(f"{last.skipped} skipped, {first.skipped} {when}")
-    if (last.xfailed or 0) > (first.xfailed or 0):
-        parts.append(f"{last.xfailed} failed as expected, {first.xfailed or 0} {when}")
-    return "; ".join(parts)

@@ -62,7 +62,6 @@ GRACE_SECONDS = 3.0
 MOST_REPORT_BYTES = 8 * 1024 * 1024
 MOST_BYTECODE = 20
 """Projects whose bytecode is kept; those checked longest ago make theirs again."""
-MOST_PROGRAM_BYTES = 64 * 1024 * 1024
 """A larger program has no digest in its receipt: reading it would delay every check."""
 
 _BYTECODE = ("data", "cache", "bytecode")
@@ -116,14 +115,7 @@ class LocalCheckPrograms:
             and not is_left_by_npm(name)
             and not (call.is_declared and steers_runner(name))
         }
-        own = self._place_bytecode(call)
-        given |= own | dict(call.environment)
-        steering = {
-            name: value
-            for name, value in sorted(given.items())
-            if value and steers_runner(name) and name not in own
-        }
-        resolved, digest = self._show(program, call.project), _digest_program(program)
+        given |= self._place_bytecode(call) | dict(call.environment)
         try:
             child = subprocess.Popen(  # noqa: S603 - what the caller asked for, word by word, never a shell
                 [program, *call.argv[1:]],
@@ -151,12 +143,7 @@ class LocalCheckPrograms:
         finally:
             self._running = 0
             _dismiss(guard)
-        end = ProgramEnd(
-            duration_ms=int((time.monotonic() - started) * 1000),
-            steering=steering,
-            program=resolved,
-            program_digest=digest,
-        )
+        end = ProgramEnd(duration_ms=int((time.monotonic() - started) * 1000))
         if ended_by == "deadline":
             return msgspec.structs.replace(end, is_timed_out=True)
         if ended_by == "signal":
@@ -231,16 +218,6 @@ class LocalCheckPrograms:
             own = os.devnull
         return {_PLACE: own, "PYTHONDONTWRITEBYTECODE": ""}
 
-    def _show(self, program: str, project: str) -> str:
-        root = os.path.realpath(project)
-        own = os.path.join(os.path.realpath(os.path.dirname(program)), os.path.basename(program))
-        for place in (own, os.path.realpath(program)):
-            if is_below(place, root):
-                return f"./{os.path.relpath(place, root)}"
-        home = self._environment.get("HOME", "")
-        is_of_user = len(home) > 1 and program.startswith(home.rstrip(os.sep) + os.sep)
-        return f"~{program[len(home.rstrip(os.sep)) :]}" if is_of_user else program
-
     def _find(self, call: ProgramCall) -> tuple[str, str]:
         """The file to start, or why there is none."""
         word = call.argv[0]
@@ -279,17 +256,6 @@ def _forget_sources(kept: str, places: Collection[str]) -> None:
 
 def _raise(trouble: OSError) -> NoReturn:
     raise trouble
-
-
-def _digest_program(program: str) -> str:
-    """Of the file that is started: which one it was can be told later."""
-    try:
-        with open(program, "rb", opener=open_regular_file) as file:
-            if os.fstat(file.fileno()).st_size > MOST_PROGRAM_BYTES:
-                return ""
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-    except OSError:
-        return ""
 
 
 def _working_directory() -> str:

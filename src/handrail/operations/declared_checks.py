@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import UNSET
 
 from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Fault, Json, NextCall, refuse_argument
@@ -13,12 +12,9 @@ from handrail.contract.printed_text import redact_argv, show_line
 from handrail.contract.redaction import Secrets
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.engine.history import Run
 from handrail.engine.receipts import PinnedCheck, digest_argv
-from handrail.operations.same_project import find_own_project
 from handrail.ports.checks import KnownChecks
 from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
-from handrail.runtime.runtime import ReadPorts
 
 
 class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,39 +45,6 @@ def pin_checks(
     )
 
 
-def list_approved(rt: ReadPorts, run: Run, project: str | None) -> tuple[str, ...]:
-    """The checks of a run that a person approved by now, as they are declared; for how long is no matter."""
-    waiting = {one.name: one for one in run.checks if not one.is_approved}
-    try:
-        declared = rt.settings.of(project).checks if project and waiting else ()
-    except Fault:
-        return ()
-    return tuple(
-        one.name
-        for one in declared
-        if one.name in waiting
-        and _is_declared_so(waiting[one.name], one)
-        and rt.known_checks().find(project or "", digest_check(one)).is_approved
-    )
-
-
-def list_approved_since(rt: ReadPorts, run: Run) -> tuple[str, ...]:
-    """Those, by what the project of the run declares now."""
-    return list_approved(
-        rt, run, find_own_project(rt.workspace, rt.places, run, UNSET) if run.checks else None
-    )
-
-
-def _is_declared_so(pinned: PinnedCheck, check: DeclaredCheck) -> bool:
-    report = ("", "") if check.report is None else (check.report.path, check.report.format)
-    return (
-        pinned.argv_digest == digest_argv(check.command)
-        and pinned.directory == check.directory
-        and (pinned.report_path, pinned.report_format) == report
-        and pinned.environment_digest == digest_environment(check.environment)
-    )
-
-
 def digest_check(check: DeclaredCheck) -> str:
     """Which declaration it is: what is started, where, for how long, and what counts its tests.
 
@@ -100,18 +63,6 @@ def digest_check(check: DeclaredCheck) -> str:
         if words := getattr(check, name):
             facts[name] = list(words)
     return digest(facts)
-
-
-def list_environments(rt: ReadPorts, project: str) -> dict[str, tuple[str, ...]]:
-    """What the declared checks of a project set, without secrets, by the digest that receipts have of it."""
-    try:
-        own = [check.environment for check in rt.settings.of(project).checks]
-    except Fault:
-        return {}
-    return {
-        digest_environment(one): redact_argv([f"{name}={value}" for name, value in one], rt.secrets)
-        for one in own
-    }
 
 
 def digest_environment(environment: Sequence[tuple[str, str]]) -> str:

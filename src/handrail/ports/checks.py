@@ -68,12 +68,6 @@ class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
     trouble: str = ""
     """Why there was no process."""
     duration_ms: int = 0
-    steering: dict[str, str] = {}
-    """Variables that steer a runner, and that it got."""
-    program: str = ""
-    """The file that was started: `./` and its path in the project, or with `~` for the user's home."""
-    program_digest: str = ""
-    """Of its bytes; empty: it is too large, or cannot be read."""
 
 
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -179,7 +179,8 @@ class ReportPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", for
     path: Annotated[str, Meta(max_length=500, pattern=INSIDE)]
     """Where the program writes its report, relative to the project; `-`: it is what the program prints."""
     format: ReportFormat = "junit"
-    """JUnit XML, the JSON of Jest and Vitest, TAP, `go test -json`, or the sums of cargo and unittest."""
+    """JUnit XML, the JSON of Jest and Vitest, TAP or `go test -json`. `cargo` and `unittest` are text for
+    people, and count nothing."""
 
 
 class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -182,10 +182,7 @@ class Looking:
         taken = take_present(rt, self._project)
         return ProgramRow(
             call=order.call,
-            end=msgspec.structs.replace(
-                ended,
-                steering={name: rt.secrets.redact_text(value) for name, value in ended.steering.items()},
-            ),
+            end=ended,
             printed=rt.secrets.redact_text(bytes(kept).decode(errors="replace")).encode(),
             report=report,
             tree=_describe(rt, self._project, taken) if isinstance(taken, TakenTree) else None,

@@ -161,15 +161,9 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
         )
         message = "This is not the project of the run, so the receipt proves nothing about its files."
         notices.append(Notice(type="check_elsewhere", message=message, severity="warning"))
-    elif receipt.directory != "." and not receipt.check:
-        message = f"It ran in {receipt.directory}: a report that means this run names {receipt.receipt_id}."
-        notices.append(Notice(type="check_in_folder", message=message[:1000], severity="info"))
     elif _is_other_checkout(target.run, project):
         message = f"It ran in another checkout, {project}: it counts where that has the same files."
         notices.append(Notice(type="check_in_folder", message=message[:1000], severity="info"))
-    if receipt.steering:
-        message = f"It ran under {', '.join(sorted(receipt.steering))}, so it stands for no declared check."
-        notices.append(Notice(type="check_steered", message=message[:1000], severity="warning"))
     recorded, receipt = record_receipt(rt, target, receipt)
     leave_tree(rt, recorded.history.session_id, target.node.node_id, project, "receipt", ran.tree)
     if ran.is_interrupted:

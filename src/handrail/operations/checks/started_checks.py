@@ -154,9 +154,6 @@ def run_command(
         changed_meanwhile=meanwhile,
         counts=counted.counts,
         uncounted=counted.uncounted,
-        steering={name: _show_value(rt, value) for name, value in ended.steering.items()},
-        program=strip_escapes(_show_value(rt, ended.program)),
-        program_digest=ended.program_digest,
         environment_digest=digest_environment(command.environment),
     )
     notices = [*_after(command, receipt), *notices]
@@ -194,12 +191,6 @@ def run_and_count(
 def _find_report_file(command: Command) -> str:
     """Where it writes its report; empty: nowhere, or it prints it."""
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
-
-
-def _show_value(rt: ReadPorts, value: str) -> str:
-    """The value of a variable for readers: without secrets, bounded."""
-    (shown,) = redact_argv((value,), rt.secrets)
-    return shown[:200]
 
 
 def _take_tree(rt: ReadPorts, project: str) -> TakenTree | None:

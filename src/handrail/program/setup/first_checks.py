@@ -40,7 +40,6 @@ Found = Iterator[tuple[str, tuple[str, ...], str]]
 _REPORTS: dict[tuple[str, ...], ReportFormat] = {
     ("node", "--test"): "tap",
     ("go", "test", "-json"): "go",
-    ("cargo", "test"): "cargo",
 }
 """By the words that a command begins with: the form in which it prints what it counted."""
 

@@ -37,7 +37,6 @@ from handrail.engine.receipts import (
     UNPLACED,
     WHO_SAW,
     describe_outcome,
-    name_owner,
     write_line,
 )
 from handrail.engine.tips import open_gaps
@@ -307,7 +306,6 @@ def _describe_receipt(receipt: Receipt) -> str:
     name = f"{fact.check}: " if fact.check else ""
     counts = fact.counts
     counted = "" if counts is None else f", {counts.passed} passed, {counts.failed + counts.errors} failed"
-    counted += "" if counts is None else name_owner(counts)
     counted += f", nothing counted: {fact.uncounted}" if fact.uncounted else ""
     if fact.directory not in (".", UNPLACED) and not fact.check:
         command += f", {fact.directory}" if fact.directory == ELSEWHERE else f" in {fact.directory}"
