@@ -25,7 +25,7 @@ SAMPLES = {
     "assessment": "wr.risk",
     "dimension": "blastRadius",
     "level": "high",
-    "command": "handrail check run tests",
+    "command": "handrail prove",
     "name": "modules",
     "type": "list",
     "capability": "web_browsing",

@@ -77,9 +77,9 @@ def test_no_question_of_the_console_has_a_part_of_the_protocol() -> None:
 
 
 def test_every_kind_of_reason_has_words_for_a_person() -> None:
-    assert {one.kind for one in list_person_messages()} == {
-        kind for part in get_args(WaitKind) for kind in (get_args(part) or (part,))
-    }
+    kinds = {kind for part in get_args(WaitKind) for kind in (get_args(part) or (part,))}
+
+    assert {one.kind for one in list_person_messages()} == kinds - {"check"}  # of logs of earlier versions
 
 
 def test_a_reason_of_a_newer_log_still_has_words_for_a_person() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -11,14 +9,9 @@ from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
 from handrail.engine.events import GapReason, GapRecorded
-from handrail.engine.history import History
 from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
-from handrail.engine.reasons import BY_EVIDENCE, WaitsFor
-from handrail.engine.tips import open_gaps
-from handrail.projections.run_graph import preferred_tip, status_at
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from handrail.runtime.sessions import read_session
 from tests.cases import every_case
 from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
@@ -31,24 +24,6 @@ from tests.journeys.test_facts_of_every_call import report as verified
 from tests.journeys.test_moving_sessions import exported, imported
 from tests.journeys.test_what_counts import begun, sent
 from tests.journeys.test_where_facts_hold import words_of
-from tests.journeys.workplace import VERIFY, Site
-from tests.journeys.workplace import verified as confirmed
-
-CAUSE = {
-    "kind": "wr.cause",
-    "cause": "It rounds twice.",
-    "place": "gone.py:1",
-    "experiments": [{"change": change, "predicted": "1.00", "seen": "1.00"} for change in ("Once", "Never")],
-    "rivals": [{"cause": "The tax", "ruledOutBy": "No tax."}],
-    "sameMistake": [],
-}
-"""Its place is not in the project."""
-
-
-def history_of(runtime: Runtime, reply: dict[str, Any]) -> History:
-    session = read_session(runtime.log, reply["session"]["sessionId"])
-    assert session is not None
-    return session.history
 
 
 def ended_with_gap(runtime: Runtime) -> tuple[dict[str, Any], str]:
@@ -175,30 +150,6 @@ def test_agents_sentence_closes_nothing_that_was_judged(runtime: Runtime, asked:
     assert any(f"handrail session resolve {gap['gapId']}" in told["message"] for told in second["warnings"])
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-def test_closing_one_gap_closes_no_contradiction_of_another(tmp_path: Path) -> None:
-    site = Site(tmp_path)
-    caused = step("cause", output={"contractRef": "wr.contracts.cause"})
-    first = site.begin(caused, step("verify", **VERIFY), preferences=NEVER_STOP)
-    site.send(CAUSE)
-    site.send(confirmed({"source": "file", "ref": "missing.py:1", "result": "It is there."}))
-    of_cause, of_report = (
-        gap["data"]["gapId"] for gap in of_kind(events_of(site.runtime, first), "gap_recorded")
-    )
-
-    answer(at_console(site.runtime), "session.resolve_gap", gap=of_cause, note="Seen.")
-    history = history_of(site.runtime, first)
-    tip = preferred_tip(history, first["session"]["runId"])
-    held = history.attached[tip.node_id]
-    gaps = tuple(gap for gap in held.gaps if gap.gap_id != of_report)
-    without_gap = replace(history, attached={**history.attached, tip.node_id: replace(held, gaps=gaps)})
-    answer(at_console(site.runtime), "session.resolve_gap", gap=of_report, note="Seen.")
-
-    assert open_gaps(without_gap, tip.node_id) == ()
-    assert status_at(without_gap, tip) == "complete_with_gaps"
-    assert status_at(history_of(site.runtime, first), tip) == "complete"
-
-
 def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:
     first = begin(
         runtime, step("check", **REPORTING), step("again", **REPORTING), fields={}, preferences=NEVER_STOP
@@ -213,24 +164,17 @@ def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:
 
 
 BY_A_SENTENCE = {
-    "contract_violation:missing_required_output",
     "reported",
     "loop_limit_reached",
     "items_dropped",
     "settled_by_person",
 }
-"""What the agent left out or told itself; everything else is evidence's or a person's."""
+"""What the agent told itself, and what it did not work on; everything else is evidence's or a person's."""
 
 
 @every_case("reason", [one for part in get_args(GapReason) for one in get_args(part) or [part]])
 def test_each_reason_of_a_gap_says_who_settles_it(reason: GapReason) -> None:
     gap = GapRecorded(gap_id="gap_x_1", severity="critical", reason=reason, summary="It is missing.")
-    waits = [
-        WaitsFor(kind="check", values={"check": "tests"}),
-        WaitsFor(kind="output", values={"artifact": "wr.changed_files"} | BY_EVIDENCE),
-    ]
-
     assert is_evidence_gap(gap) == (reason not in BY_A_SENTENCE)
-    assert all(is_evidence_gap(replace(gap, waits_for=one)) for one in waits)
     assert is_evidence_gap(replace(gap, gap_id="gap_x_evidence1"))
     assert ("only evidence or a person" in how_to_settle(gap)) == is_evidence_gap(gap)

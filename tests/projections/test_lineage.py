@@ -50,9 +50,9 @@ def test_a_fork_does_not_settle_its_siblings_gap() -> None:
     second = log.report(log.start(preferences=NEVER), work())
     (first_gap,) = open_gaps(log.history, second.node_id)
     log.report(second, work(artifacts=[finding(), gap(resolvesGapId=first_gap.gap_id)]))
-    end = log.report(second, work(artifacts=[finding()]))
+    end = log.report(second, work())
 
-    assert [held.gap_id for held in open_gaps(log.history, end.node_id)] == [first_gap.gap_id]
+    assert open_gaps(log.history, end.node_id)[0].gap_id == first_gap.gap_id
     assert run_graph(log.history, RUN_ID).status == "complete_with_gaps"
 
 

@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from handrail.contract.ids import RunId
 from handrail.engine.events import GapRecorded
-from handrail.engine.history import History, Node
+from handrail.engine.history import History
 from handrail.engine.reasons import (
-    BY_EVIDENCE,
     BY_PERSON,
     Blocker,
     Issue,
@@ -89,8 +88,6 @@ _FIXES: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "missing"): "Judge each dimension and add the artifact: {levels}.",
     ("assessment", "invalid"): "Give every dimension one of its levels: {levels}.",
     ("assessment", "follow_up"): "{followup} Then assess again and {again}.",
-    ("check", "missing"): "Run {command}{how} and {again} again.",
-    ("check", "invalid"): "Run {command}, fix what it reports, and {again} again.",
     ("proof", "missing"): "Run {command} after your last edit, and {again} again.",
     ("confirm", "missing"): "Show the user what you did and ask for the confirmation, then {again}.",
     ("confirm", "another_report"): "Show the user what you did and ask for the confirmation, then {again}.",
@@ -135,9 +132,6 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
 }
 """Where only the answer of a person counts: with the line that they run."""
 
-_EVIDENCE_FIX: Final = "Add it to {artifacts}, with evidence."
-"""Where no sentence stands for what is asked for."""
-
 _NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} again."
 """Where the author says who confirms: accounts are checked there, and nowhere else."""
 
@@ -155,12 +149,9 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
     """What a caller does about a reason; empty where only the recorded words know."""
     fixes = _PERSONS_FIXES if waits.values.get("by") == BY_PERSON["by"] else _FIXES
     form = fixes.get((waits.kind, waits.state), "")
-    if waits.values.get("by") == BY_EVIDENCE["by"] and waits.state == "missing":
-        form = _EVIDENCE_FIX
     if "who" in waits.values and waits.state == "missing":
         form = _NAMED_FIX
     words = {**VERBS[reader], **_write_answering(waits.values), **waits.values}
-    words["how"] = " without the fix, then again with it," if "guard" in waits.values else ""
     try:
         return form.format_map(words)
     except KeyError:  # a log of another version lacks a name
@@ -171,15 +162,6 @@ def confirm_line(history: History, run_id: str) -> str:
     """The line with which a person answers a run at a terminal."""
     run = f" --run {run_id}" if len(history.runs) > 1 else ""
     return f"{RUN_CONFIRM} --session {history.session_id}{run}"
-
-
-def name_run(history: History, node: Node) -> str:
-    """How a command line names the run of a node: other agents may have open ones in the same project.
-
-    A run that was handed out shares its session; its token is known to whoever works on it, and in no log.
-    """
-    is_handed_out = history.runs[node.run_id].parent is not None
-    return "--state WORK_TOKEN" if is_handed_out else f"--session {history.session_id}"
 
 
 def describe_answering(history: History, run_id: RunId) -> str:
@@ -330,8 +312,6 @@ WHY_TO_PERSON: Final[Mapping[tuple[str, str], str]] = {
     ("assessment", "missing"): "The agent has not judged {assessment}, which {step} asks for.",
     ("assessment", "invalid"): "The agent's judgement of {assessment} in {step} is incomplete.",
     ("assessment", "follow_up"): "{dimension} is {level} in {step}, and that needs a follow-up first.",
-    ("check", "missing"): "Nothing shows that `{command}` passed on the present files, as {step} asks.",
-    ("check", "invalid"): "`{command}` did not pass on the present files, and {step} needs that.",
     ("proof", "missing"): "The change of {step} is not proven.",
     ("context", "missing"): "What follows {step} needs the {type} {name}, and nobody has given it.",
     ("capability", "unknown"): "Whether the agent has {capability} is not known, and the work needs it.",
@@ -369,13 +349,12 @@ def _explain_to_person(
         return Parts(code=blocker.code, why=why, fix=_AGENT_CORRECTS)
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
-    command = values.get("command", "")
-    values |= {"command": command.removeprefix("handrail check run ").removeprefix("-- ")} if command else {}
-    form = WHY_TO_PERSON.get((waits.kind, waits.state)) or WHY_TO_PERSON.get((waits.kind, "missing"), "")
+    unknown = "What the agent reports for {step} is not enough yet."  # an older log waits for other things
+    form = WHY_TO_PERSON.get((waits.kind, waits.state)) or WHY_TO_PERSON.get((waits.kind, "missing"), unknown)
     try:
         why = form.format_map(values)
     except KeyError:  # a log of another version lacks a name
-        why = f"What the agent reports for {step} is not enough yet."
+        why = unknown.format_map(values)
     is_detailed = waits.kind in ("notes", "output", "assessment") and waits.state != "missing"
     own = _own_faults(blocker, issues) if is_detailed else []  # of what is missing, `why` says all
     return Parts(

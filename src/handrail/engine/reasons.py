@@ -229,14 +229,12 @@ def wait_of(blocker: Blocker) -> WaitsFor | None:
 
 BY_PERSON = {"by": "person"}
 """Among the values of a wait: nothing that an agent sends ends it."""
-BY_EVIDENCE = {"by": "evidence"}
-"""Of an output that is held against the world: no sentence about it stands for it."""
 
 
 def waits_for_run(blocker: Blocker) -> bool:
     """Whether the report is kept as it is, and only a command has to run."""
     waits = blocker.waits_for
-    return waits is not None and ((waits.kind, waits.state) == ("check", "missing") or waits.kind == "proof")
+    return waits is not None and waits.kind == "proof"
 
 
 def waits_for_person(blocker: Blocker) -> bool:

@@ -35,7 +35,6 @@ from handrail.engine.judge.report_frame import assessment_example, find_demand, 
 from handrail.engine.messages import write_fix
 from handrail.engine.navigate import deciding_loop
 from handrail.engine.reasons import (
-    BY_EVIDENCE,
     BY_PERSON,
     FIX_BYTES,
     MESSAGE_BYTES,
@@ -397,8 +396,7 @@ def _missing_reason(place: Place, due: ContractDue, judged: list[JudgedArtifact]
     named = next(iter(due.about), "")
     about = f" about {'the loop ' if due.is_decision else ''}{named}" if named else ""
     what = f"This step must deliver {kind}{about}; none came."
-    values = {"artifact": kind} | (BY_EVIDENCE if due.contract.evidence else {})
-    waits = WaitsFor(kind="output", values=values)
+    waits = WaitsFor(kind="output", values={"artifact": kind})
     return Reason(
         name=MISSING,
         pointer=OutputContract(contract_ref=due.ref),

@@ -1,23 +1,18 @@
-"""The gap of a run that ends unverified, and what settles a gap: an output, an observation, evidence. Pure.
-
-What a later run of a command settles needs the receipts, and stands in `later_runs.py`.
-"""
+"""The gap of a run that ends unverified; outputs, observations and evidence that settle a gap. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
-
-import msgspec
+from typing import Any
 
 from handrail.contract.json.canonical import digest
-from handrail.engine.artifact_shapes import VERIFICATION_REPORT, find_contradictions
+from handrail.engine.artifact_shapes import VERIFICATION_REPORT
 from handrail.engine.events import Artifact, CapabilityObserved, GapRecorded
-from handrail.engine.reasons import BLOCKER_CODES, BY_EVIDENCE, ReasonName
+from handrail.engine.reasons import BLOCKER_CODES
 from handrail.workflows.conditions import Facts
 
 EVIDENCE = "evidence"
-"""How the ids of gaps begin that evidence opened; the agent's sentence settles none of them."""
+"""How the ids of gaps begin that evidence opened in earlier versions."""
 UNVERIFIED = "verification"
 """How the id of such a gap ends, so that a later verification finds it."""
 PASSED = "passed"
@@ -71,11 +66,15 @@ def settle_by_observation(
 def settle_by_output(
     gaps: Callable[[], Iterable[GapRecorded]], artifacts: Iterable[Artifact]
 ) -> list[GapRecorded]:
-    """The gaps on the branch of outputs that did not come, and came and were judged now."""
+    """The gaps on the branch of outputs that did not come, and came now."""
     came = {one.kind: one.digest for one in artifacts if one.contract_ref}
     unsettled = list_unsettled(gaps()) if came else []
-    waits = {gap.gap_id: gap.waits_for.values for gap in unsettled if gap.waits_for is not None}
-    due = {gap: held["artifact"] for gap, held in waits.items() if BY_EVIDENCE.items() <= held.items()}
+    waits = {gap.gap_id: gap.waits_for for gap in unsettled if gap.waits_for is not None}
+    due = {
+        gap: held.values["artifact"]
+        for gap, held in waits.items()
+        if (held.kind, held.state) == ("output", "missing")
+    }
     return [settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items() if kind in came]
 
 
@@ -109,22 +108,10 @@ def _resolve_gaps(
     ]
 
 
-def name_evidence_gaps(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
-    """Gaps that evidence opened, named as such."""
-    return [
-        msgspec.structs.replace(gap, gap_id=gap.gap_id or f"{EVIDENCE}{number}")
-        for number, gap in enumerate(gaps, 1)
-    ]
-
-
 def is_evidence_gap(gap: GapRecorded) -> bool:
-    """Whether only evidence or a person settles it: what was judged, what a check or a person decides."""
-    code, waits = BLOCKER_CODES.get(cast("ReasonName", gap.reason)), gap.waits_for
-    if code not in (None, "MISSING_REQUIRED_OUTPUT"):
-        return True
-    if waits is not None and (waits.kind == "check" or BY_EVIDENCE.items() <= waits.values.items()):
-        return True
-    return gap.gap_id.rpartition("_")[2].startswith(EVIDENCE) or is_ending_gap(gap)
+    """Whether only evidence or a person settles it: what would have blocked a run, and how it ended."""
+    is_judged = gap.reason in BLOCKER_CODES or gap.gap_id.rpartition("_")[2].startswith(EVIDENCE)
+    return is_judged or is_ending_gap(gap)
 
 
 def is_ending_gap(gap: GapRecorded) -> bool:
@@ -138,8 +125,7 @@ def _is_verification(artifact: Artifact) -> bool:
 
 
 def _is_passed(report: dict[str, Any]) -> bool:
-    """Whether a report passed and does not contradict itself; an older log may hold one that does."""
-    return report.get("verdict") == PASSED and not find_contradictions(VERIFICATION_REPORT, report)
+    return bool(report.get("verdict") == PASSED)
 
 
 def how_to_settle(gap: GapRecorded) -> str:
@@ -150,13 +136,8 @@ def how_to_settle(gap: GapRecorded) -> str:
         waits = gap.waits_for
         if waits is not None and waits.kind == "proof":
             command = waits.values.get("command", "handrail prove")
-            return (
-                f"`{command}` or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
-            )
-        values = waits.values if waits is not None and waits.kind == "check" else {}
-        how = "fails without the fix and passes with it" if "guard" in values else "passes"
-        by = f"only `{values['command']}`, if it {how}," if values.get("command") else "only evidence"
-        return f"{by} or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+            return f"`{command}` or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+        return f"only evidence or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'
