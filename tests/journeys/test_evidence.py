@@ -12,10 +12,8 @@ import pytest
 from handrail.host.workspace import LocalWorkspace
 from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.runtime.runtime import Runtime
-from handrail.workflows.builtins.templates import find_contract
 from tests.conformance.forked import ForkServer
 from tests.conftest import memory_runtime
-from tests.filled_in import in_own_words
 from tests.host.worktree.project import write
 from tests.journeys.given_workflows import NEVER_STOP, give, step
 from tests.journeys.interfaces import command, events_of, of_kind, tool_call, worth
@@ -152,31 +150,6 @@ def test_never_stop_run_records_a_contradiction_as_a_gap(looking: Runtime) -> No
     )
     assert worth(done) == {"contradicted": 1}
     assert "not right yet: verification report" in done["closing"]
-
-
-@pytest.mark.parametrize("name", ["verification_report", "decision", "plan", "handoff", "review_findings"])
-def test_the_printed_example_is_not_a_report(runtime: Runtime, name: str) -> None:
-    contract = find_contract("wr.contracts." + name)
-    assert contract is not None
-    first = begun(runtime, step("a", output={"contractRef": contract.id}))
-
-    pasted = sent(runtime, first["ackToken"], contract.example)
-    own = sent(runtime, pasted["retryAckToken"], in_own_words(contract.example))
-
-    assert pasted["kind"] == "blocked"
-    assert "/: is the text of the printed example" in pasted["blockers"][0]["message"]
-    assert own["isComplete"] is True
-
-
-def test_an_entry_copied_from_the_example_is_named(runtime: Runtime) -> None:
-    contract = find_contract("wr.contracts.verification_report")
-    assert contract is not None
-    first = begun(runtime, step("a", **VERIFY))
-
-    mixed = REPORT | {"claims": [CLAIM, *contract.example["claims"]]}
-    blocked = sent(runtime, first["ackToken"], mixed)
-
-    assert "/claims/1: is the text of the printed example" in blocked["blockers"][0]["message"]
 
 
 def test_call_from_elsewhere_is_compared_with_its_own_files(looking: Runtime, tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_a_verdict_that_its_own_rows_contradict_is_not_accepted(runtime: Runtime
 
     (blocker,) = blocked["blockers"]
     assert blocker["code"] == "INVALID_REQUIRED_OUTPUT"
-    assert "/verdict: cannot be passed while claims/0 is refuted" in blocker["message"]
+    assert "/verdict: cannot be passed while claims/0/status is refuted" in blocker["message"]
     assert shown(runtime, end)["status"] == "complete_with_gaps"
 
 
@@ -213,7 +213,9 @@ def test_review_cannot_approve_what_it_calls_a_blocker(
 
     end = sent(runtime, first["ackToken"], review)
 
-    assert "cannot be approve while findings/0 is a blocker" in warned(end, "GAP_RECORDED")[0]["message"]
+    assert (
+        "cannot be approve while findings/0/severity is blocker" in warned(end, "GAP_RECORDED")[0]["message"]
+    )
     assert shown(runtime, end)["status"] == "complete_with_gaps"
 
 

@@ -210,34 +210,6 @@ def test_every_misspelt_kind_and_key_is_named(runtime: Runtime) -> None:
     assert replayed == after
 
 
-def test_unasked_decision_is_reported(runtime: Runtime) -> None:
-    fields: dict[str, Any] = {
-        "assessments": [{"id": "r", "purpose": "Fit?", "dimensions": {"e": ["low", "high"]}}]
-    }
-    gate = {"gates": [{"assessmentId": "r"}]}
-    judged = {"kind": "wr.assessment", "assessmentId": "zz", "dimensions": {"e": "low"}, "rationale": "So."}
-    first = begun(runtime, step("a"), step("b", **gate), LOOP, step("end"), **fields)
-
-    refused = sent(runtime, first["ackToken"], decision("stop") | {"loopId": "zz"})
-    stray = sent(runtime, refused["retryAckToken"], decision("stop"), judged)
-    fits = sent(runtime, stray["ackToken"], judged | {"assessmentId": "r"})
-    done = sent(runtime, fits["ackToken"], decision("stop"))
-
-    told = {warning["message"]: warning["details"] for warning in stray["warnings"]}
-    assert {warning["code"] for warning in stray["warnings"]} == {"ARTIFACT_NOT_ASKED"}
-    assert told == {
-        "The artifact wr.loop_control is kept and decides nothing: that step is in no loop.": {
-            "kind": "wr.loop_control"
-        },
-        'The artifact wr.assessment about "zz" is kept and decides nothing: that step asks for none.': {
-            "kind": "wr.assessment",
-            "about": "zz",
-        },
-    }
-    assert all("warnings" not in reply for reply in (refused, fits, done))
-    assert done["pending"]["stepId"] == "end"
-
-
 def test_value_too_long_for_a_prompt_has_its_call(runtime: Runtime) -> None:
     each = {"type": "loop", "loopId": "each", "forEach": {"input": "items", "as": "it"}, "maxIterations": 2}
     fields: dict[str, Any] = {"inputs": {"items": {"type": "array"}}}

@@ -30,7 +30,7 @@ def read(*rules: Any) -> Any:
     return read_checked_contract(msgspec.json.encode(document), "change.json")
 
 
-def test_rules_are_read_and_the_one_that_is_always_on_may_be_written() -> None:
+def test_rules_are_read_and_an_earlier_one_is_left_out() -> None:
     found = read(
         {"check": "not_example"},
         {"check": "path_exists", "at": "/files/*/path"},

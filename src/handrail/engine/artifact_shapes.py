@@ -26,7 +26,6 @@ GAP = "wr.gap"
 ASSESSMENT = "wr.assessment"
 USER_INPUT = "wr.user_input"
 VERIFICATION_REPORT = "wr.verification_report"
-REVIEW_FINDINGS = "wr.review_findings"
 DECISION = "wr.decision"
 PLAN = "wr.plan"
 
@@ -133,20 +132,6 @@ def find_contradictions(kind: str, body: dict[str, Any]) -> list[Misfit]:
     return [] if found is None else found(body)
 
 
-def _refuted(body: dict[str, Any]) -> list[Misfit]:
-    if body.get("verdict") != "passed":
-        return []
-    places = [place for place, row in enumerate(_rows(body, "claims")) if row.get("status") == "refuted"]
-    return [("/verdict", f"cannot be passed while claims/{place} is refuted") for place in places[:1]]
-
-
-def _forbidden(body: dict[str, Any]) -> list[Misfit]:
-    if body.get("verdict") != "approve":
-        return []
-    places = [place for place, row in enumerate(_rows(body, "findings")) if row.get("severity") == "blocker"]
-    return [("/verdict", f"cannot be approve while findings/{place} is a blocker") for place in places[:1]]
-
-
 def _undecided(body: dict[str, Any]) -> list[Misfit]:
     return [*_repeated(body, "options"), *_unknown(body, "options", "/chosen", [body.get("chosen")])]
 
@@ -162,8 +147,6 @@ def _unordered(body: dict[str, Any]) -> list[Misfit]:
 
 
 _BETWEEN_MEMBERS: dict[str, Callable[[dict[str, Any]], list[Misfit]]] = {
-    VERIFICATION_REPORT: _refuted,
-    REVIEW_FINDINGS: _forbidden,
     DECISION: _undecided,
     PLAN: _unordered,
 }

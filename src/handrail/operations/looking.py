@@ -32,7 +32,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
 def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
     """Return what the working tree of the run's project says to a report. Never raises for an odd tree."""
-    if not wanted.places and not wanted.wants_tree and wanted.change is None:
+    if not wanted.places and not wanted.wants_changes and wanted.change is None:
         return Seen(sighting=Sighting())
     if directory is None or history.runs[node.run_id].project is None:
         unknown = "" if wanted.change is None else NOT_HERE
@@ -52,7 +52,7 @@ def _look_here(rt: ReadPorts, history: History, node: Node, wanted: Look, direct
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
     missing = [one.path for one in places if places[one].state == "missing"]
-    if not wanted.wants_tree and not missing:  # what is missing may have been deleted in this run
+    if not wanted.wants_changes and not missing:  # what is missing may have been deleted in this run
         return Seen(sighting=Sighting(places=places))
     tree = take_present(rt, directory)
     if isinstance(tree, Unseen):

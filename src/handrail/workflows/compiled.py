@@ -383,7 +383,7 @@ class Contract(Compiled, frozen=True, kw_only=True):
     example: dict[str, Any]
     guidance: str
     evidence: tuple[Evidence, ...] = ()
-    """What can be checked beyond the schema; `not_example` is always checked."""
+    """What can be checked beyond the schema."""
 
 
 Schema: TypeAlias = dict[str, Any]

@@ -27,13 +27,13 @@ from handrail.engine.artifact_shapes import (
     UserInput,
     find_contradictions,
     list_required_members,
-    read_as,
     read_kind,
 )
 from handrail.engine.events import Artifact
 from handrail.engine.judge.computed import Computed, drop_computed, fill_in
+from handrail.engine.judge.consistency import find_inconsistent
 from handrail.engine.judge.report_frame import TO_FILL_IN, find_misfits, gate_of, mark_of
-from handrail.engine.navigate import Complete, LoopFrame, Running, deciding_loop, leaf_at, open_loops
+from handrail.engine.navigate import LoopFrame, deciding_loop, open_loops
 from handrail.engine.reasons import InputProblem, Issue, shorten_message
 from handrail.workflows.compiled import (
     CompiledWorkflow,
@@ -384,39 +384,6 @@ def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
     return kind, named
 
 
-class StrayArtifact(msgspec.Struct, frozen=True, kw_only=True):
-    """A well-made artifact that decides something which nobody asked at the step it came with."""
-
-    kind: str
-    about: str = ""
-    why: str
-
-
-def list_stray(
-    workflow: CompiledWorkflow, state: Running | Complete | None, artifacts: Iterable[Artifact]
-) -> tuple[StrayArtifact, ...]:
-    """Loop decisions outside of any loop, and assessments that no gate of the reported step takes.
-
-    `state` is the position that the report was about; None at the start of a run.
-    """
-    leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
-    step = leaf if isinstance(leaf, Step) else None
-    frames = state.loops if isinstance(state, Running) else ()
-    own = workflow.contracts.get(step.contract) if step is not None else None
-    found = []
-    for artifact in artifacts:
-        if artifact.is_refused or (own is not None and own.artifact_kind == artifact.kind):
-            continue
-        if artifact.kind == LOOP_CONTROL and not frames:
-            found.append(StrayArtifact(kind=LOOP_CONTROL, why="that step is in no loop"))
-        judgement = read_as(Judgement, artifact.body) if artifact.kind == ASSESSMENT else None
-        if judgement is not None and gate_of(step, judgement.assessment_id) is None:
-            asked = ", ".join(gate.assessment_id for gate in step.gates) if step is not None else ""
-            why = f"that step asks for {shorten_message(asked, 120) or 'none'}"
-            found.append(StrayArtifact(kind=ASSESSMENT, about=judgement.assessment_id, why=why))
-    return tuple(found)
-
-
 def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
     """Artifacts of a checkpoint, which are kept and not checked yet."""
     return [
@@ -458,7 +425,7 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> JudgedArtifact:
         # The step does not ask for it, so a fact that can be understood is enough; it meets no contract.
         schema = contract.schema | {"required": list(list_required_members(kind))}
         issues = _violations(ref, schema, body)
-    issues = issues or _find_misplaced(place, ref, kind, body)
+    issues = issues or _find_misplaced(place, ref, contract, body)
     accepted = ref if is_whole and not issues else ""
     return JudgedArtifact(
         artifact=Artifact(kind=kind, digest=name, body=body, contract_ref=accepted),
@@ -482,8 +449,9 @@ def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[
     ]
 
 
-def _find_misplaced(place: Place, ref: str, kind: str, body: dict[str, Any]) -> list[Issue]:
-    """What a schema cannot say: whether a well-formed artifact fits the place where it came."""
+def _find_misplaced(place: Place, ref: str, contract: Contract, body: dict[str, Any]) -> list[Issue]:
+    """What a schema cannot say: whether a well-formed artifact fits its own rows and where it came."""
+    kind = contract.artifact_kind
     match read_kind(kind, body):
         case str() as trouble:
             found = [("/", trouble)]
@@ -497,7 +465,7 @@ def _find_misplaced(place: Place, ref: str, kind: str, body: dict[str, Any]) -> 
         case UserInput(answer=answer):
             found = _blank_user_input(answer)
         case _:
-            found = find_contradictions(kind, body)
+            found = [*find_contradictions(kind, body), *find_inconsistent(contract, body)]
     return [
         Issue(contract_ref=ref, pointer=pointer, message=shorten_message(message, ISSUE_BYTES))
         for pointer, message in found

@@ -1,8 +1,8 @@
-"""What is checked of a report beyond its schema: places that it names, its own rules, a person. Pure.
+"""What is checked of a report outside of it: places that it names, and a person. Pure.
 
-A file or a place that a report names must exist. The rules between its members must hold, and it must not be
-the printed example. A contract may ask for a person. Everything else that a report says is stored as
-`stated`: what Handrail can know about commands and changed files it finds out itself (`judge/proofs.py`).
+A file or a place that a report names must exist. A contract may ask for a person. Everything else that a
+report says is stored as `stated`: what Handrail can know about commands and changed files it finds out itself
+(`judge/proofs.py`).
 
 Looking comes first, outside. `plan_look` lists the places, the operation looks once before the lock, and
 `weigh` compares. Without a `Witnessed` value (a simulation, a replay) nothing is compared. What could not be
@@ -12,7 +12,6 @@ judge nothing.
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterable
 from typing import Any, assert_never
 
@@ -31,7 +30,6 @@ from handrail.engine.judge.artifacts import (
 )
 from handrail.engine.judge.computed import Computed
 from handrail.engine.judge.computed import wants_changes as asks_for_changes
-from handrail.engine.judge.copied_examples import find_copied, list_prose
 from handrail.engine.judge.places import (
     AskedPlace,
     Look,
@@ -53,11 +51,9 @@ from handrail.workflows.evidence import (
     PlaceExists,
     Ran,
     RedThenGreen,
-    Term,
 )
 
 FACT_BYTES = 300
-_COPIED = "is the text of the printed example; report what you yourself did and saw"
 
 
 class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +86,7 @@ def plan_look(
     change: str | None = None
     asked: dict[AskedPlace, None] = {}
     is_proven = place.step is not None and place.step.proof is not None
-    wants_changes = wants_tree = is_proven
+    wants_changes = is_proven
     ref = place.step.contract if place.step is not None else ""
     for body in bodies:
         _, contract = find_kind_contract(place.workflow, full_kind(str(body.get("kind", ""))), ref)
@@ -99,17 +95,14 @@ def plan_look(
             match rule:
                 case PathExists() | PlaceExists():
                     asked |= dict.fromkeys(read_place(rule, *spot[1:]) for spot in _list_rows(rule, body))
-                case Ran() | RedThenGreen() | ChangedInRun():
-                    wants_tree = True
                 case CoversChange(input=name):
                     named = find_value(name) if name in place.workflow.inputs else None
                     change = named if isinstance(named, str) else change
-                case Consistent() | Person():
+                case Consistent() | Person() | Ran() | RedThenGreen() | ChangedInRun():
                     pass
                 case never:
                     assert_never(never)
-    wants_tree = wants_tree or wants_changes
-    return Look(places=tuple(asked), wants_tree=wants_tree, wants_changes=wants_changes, change=change)
+    return Look(places=tuple(asked), wants_changes=wants_changes, change=change)
 
 
 def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
@@ -148,13 +141,6 @@ class _Weighing:
         self._body = found.artifact.body
         self._known = known
         self._issues: list[Issue] = []
-        self._named: dict[tuple[object, ...], str] = {}
-        self._repeated: set[str] = set()
-        """Places that name again what a place before them does, in another spelling."""
-        copied = find_copied(self._body, contract.example)
-        if copied:
-            self._refute("not_example", copied, "required", _COPIED)
-            return
         for rule in contract.evidence:
             self._weigh(rule)
         self._add_stated(contract.evidence)
@@ -167,9 +153,6 @@ class _Weighing:
 
     def _weigh(self, rule: Evidence) -> None:
         match rule:
-            case Consistent():
-                for pointer, message in _find_inconsistent(rule, self._body):
-                    self._refute("consistent", pointer, "required", message)
             case PathExists() | PlaceExists():
                 for spot in _list_rows(rule, self._body):
                     self._weigh_place(rule, spot)
@@ -177,6 +160,8 @@ class _Weighing:
                 self._weigh_coverage(rule)
             case Person():
                 self._weigh_person(rule)
+            case Consistent():
+                pass  # judged with the schema
             case ChangedInRun() | Ran() | RedThenGreen():
                 pass  # of older contracts: what they say is stated
             case never:
@@ -199,11 +184,7 @@ class _Weighing:
         pointer, asked = write_pointer(spot[0]), read_place(rule, *spot[1:])
         sighting = self._known.sighting
         seen = sighting.places.get(asked)
-        own = posixpath.normpath(asked.path if seen is None else seen.own or asked.path)
-        thing = (check, own, asked.line)
-        if self._named.setdefault(thing, pointer) != pointer:
-            self._repeated.add(pointer)
-        elif seen is None or seen.state == "unreadable":
+        if seen is None or seen.state == "unreadable":
             why = sighting.trouble if seen is None else seen.note
             self._claim(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
@@ -254,48 +235,11 @@ class _Weighing:
 
     def _add_stated(self, rules: tuple[Evidence, ...]) -> None:
         """What nobody looked at is the agent's statement."""
-        claimed = {claim.pointer for claim in self.claims} | self._repeated
-        paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists | Ran | RedThenGreen)}
+        claimed = {claim.pointer for claim in self.claims}
+        paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists)}
         for path in sorted(paths):
             for way, value, _ in find_spots(self._body, path):
                 if isinstance(value, str) and write_pointer(way) not in claimed:
                     self._claim("shape", write_pointer(way), verdict="unknown")
-        if not self.claims and any(True for _ in list_prose(self._body, ())):
+        if not self.claims:
             self._claim("shape", "/", verdict="unknown")
-
-
-# Rules between members
-
-
-def _bind(path: str, way: tuple[str, ...]) -> str:
-    """A path with the items of `way`, as far as both lead through the same lists."""
-    names = path[1:].split("/")
-    for place, name in enumerate(way[: len(names)]):
-        if names[place] not in ("*", name):
-            break
-        names[place] = name
-    return "/" + "/".join(names)
-
-
-def _find_inconsistent(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Where the first part of a rule holds and the second does not, and what is wrong there."""
-    found: list[tuple[str, str]] = []
-    for way, value, _ in find_spots(body, rule.when.at):
-        if not _holds(rule.when, value):
-            continue
-        bound = _bind(rule.then.at, way)
-        spots = list(find_spots(body, bound))
-        if not spots and (rule.then.exists is True or rule.then.equals is not None):
-            found.append((write_pointer(way), f"is {value}, so {bound[1:]} must be there"))
-        for place, held, _ in spots:
-            if not _holds(rule.then, held):
-                found.append((write_pointer(way), f"cannot be {value} while {'/'.join(place)} is {held}"))
-    return found[:1]
-
-
-def _holds(term: Term, value: Any) -> bool:
-    if term.equals is not None:
-        return bool(value == term.equals)
-    if term.differs is not None:
-        return bool(value != term.differs)
-    return term.exists is True

@@ -47,15 +47,12 @@ class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     state: PlaceState
     note: str = ""
-    own: str = ""
-    """The file as the project names it, whichever spelling or link led there; empty: not found."""
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
     """What must be looked at before a report can be judged."""
 
     places: tuple[AskedPlace, ...] = ()
-    wants_tree: bool = False
     wants_changes: bool = False
     """Whether the files that changed since the run began are filled in."""
     change: str | None = None

@@ -48,7 +48,7 @@ def _describe_check(name: str, one: ReceiptRecorded, tree: str) -> dict[str, Any
     if one.counts is not None:
         row["tests"] = {"passed": one.counts.passed, "failed": one.counts.failed + one.counts.errors}
     if tree and one.tree_after:
-        row["onTheseFiles"] = one.tree_after == tree
+        row["onTheseFiles"] = one.tree_after == tree and not one.changed_meanwhile
     return row
 
 

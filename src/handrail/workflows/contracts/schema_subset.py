@@ -288,7 +288,7 @@ def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str
 MOST_RULES = 50
 NOT_EXAMPLE = "not_example"
 EVIDENCE_CHECKS: tuple[str, ...] = tuple(str(shape.__struct_config__.tag) for shape in get_args(Evidence))
-"""What a rule may check. `not_example` holds for every contract and needs no rule."""
+"""What a rule may check. `not_example`, of earlier versions, is read and checks nothing."""
 
 
 class ReadEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -310,8 +310,8 @@ def read_evidence(written: list[Json], schema: Schema) -> ReadEvidence:
         try:
             rule = msgspec.convert(value, Evidence)
         except msgspec.ValidationError as error:
-            is_always_on = value == {"check": NOT_EXAMPLE}
-            problems += [] if is_always_on else [_explain_misfit(value, pointer, error)]
+            is_earlier = value == {"check": NOT_EXAMPLE}
+            problems += [] if is_earlier else [_explain_misfit(value, pointer, error)]
             continue
         found = list(_check_places(rule, pointer, schema))
         problems += found
