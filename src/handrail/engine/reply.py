@@ -18,7 +18,7 @@ from handrail.engine.events import Blocked, GapRecorded, Preferences
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.arrival import named_confirmer
-from handrail.engine.judge.artifacts import MisnamedKind, StrayArtifact
+from handrail.engine.judge.artifacts import MisnamedKind
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
 from handrail.engine.messages import judged_words
 from handrail.engine.navigate import Running, step_key
@@ -56,7 +56,6 @@ WarningCode: TypeAlias = Literal[
     "CHANGE_UNKNOWN",
     "EVIDENCE_NOT_WEIGHED",
     "ARTIFACT_KIND_UNKNOWN",
-    "ARTIFACT_NOT_ASKED",
     "INPUT_NEARLY_DECLARED",
     "DEFAULT_USED",
     "SESSION_UNSOUND",
@@ -500,7 +499,6 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
         *warnings,
         *_skipped_warnings(standing),
         *_misnamed_warnings(standing.misnamed),
-        *_stray_warnings(standing.stray),
         *_nearly_declared_warnings(standing),
         *_default_warnings(standing),
     ]
@@ -588,16 +586,6 @@ def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
         details = {"kind": shorten(held.kind)} | ({"suggestion": held.suggestion} if held.suggestion else {})
         rows.append((held.kind, held.suggestion, message, details))
     return _warn_of_each("ARTIFACT_KIND_UNKNOWN", "more artifact kind", "kinds", rows)
-
-
-def _stray_warnings(found: tuple[StrayArtifact, ...]) -> list[ReplyWarning]:
-    rows = []
-    for held in found:
-        about = f" about {quote(held.about)}" if held.about else ""
-        message = f"The artifact {held.kind}{about} is kept and decides nothing: {held.why}."
-        details = {"kind": held.kind} | ({"about": shorten(held.about)} if held.about else {})
-        rows.append((held.about or held.kind, "", message, details))
-    return _warn_of_each("ARTIFACT_NOT_ASKED", "more artifact", "about", rows)
 
 
 def _warn_of_each(

@@ -49,10 +49,8 @@ from handrail.engine.judge.arrival import (
 from handrail.engine.judge.artifacts import (
     MisnamedKind,
     MistypedKey,
-    StrayArtifact,
     find_mistyped_keys,
     list_misnamings,
-    list_stray,
 )
 from handrail.engine.judge.report_frame import Ask, list_asks, make_frame
 from handrail.engine.judge.requirements import describe_rule
@@ -103,9 +101,6 @@ from handrail.workflows.prompt_sections import (
 
 if TYPE_CHECKING:
     from handrail.engine.children.joins import Join
-
-MOST_CHECKS_SHOWN = 4
-_OWN_LINE = "handrail check run"
 
 # What to do next, by situation: one table
 #
@@ -463,8 +458,6 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Values that the reported step required and nobody sent: the defaults that hold instead."""
     misnamed: tuple[MisnamedKind, ...] = ()
     """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
-    stray: tuple[StrayArtifact, ...] = ()
-    """Artifacts, recorded at this very node, that decide something which nobody asked."""
     skipped: tuple[PassedPart, ...] = ()
     """What did not run on the way to this node, each part once."""
     not_run: NotRun = NotRun()
@@ -507,7 +500,6 @@ def standing_at(
         nearly_declared=find_mistyped_keys(workflow.inputs, history.context.get(node.node_id, {})),
         defaulted=_find_defaulted(workflow, node, before, known),
         misnamed=list_misnamings(workflow, (held.artifact for held in attached.artifacts)),
-        stray=list_stray(workflow, before, (held.artifact for held in attached.artifacts)),
         skipped=list_passed_parts(workflow, attached.trace, known),
         not_run=not_run_by_move(attached),
         progress=progress_at(workflow, node, known),

@@ -18,14 +18,13 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import end_sentence, format_count, shorten
-from handrail.engine.events import Claim, EvidenceLevel, GapRecorded
+from handrail.engine.events import Claim, GapRecorded
 from handrail.engine.facts import blocked_at, excerpt, facts_at, notes_at
 from handrail.engine.history import (
     History,
     Node,
     Run,
     attached_to,
-    claims_at,
     context_at,
     instance_of,
     path_to,
@@ -466,11 +465,8 @@ def list_shared(history: History, join: Join) -> list[str]:
     ]
 
 
-_LEVELS: Final[dict[EvidenceLevel, int]] = {"claimed": 0, "observed": 1, "ran": 2, "confirmed": 3}
-
-
 def _collect(history: History, join: Join) -> list[dict[str, Any]]:
-    """What the children delivered, each with the child and how it is known; as much as a context holds."""
+    """What the children delivered, each with the child; as much as a context holds."""
     rows: list[dict[str, Any]] = []
     room = _MOST_COLLECTED_BYTES
     for child in join.children:
@@ -495,23 +491,11 @@ def _collect(history: History, join: Join) -> list[dict[str, Any]]:
 
 
 def _list_artifacts(history: History, tip: NodeId) -> list[dict[str, Any]]:
-    """The newest valid artifact of each kind on the way to a node, with the weakest level of its claims.
-
-    What the world contradicts, or nobody saw since, is the helper's word.
-    """
+    """The newest valid artifact of each kind on the way to a node."""
     newest: dict[str, dict[str, Any]] = {}
     for node in path_to(history, tip):
-        for held in attached_to(history, node.node_id).artifacts:
-            artifact = held.artifact
-            if not artifact.contract_ref:
-                continue
-            levels: list[EvidenceLevel] = [
-                claim.level if claim.verdict == "holds" else "claimed"
-                for claim in claims_at(history, node.node_id)
-                if claim.contract_ref == artifact.contract_ref
-            ]
-            known = min(levels, key=_LEVELS.__getitem__, default="claimed")
-            newest[artifact.kind] = {**artifact.body, "knownBy": known}
+        kept = (held.artifact for held in attached_to(history, node.node_id).artifacts)
+        newest |= {artifact.kind: artifact.body for artifact in kept if artifact.contract_ref}
     return list(newest.values())
 
 
