@@ -25,7 +25,7 @@ from handrail.surfaces.mcp.results import answer_call
 from handrail.surfaces.mcp.tools import offered_tools
 from handrail.wiring import build_runtime
 from handrail.workflows.builtins import templates as registry
-from tests.filled_in import filled_in, in_own_words, make_named_files
+from tests.filled_in import filled_in, make_named_files
 from tests.surfaces.mcp.scripted_agents import answered
 from tools.workflow_pages import PAGES, page_of, read_document
 
@@ -124,7 +124,7 @@ def _answer(
     if asked:
         known = [{name: one[name] for name in ("loopId", "capability") if name in one} for one in asked]
         output["artifacts"] = [
-            in_own_words(filled_in(examples[one["kind"]])) | held | _passing(one["kind"])
+            filled_in(examples[one["kind"]]) | held | _passing(one["kind"])
             for one, held in zip(asked, known, strict=True)
         ]
     return answered(offered, prompt) | {"output": output or {"notesMarkdown": NOTES}}

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 PLACEHOLDER = "…"
-SENTENCE = 3
-"""Words from which on a text counts as prose."""
 
 
 def filled_in(params: dict[str, Any], notes: str = "did it") -> dict[str, Any]:
@@ -24,17 +22,6 @@ def _filled(value: Any, notes: str) -> Any:
         return {key: _filled(held, notes) for key, held in value.items() if key != PLACEHOLDER}
     if isinstance(value, list):
         return [_filled(held, notes) for held in value]
-    return value
-
-
-def in_own_words(value: Any) -> Any:
-    """A printed example as an agent's own report: the same shape, but no sentence of it is repeated."""
-    if isinstance(value, str):
-        return f"{value} Seen here." if len(value.split()) >= SENTENCE and value[:1] != "<" else value
-    if isinstance(value, dict):
-        return {key: in_own_words(held) for key, held in value.items()}
-    if isinstance(value, list):
-        return [in_own_words(held) for held in value]
     return value
 
 

@@ -28,7 +28,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.contracts import CONTRACTS
 from tests.conftest import GivenFiles, memory_runtime
-from tests.filled_in import filled_in, in_own_words
+from tests.filled_in import filled_in
 from tests.journeys.interfaces import tool_call
 from tests.journeys.test_blocked_robot import BLOCKS
 
@@ -38,7 +38,7 @@ MOST_CALLS = 25
 """A walk that goes round and round ends here."""
 
 
-EXAMPLES = {spec.example.get("kind"): in_own_words(spec.example) for spec in CONTRACTS}
+EXAMPLES = {spec.example.get("kind"): spec.example for spec in CONTRACTS}
 
 
 def digest(reply: bytes) -> str:
@@ -58,7 +58,7 @@ def told(runtime: Runtime, tool: str, params: dict[str, Any]) -> tuple[bytes, di
 
 def with_examples(params: dict[str, Any]) -> dict[str, Any]:
     """An offered call as a robot fills it in: where a contract prints an example, its values."""
-    filled = in_own_words(filled_in(params))
+    filled = filled_in(params)
     artifacts = filled.get("output", {}).get("artifacts", [])
     artifacts[:] = [EXAMPLES.get(artifact.get("kind"), artifact) for artifact in artifacts]
     return dict(filled)

@@ -20,7 +20,7 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.results import Rendered
 from tests.conftest import GivenFiles, library_of
-from tests.filled_in import PLACEHOLDER, in_own_words
+from tests.filled_in import PLACEHOLDER
 from tests.journeys.conversation import answer
 from tests.journeys.interfaces import tool_call
 from tests.quick_set import all_but_thorough
@@ -130,8 +130,7 @@ def make_from(frame: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, A
     own = {
         key: "In its own words." if str(value).startswith("<") else value for key, value in example.items()
     }
-    made = {key: value for key, value in own.items() if key in alike_keys(alike)} | known
-    return {key: in_own_words(value) for key, value in made.items()}
+    return {key: value for key, value in own.items() if key in alike_keys(alike)} | known
 
 
 def alike_keys(alike: list[dict[str, Any]]) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.filled_in import PLACEHOLDER, filled_in, in_own_words
+from tests.filled_in import PLACEHOLDER, filled_in
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, rounds, step
@@ -136,7 +136,7 @@ def go_on(runtime: Runtime, reply: Reply) -> Reply:
     artifacts = offered.get("output", {}).get("artifacts", [])
     if artifacts:
         params["output"]["artifacts"] = [
-            in_own_words(example) if PLACEHOLDER in one and one["kind"] == example.get("kind") else fill(one)
+            example if PLACEHOLDER in one and one["kind"] == example.get("kind") else fill(one)
             for one in artifacts
         ]
     if "context" in offered:

@@ -11,7 +11,6 @@ import pytest
 from handrail.operations.handles import read_state
 from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.templates import find_contract
-from tests.filled_in import in_own_words
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, option, step
 from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.journeys.test_what_counts import Reply, begun, reread, results, seen, sent
@@ -68,7 +67,7 @@ def shown(runtime: Runtime, reply: Reply) -> dict[str, Any]:
 def report(verdict: str) -> dict[str, Any]:
     contract = find_contract("wr.contracts.verification_report")
     assert contract is not None
-    own: dict[str, Any] = in_own_words(contract.example)
+    own: dict[str, Any] = contract.example
     return own | {"verdict": verdict}
 
 
@@ -354,8 +353,8 @@ def test_otherwise_blocked_attempt_closes_the_capability_gap(
 
 
 def test_a_gap_that_nobody_recorded_cannot_be_resolved(runtime: Runtime) -> None:
-    first = begun(runtime, step("a", **WITH_DECISION), step("b"), step("c"), preferences=NEVER_STOP)
-    at_b = sent(runtime, first["ackToken"])
+    first = begun(runtime, step("a"), step("b"), step("c"), preferences=NEVER_STOP)
+    at_b = sent(runtime, first["ackToken"], A_GAP)
     (gap,) = [told["details"]["gapId"] for told in at_b["warnings"]]
     guided = begun(runtime, step("a"), step("b"))
 

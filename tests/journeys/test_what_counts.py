@@ -10,7 +10,6 @@ from handrail.runtime.runtime import Runtime
 from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.specs import ContractSpec
 from handrail.workflows.contracts.check import find_violations
-from tests.filled_in import in_own_words
 from tests.journeys.given_workflows import A_DECISION, NEVER_STOP, WITH_DECISION, choice, give, option, step
 from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 
@@ -85,9 +84,7 @@ def test_artifact_under_another_kind_counts_for_nothing(
 ) -> None:
     first = begun(runtime, step("a", output={"contractRef": contract.id}), step("b"))
 
-    example = in_own_words(contract.example) | (
-        {"answer": "Yes."} if contract.id.endswith("user_input") else {}
-    )
+    example = contract.example | ({"answer": "Yes."} if contract.id.endswith("user_input") else {})
     blocked = sent(runtime, first["ackToken"], example | {"kind": kind})
     again = sent(runtime, first["ackToken"], example | {"kind": kind})
     after = sent(runtime, blocked["retryAckToken"], example)

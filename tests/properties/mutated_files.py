@@ -39,7 +39,7 @@ from handrail.workflows.limits import Spelling, spelling_of
 from handrail.workflows.spellings.spelling import decode_document, write_document
 from tests.conftest import library_of, memory_runtime
 from tests.engine.simulation.simulated import first_start, simulate
-from tests.filled_in import filled_in, in_own_words
+from tests.filled_in import filled_in
 from tests.operations.intended_files import FOREIGN, INTENDED, OVERLAY
 from tests.workflows.test_corpus import FILES as CORPUS
 
@@ -240,7 +240,7 @@ def run_to_end(
             params["context"] |= {one: "given" for one in named if one not in workflow.inputs}
             params["output"] = {
                 "notesMarkdown": made.notes,
-                "artifacts": [in_own_words(filled_in(artifact)) for artifact in made.artifacts],
+                "artifacts": [filled_in(artifact) for artifact in made.artifacts],
             }
         elif isinstance(leaf, Delegate):
             return "handed out"

@@ -21,7 +21,6 @@ from handrail.workflows.conditions import LoopControl
 from tests.conftest import memory_runtime
 from tests.engine.contracts import CONTRACTS, FINDING
 from tests.engine.written_log import WrittenLog, attempt, step, work, workflow_of
-from tests.filled_in import in_own_words
 from tests.journeys.conversation import answer, refusal
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, give
 from tests.journeys.given_workflows import step as authored_step
@@ -37,7 +36,7 @@ JUNK: list[Any] = [7, None, [], [[["deep"]]], {"a": {"b": {}}}, "x" * 5_000, Tru
 
 def good(ref: str) -> Body:
     """An artifact that the step of this contract must accept."""
-    example = {"kind": HELD[ref].artifact_kind} | dict(in_own_words(HELD[ref].example))
+    example = {"kind": HELD[ref].artifact_kind} | dict(HELD[ref].example)
     own: dict[str, Body] = {
         "wr.contracts.loop_control": {"loopId": "fix", "decision": "stop"},
         "wr.contracts.capability_observation": {"capability": "web_browsing", "status": "available"},

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp import StdioServerParameters
 
-from tests.filled_in import in_own_words, make_named_files
+from tests.filled_in import make_named_files
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import page
 from tests.referees.test_mcp_process import environment, place
@@ -39,7 +39,7 @@ def follow(place: Path, workflow_id: str) -> tuple[dict[str, Any], list[str]]:
 
     async def work(reply: dict[str, Any]) -> dict[str, Any]:
         seen.append(f"{reply['kind']} {reply['pending']['stepId']}")
-        delivered = [in_own_words(reply["example"])] if reply["kind"] == "blocked" else []
+        delivered = [reply["example"]] if reply["kind"] == "blocked" else []
         return {"notesMarkdown": "Did it.", "artifacts": delivered}
 
     return anyio.run(names["follow"], workflow_id, "Try the page", "page-1", work), seen

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import THREE_STEPS
-from tests.filled_in import in_own_words, make_named_files
+from tests.filled_in import make_named_files
 from tests.house.markdown import fenced_blocks
 from tests.house.tree import ROOT, markdown_files, page
 from tests.surfaces.cli.tool import Tool
@@ -69,7 +69,7 @@ def test_a_whole_run_needs_nothing_but_what_the_skill_says(fresh_tool: Tool) -> 
         line = ["run", "continue", "--ack", token, "--notes", "Did what the prompt says."]
         if newest["kind"] == "blocked":
             with open(f"{fresh_tool.project}/artifacts.json", "w", encoding="utf-8") as file:
-                json.dump([in_own_words(newest["example"])], file)
+                json.dump([newest["example"]], file)
             line += ["--artifacts", "@artifacts.json"]
         replies.append(fresh_tool.data(*line))
 

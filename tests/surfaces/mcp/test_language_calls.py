@@ -10,7 +10,7 @@ import pytest
 from handrail.contract.disclosure.fields import Level
 from handrail.runtime.runtime import Runtime
 from tests.conftest import library_of
-from tests.filled_in import filled_in, in_own_words
+from tests.filled_in import filled_in
 from tests.journeys.given_workflows import choice, equals, option, rounds, step
 from tests.surfaces.mcp.test_calls import call, check_complete, next_call_in_text
 
@@ -63,7 +63,7 @@ def test_structured_content_alone_gets_past_block_and_choice(runtime: Runtime, m
         options = following.get("options", [following])
         params = {"ackToken": options[-1]["params"]["ackToken"], "output": {"notesMarkdown": "did it"}}
         if "example" in reply:
-            params["output"]["artifacts"] = [in_own_words(reply["example"])]
+            params["output"]["artifacts"] = [reply["example"]]
         reply = call(runtime, following["tool"], params, mvi).structured
 
     assert seen == [
@@ -88,7 +88,7 @@ def test_text_alone_gets_past_a_block_and_a_choice(runtime: Runtime, mvi: Level)
         shown = [line.removeprefix(EXAMPLE_LINE) for line in lines if line.startswith(EXAMPLE_LINE)]
         params["output"] = {"notesMarkdown": "did it"}
         if shown:
-            params["output"]["artifacts"] = [in_own_words(json.loads(shown[0]))]
+            params["output"]["artifacts"] = [json.loads(shown[0])]
         text = call(runtime, tool, params, mvi).text
 
     assert firsts == [

@@ -136,7 +136,12 @@ def how_to_settle(gap: GapRecorded) -> str:
         waits = gap.waits_for
         if waits is not None and waits.kind == "proof":
             command = waits.values.get("command", "handrail prove")
-            return f"`{command}` or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+            return (
+                f"`{command}` or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+            )
+        if waits is not None and (waits.kind, waits.state) == ("output", "missing"):
+            kind = waits.values["artifact"]
+            return f"a later {kind} or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
         return f"only evidence or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'

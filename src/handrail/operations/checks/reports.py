@@ -1,6 +1,6 @@
 """What a test runner's report counted. The file is somebody else's: bounded, no entities, nothing trusted.
 
-Test cases are counted one by one; what a report says about its own sums is read only where it lists no case.
+Test cases are counted one by one; what a report says about its own sums is not read.
 """
 
 from __future__ import annotations
@@ -55,9 +55,6 @@ class _Cases:
         self.ended = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0, "xfailed": 0}
         self.depth = 0
         self.has_suites = False
-        self.stated = {"passed": 0, "failed": 0, "skipped": 0, "errors": 0}
-        """What the outermost suites with sums say of themselves."""
-        self._stated_at = 0
         self._verdict = ""
 
     def open(self, name: str, attributes: dict[str, str]) -> None:
@@ -67,7 +64,6 @@ class _Cases:
         match name.rpartition(":")[2]:
             case "testsuites" | "testsuite":
                 self.has_suites = True
-                self._take_sums(attributes)
             case "testcase":
                 self._verdict = "passed"
             case "error" if self._verdict:
@@ -79,21 +75,7 @@ class _Cases:
             case _:
                 pass
 
-    def _take_sums(self, attributes: dict[str, str]) -> None:
-        """The sums of a suite include those of the suites in it."""
-        if self._stated_at or not _SUM.fullmatch(attributes.get("tests", "")):
-            return
-        self._stated_at = self.depth
-        sums = {name: _read_sum(attributes, name) for name in ("tests", "failures", "errors", "skipped")}
-        skipped = sums["skipped"] + _read_sum(attributes, "disabled")
-        self.stated["failed"] += sums["failures"]
-        self.stated["errors"] += sums["errors"]
-        self.stated["skipped"] += skipped
-        self.stated["passed"] += max(0, sums["tests"] - sums["failures"] - sums["errors"] - skipped)
-
     def close(self, name: str) -> None:
-        if self._stated_at == self.depth:
-            self._stated_at = 0
         self.depth -= 1
         if name.rpartition(":")[2] == "testcase" and self._verdict:
             self.ended[self._verdict] += 1
@@ -114,16 +96,7 @@ def _count_junit(content: bytes) -> Counts:
         raise UnreadableReport("it is not XML") from error
     if not cases.has_suites:
         raise UnreadableReport("it has no test suite")
-    counted = cases.ended if any(cases.ended.values()) else cases.stated
-    return msgspec.convert({name: number for name, number in counted.items() if number}, Counts)
-
-
-_SUM = re.compile(r"[0-9]{1,9}")
-
-
-def _read_sum(attributes: dict[str, str], name: str) -> int:
-    text = attributes.get(name, "")
-    return int(text) if _SUM.fullmatch(text) else 0
+    return msgspec.convert({name: number for name, number in cases.ended.items() if number}, Counts)
 
 
 def _refuse_doctype(*_: object) -> None:
