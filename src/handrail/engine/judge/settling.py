@@ -133,16 +133,13 @@ def how_to_settle(gap: GapRecorded) -> str:
     if is_ending_gap(gap):  # which only a verification settles
         return "a checkpoint with a verification report that passed settles it."
     if is_evidence_gap(gap):
+        by_hand = f"or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
         waits = gap.waits_for
         if waits is not None and waits.kind == "proof":
-            command = waits.values.get("command", "handrail prove")
-            return (
-                f"`{command}` or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
-            )
+            return f"`{waits.values.get('command', 'handrail prove')}` {by_hand}"
         if waits is not None and (waits.kind, waits.state) == ("output", "missing"):
-            kind = waits.values["artifact"]
-            return f"a later {kind} or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
-        return f"only evidence or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+            return f"a later {waits.values['artifact']} {by_hand}"
+        return f"only evidence {by_hand}"
     return (
         'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'
