@@ -8,11 +8,11 @@ import msgspec
 
 from handrail.contract.catalogue import KINDS
 from handrail.wiring import build_runtime, registry
-from handrail_serve.accounts.door import Door
+from handrail_serve.accounts.service import AccountService
 from handrail_serve.api import PREFIX, methods_of, why_not_served
 from handrail_serve.app import App, Parts
 from handrail_serve.calls import LAFS_TYPE
-from handrail_serve.companions.lafs import A2A, PROTOCOL_VERSION
+from handrail_serve.endpoints.lafs import A2A, PROTOCOL_VERSION
 from handrail_serve.exchange import Route
 from handrail_serve.guard import ALWAYS, loopback_identity
 from handrail_serve.serving import DEFAULT_PORT
@@ -138,7 +138,9 @@ def _addresses() -> str:
     operations = {PREFIX + called.name for called in registry().operations()}
     others = [route for route in app.router.routes if route.pattern not in operations]
     known = {route.pattern for route in app.router.routes}
-    team = App(msgspec.structs.replace(parts, door=cast(Door, object())))  # who comes in asks it, a page not
+    team = App(
+        msgspec.structs.replace(parts, accounts=cast(AccountService, object()))
+    )  # who comes in asks it, a page not
     added = [_row(route) for route in team.router.routes if route.pattern not in known | operations]
     shells = [route for route in others if route.is_shell]
     rows = [_row(route) for route in others if route not in shells]

@@ -160,12 +160,16 @@ CHAPTERS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("handrail_team.operations.new_token", "DAYS", "How long a token of an agent is good by default."),
         ("handrail_team.operations.new_token", "MOST_DAYS", "How long it can be good."),
         (
-            "handrail_team.door",
+            "handrail_team.service",
             "CALLS_OF_A_WORKSPACE",
             "Times `limits.callsAMinute`: calls of one workspace.",
         ),
-        ("handrail_team.door", "FREE_TRIES", "Wrong passphrases in a row before the next one has to wait."),
-        ("handrail_team.door", "LONGEST_WAIT_S", "The longest such wait, in seconds."),
+        (
+            "handrail_team.service",
+            "FREE_TRIES",
+            "Wrong passphrases in a row before the next one has to wait.",
+        ),
+        ("handrail_team.service", "LONGEST_WAIT_S", "The longest such wait, in seconds."),
     ),
 }
 """Module below `handrail`, name, and what it limits."""

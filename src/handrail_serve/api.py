@@ -89,7 +89,7 @@ def answer_request(
 ) -> Response:
     """The response to a request for an operation; trouble before it runs is told in its dialect too."""
     plain = Asked(
-        operation=called.name, params={}, dialect=dialect_of(request), request_id=request.id, door=""
+        operation=called.name, params={}, dialect=dialect_of(request), request_id=request.id, source=""
     )
     read = partial(read_call, request, called, body, is_at_console=is_at_console)
     return answer_read(served, plain, read)
@@ -118,12 +118,12 @@ def read_call(request: HttpRequest, called: Operation, body: bytes, *, is_at_con
         ask=ask,
         dialect=dialect_of(request),
         request_id=request.id,
-        door=f"{request.method} {PREFIX}{called.name}",
+        source=f"{request.method} {PREFIX}{called.name}",
         is_at_console=is_at_console,
     )
 
 
-def read_message_call(called: Operation, given: dict[str, Json], request_id: str, door: str) -> Asked:
+def read_message_call(called: Operation, given: dict[str, Json], request_id: str, source: str) -> Asked:
     """The call that a message of another protocol makes, with the input as a POST would have it.
 
     Raises Fault for what no server offers, and for a wish that cannot be read.
@@ -132,7 +132,7 @@ def read_message_call(called: Operation, given: dict[str, Json], request_id: str
     params = dict(given)
     ask = read_ask(_take_asking(params))
     return Asked(
-        operation=called.name, params=params, ask=ask, dialect="lafs", request_id=request_id, door=door
+        operation=called.name, params=params, ask=ask, dialect="lafs", request_id=request_id, source=source
     )
 
 

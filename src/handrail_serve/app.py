@@ -29,9 +29,9 @@ from handrail.contract.wording import mark_hidden
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime, no_http_client, no_terminal
 from handrail.surfaces.mcp.results import run_guarded
-from handrail_serve.accounts.door import Door, challenge, sign_in_routes
 from handrail_serve.accounts.forms import drop_answers, drop_forms, join_names
-from handrail_serve.accounts.strangers import Strangers, Turn, address_of
+from handrail_serve.accounts.refusals import Refusals, Turn, address_of
+from handrail_serve.accounts.service import AccountService, challenge, sign_in_routes
 from handrail_serve.api import (
     PREFIX,
     answer_request,
@@ -40,8 +40,8 @@ from handrail_serve.api import (
     refuse_unknown,
 )
 from handrail_serve.calls import Asked, CallTime, Served, perform_call
-from handrail_serve.companions.health import NEEDED, NEEDED_OF_TEAM, Health, describe_life
-from handrail_serve.companions.lafs import (
+from handrail_serve.endpoints.health import NEEDED, NEEDED_OF_TEAM, Health, describe_life
+from handrail_serve.endpoints.lafs import (
     A2A,
     CARD,
     DISCOVERY,
@@ -89,7 +89,7 @@ from handrail_serve.guard import (
     refuse,
 )
 from handrail_serve.limits import Bounds, Load, refuse_size
-from handrail_serve.mcp_door import HttpAnswer
+from handrail_serve.mcp_over_http import HttpAnswer
 from handrail_serve.shell import asset_response, shell_response
 from handrail_serve.views import MAIN_PAGES, PAGES, render_view
 
@@ -120,7 +120,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """How to answer A2A clients; None: the library for it is not installed."""
     proxies: frozenset[str] = frozenset()
     """Where there are any, nobody else is answered."""
-    door: Door | None = None
+    accounts: AccountService | None = None
     """Who may come in, where callers have accounts; None: whoever has the token of the server."""
     bounds: Bounds = Bounds()
     turn_to_hash: Turn = nullcontext
@@ -142,7 +142,7 @@ class App:
         )
         self.load = Load(parts.bounds)
         self._most_bytes = parts.bounds.limits.body_bytes
-        self._checks = Health(self._served, NEEDED if parts.door is None else NEEDED_OF_TEAM)
+        self._checks = Health(self._served, NEEDED if parts.accounts is None else NEEDED_OF_TEAM)
         self._a2a: A2aCalls | None = None
         self._a2a_lock = asyncio.Lock()
         self.feed = self._make_feed(parts.marks or partial(_list_marks, runtime))
@@ -150,7 +150,7 @@ class App:
         """Where there are accounts: that of each workspace."""
         self._cuts: set[asyncio.Future[None]] = set()
         """One for each call in progress, done when the server ends during it."""
-        self._strangers = Strangers()
+        self._refusals = Refusals()
         self._threads = ThreadPoolExecutor(parts.bounds.requests, thread_name_prefix="request")
         self.router = Router(self._routes())
         self._lost = open_route("/**", self._show_lost, _PAGE, is_shell=True)
@@ -165,11 +165,11 @@ class App:
         return Feed(marks, self._served.runtime.randomness.bytes(6).hex())
 
     def _feed_of(self, request: HttpRequest) -> Feed:
-        principal, door = request.runtime.principal, self._parts.door
-        if principal is None or door is None:
+        principal, accounts = request.runtime.principal, self._parts.accounts
+        if principal is None or accounts is None:
             return self.feed
         if principal.workspace not in self._feeds:
-            self._feeds[principal.workspace] = self._make_feed(door.marks(principal.workspace))
+            self._feeds[principal.workspace] = self._make_feed(accounts.marks(principal.workspace))
         return self._feeds[principal.workspace]
 
     def _served_to(self, request: HttpRequest) -> Served:
@@ -232,17 +232,17 @@ class App:
         return [*routes, *self._team_routes(), *self._operation_routes()]
 
     def _team_routes(self) -> list[Route]:
-        door = self._parts.door
-        if door is None:
+        accounts = self._parts.accounts
+        if accounts is None:
             return []
         companion = Route(
             pattern=PREFIX + "companion",
             methods=("POST",),
             is_for_programs=True,
             serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
-            handler=partial(self._call_companion, door),
+            handler=partial(self._call_team_client, accounts),
         )
-        signing_in = sign_in_routes(door, self._parts.runtime.origin, self._parts.turn_to_hash)
+        signing_in = sign_in_routes(accounts, self._parts.runtime.origin, self._parts.turn_to_hash)
         return [*signing_in, companion]
 
     def _operation_routes(self) -> list[Route]:
@@ -306,12 +306,12 @@ class App:
         headers = ((b"content-type", JSON_TYPE),) if answer.body else ()
         return Response(status=answer.status, headers=headers, body=answer.body)
 
-    async def _call_companion(self, door: Door, request: HttpRequest) -> Response:
+    async def _call_team_client(self, accounts: AccountService, request: HttpRequest) -> Response:
         body = await read_body(request, self._most_bytes)
         runtime = msgspec.structs.replace(
             request.runtime, interruptions=CallTime(self._served.operation_seconds)
         )
-        answer = await self._in_thread(lambda: door.answer_companion(runtime, body))
+        answer = await self._in_thread(lambda: accounts.answer_team_client(runtime, body))
         return Response(headers=((b"content-type", JSON_TYPE),), body=answer)
 
     async def _ledger(self, request: HttpRequest) -> Response:
@@ -343,8 +343,8 @@ class App:
 
     def _render_view(self, request: HttpRequest) -> Response:
         def call(operation: str, params: dict[str, Json]) -> Outcome:
-            door = f"GET /api/view for {operation}"
-            asked = Asked(operation=operation, params=params, request_id=request.id, door=door)
+            source = f"GET /api/view for {operation}"
+            asked = Asked(operation=operation, params=params, request_id=request.id, source=source)
             return perform_call(self._served_to(request), asked)
 
         def work() -> Response:
@@ -368,13 +368,13 @@ class App:
 
     def _fit_to_reader(self, request: HttpRequest, markup: str) -> str:
         """Only what the reader may do; where there are accounts, people by name."""
-        principal, door = request.runtime.principal, self._parts.door
-        if principal is None or door is None:
+        principal, accounts = request.runtime.principal, self._parts.accounts
+        if principal is None or accounts is None:
             is_person = is_from_console(self._parts.identity, request.headers)
             is_looking = is_own_page(request.headers) and not is_person
             return drop_answers(markup, self._served.runtime.registry) if is_looking else markup
         may = partial(_may_perform, request.runtime)
-        return join_names(drop_forms(markup, may), lambda: door.names(principal.workspace))
+        return join_names(drop_forms(markup, may), lambda: accounts.names(principal.workspace))
 
     def _closed_to(self, request: HttpRequest) -> list[str]:
         """The pages that the bar does not lead this reader to."""
@@ -435,11 +435,11 @@ class App:
                 response = await self._serve(found, scope, receive, request_id)
             finally:
                 self.load.requests -= weight
-        if self._parts.door is not None and response.status == E_AUTH.http_status:
+        if self._parts.accounts is not None and response.status == E_AUTH.http_status:
             kept = tuple(pair for pair in response.headers if pair[0] != b"www-authenticate")
             header = (b"www-authenticate", challenge(self._served.runtime.origin))
             response = msgspec.structs.replace(response, headers=(*kept, header))
-        if self._parts.door is not None and found is not None:
+        if self._parts.accounts is not None and found is not None:
             await self._slow_down(scope, found.route, response.status)
         await self._send(receive, send, response, scope)
         if self._parts.log is not None:
@@ -451,10 +451,10 @@ class App:
         """Count a refusal of somebody without a credential, and let an address that has many wait for it."""
         address = address_of(scope, self._parts.proxies)
         is_crowded = status == E_RATE_LIMITED.http_status
-        is_stranger = not route.needs_bearer or self._strangers.is_over(address)
-        if status == E_AUTH.http_status or (is_crowded and is_stranger):
-            self._strangers.note_refused(address)
-            await self._strangers.hold(address)
+        is_unknown = not route.needs_bearer or self._refusals.is_over(address)
+        if status == E_AUTH.http_status or (is_crowded and is_unknown):
+            self._refusals.note_refused(address)
+            await self._refusals.hold(address)
 
     def _find_lost(self, scope: Scope) -> Found | None:
         """At an address that nothing has: the page that says so, where a browser asks for one."""
@@ -499,20 +499,21 @@ class App:
         return problem(answered, request_id) if isinstance(answered, Failure) else answered
 
     async def _enter_and_handle(self, found: Found, request: HttpRequest, scope: Scope) -> Response:
-        """The answer of the handler, by the runtime of who asks. Raises Fault for whom no door opens."""
-        door = self._parts.door
-        if door is not None and found.route.needs_bearer:
-            # Whatever comes through a door of programs is a program, whoever signed in for it.
+        """The answer of the handler, by the runtime of who asks. Raises Fault for an unknown caller."""
+        accounts = self._parts.accounts
+        if accounts is not None and found.route.needs_bearer:
+            # Whatever comes by an interface for programs is a program, whoever signed in for it.
             is_person = is_own_page(request.headers) and not found.route.is_for_programs
             shown = bearer(request.headers).decode("latin-1")
             is_program = found.route.is_for_programs
-            self._strangers.require(request.address, shown)
+            self._refusals.require(request.address, shown)
             runtime = await self._in_thread(
-                lambda: door.enter(
-                    request.runtime, door.identify(shown, is_person=is_person, is_for_programs=is_program)
+                lambda: accounts.enter(
+                    request.runtime,
+                    accounts.identify(shown, is_person=is_person, is_for_programs=is_program),
                 )
             )
-            self._strangers.note_good(shown)
+            self._refusals.note_good(shown)
             request = msgspec.structs.replace(request, runtime=runtime)
         scope[IS_LET_IN] = found.route.needs_bearer
         with self.load.calls.take(request.runtime.principal):

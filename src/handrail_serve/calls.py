@@ -90,7 +90,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     ask: Ask = Ask()
     dialect: Dialect = "native"
     request_id: str
-    door: str
+    source: str
     """How the audit names the way in, such as `POST /api/run.start`."""
     needs_key: bool = True
     is_at_console: bool = False
@@ -104,7 +104,7 @@ def perform_call(served: Served, asked: Asked, commits: Commits | None = None) -
         interruptions=CallTime(served.operation_seconds),
         is_at_console=asked.is_at_console,
     )
-    caller = Caller(tool=TOOL, command=asked.door, needs_key=asked.needs_key)
+    caller = Caller(tool=TOOL, command=asked.source, needs_key=asked.needs_key)
     call = _call(served, asked)
     return perform(
         runtime,

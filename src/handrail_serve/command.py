@@ -33,15 +33,15 @@ from handrail.runtime.runtime import NO_OBSERVER, Due, Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.version import __version__
 from handrail.wiring import build_runtime, home_directory, notices, session_marks
-from handrail_serve.accounts.door import Door
+from handrail_serve.accounts.service import AccountService
 from handrail_serve.app import AnswerMcp, App, Parts
 from handrail_serve.calls import Served
-from handrail_serve.companions.lafs import A2aCalls, BuildA2a, InThread
+from handrail_serve.endpoints.lafs import A2aCalls, BuildA2a, InThread
 from handrail_serve.feed import Marks
 from handrail_serve.guard import loopback_identity, team_identity
 from handrail_serve.host.server_files import ServerFiles
 from handrail_serve.limits import TEAM_FEEDS_AT_ONCE, Bounds
-from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.mcp_over_http import McpOverHttp
 from handrail_serve.serving import (
     DEFAULT_PORT,
     BoundSocket,
@@ -294,12 +294,12 @@ def _misused(message: str) -> Fault:
     )
 
 
-def bind_team(options: ServeOptions, team: TeamOptions, door: Door) -> BoundSocket:
+def bind_team(options: ServeOptions, team: TeamOptions, accounts: AccountService) -> BoundSocket:
     """The socket of a server of a team.
 
     Raises Fault when the address, the port or the database cannot be used; then nothing was bound.
     """
-    door.check()
+    accounts.check()
     return bind(options.host, options.port, is_open=bool(team.tls_cert or team.proxies))
 
 
@@ -310,13 +310,13 @@ def run_team_server(
     *,
     runtime: Runtime,
     build_mcp: Callable[[Runtime], AnswerMcp],
-    door: Door,
+    accounts: AccountService,
     worker: Worker | None = None,
 ) -> int:
     """Serve until a signal; a worker until it is told to stop. Returns the exit status."""
     name, port = address_of(bound)
     address = team.origin or f"{'https' if team.tls_cert else 'http'}://{name}:{port}"
-    served = replace(runtime, database=door.facts, origin=address)
+    served = replace(runtime, database=accounts.facts, origin=address)
     app = App(
         Parts(
             runtime=served,
@@ -324,7 +324,7 @@ def run_team_server(
             answer_mcp=build_mcp(served),
             log=write_line if options.access_log else None,
             proxies=team.proxies,
-            door=door,
+            accounts=accounts,
             turn_to_hash=nullcontext if worker is None else partial(worker.counts.one_of, HASHES_OF_A_SERVER),
             bounds=Bounds(feeds=TEAM_FEEDS_AT_ONCE, limits=runtime.settings.of().limits),
         )
@@ -332,11 +332,11 @@ def run_team_server(
 
     def announce_ready() -> None:
         if worker is None or worker.index == 0:  # one of them is enough
-            door.start_sending(address)
+            accounts.start_sending(address)
         if worker is not None and not worker.is_first:
             return
         write_server_start_line(runtime, Caller(tool="handrail http", command="serve --team"))
-        write_line(f"handrail {__version__} serve --team: {address}/; database {door.facts().place}")
+        write_line(f"handrail {__version__} serve --team: {address}/; database {accounts.facts().place}")
         print_address(f"{address}/")
 
     certificate = (team.tls_cert, team.tls_key) if team.tls_cert else None
@@ -369,7 +369,7 @@ def start_server(
     def build_mcp(runtime: Runtime) -> AnswerMcp:
         adapter = Adapter(runtime, mvi=mvi)
         announce_process(runtime, "http", tuple(adapter.tools))
-        return HttpDoor(adapter).answer
+        return McpOverHttp(adapter).answer
 
     if team is not None:
         return _start_team(options, team, environment, secrets, build_mcp)
@@ -402,23 +402,29 @@ def _start_team(
     if team.client_secret:
         secrets.register(team.client_secret.encode())
 
-    def build(worker: Worker | None) -> tuple[Runtime, Door]:
+    def build(worker: Worker | None) -> tuple[Runtime, AccountService]:
         runtime = build_runtime(environment, secrets=secrets, is_server=True)
         if team.workflows:
             runtime = replace(runtime, library=DirectoryLibrary(options.store, environment, team.workflows))
-        make = runtime.registry.adapter("team_door")
+        make = runtime.registry.adapter("team_service")
         known, note = replace(runtime, origin=team.origin), write_line
         if worker is None:
             return runtime, make(team.store, known, team.provider, note)
         return runtime, make(team.store, known, team.provider, note, worker.counts, worker.of)
 
     def work(worker: Worker | None) -> int:
-        runtime, door = build(worker)
+        runtime, accounts = build(worker)
         observer = build_observer(environment, write_line)
         runtime = replace(runtime, observer=observer)
         try:
             return run_team_server(
-                options, team, bound, runtime=runtime, build_mcp=build_mcp, door=door, worker=worker
+                options,
+                team,
+                bound,
+                runtime=runtime,
+                build_mcp=build_mcp,
+                accounts=accounts,
+                worker=worker,
             )
         finally:
             runtime.mcp_processes().withdraw()
@@ -452,6 +458,6 @@ def build_observer(environment: Mapping[str, str], note: Callable[[str], None]) 
 
 
 def _build_a2a(served: Served, in_thread: InThread) -> A2aCalls:
-    from handrail_serve.companions.a2a_calls import Calls  # noqa: PLC0415 - an extra brings its library
+    from handrail_serve.endpoints.a2a_calls import Calls  # noqa: PLC0415 - an extra brings its library
 
     return Calls(served, in_thread)

@@ -27,7 +27,7 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 """The three arguments of every ASGI app; they need no web framework."""
 
 IS_LET_IN = "handrail.is_let_in"
-"""In the scope of a request: its credential was good, so its connection is not that of a stranger."""
+"""In the scope of a request: its credential was good, so its connection is not that of an unknown caller."""
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 JSON_TYPE = b"application/json"
 HTML_TYPE = b"text/html; charset=utf-8"

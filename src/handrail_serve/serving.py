@@ -186,18 +186,18 @@ class TimedProtocol(H11Protocol):
         """Close an idle connection where there are too many. Whether there is room for this one then.
 
         It is the oldest one of the address that has the most: nobody keeps others out by staying silent.
-        Connections of callers who were let in are closed last: those of strangers never interrupt them.
+        Connections of callers who were let in are closed last: those of unknown callers never interrupt them.
         """
-        strangers: dict[str, list[TimedProtocol]] = {}
+        unknown: dict[str, list[TimedProtocol]] = {}
         let_in: dict[str, list[TimedProtocol]] = {}
         for one in self.connections:
             if isinstance(one, TimedProtocol) and one is not self and one._is_idle():
-                (let_in if one._is_let_in else strangers).setdefault(one._peer(), []).append(one)
-        mine = strangers.get(self._peer(), [])
+                (let_in if one._is_let_in else unknown).setdefault(one._peer(), []).append(one)
+        mine = unknown.get(self._peer(), [])
         is_full = len(self.connections) > CONNECTIONS_AT_ONCE
         if not is_full and len(mine) < IDLE_OF_AN_ADDRESS:
             return True
-        most = max((strangers or let_in).values(), key=len, default=[]) if is_full else mine
+        most = max((unknown or let_in).values(), key=len, default=[]) if is_full else mine
         if not most:
             return False
         min(most, key=lambda one: one._idle_since).transport.close()

@@ -25,27 +25,48 @@ from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import MEANING
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.overview import UNDER_WAY
+from handrail.views.checks import CheckRow
 from handrail.views.comparisons import Comparison
 from handrail.views.diffs import CodeDiff
 from handrail.views.gaps import GapItem, GapList
 from handrail.views.hits import HitRow
 from handrail.views.inbox import Inbox, InboxItem, key_of
 from handrail.views.nodes import NodeView
+from handrail.views.preferences import ShownPreferences
 from handrail.views.questions import Question
 from handrail.views.runs import RunView
 from handrail.views.sessions import SessionList, SessionView
+from handrail.views.settings import Context, ShownSettings
 from handrail.views.summaries import SessionSummary
+from handrail.views.team import (
+    AdmittedMachine,
+    AuditRow,
+    Caller,
+    MemberList,
+    MemberRow,
+    TokenRow,
+    WorkspaceRow,
+)
 from handrail.views.timelines import MomentRow, Timeline
+from handrail.views.workflows import (
+    BuiltinRow,
+    ValidationReport,
+    WorkflowDetail,
+    WorkflowDrawing,
+    WorkflowInspection,
+    WorkflowList,
+    WorkflowRow,
+)
 from handrail_serve.exchange import Matcher
 from handrail_serve.limits import MOST_BUNDLE_BYTES, MOST_VIEW_BYTES
+from handrail_serve.pages.bundles import export_page, import_page
 from handrail_serve.pages.catalog import workflow as parts
 from handrail_serve.pages.catalog.editor import editor, problems
 from handrail_serve.pages.catalog.workflows import builtins_page, workflows_page
 from handrail_serve.pages.compare import compare_page
 from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.inbox import inbox_page
-from handrail_serve.pages.moving import export_page, import_page
-from handrail_serve.pages.needs import Card, door_panel
+from handrail_serve.pages.items import Card, answer_panel
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.outcome import Changes
 from handrail_serve.pages.parts import SILENCES, Rows, acts, button, cluster, empty, head, page
@@ -158,8 +179,8 @@ def show_sessions(call: Call, query: Query) -> View:
     data = payload(call, "session.list", {**given, "limit": ROWS, "values": True})
     hits = _rows(payload(call, "session.search", {"query": words}), HitRow) if words else None
     listed = _rows(data, SessionView)
-    me = None if listed.items else payload_or_none(call, "team.whoami", {})
-    html = sessions_page(listed, _as(data, SessionList), hits, query, "" if me is None else me["server"])
+    me = None if listed.items else read_or_none(call, "team.whoami", {}, Caller)
+    html = sessions_page(listed, _as(data, SessionList), hits, query, "" if me is None else me.server)
     return View(title=f"{words} in sessions" if words else "Sessions", html=html)
 
 
@@ -264,7 +285,7 @@ def _person(call: Call, node: NodeView) -> Child:
     question = None if item is None else find_question(call, item)
     if item is None or question is None:
         return None
-    return door_panel(Card(row=item, node=node, question=question))
+    return answer_panel(Card(row=item, node=node, question=question))
 
 
 def _is_open_end(node: NodeView) -> bool:
@@ -322,14 +343,15 @@ def show_gaps(call: Call, query: Query) -> View:
 def show_builtins(call: Call, query: Query) -> View:
     """What a workflow can use."""
     listed = payload(call, "workflow.builtins", {**_asked(query, "kind", "query", "cursor"), "limit": ROWS})
-    return View(title="Builtins", html=builtins_page(listed, query))
+    return View(title="Builtins", html=builtins_page(_rows(listed, BuiltinRow), query))
 
 
 def show_workflows(call: Call, query: Query) -> View:
     """Every workflow, broken files among them."""
     asked = _asked(query, "kind", "query", "cursor", "source")
     listed = payload(call, "workflow.list", {**asked, "limit": ROWS})
-    return View(title="Workflows", html=workflows_page(listed, query))
+    html = workflows_page(_rows(listed, WorkflowRow), _as(listed, WorkflowList), query)
+    return View(title="Workflows", html=html)
 
 
 # One workflow
@@ -340,29 +362,30 @@ def show_workflow(call: Call, query: Query, workflow_id: str) -> View:
     part = query.get("part", "")
     if query.get("run") and not part:
         pinned = _inspect(call, workflow_id, "pinned", run=query["run"])
-        return View(title=pinned["name"], html=parts.pinned_page(pinned))
+        return View(title=pinned.name, html=parts.pinned_page(pinned))
     outcome = call("workflow.inspect", {"workflowId": workflow_id})
     if isinstance(outcome, Failure) and outcome.kind in _UNUSABLE:
         return View(title=workflow_id, html=_broken(call, workflow_id, part, outcome))
-    found = data_of(outcome)
-    workflow = found["workflow"]
-    drift = _drift(call, workflow, found["project"])
+    found = _as(data_of(outcome), WorkflowInspection)
+    workflow = found.workflow
+    drift = _drift(call, workflow, found.project)
     shown = _part(call, workflow, drift, part, query)
-    return View(title=workflow["name"], html=parts.workflow_frame(workflow, drift, part, shown))
+    return View(title=workflow.name, html=parts.workflow_frame(workflow, drift, part, shown))
 
 
-def _drift(call: Call, workflow: dict[str, Json], project: str) -> parts.Drift:
-    listed = payload(call, "session.list", {"workflow": workflow["id"], "limit": ROWS})
+def _drift(call: Call, workflow: WorkflowDetail, project: str) -> parts.Drift:
+    asked: dict[str, Json] = {"workflow": workflow.id, "limit": ROWS}
+    listed = _rows(payload(call, "session.list", asked), SessionView)
     return parts.Drift(
-        runs=listed["items"],
-        has_more=bool(listed.get("has_more")),
-        workflow_hash=workflow["workflowHash"],
-        project=project.rstrip("/").rpartition("/")[2] if workflow["sourceKind"] == "project" else "",
+        runs=listed.items,
+        has_more=listed.has_more,
+        workflow_hash=workflow.workflow_hash,
+        project=project.rstrip("/").rpartition("/")[2] if workflow.source_kind == "project" else "",
     )
 
 
-def _part(call: Call, workflow: dict[str, Json], drift: parts.Drift, part: str, query: Query) -> Html:
-    workflow_id = workflow["id"]
+def _part(call: Call, workflow: WorkflowDetail, drift: parts.Drift, part: str, query: Query) -> Html:
+    workflow_id = workflow.id
     match part:
         case "":
             return parts.overview(workflow, _inspect(call, workflow_id, "steps"))
@@ -404,21 +427,21 @@ def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
     return parts.broken_frame(workflow_id, failure.message, part, shown)
 
 
-def _draw(call: Call, workflow_id: str) -> tuple[dict[str, Json], dict[str, Json]]:
+def _draw(call: Call, workflow_id: str) -> tuple[WorkflowDrawing, WorkflowDrawing]:
     """The picture and the outline: the same graph that the command line draws."""
     asked: dict[str, Json] = {"workflowId": workflow_id}
-    picture = payload(call, "workflow.graph", {**asked, "as": "svg"})
-    return picture, payload(call, "workflow.graph", {**asked, "as": "text"})
+    picture = read(call, "workflow.graph", {**asked, "as": "svg"}, WorkflowDrawing)
+    return picture, read(call, "workflow.graph", {**asked, "as": "text"}, WorkflowDrawing)
 
 
-def _inspect(call: Call, workflow_id: str, part: str, **more: str) -> dict[str, Json]:
+def _inspect(call: Call, workflow_id: str, part: str, **more: str) -> WorkflowDetail:
     asked: dict[str, Json] = {"workflowId": workflow_id, "part": part, **more}
-    found: dict[str, Json] = payload(call, "workflow.inspect", asked)["workflow"]
-    return found
+    return read(call, "workflow.inspect", asked, WorkflowInspection).workflow
 
 
-def _validate(call: Call, workflow_id: str) -> dict[str, Json]:
-    return payload(call, "workflow.validate", {"workflowIds": [workflow_id], "reportOnly": True})
+def _validate(call: Call, workflow_id: str) -> ValidationReport:
+    asked: dict[str, Json] = {"workflowIds": [workflow_id], "reportOnly": True}
+    return read(call, "workflow.validate", asked, ValidationReport)
 
 
 # Import, export, settings
@@ -431,18 +454,18 @@ def show_import(_: Call, __: Query) -> View:
 
 def show_export(call: Call, _: Query, session_id: str) -> View:
     """The forms in which a session can be taken along."""
-    shown = payload(call, "session.show", {"sessionId": session_id})
-    return View(title=f"Export {shown['goal'] or session_id}", html=export_page(shown))
+    shown = read(call, "session.show", {"sessionId": session_id}, SessionSummary)
+    return View(title=f"Export {shown.goal or session_id}", html=export_page(shown))
 
 
 def show_settings(call: Call, _: Query) -> View:
     """Every setting, the preferences of new sessions, and the checks that Handrail may run itself."""
     declared = payload_or_none(call, "check.list", {})
     html = settings_page(
-        payload(call, "self.settings", {}),
-        payload(call, "preferences.show", {}),
-        payload(call, "self.context", {}),
-        [] if declared is None else declared["items"],
+        read(call, "self.settings", {}, ShownSettings),
+        read(call, "preferences.show", {}, ShownPreferences),
+        read(call, "self.context", {}, Context),
+        () if declared is None else _rows(declared, CheckRow).items,
         MEANING,
     )
     return View(title="Settings", html=html)
@@ -450,9 +473,9 @@ def show_settings(call: Call, _: Query) -> View:
 
 def show_preferences(call: Call, _: Query, session_id: str) -> View:
     """The preferences of one session."""
-    shown = payload(call, "session.show", {"sessionId": session_id})
-    held = payload(call, "preferences.show", {"session": session_id})
-    return View(title="Preferences", html=session_preferences_page(held, shown["goal"]))
+    shown = read(call, "session.show", {"sessionId": session_id}, SessionSummary)
+    held = read(call, "preferences.show", {"session": session_id}, ShownPreferences)
+    return View(title="Preferences", html=session_preferences_page(held, shown.goal))
 
 
 # The page of a team
@@ -463,11 +486,16 @@ def show_team(call: Call, _: Query) -> View:
     found = call("team.members", {})
     if isinstance(found, Failure) and found.kind in (FEATURE_DISABLED, E_CONFIG):
         return View(title="Team", html=no_team_page())
-    members = data_of(found)
-    tokens = payload(call, "team.tokens", {})
-    audit = payload_or_none(call, "team.audit", {"limit": 50})
-    workspaces = payload(call, "team.workspaces", {})
-    return View(title=members["workspace"], html=team_page(members, tokens, audit, workspaces))
+    data, audit = data_of(found), payload_or_none(call, "team.audit", {"limit": 50})
+    about = _as(data, MemberList)
+    html = team_page(
+        about,
+        _rows(data, MemberRow).items,
+        _rows(payload(call, "team.tokens", {}), TokenRow).items,
+        None if audit is None else _rows(audit, AuditRow).items,
+        _rows(payload(call, "team.workspaces", {}), WorkspaceRow).items,
+    )
+    return View(title=about.workspace, html=html)
 
 
 # The page on which a person lets a machine in that runs `handrail login`
@@ -475,8 +503,8 @@ def show_team(call: Call, _: Query) -> View:
 
 def show_machine(call: Call, _: Query, code: str) -> View:
     """Which machine shows this code, and the button that lets it in."""
-    asking = payload(call, "team.admit", {"code": code, "show": True})
-    return View(title="Let a machine in", html=_draw_machines(str(asking["machine"]), code))
+    asking = read(call, "team.admit", {"code": code, "show": True}, AdmittedMachine)
+    return View(title="Let a machine in", html=_draw_machines(asking.machine, code))
 
 
 def _draw_machines(machine: str, code: str) -> Html:

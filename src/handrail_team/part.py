@@ -29,7 +29,7 @@ PART = Part(
     adapters={
         "team_link": "handrail_team.companion.link:CompanionLink",
         "team_store": "handrail_team.store.open_store:TeamStore",
-        "team_door": "handrail_team.door:TeamDoor",
+        "team_service": "handrail_team.service:TeamService",
         "team_directory": "handrail_team.accounts.directory:open_directory",
     },
 )

@@ -23,7 +23,7 @@ from handrail.engine.messages import (
 )
 from handrail.engine.reasons import AskKind, Issue, WaitKind, WaitsFor, WaitState
 from handrail.projections.needs import ASKED
-from handrail_serve.pages.needs import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_DOOR
+from handrail_serve.pages.items import EARLY, EFFECTS, QUESTIONS, RECORDED, WITHOUT_FORM
 from tests.cases import every_case
 from tests.engine.person_messages import PersonMessage, Refusal, list_person_messages, list_refusals
 
@@ -69,7 +69,7 @@ def test_no_refusal_of_a_server_or_the_companion_has_a_part_of_the_protocol(refu
 
 
 def test_no_question_of_the_console_has_a_part_of_the_protocol() -> None:
-    texts = [*QUESTIONS.values(), *EFFECTS.values(), *ASKED.values(), *WITHOUT_DOOR.values(), EARLY, RECORDED]
+    texts = [*QUESTIONS.values(), *EFFECTS.values(), *ASKED.values(), *WITHOUT_FORM.values(), EARLY, RECORDED]
 
     for said in texts:
         assert [name for name, pattern in NOT_FOR_PEOPLE.items() if pattern.search(said)] == [], said

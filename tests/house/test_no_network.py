@@ -24,7 +24,7 @@ SERVERS = {
     "src/handrail_serve/host/telemetry.py": ("opentelemetry",),
     "src/handrail_serve/serving.py": ("socket", "uvicorn"),
     "src/handrail_serve/app.py": ("urllib",),
-    "src/handrail_serve/companions/a2a_calls.py": ("starlette",),
+    "src/handrail_serve/endpoints/a2a_calls.py": ("starlette",),
     "src/handrail_serve/exchange.py": ("urllib",),
     **dict.fromkeys(
         (

@@ -148,11 +148,12 @@ def test_blocked_attempts_are_nodes_and_no_forks(runtime: Runtime) -> None:
         report(runtime, rehydrate(runtime, first)["ackToken"])
 
     blocked = shown(runtime, first)
+    graph = answer(runtime, "run.graph", sessionId=first["session"]["sessionId"])
     waiting = [row["id"] for row in answer(runtime, "session.list", status="blocked")["items"]]
     after = report(runtime, rehydrate(runtime, first)["ackToken"], A_DECISION)
     done = shown(runtime, first)
 
-    assert [node["kind"] for node in blocked["nodes"]] == ["step", *["blocked_attempt"] * 4]
+    assert [node["kind"] for node in graph["nodes"]] == ["step", *["blocked_attempt"] * 4]
     assert (blocked["status"], blocked["fork_count"]) == ("blocked", 0)
     assert waiting == [first["session"]["sessionId"]]
     assert (done["status"], done["fork_count"]) == ("in_progress", 0)

@@ -200,7 +200,7 @@ def test_closing_moves_no_tip_and_is_an_entry_of_the_ledger(runtime: Runtime) ->
     assert after["pending"] == before["pending"]
     assert ledger["entries"][-1]["operation"] == "run.close"
     assert ledger["entries"][-1]["contextDelta"]["state"]["status"] == "closed"
-    assert shown["runs"][0]["preferred_tip"] == shown["runs"][0]["nodes"][-1]["id"]
+    assert shown["runs"][0]["tips"] == [shown["runs"][0]["preferred_tip"]]
     assert shown["runs"][0]["closed"]["note"] == "By hand."
 
 

@@ -88,7 +88,7 @@ def test_a_session_shows_each_run_apart(runtime: Runtime) -> None:
         ("project.three_steps", "in_progress", "first"),
         ("project.given1", "complete", None),
     ]
-    assert {node["id"] for node in runs[0]["nodes"]} & {node["id"] for node in runs[1]["nodes"]} == set()
+    assert set(runs[0]["tips"]) & set(runs[1]["tips"]) == set()
     assert all(run["graph"] for run in runs)
 
 

@@ -446,7 +446,7 @@ def test_session_and_its_copy_show_their_receipts(place: Place) -> None:
     told = place.run("--", sys.executable, "-c", "print('here')")
     session_id = first["session"]["sessionId"]
 
-    _, shown = command(place.runtime, "session", "show", session_id, "--mvi", "full")
+    _, moments = command(place.runtime, "session", "show", session_id, "--timeline")
     ledger = answer(place.runtime, "ledger.show", runId=first["session"]["runId"])
     moved = imported(place.runtime, exported(place.runtime, session_id))["session_id"]
     reports = [
@@ -454,7 +454,7 @@ def test_session_and_its_copy_show_their_receipts(place: Place) -> None:
         for form in ("markdown", "html")
     ]
 
-    assert [one["what"] for one in shown["data"]["timeline"]][-1] == "receipt"
+    assert moments["data"]["items"][0]["what"] == "receipt"
     assert len(ledger["entries"]) == 1
     assert all("Programs that ran" in report and "started by Handrail" in report for report in reports)
     (copied,) = answer(place.runtime, "session.events", sessionId=moved, kinds=["receipt_recorded"])["items"]

@@ -63,7 +63,8 @@ def test_a_settled_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> N
     shown = answer(stored, "session.show", sessionId=settled["session_id"])
     (run,) = shown["runs"]
     assert settled["run_id"] == run["id"]
-    assert settled["node_id"] in {node["id"] for node in run["nodes"]}
+    graph = answer(stored, "run.graph", sessionId=settled["session_id"])
+    assert settled["node_id"] in {node["id"] for node in graph["nodes"]}
     assert settled["id"] in {one["id"] for one in run["gaps"]}
 
 

@@ -111,7 +111,7 @@ def test_problems_of_the_compiler_have_line_and_column() -> None:
 
     (problem,) = done.problems
     row = problem_row(problem)
-    assert (row["pointer"], row["line"], row["column"]) == ("/steps/0/when", 10, 12)
+    assert (row.pointer, row.line, row.column) == ("/steps/0/when", 10, 12)
 
 
 def test_an_unknown_id_is_refused_with_the_nearest_ones() -> None:

@@ -16,7 +16,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import INVALID_PARAMS, Asking, Refusal, ResultOrRefusal
 from handrail.surfaces.mcp.questions import ToolCall, Waiting
-from handrail_serve.mcp_door import HttpAnswer, HttpDoor
+from handrail_serve.mcp_over_http import HttpAnswer, McpOverHttp
 from tests.referees.suite_fixtures.pages import (
     PROMPTS,
     prompt_definitions,
@@ -31,7 +31,7 @@ from tests.referees.suite_fixtures.tools import EMPTY, TOOLS
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
-class FixtureDoor:
+class FixtureOverHttp:
     """The product's door, with an adapter of its own for every request."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -41,7 +41,7 @@ class FixtureDoor:
         self, headers: Sequence[tuple[bytes, bytes]], body: bytes, runtime: Runtime | None = None
     ) -> HttpAnswer:
         del runtime
-        return HttpDoor(FixtureAdapter(self._runtime, _params_of(body))).answer(headers, body)
+        return McpOverHttp(FixtureAdapter(self._runtime, _params_of(body))).answer(headers, body)
 
 
 def _params_of(body: bytes) -> dict[str, Any]:

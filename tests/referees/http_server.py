@@ -21,9 +21,9 @@ from handrail_serve.app import App, Parts
 from handrail_serve.exchange import Receive, Scope, Send
 from handrail_serve.guard import loopback_identity
 from handrail_serve.limits import Load
-from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.mcp_over_http import McpOverHttp
 from handrail_serve.serving import ServedApp, address_of, bind, serve
-from tests.referees.fixture_server import FixtureDoor
+from tests.referees.fixture_server import FixtureOverHttp
 
 TAP = os.environ.get("HANDRAIL_REFEREE_TAP", "")
 """A file that keeps every request with its answer; empty keeps nothing."""
@@ -83,7 +83,7 @@ class Judged:
     def __init__(self, port: int) -> None:
         runtime = msgspec.structs.replace(build_runtime(os.environ), trees_due=[])
         identity = loopback_identity(port, TOKEN)
-        answers = {"/mcp": HttpDoor(Adapter(runtime)).answer, FIXTURE: FixtureDoor(runtime).answer}
+        answers = {"/mcp": McpOverHttp(Adapter(runtime)).answer, FIXTURE: FixtureOverHttp(runtime).answer}
         self._apps = {
             path: App(Parts(runtime=runtime, identity=identity, answer_mcp=answer))
             for path, answer in answers.items()

@@ -25,7 +25,7 @@ class Team:
 
     def state(self) -> Any:
         """Workspaces, members, tokens and what each is worth."""
-        directory, main = self.server.door.directory, self.workspace
+        directory, main = self.server.accounts.directory, self.workspace
         held = directory.credentials(main, ("agent", "page", "invitation"), "")
         tokens = sorted((one.id, one.ended_at) for one in held)
         return directory.workspaces(), directory.members(main), tokens

@@ -12,10 +12,10 @@ from handrail.surfaces.mcp.adapter import Adapter
 from handrail.wiring import build_runtime
 from handrail_serve.app import App, Parts
 from handrail_serve.guard import team_identity
-from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.mcp_over_http import McpOverHttp
 from handrail_team.accounts import credentials
-from handrail_team.door import TeamDoor
 from handrail_team.operations.asked import OPERATOR
+from handrail_team.service import TeamService
 from tests.conftest import KeptIncidents
 from tests.surfaces.http.client import Answered, asked, write_call
 from tests.surfaces.mcp.conversations import request, tool
@@ -37,13 +37,13 @@ class Server:
             {"HANDRAIL_PROJECT": str(home), "PATH": "/usr/bin:/bin"}, home=str(home / "home")
         )
         self.runtime = msgspec.structs.replace(made, incidents=KeptIncidents(), origin=ORIGIN)
-        self.door = TeamDoor(address, self.runtime, **more)
+        self.accounts = TeamService(address, self.runtime, **more)
         self.app = App(
             Parts(
                 runtime=self.runtime,
                 identity=team_identity(ORIGIN, 7245),
-                answer_mcp=HttpDoor(Adapter(self.runtime)).answer,
-                door=self.door,
+                answer_mcp=McpOverHttp(Adapter(self.runtime)).answer,
+                accounts=self.accounts,
             )
         )
 
@@ -60,10 +60,10 @@ class Server:
         return self.ask("POST", f"/sign-in/{way}", token, PAGE, ("origin", ORIGIN), body=given)
 
     def workspace(self, name: str) -> str:
-        return self.door.directory.make_workspace(name, f"make-{name}").id
+        return self.accounts.directory.make_workspace(name, f"make-{name}").id
 
     def invite(self, workspace: str, role: Any = "member") -> str:
-        return self.door.directory.invite(workspace, role, "somebody", OPERATOR).secret
+        return self.accounts.directory.invite(workspace, role, "somebody", OPERATOR).secret
 
     def join(self, workspace: str, name: str, role: Any = "member") -> Caller:
         """A person who accepted an invitation, signed in at a page."""

@@ -123,7 +123,7 @@ def test_the_line_of_the_page_backs_up_every_workspace_and_its_restore_is_whole(
     assert before["sessions"] == before["workspaces"] == 2
     assert after == before
     again = Server(restored, tmp_path / "again")
-    assert sorted(one.name for one in again.door.directory.workspaces()) == ["main", "second"]
+    assert sorted(one.name for one in again.accounts.directory.workspaces()) == ["main", "second"]
 
 
 @pytest.mark.thorough
@@ -171,7 +171,7 @@ def test_verify_finds_what_is_wrong_in_any_workspace(
 ) -> None:
     _, second = fill(server)
     damaged = second["session"]["sessionId"]
-    workspace = next(one.id for one in server.door.directory.workspaces() if one.name == "second")
+    workspace = next(one.id for one in server.accounts.directory.workspaces() if one.name == "second")
     with psycopg.connect(team_database, autocommit=True) as link:
         link.execute("SELECT set_config('handrail.workspace', %s, false)", (f"={workspace}",))
         link.execute("DELETE FROM handrail.events WHERE session_id = %s AND event_index = 0", (damaged,))

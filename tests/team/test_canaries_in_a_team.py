@@ -35,7 +35,7 @@ def test_audit_of_a_team_holds_no_canary(server: Server, person: Caller, tmp_pat
     server.sign_in("invitation", invitation=SIGNED_IN, name=SIGNED_IN, passphrase=SIGNED_IN)
     server.sign_in("machine", machine=SIGNED_IN)
 
-    rows = server.door.database.within(workspace).fetch("SELECT line FROM handrail.audit")
+    rows = server.accounts.database.within(workspace).fetch("SELECT line FROM handrail.audit")
     lines = [bytes(row[0]).decode() for row in rows]
     local = [one.read_text(encoding="utf-8") for one in (tmp_path / "home").rglob("audit-*.jsonl")]
     assert len(lines) > 50
@@ -61,7 +61,7 @@ def test_a_linked_machine_writes_no_free_text_down(
             sent[canary] = field
             perform(runtime, called.name, params)
 
-    rows = server.door.database.within(workspace).fetch("SELECT line FROM handrail.audit")
+    rows = server.accounts.database.within(workspace).fetch("SELECT line FROM handrail.audit")
     here = [one for one in machine.home.rglob("*") if one.is_file() and "data" not in one.parts]
     there = (tmp_path / "home").rglob("audit-*.jsonl")
     written = [one.read_text(encoding="utf-8", errors="replace") for one in (*here, *there)]

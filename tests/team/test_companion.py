@@ -37,7 +37,7 @@ pytestmark = [
 
 def server_events(server: Server, reply: Any) -> int:
     """How many events a session has on the server."""
-    (log,) = [room["log"] for room in server.door._rooms.values()]
+    (log,) = [room["log"] for room in server.accounts._rooms.values()]
     return len(log.load(reply["session"]["sessionId"]).records)
 
 
@@ -388,8 +388,8 @@ def test_a_machine_knows_when_its_token_ends(
     short = Machine(tmp_path, server, person.agent("short", days=3), "desk")
     warned = short.data("self.doctor", checks=["store", "credentials"])
     tokens = {one["name"]: one for one in person.data("team.tokens")["items"]}
-    server.door.directory.end(person.data("team.whoami")["workspace"], [tokens["short"]["id"]])
-    server.door.forget()
+    server.accounts.directory.end(person.data("team.whoami")["workspace"], [tokens["short"]["id"]])
+    server.accounts.forget()
     ended = short.data("self.context")
     failed = short.data("self.doctor", checks=["credentials"])["checks"][0]
 

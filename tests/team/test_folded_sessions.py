@@ -88,7 +88,7 @@ def test_a_deleted_session_leaves_nothing_folded(server: Server, person: Caller,
 def test_a_step_of_an_agent_is_two_trips_and_one_durable_commit(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail_team.door.FRESH_SECONDS", 10_000)
+    monkeypatch.setattr("handrail_team.service.FRESH_SECONDS", 10_000)
     monkeypatch.setattr("handrail_team.store.log._KEPT_SECONDS", 10_000)
     with cutting_proxy(team_database) as proxy:
         server = Server(proxy.address, tmp_path)
@@ -109,7 +109,7 @@ def test_steps_of_agents_stand_in_the_log_alone(server: Server, person: Caller) 
     person.data("session.rename", session=reply["session"]["sessionId"], title="Renamed")
 
     rows = person.data("team.audit")["items"]
-    loaded = server.door.rooms(server.workspace("main"))["log"].load(reply["session"]["sessionId"])
+    loaded = server.accounts.rooms(server.workspace("main"))["log"].load(reply["session"]["sessionId"])
     steps = [json.loads(one.body) for one in loaded.records if b"advance_recorded" in one.body]
 
     commands = [row["command"].rpartition("/")[2] for row in rows]

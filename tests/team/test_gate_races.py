@@ -57,7 +57,7 @@ def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
     def join_first(self: Any, fingerprint: str, **more: Any) -> Claim:
         monkeypatch.undo()
         server.join(server.workspace("main"), "Ana", "owner")
-        seen.append(server.door.directory.workspaces())
+        seen.append(server.accounts.directory.workspaces())
         return claim(self, fingerprint, **more)
 
     monkeypatch.setattr(ConfirmedTokenFiles, "claim", join_first)
@@ -65,7 +65,7 @@ def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
 
     assert isinstance(told, Failure), told
     assert told.kind.code == "E_CONFLICT"
-    directory = server.door.directory
+    directory = server.accounts.directory
     (main,) = directory.workspaces()
     assert [[main]] == seen
     assert len(directory.credentials(main.id, ("invitation",), "")) == 1  # the one that was used

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail_serve.accounts.door import MOST_BYTES
+from handrail_serve.accounts.service import MOST_BYTES
 from tests.surfaces.http.client import asked
 from tests.team.team_server import HOST, ORIGIN, PAGE, PASSPHRASE, Caller, Server
 

@@ -53,11 +53,11 @@ class Moving:
 
 def make_sender(server: Server, receiver: Receiver, clock: Moving) -> Sender:
     def open_workspace(workspace: str) -> Runtime:
-        return msgspec.structs.replace(server.door.open_workspace(workspace), clock=clock)
+        return msgspec.structs.replace(server.accounts.open_workspace(workspace), clock=clock)
 
     settings = server.runtime.settings
     # Receiver and clock have the few methods that a sender calls.
-    return Sender(server.door.directory, settings, receiver, clock, open_workspace)  # type: ignore[arg-type]
+    return Sender(server.accounts.directory, settings, receiver, clock, open_workspace)  # type: ignore[arg-type]
 
 
 @pytest.mark.thorough

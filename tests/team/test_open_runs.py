@@ -164,7 +164,7 @@ def test_runs_that_an_older_server_wrote_to_are_counted_by_the_next_start(
 def test_counting_costs_an_advance_no_trip(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail_team.door.FRESH_SECONDS", 10_000)
+    monkeypatch.setattr("handrail_team.service.FRESH_SECONDS", 10_000)
     monkeypatch.setattr("handrail_team.store.log._KEPT_SECONDS", 10_000)
     trips = []
     with cutting_proxy(team_database) as proxy:

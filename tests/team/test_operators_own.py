@@ -63,7 +63,7 @@ def team(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
         callers["viewer"] = server.join(rivals, "The viewer", "viewer")
         callers["agent"] = callers["owner"].agent("builder")
         yield Team(server, place / "home", callers, server.join(main, "Ana", "owner"))
-        server.door.database.close()
+        server.accounts.database.close()
 
 
 def list_home(home: Path) -> dict[str, bytes]:
@@ -94,7 +94,7 @@ def test_every_operation_says_whose_it_is_in_a_team() -> None:
 
 
 def test_every_port_of_a_call_is_of_its_workspace_or_of_no_home(team: Team) -> None:
-    room = set(team.server.door.rooms("ws_of_nobody"))
+    room = set(team.server.accounts.rooms("ws_of_nobody"))
 
     assert room | SHARED | OF_THE_CALLER == set(Runtime.__struct_fields__)
     assert room.isdisjoint(SHARED | OF_THE_CALLER)

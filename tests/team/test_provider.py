@@ -151,7 +151,7 @@ def test_a_jwt_opens_mcp_and_nothing_else_as_an_agent_of_its_person(
     server = Server(team_database, tmp_path, provider={"issuer": signer.url, "origin": ORIGIN})
     workspace = server.workspace("main")
     invitation = digest_secret(server.invite(workspace, "owner"))
-    server.door.directory.accept_subject(invitation, "Ana", signer.url, "ana")
+    server.accounts.directory.accept_subject(invitation, "Ana", signer.url, "ana")
     other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     wrong = {
         "another audience": signer.sign(aud=ORIGIN),

@@ -47,7 +47,7 @@ def test_init_as_a_superuser_leaves_nothing(database: str, tmp_path: Path, flags
 
 def every_text(server: Server) -> str:
     """Everything that the tables of the team hold, as text: in every workspace and between them."""
-    directory: Any = server.door.directory
+    directory: Any = server.accounts.directory
     database: Any = directory.database
     places = [directory._anywhere, *(database.within(one.id) for one in directory.workspaces())]
     return "\n".join(text for place in places for text in list_texts(place))
@@ -78,7 +78,7 @@ def test_an_erased_person_leaves_the_name_nowhere(server: Server, asked: str) ->
     server.sign_in("passphrase", name="Bernadette", passphrase="wrong in every way")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["name"] == "Bernadette")
     old = {"command": "team.set_member", "args": {"member": "Bernadette", "note": "for BERNADETTE, please"}}
-    database: Any = server.door.directory.database.within(main)
+    database: Any = server.accounts.directory.database.within(main)
     database.send(
         (
             "INSERT INTO handrail.audit (id, month, at, line) VALUES ('old', '2026-01', '2026-01-01', %s)",

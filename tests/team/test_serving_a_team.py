@@ -17,10 +17,10 @@ from handrail.host.counts import OwnCounts
 from handrail.operations import stored_sessions
 from handrail.ports.log import Draft
 from handrail_serve.app import App, Parts
-from handrail_serve.companions import health
+from handrail_serve.endpoints import health
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
-from handrail_team.door import FREE_TRIES, NOWHERE, Paces
+from handrail_team.service import FREE_TRIES, NOWHERE, Paces
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import NEWEST
@@ -37,7 +37,7 @@ def test_a_commit_on_one_server_is_live_on_another(
     other = Server(team_database, tmp_path / "other")
     workspace, elsewhere = server.workspace("main"), server.workspace("elsewhere")
     agent = server.join(workspace, "Ana").agent("builder")
-    feeds = [Feed(other.door.marks(one), "epoch") for one in (workspace, elsewhere)]
+    feeds = [Feed(other.accounts.marks(one), "epoch") for one in (workspace, elsewhere)]
 
     async def listen() -> bytes:
         near, far = (feed.stream("") for feed in feeds)
@@ -69,13 +69,13 @@ def test_while_the_database_is_away_every_call_says_so(tmp_path: Path) -> None:
 
 def serve_as_started(server: Server) -> None:
     """What `handrail serve --team` makes of it: its runtime knows the database."""
-    runtime = msgspec.structs.replace(server.runtime, database=server.door.facts)
+    runtime = msgspec.structs.replace(server.runtime, database=server.accounts.facts)
     server.app = App(
         Parts(
             runtime=runtime,
             identity=team_identity(ORIGIN, 7245),
             answer_mcp=server.app._parts.answer_mcp,
-            door=server.door,
+            accounts=server.accounts,
         )
     )
 
@@ -98,15 +98,15 @@ def test_one_noisy_account_is_told_to_wait_and_others_are_not(
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
     now = time.monotonic()
-    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    monkeypatch.setattr("handrail_team.service.time.monotonic", lambda: now)
     for _ in range(599):
-        server.door._paces.require(account)
+        server.accounts._paces.require(account)
 
     noisy, quiet = ana.call("session.list"), ben.call("session.list")
 
     assert (noisy.status, quiet.status) == (429, 200)
     assert int(noisy.header("retry-after") or 0) >= 1
-    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now + 1)
+    monkeypatch.setattr("handrail_team.service.time.monotonic", lambda: now + 1)
     assert ana.call("session.list").status == 200
 
 
@@ -180,9 +180,9 @@ def test_a_workspace_has_a_rate_of_its_own(server: Server, monkeypatch: pytest.M
     crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
     now = time.monotonic()
-    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: now)
+    monkeypatch.setattr("handrail_team.service.time.monotonic", lambda: now)
     for _ in range(6_000):
-        server.door._paces_of_workspaces.require(crowded)
+        server.accounts._paces_of_workspaces.require(crowded)
 
     told = ana.call("session.list")
 
@@ -194,7 +194,7 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
     ana = server.join(server.workspace("main"), "Ana", "owner")
 
     renewed = server.sign_in("renew", ana.token).document["token"]
-    row = server.door.directory.find(ana.token)
+    row = server.accounts.directory.find(ana.token)
 
     assert row is not None
     assert 0 < row.ended_at - server.runtime.clock.unix_seconds() <= 60
@@ -292,9 +292,9 @@ def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_bac
 ) -> None:
     server.workspace("main")
     serve_as_started(server)
-    held = [server.door.database.take()[0] for _ in range(4)]
+    held = [server.accounts.database.take()[0] for _ in range(4)]
     for one in held:
-        server.door.database.give(one)
+        server.accounts.database.give(one)
     with psycopg.connect(postgres, autocommit=True) as link:
         for one in held:
             link.execute("SELECT pg_terminate_backend(%s, 5000)", (one.info.backend_pid,))
@@ -315,7 +315,7 @@ def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterward
     setting = sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}")
     with psycopg.connect(team_database, autocommit=True) as link:
         link.execute(setting.format(sql.Identifier(str(name)), sql.SQL("on")))
-        server.door.database.close()  # kept connections have the setting of before
+        server.accounts.database.close()  # kept connections have the setting of before
 
         refused = agent.call("run.start", workflowId="wr.small_change", goal="Go on.", requestId="second")
         ready = server.ask("GET", "/health/ready", "")
@@ -392,7 +392,7 @@ def test_a_server_goes_on_while_a_newer_one_extends_the_tables_and_no_older_one_
     ready = server.ask("GET", "/health/ready", "")
     begun = ana.agent("builder").start()
     with pytest.raises(Fault) as refused:
-        Server(team_database, tmp_path / "late").door.check()
+        Server(team_database, tmp_path / "late").accounts.check()
 
     assert (ready.status, ready.body.split()) == (200, [b"pass"])
     assert begun["session"]["sessionId"] in [row["id"] for row in ana.data("session.list")["items"]]

@@ -10,9 +10,15 @@ import pytest
 
 from handrail.contract.outcome import Fault
 from handrail.host.counts import OwnCounts
-from handrail_serve.accounts.strangers import HASHES_AT_ONCE, SIGN_INS_WAITING
+from handrail_serve.accounts.refusals import HASHES_AT_ONCE, SIGN_INS_WAITING
 from handrail_team.accounts import credentials
-from handrail_team.door import FORGOTTEN_S, FREE_TRIES, FREE_TRIES_OF_A_NAME, FREE_TRIES_OF_AN_ADDRESS, Tries
+from handrail_team.service import (
+    FORGOTTEN_S,
+    FREE_TRIES,
+    FREE_TRIES_OF_A_NAME,
+    FREE_TRIES_OF_AN_ADDRESS,
+    Tries,
+)
 from tests.surfaces.http.client import Answered, asked, write_call
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
 

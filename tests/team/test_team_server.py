@@ -15,7 +15,7 @@ from handrail.engine.events import decode_event
 from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
 from handrail_team.accounts import credentials
-from handrail_team.door import FREE_TRIES
+from handrail_team.service import FREE_TRIES
 from tests.journeys.test_after_a_commit import after_the_commit
 from tests.surfaces.http.client import Answered
 from tests.team.team_server import COST_OF_A_GUESS, ORIGIN, PAGE, PASSPHRASE, Caller, Server
@@ -53,7 +53,7 @@ def test_somebody_joins_by_invitation_signs_in_again_and_leaves(server: Server) 
     assert [(row["name"], row["role"], row["is_me"]) for row in members["items"]] == [
         ("Ana Lovelace", "owner", True)
     ]
-    server.door.forget()
+    server.accounts.forget()
     assert person.call("team.members").status == 401
 
 
@@ -198,7 +198,7 @@ def test_an_agent_works_and_its_person_confirms_with_their_account(server: Serve
     started = agent.start()
     bodies = [
         decode_event(record.body)
-        for record in server.door.rooms(ana.data("team.members")["workspace_id"])["log"]
+        for record in server.accounts.rooms(ana.data("team.members")["workspace_id"])["log"]
         .load(started["session"]["sessionId"])
         .records
     ]
@@ -241,7 +241,7 @@ def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) 
     workspace = server.workspace("main")
     ana = server.join(workspace, "Ana", "owner")
     server.join(workspace, "Ben", "member")
-    directory = server.door.directory
+    directory = server.accounts.directory
     found = directory.find_member(workspace, "Ben")
     ana.gated("team.set_member", member="Ben", role="admin")
 
@@ -260,7 +260,7 @@ def test_an_erased_account_loses_its_name_with_its_last_workspace_and_keeps_what
     ana, ben = server.join(main, "Ana", "owner"), server.join(main, "Ben")
     begun = ben.agent("builder").start()
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["name"] == "Ben")
-    directory = server.door.directory
+    directory = server.accounts.directory
     directory.database.within(second).write(lambda link: directory._join(link, account, second, "member"))
     names = "SELECT name, sign_in, passphrase IS NULL FROM handrail.accounts WHERE account = %s"
 
@@ -271,7 +271,7 @@ def test_an_erased_account_loses_its_name_with_its_last_workspace_and_keeps_what
 
     assert (kept, cleared) == (("Ben", "ben", False), ("", None, True))
     assert server.sign_in("passphrase", name="Ben", passphrase=PASSPHRASE).status == 401
-    server.door.forget()
+    server.accounts.forget()
     assert ben.call("session.list").status == 401
     session = begun["session"]["sessionId"]
     page = server.ask("GET", f"/api/view/sessions/{session}", ana.token, PAGE).body.decode()
@@ -366,7 +366,7 @@ def test_links_of_the_operator_lead_to_the_server_that_started_last(
         return str(told.data["link"]).partition("/join#")[0]
 
     before = invite("a")
-    server.door.directory.keep_origin("https://team.example.com")
+    server.accounts.directory.keep_origin("https://team.example.com")
 
     assert (before, invite("b")) == ("http://127.0.0.1:7245", "https://team.example.com")
     assert invite("c", origin="https://other.example.com") == "https://other.example.com"

@@ -78,7 +78,7 @@ def sides(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     with fresh_database(postgres) as database, role_of_its_own(postgres, database) as address:
         server = Server(address, tmp_path_factory.mktemp("walls"))
         yield server, settle(server, "here"), settle(server, "there")
-        server.door.database.close()
+        server.accounts.database.close()
 
 
 FIELDS = {
@@ -170,7 +170,10 @@ class Work:
             return found
 
         patch.setattr(Link, "execute", execute)
-        for kept in ("door.FRESH_SECONDS", "store.log._KEPT_SECONDS"):  # nothing is asked for again meanwhile
+        for kept in (
+            "service.FRESH_SECONDS",
+            "store.log._KEPT_SECONDS",
+        ):  # nothing is asked for again meanwhile
             patch.setattr(f"handrail_team.{kept}", 10_000)
 
     def of(self, caller: Caller, name: str, params: dict[str, Any]) -> list[tuple[str, int]]:
@@ -224,7 +227,7 @@ def test_a_token_of_another_workspace_is_as_one_of_another_store(sides: Any, fie
 
 def ways(side: Side, server: Server, workspace: str) -> dict[str, Caller]:
     """Whoever should not get through."""
-    directory = server.door.directory
+    directory = server.accounts.directory
     made = {name: side.person.agent(f"agent-{name}") for name in ("revoked", "expired", "reader")}
     ids = {row["name"]: row["id"] for row in side.person.data("team.tokens")["items"]}
     directory.end(workspace, [ids["agent-revoked"]])
@@ -232,7 +235,7 @@ def ways(side: Side, server: Server, workspace: str) -> dict[str, Caller]:
         ("UPDATE handrail.credentials SET expires_at = 1 WHERE id = %s", (ids["agent-expired"],)),
         ("UPDATE handrail.credentials SET scopes = 'read' WHERE id = %s", (ids["agent-reader"],)),
     )
-    server.door.forget()
+    server.accounts.forget()
     made["viewer"] = server.join(workspace, f"Viewer {workspace}", "viewer")
     made["member"] = server.join(workspace, f"Member {workspace}", "member")
     made["page at a program's door"] = Caller(server, side.person.token, is_page=False)
@@ -274,7 +277,7 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     started = json.loads(agent.tool("start_workflow", **given).body)["result"]["structuredContent"]
 
     session = started["session"]["sessionId"]
-    log = agent.server.door.rooms(agent.data("team.members")["workspace_id"])["log"]
+    log = agent.server.accounts.rooms(agent.data("team.members")["workspace_id"])["log"]
     assert {json.loads(one.body)["actor"]["kind"] for one in log.load(session).records} == {"agent"}
     assert registry().operation("run.answer").tool == ""
 
@@ -283,14 +286,14 @@ def test_a_revoked_token_works_nowhere_within_five_seconds(
     sides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, here, _ = sides
-    other = Server(server.door.database._address, tmp_path)
+    other = Server(server.accounts.database._address, tmp_path)
     agent = here.person.agent("short-lived")
     elsewhere = Caller(other, agent.token, is_page=False)
     assert (agent.call("session.list").status, elsewhere.call("session.list").status) == (200, 200)
 
     here.person.gated("team.revoke_token", token="short-lived")
     real = time.monotonic
-    monkeypatch.setattr("handrail_team.door.time.monotonic", lambda: real() + 5)
+    monkeypatch.setattr("handrail_team.service.time.monotonic", lambda: real() + 5)
 
     assert (agent.call("session.list").status, elsewhere.call("session.list").status) == (401, 401)
 

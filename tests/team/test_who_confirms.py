@@ -340,7 +340,7 @@ def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recor
 
     assert (told.status, told.document["details"]["reason"]) == (409, "role_changed")
     assert confirmations(server, workspace, session) == []
-    server.door.forget()
+    server.accounts.forget()
     again = {"viewer": 403, "admin": 200, "": 401}[change.get("role", "")]
     assert ben.call("run.answer", session=session, given=given).status == again
 
@@ -400,5 +400,5 @@ def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
 
 
 def confirmations(server: Server, workspace: str, session: str) -> list[Any]:
-    events = [decode_event(one.body) for one in server.door.rooms(workspace)["log"].load(session).records]
+    events = [decode_event(one.body) for one in server.accounts.rooms(workspace)["log"].load(session).records]
     return [one for one in events if isinstance(one.data, ConfirmationRecorded)]

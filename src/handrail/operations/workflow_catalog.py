@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import fields, replace
 
 from handrail.contract.catalogue import WORKFLOW_ID_RESERVED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND
 from handrail.contract.json.places import join_pointer
-from handrail.contract.outcome import Failure, Fault, Json, NextCall
+from handrail.contract.outcome import Failure, Fault, Json, NextCall, make_from
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
 from handrail.contract.workflow_files import WorkflowFile
@@ -18,6 +19,7 @@ from handrail.runtime.operation import Registry
 from handrail.runtime.recent import Recent
 from handrail.runtime.refused_calls import input_problems, offer_call
 from handrail.runtime.runtime import ReadPorts, project_or_root
+from handrail.views.workflows import WorkflowProblem
 from handrail.workflows.catalog import (
     Catalog,
     CatalogEntry,
@@ -289,21 +291,12 @@ def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, 
     return tuple(problem for problem in problems if problem.severity == "error")
 
 
-def problem_row(problem: Problem) -> dict[str, Any]:
-    """A problem as answers show it; line and column once they are known."""
-    place = {"line": problem.line, "column": problem.column} if problem.line else {}
-    return {
-        "code": problem.code,
-        "message": problem.message,
-        "pointer": problem.pointer,
-        **place,
-        "fix": problem.fix,
-        "severity": problem.severity,
-        **({"edit": edit_rows(problem.edit)} if problem.edit else {}),
-    }
+def problem_row(problem: Problem) -> WorkflowProblem:
+    """Return a problem as answers show it; line and column once they are known."""
+    return make_from(WorkflowProblem, problem, edit=edit_rows(problem.edit) if problem.edit else [])
 
 
-def rows_of(entry: CatalogEntry, problems: Iterable[Problem]) -> list[dict[str, Any]]:
+def rows_of(entry: CatalogEntry, problems: Iterable[Problem]) -> list[WorkflowProblem]:
     """The first problems of a file beside other things. Edits of a text are for who asks about the file."""
     first = list(problems)[:20]
     return [problem_row(one) for one in (first if entry.spelling == "json" else drop_edits(first))]
@@ -336,7 +329,7 @@ def refuse_entry(entry: CatalogEntry, problems: Iterable[Problem]) -> Fault:
     return Fault(
         WORKFLOW_ID_RESERVED if reserved else WORKFLOW_INVALID,
         f"The workflow file {quote(entry.source_ref)} cannot be used: {errors[0].message}"[:1024],
-        details={"workflow_id": entry.id, "problems": rows_of(entry, errors)},
+        details={"workflow_id": entry.id, "problems": msgspec.to_builtins(rows_of(entry, errors))},
     )
 
 

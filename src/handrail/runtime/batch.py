@@ -13,20 +13,11 @@ from msgspec import UNSET, UnsetType
 from handrail.contract.catalogue import E_INTERRUPTED, E_IO, E_TIMEOUT, E_VALIDATION
 from handrail.contract.outcome import Answer, Fault, Json, PartlyDone, refuse_argument
 from handrail.runtime.runtime import ReadPorts
+from handrail.views.batches import BatchSummary, ItemError
 
 MOST_TARGETS = 1_000
 SCHEMA_OF_TARGETS = {"maxItems": MOST_TARGETS}
 """For the schema alone: `targets_of` refuses more of them, with how many there were."""
-
-
-class ItemError(Answer, frozen=True, kw_only=True):
-    """Why one target failed, in the codes of the whole tool."""
-
-    code: str
-    retryable: bool
-    message: str
-    domain_code: str | UnsetType = UNSET
-    """Ours, where it says more than the code."""
 
 
 class BatchItem(Answer, frozen=True, kw_only=True):
@@ -35,15 +26,6 @@ class BatchItem(Answer, frozen=True, kw_only=True):
     target: str
     ok: bool
     error: ItemError | UnsetType = UNSET
-
-
-class BatchSummary(Answer, frozen=True, kw_only=True):
-    """`total` counts the targets that were attempted."""
-
-    total: int
-    succeeded: int
-    failed: int
-    skipped: int
 
 
 class BatchResult(Answer, frozen=True, kw_only=True):

@@ -15,20 +15,6 @@ class StepNoteRow(Answer, frozen=True, kw_only=True):
     is_cut: bool = False
 
 
-class NodeRow(Answer, frozen=True, kw_only=True):
-    """One node of the graph."""
-
-    id: str
-    parent: str | None
-    kind: str
-    pending_step: str | None
-    is_tip: bool = False
-    is_preferred: bool = False
-    is_fork: bool = False
-    preferences: dict[str, str] | None = None
-    """Set where they changed; any other node has those of its parent."""
-
-
 class GapRow(Answer, frozen=True, kw_only=True):
     """Something that was missing when the run went on."""
 
@@ -116,7 +102,7 @@ class ClosedRow(Answer, frozen=True, kw_only=True):
 
 
 class RunRow(Answer, frozen=True, kw_only=True):
-    """One run; `graph` is the drawing, `nodes` the same as data. The rest holds at the preferred tip."""
+    """One run. All but its tips holds at the preferred one."""
 
     id: str
     workflow_id: str
@@ -157,9 +143,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     notes: list[StepNoteRow]
     """The newest, oldest first."""
     notes_omitted: int = 0
-    nodes: list[NodeRow]
-    nodes_omitted: int = 0
     graph: list[str]
+    """The drawing; `run.graph` has the nodes."""
     omitted: dict[str, int] = {}
     """By the name of a list: how many of its items, mostly older ones, are left out."""
 
@@ -189,17 +174,6 @@ class NoteRow(Answer, frozen=True, kw_only=True):
     is_cut: bool = False
 
 
-class TimelineRow(Answer, frozen=True, kw_only=True):
-    """One thing that happened, in the lane of its run or of the session."""
-
-    index: int
-    at: str
-    lane: str
-    what: str
-    node_id: str
-    step_id: str
-
-
 class SessionSummary(Answer, frozen=True, kw_only=True):
     """One session."""
 
@@ -218,5 +192,3 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     notes_omitted: int = 0
     runs: list[RunRow]
     runs_omitted: int = 0
-    timeline: list[TimelineRow] = []
-    """The newest nodes of all runs and notes of the session in the order of the log; shown at level full."""

@@ -1,8 +1,18 @@
-"""What happened in a session, moment by moment. Pure."""
+"""What happened in a session, moment by moment, with one lane per run. Pure."""
 
 from __future__ import annotations
 
-from handrail.contract.outcome import Answer
+from collections.abc import Iterator
+
+from handrail.contract.outcome import Answer, make_from
+from handrail.contract.wording import name_person
+from handrail.engine.history import History, Node
+from handrail.engine.navigate import step_key
+from handrail.engine.receipts import describe_outcome, write_line
+from handrail.projections.evidence import spell_answer
+from handrail.projections.run_graph import completed_step
+
+SESSION_LANE = "session"
 
 
 class MomentRow(Answer, frozen=True, kw_only=True):
@@ -10,22 +20,26 @@ class MomentRow(Answer, frozen=True, kw_only=True):
 
     index: int
     at: str
-    seconds: int | None
+    seconds: int | None = None
     """Since the moment before it in its lane; null for the first."""
     lane: str
     """The run, or `session`."""
-    workflow_name: str
+    workflow_name: str = ""
     what: str
-    said: str
+    """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
+    the lane of the session `notes`, `renamed` (the last time) or `imported`."""
+    said: str = ""
     """What a person did who answered: chose an option, gave a value, confirmed, declined; of a check its
     command and how it ended; of a report that was not accepted why, in words for people."""
-    who: str
+    who: str = ""
     """Who answered; empty: nobody was asked."""
-    note: str
+    note: str = ""
     """What they wrote."""
-    node_id: str
-    step_id: str
-    title: str
+    node_id: str = ""
+    step_id: str = ""
+    """The step that was acknowledged, or that a check or a person was asked about; empty at the start."""
+    title: str = ""
+    """Of that step."""
 
 
 class Timeline(Answer, frozen=True, kw_only=True):
@@ -37,3 +51,67 @@ class Timeline(Answer, frozen=True, kw_only=True):
     """What a reader of a damaged session must know; empty when it is sound."""
     earlier: int
     """How many came before these."""
+
+
+def list_moments(history: History) -> list[MomentRow]:
+    """Return every moment, oldest first, ordered by the log and never by clock."""
+    moments = [*_list_nodes(history), *_list_answers(history), *_list_checks(history)]
+    moments += [
+        make_from(MomentRow, held, lane=run_id, what="closed")
+        for run_id, closings in history.closings.items()
+        for held in closings
+    ]
+    of_session = {
+        "notes": tuple(history.session_notes.values()),
+        "renamed": (history.title,),
+        "imported": (history.imported,),
+    }
+    moments += [
+        make_from(MomentRow, held, lane=SESSION_LANE, what=what)
+        for what, every in of_session.items()
+        for held in every
+        if held is not None
+    ]
+    return sorted(moments, key=lambda moment: moment.index)
+
+
+def _list_nodes(history: History) -> Iterator[MomentRow]:
+    for node in history.nodes.values():
+        yield make_from(
+            MomentRow, node, lane=node.run_id, what=node.kind, step_id=completed_step(history, node)
+        )
+
+
+def _list_answers(history: History) -> Iterator[MomentRow]:
+    for node_id, answers in history.confirmations.items():
+        for held in answers:
+            yield make_from(
+                MomentRow,
+                held,
+                **_pending_at(history.nodes[node_id]),
+                what=held.fact.answer,
+                said=spell_answer(history, held),
+                who=name_person(held.fact.who),
+                note=held.fact.note,
+            )
+
+
+def _list_checks(history: History) -> Iterator[MomentRow]:
+    """The checks that Handrail itself ran; what hooks tell of is in the log, and too much for here."""
+    for node_id, held in history.receipts.items():
+        for receipt in held:
+            fact = receipt.fact
+            if fact.by != "client_hook":
+                line = fact.check or write_line(fact.argv, fact.by)
+                yield make_from(
+                    MomentRow,
+                    receipt,
+                    **_pending_at(history.nodes[node_id]),
+                    what="receipt",
+                    said=f"{line}: {describe_outcome(fact.outcome)}",
+                )
+
+
+def _pending_at(node: Node) -> dict[str, str]:
+    """The step that was pending when something happened at a node."""
+    return {"lane": node.run_id, "node_id": node.node_id, "step_id": step_key(node.state)}

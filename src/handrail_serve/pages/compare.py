@@ -29,6 +29,7 @@ from handrail_serve.pages.parts import (
     points,
     session_crumbs,
     soft,
+    spell_preferences,
     status_badge,
 )
 from handrail_serve.pages.run_rail import loop_words
@@ -83,7 +84,7 @@ def _end(found: Comparison, end: ComparedEnd, word: str) -> Html:
                 ("Pending", end.pending_title or "nothing"),
                 ("Known", evidence_badges(end.evidence, end.evidence_caveat)),
                 ("Gaps open at this node", gaps),
-                ("Preferences", f"{end.preferences['autonomy']}, {end.preferences['risk_policy']}"),
+                *spell_preferences(end.preferences),
             ]
         ),
         *map(proof_part, end.proofs),

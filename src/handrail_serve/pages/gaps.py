@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.gaps import GapCounts, GapItem, GapList
-from handrail_serve.pages.needs import settle_form
+from handrail_serve.pages.items import settle_form
 from handrail_serve.pages.parts import (
     Rows,
     ago,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.overview import NeedKind
 from handrail.views.inbox import Inbox, InboxItem, key_of
-from handrail_serve.pages.needs import Card, ask_in_short, item_glyph, read_card
+from handrail_serve.pages.items import Card, ask_in_short, item_glyph, read_card
 from handrail_serve.pages.parts import (
     Rows,
     add_query,

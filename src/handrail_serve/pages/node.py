@@ -18,7 +18,6 @@ from handrail_serve.pages.parts import (
     badge,
     claim_row,
     cluster,
-    command_line,
     compare_path,
     copy_button,
     count,
@@ -42,6 +41,7 @@ from handrail_serve.pages.parts import (
     run_path,
     session_crumbs,
     soft,
+    spell_preferences,
     split,
     status_badge,
     workflow_path,
@@ -251,7 +251,7 @@ def _gaps(node: NodeView) -> Child:
     rows = [
         element(
             "li",
-            *gap_words(gap, f"{'open' if gap.is_open else 'settled'}, {gap.reason.replace('_', ' ')}"),
+            *gap_words(gap, f"{'open' if gap.is_open else 'resolved'}, {gap.reason.replace('_', ' ')}"),
         )
         for gap in node.gaps
     ]
@@ -312,20 +312,13 @@ def _validations(node: NodeView) -> Child:
 
 
 def _files(node: NodeView, files: CodeDiff | None) -> Child:
-    """What changed since the step before, and the command that compares the same two."""
+    """What changed since the step before."""
     if node.tree is None or node.parent is None:
         return None
     if files is None:
         text = "Handrail kept the files of this step. It cannot compare them from here."
         return panel("What changed since the step before", soft(text))
-    pair = f"{node.parent.id} {node.node_id}"
-    command = f"handrail code diff {pair} --session {node.session_id} --human"
-    return panel(
-        "What changed since the step before",
-        changed_files(files),
-        command_line(command),
-        class_="stack tight",
-    )
+    return panel("What changed since the step before", changed_files(files), class_="stack tight")
 
 
 def _trace(node: NodeView) -> Child:
@@ -351,7 +344,7 @@ def _branches(node: NodeView) -> Child:
 
 def _side(node: NodeView) -> Iterable[Child]:
     if node.person is not None:
-        yield panel("A person answered", _answer(node.person, node))
+        yield panel("A person answered", _answer(node.person, node), _again(node))
     pending = node.pending
     if pending is not None and pending.person is not None and pending.person != node.person:
         yield panel(f"A person answered about: {pending.title}", _answer(pending.person, node))
@@ -382,11 +375,22 @@ def _answer(person: NodeAnswer, node: NodeView) -> Html:
     )
 
 
+def _again(node: NodeView) -> Child:
+    """How to answer otherwise, once the run has used the answer: the agent goes back to the step."""
+    if node.parent is None or node.banner:
+        return None
+    text = (
+        f"Go back in the Handrail session {node.session_id}: call resume_session with query "
+        f'"{node.parent.id}" and make its forkCall. I want to answer “{node.title}” again.'
+    )
+    return copy_button(text, "Start from here again: copy a message for the agent")
+
+
 def _preferences(node: NodeView) -> Html:
     now, before = node.preferences, node.preferences_before
-    rows: list[tuple[str, Child]] = [("Autonomy", now["autonomy"]), ("Risk policy", now["risk_policy"])]
+    rows: list[tuple[str, Child]] = [*spell_preferences(now)]
     if before:
-        rows.append(("Changed here from", f"{before['autonomy']}, {before['risk_policy']}"))
+        rows.append(("Changed here from", ", ".join(word for _, word in spell_preferences(before))))
     return facts(rows)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from handrail.contract.outcome import UNTRUSTED
+from handrail.contract.outcome import UNTRUSTED, Json
 from handrail.engine.events import is_newer
 from handrail.projections.evidence import PROOF, WORTH_WORDS, is_proven
 from handrail.projections.html.elements import Address, Child, Html, element, join_html, notes_html
@@ -19,11 +19,10 @@ from handrail.projections.overview import Sources
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.views.inbox import InboxItem
 from handrail.views.nodes import NodeClaim, NodeGap, NodeView
+from handrail.views.preferences import CHOICES
 from handrail.views.summaries import ClaimRow, GapRow
 
 _T = TypeVar("_T")
-Payload: TypeAlias = Mapping[str, Any]
-"""The answer of an operation, as every surface sends it."""
 
 # Addresses
 
@@ -359,6 +358,15 @@ def gap_words(gap: GapRow | NodeGap, state: str) -> tuple[Child, ...]:
     )
 
 
+def spell_preferences(held: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """How far the agent may go, as people choose it."""
+    rows = (("Autonomy", "autonomy", CHOICES.autonomy), ("Risk", "risk_policy", CHOICES.risk_policy))
+    return tuple(
+        (title, next((one.label for one in choices if one.id == held[name]), held[name]))
+        for title, name, choices in rows
+    )
+
+
 # Times, ids, text to copy
 
 
@@ -453,7 +461,9 @@ def cluster(*children: Child) -> Html:
     return element("div", *children, class_="cluster")
 
 
-def acts(operation: str, given: Payload, *, title: str = "", word: str = "", **more: Any) -> dict[str, Any]:
+def acts(
+    operation: str, given: Mapping[str, Json], *, title: str = "", word: str = "", **more: Any
+) -> dict[str, Any]:
     """The attributes by which the script of the page makes a call; with a title it shows it before.
 
     `more` are those of `static/actions.js`, without their prefix.
@@ -519,6 +529,12 @@ def drawing(svg: str, outline: str, summary: Html) -> list[Html]:
 def cells(*held: Child) -> Html:
     """A row of a table."""
     return element("tr", *(element("td", one) for one in held))
+
+
+def spell_pointer(pointer: str) -> str:
+    """`/steps/0/prompt` → `steps › 1 › prompt`."""
+    parts = (part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
+    return " › ".join(str(int(part) + 1) if part.isdecimal() else part for part in parts) or "the whole"
 
 
 def json_text(value: Any) -> str:

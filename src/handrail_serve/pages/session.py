@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
@@ -10,7 +10,7 @@ from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
 from handrail.views.runs import RunView
 from handrail.views.summaries import GapRow, RunRow, SessionSummary
-from handrail_serve.pages.needs import Card, close_form, own_card, rename_form, settle_form, whose_agent
+from handrail_serve.pages.items import Card, close_form, own_card, rename_form, settle_form, whose_agent
 from handrail_serve.pages.outcome import UNKNOWN, Changes, outcome_panel
 from handrail_serve.pages.parts import (
     ANSWERED,
@@ -42,6 +42,7 @@ from handrail_serve.pages.parts import (
     session_path,
     silence_badge,
     soft,
+    spell_preferences,
     status_badge,
     tabs,
     timeline_path,
@@ -170,7 +171,7 @@ def _with_run(
     cards: Sequence[Card],
     changes: Changes,
 ) -> Html:
-    settled_in = "" if shown.health.banner else shown.session_id
+    asked = {gap_id for card in cards for gap_id in card.row.gap_ids}  # their card has the form
     is_one = len(graph.runs) == 1
     titles = {node.step_id: node.title for node in graph.nodes}
     return element(
@@ -186,7 +187,7 @@ def _with_run(
         ),
         element(
             "aside",
-            _gaps(run, settled_in),
+            _gaps(run, "" if shown.health.banner else shown.session_id, asked),
             _outputs(run, titles),
             _in_force(shown.session_id, run),
             class_="side",
@@ -286,18 +287,18 @@ def _sentence(run: RunRow, graph: RunView) -> str:
     return passed or "Every step was done."
 
 
-def _gaps(run: RunRow, settled_in: str) -> Child:
-    rows = [_gap(gap, settled_in) for gap in run.gaps]
+def _gaps(run: RunRow, session_id: str, asked: Collection[str]) -> Child:
+    rows = [_gap(gap, "" if gap.id in asked else session_id) for gap in run.gaps]
     return panel("Gaps", element("ul", *rows, class_="facts")) if rows else None
 
 
-def _gap(gap: GapRow, settled_in: str) -> Html:
-    """One gap with its door (`settled_in`: the session, where there is one), or what its settler wrote."""
+def _gap(gap: GapRow, session_id: str) -> Html:
+    """One gap with its form, if it can be resolved here; or the note of the person who resolved it."""
     if gap.reason == "settled_by_person":
         summary = element("span", gap.summary, dir="auto")
-        return element("li", badge("settled by a person", "", "done"), " ", summary)
-    form = settle_form(settled_in, gap.id) if gap.is_open and settled_in else None
-    state = "open" if gap.is_open else "settled"
+        return element("li", badge("resolved by a person", "", "done"), " ", summary)
+    form = settle_form(session_id, gap.id) if gap.is_open and session_id else None
+    state = "open" if gap.is_open else "resolved"
     return element("li", *gap_words(gap, state), reveal("Resolve it", form) if form else None)
 
 
@@ -316,8 +317,7 @@ def _outputs(run: RunRow, titles: Mapping[str, str]) -> Child:
 
 def _in_force(session_id: str, run: RunRow) -> Html:
     rows: list[tuple[str, Child]] = [
-        ("Autonomy", run.preferences["autonomy"]),
-        ("Risk policy", run.preferences["risk_policy"]),
+        *spell_preferences(run.preferences),
         *((name, status) for name, status in run.capabilities.items()),
         (
             "Workflow",

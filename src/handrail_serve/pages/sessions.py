@@ -12,7 +12,7 @@ from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import STATUS_WORDS
 from handrail.views.hits import HitRow
 from handrail.views.sessions import SessionList, SessionView, StoredValues
-from handrail_serve.pages.needs import where, whose_agent
+from handrail_serve.pages.items import where, whose_agent
 from handrail_serve.pages.parts import (
     ANSWERED,
     SILENCES,

@@ -5,13 +5,13 @@ What the one who looks may not do is not on the page; the server refuses it as w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from handrail.contract.accounts import ROLES
+from handrail.contract.outcome import Json
 from handrail.projections.html.elements import Child, Html, element, join_html
+from handrail.views.team import AuditRow, MemberList, MemberRow, TokenRow, WorkspaceRow
 from handrail_serve.pages.parts import (
-    Payload,
     acts,
     ago,
     badge,
@@ -53,12 +53,18 @@ def no_team_page() -> Html:
     )
 
 
-def team_page(members: Payload, tokens: Payload, audit: Payload | None, workspaces: Payload) -> Html:
-    """Each is the payload of its operation; `audit` is None for who may not see it."""
-    role = members["my_role"]
+def team_page(
+    about: MemberList,
+    members: Sequence[MemberRow],
+    tokens: Sequence[TokenRow],
+    audit: Sequence[AuditRow] | None,
+    workspaces: Sequence[WorkspaceRow],
+) -> Html:
+    """Return the page; `audit` is None for a reader who may not see it."""
+    role = about.my_role
     return page(
         head(
-            members["workspace"],
+            about.workspace,
             meta(f"you are {role} here"),
             beside=element("button", "Sign out", type="button", class_="button", data_leave=True),
         ),
@@ -73,33 +79,33 @@ def _rank(role: str) -> int:
     return ROLES.index(role) if role in ROLES else -1
 
 
-def _elsewhere(workspaces: Payload) -> Child:
-    others = [one for one in workspaces["items"] if not one["is_here"]]
+def _elsewhere(workspaces: Sequence[WorkspaceRow]) -> Child:
+    others = [one for one in workspaces if not one.is_here]
     if not others:
         return None
     return panel(
         "Your other workspaces",
         cluster(
             *(
-                element("button", one["name"], type="button", class_="button", data_enter=one["id"])
+                element("button", one.name, type="button", class_="button", data_enter=one.id)
                 for one in others
             )
         ),
     )
 
 
-def _members(members: Payload, role: str) -> Html:
+def _members(members: Sequence[MemberRow], role: str) -> Html:
     can_change = _rank(role) >= _rank("admin")
     given = [one for one in ROLES if _rank(one) <= _rank(role)]
     rows = [
         cells(
-            join_html(one["name"], " (you)" if one["is_me"] else None),
-            one["role"],
-            badge(one["state"], "good" if one["state"] == "member" else ""),
-            ago(one["since"]),
+            join_html(one.name, " (you)" if one.is_me else None),
+            one.role,
+            badge(one.state, "good" if one.state == "member" else ""),
+            ago(one.since),
             _change_member(one, given) if can_change else None,
         )
-        for one in members["items"]
+        for one in members
     ]
     return panel(
         "Members",
@@ -110,16 +116,16 @@ def _members(members: Payload, role: str) -> Html:
     )
 
 
-def _change_member(one: Payload, given: Sequence[str]) -> Html:
-    if one["state"] == "invited":
-        return _gated("team.revoke_token", {"token": one["id"]}, "Withdraw", "Withdraw the invitation?")
-    about = {"member": one["id"]}
+def _change_member(one: MemberRow, given: Sequence[str]) -> Html:
+    if one.state == "invited":
+        return _gated("team.revoke_token", {"token": one.id}, "Withdraw", "Withdraw the invitation?")
+    about = {"member": one.id}
     roles = [
-        _gated("team.set_member", {**about, "role": role}, f"Make {role}", f"Make {one['name']} {role}?")
+        _gated("team.set_member", {**about, "role": role}, f"Make {role}", f"Make {one.name} {role}?")
         for role in given
-        if role != one["role"]
+        if role != one.role
     ]
-    gone = _gated("team.set_member", {**about, "remove": True}, "Remove", f"Remove {one['name']}?")
+    gone = _gated("team.set_member", {**about, "remove": True}, "Remove", f"Remove {one.name}?")
     reset = _form(
         "team.reset",
         about,
@@ -128,7 +134,7 @@ def _change_member(one: Payload, given: Sequence[str]) -> Html:
         "For who forgot theirs: whoever opens the link becomes this person, once. It is shown here and never "
         "again. Who is in other workspaces too is reset by the operator.",
     )
-    return reveal("Change", cluster(*roles, gone), reset if one["role"] in given else None)
+    return reveal("Change", cluster(*roles, gone), reset if one.role in given else None)
 
 
 def _invite(given: Sequence[str]) -> Html:
@@ -143,20 +149,20 @@ def _invite(given: Sequence[str]) -> Html:
     )
 
 
-def _tokens(tokens: Payload, *, can_make: bool) -> Html:
+def _tokens(tokens: Sequence[TokenRow], *, can_make: bool) -> Html:
     rows = [
         cells(
-            one["name"] or "a page",
-            one["owner"],
-            one["machine"],
-            one["scopes"] if one["kind"] == "agent" else "signed in",
-            badge(one["state"], _STATES.get(one["state"], "")),
-            ago(one["used_at"]) if one["used_at"] else "never used",
-            _gated("team.revoke_token", {"token": one["id"]}, "Revoke", "Revoke it?")
-            if one["state"] == "good" and (can_make or one["is_mine"])
+            one.name or "a page",
+            one.owner,
+            one.machine,
+            one.scopes if one.kind == "agent" else "signed in",
+            badge(one.state, _STATES.get(one.state, "")),
+            ago(one.used_at) if one.used_at else "never used",
+            _gated("team.revoke_token", {"token": one.id}, "Revoke", "Revoke it?")
+            if one.state == "good" and (can_make or one.is_mine)
             else None,
         )
-        for one in tokens["items"]
+        for one in tokens
     ]
     make = _form(
         "team.new_token",
@@ -179,16 +185,16 @@ def _tokens(tokens: Payload, *, can_make: bool) -> Html:
     )
 
 
-def _audit(audit: Payload) -> Html:
+def _audit(audit: Sequence[AuditRow]) -> Html:
     rows = [
         cells(
-            ago(one["at"]),
-            one["who"],
-            mono(one["command"]),
-            one["about"],
-            one["code"] or ("shown only" if one["is_dry_run"] else "done"),
+            ago(one.at),
+            one.who,
+            mono(one.command),
+            one.about,
+            one.code or ("shown only" if one.is_dry_run else "done"),
         )
-        for one in audit["items"]
+        for one in audit
     ]
     return panel(
         "What was changed",
@@ -199,12 +205,14 @@ def _audit(audit: Payload) -> Html:
     )
 
 
-def _gated(operation: str, given: dict[str, Any], word: str, title: str) -> Html:
+def _gated(operation: str, given: Mapping[str, Json], word: str, title: str) -> Html:
     call = acts(operation, given, title=title, word=word, done="Done.")
     return element("button", word, type="button", class_="button plain", **call)
 
 
-def _form(operation: str, given: dict[str, Any], word: str, field: str, text: str, *fields: Child) -> Html:
+def _form(
+    operation: str, given: Mapping[str, Json], word: str, field: str, text: str, *fields: Child
+) -> Html:
     spot = "-".join(("told", *operation.split("."), *map(str, given.values())))
     return element(
         "form",

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.projections.plain_words import MOMENT_WORDS, MOMENTS_WITH_MORE
-from handrail.projections.timeline import SESSION_LANE
 from handrail.views.summaries import SessionSummary
-from handrail.views.timelines import MomentRow, Timeline
+from handrail.views.timelines import SESSION_LANE, MomentRow, Timeline
 from handrail_serve.pages.parts import (
     add_query,
     count,

@@ -67,7 +67,7 @@ function keepToken(fresh) {
 
 class Trouble extends Error {
   constructor(message, fix = "", status = 0) {
-    super(message);
+    super(spellTimes(message));
     this.fix = fix;
     this.status = status;
   }
@@ -447,6 +447,14 @@ const FORMATS = {
   thisYear: new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" }),
   before: new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }),
 };
+
+// Messages of operations have times as the log has them; a reader sees their own.
+function spellTimes(text) {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (found) => {
+    const at = new Date(found);
+    return FORMATS[at.toDateString() === new Date().toDateString() ? "time" : "before"].format(at);
+  });
+}
 
 const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
 const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60]];

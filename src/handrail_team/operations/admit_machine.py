@@ -10,10 +10,11 @@ from handrail.contract.catalogue import (
     E_NOT_FOUND,
 )
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, NextCall
+from handrail.contract.outcome import NextCall
 from handrail.contract.parameters import TokenText
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
+from handrail.views.team import AdmittedMachine
 from handrail_team.operations.asked import TeamQuestion, find_team
 
 
@@ -22,16 +23,6 @@ class AdmitMachine(TeamQuestion, frozen=True, kw_only=True):
 
     code: Annotated[TokenText, Meta(description="What `handrail login` shows.", min_length=1, max_length=20)]
     show: Annotated[bool, Meta(description="Only say which machine it is.")] | UnsetType = UNSET
-
-
-class AdmittedMachine(Answer, frozen=True, kw_only=True):
-    """The machine, and whether it is let in now."""
-
-    machine: str
-    code: str
-    is_admitted: bool
-    next: str = ""
-    """What is done there now, once it is let in."""
 
 
 def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:

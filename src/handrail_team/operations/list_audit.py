@@ -8,10 +8,11 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success
+from handrail.contract.outcome import Success
 from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
+from handrail.views.team import AuditList, AuditRow
 from handrail_team.operations.asked import (
     DATABASE_ERRORS,
     OPERATOR,
@@ -33,29 +34,6 @@ class ListAudit(TeamQuestion, frozen=True, kw_only=True):
     limit: (
         Annotated[int, Meta(description="How many rows, 100 by default.", ge=1, le=MOST_ROWS)] | UnsetType
     ) = UNSET
-
-
-class AuditRow(Answer, frozen=True, kw_only=True):
-    """One change, or one that was refused."""
-
-    id: str
-    at: str
-    who: str
-    """The name of the account as it is now; its id where the name was cleared."""
-    command: str
-    about: str
-    """What it was asked with, members by name: whom, which role."""
-    effect: str
-    code: str
-    """Why it was refused; empty: it was not."""
-    is_dry_run: bool
-    """It was shown, and nothing was changed."""
-
-
-class AuditList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where it happened."""
-
-    workspace_id: str
 
 
 def list_audit(rt: Runtime, request: ListAudit) -> Success:

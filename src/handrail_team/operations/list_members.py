@@ -8,9 +8,10 @@ import msgspec
 
 from handrail.contract.accounts import Role
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
+from handrail.views.team import MemberList, MemberRow
 from handrail_team.operations.asked import (
     DATABASE_ERRORS,
     TeamQuestion,
@@ -25,29 +26,6 @@ if TYPE_CHECKING:
 
 class ListMembers(TeamQuestion, frozen=True, kw_only=True):
     """Of which workspace."""
-
-
-class MemberRow(Answer, frozen=True, kw_only=True):
-    """A person, or an invitation that nobody has used yet."""
-
-    id: str
-    name: str
-    role: Role
-    state: str
-    """`member` or `invited`."""
-    since: str
-    is_me: bool
-    expires_at: str
-    """Of an invitation."""
-
-
-class MemberList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where they belong to."""
-
-    workspace_id: str
-    workspace: str
-    my_role: str
-    """Empty: the operator."""
 
 
 def list_members(rt: Runtime, request: ListMembers) -> Success:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from handrail.contract.accounts import ROLES
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
+from handrail.views.team import TokenList, TokenRow
 from handrail_team.operations.asked import (
     DATABASE_ERRORS,
     Team,
@@ -25,31 +26,6 @@ if TYPE_CHECKING:
 
 class ListTokens(TeamQuestion, frozen=True, kw_only=True):
     """Of which workspace."""
-
-
-class TokenRow(Answer, frozen=True, kw_only=True):
-    """One credential."""
-
-    id: str
-    name: str
-    kind: str
-    """`agent`, or `page`: a person who is signed in."""
-    owner: str
-    """The name of its person."""
-    machine: str
-    scopes: str
-    state: str
-    """`good`, `expired` or `revoked`."""
-    used_at: str
-    """To the minute; empty: never."""
-    expires_at: str
-    is_mine: bool
-
-
-class TokenList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where they are good."""
-
-    workspace_id: str
 
 
 def list_tokens(rt: Runtime, request: ListTokens) -> Success:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.views.team import WorkspaceList, WorkspaceRow
 from handrail_team.operations.asked import (
     DATABASE_ERRORS,
     Store,
@@ -20,22 +21,6 @@ class ListWorkspaces(Input, frozen=True, kw_only=True):
     """Of which team."""
 
     store: Store | UnsetType = UNSET
-
-
-class WorkspaceRow(Answer, frozen=True, kw_only=True):
-    """One workspace."""
-
-    id: str
-    name: str
-    role: str
-    """Of who asks; empty: the operator."""
-    made_at: str
-    is_here: bool
-    """The one that the credential of this call opens."""
-
-
-class WorkspaceList(Answer, frozen=True, kw_only=True):
-    """Nothing beside the items."""
 
 
 def list_workspaces(rt: Runtime, request: ListWorkspaces) -> Success:

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, make_from
+from handrail.contract.outcome import make_from
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
+from handrail.views.team import Caller
 from handrail_team.operations.asked import spell_time
 
 
 class WhoAmI(Input, frozen=True, kw_only=True):
     """The caller."""
-
-
-class Caller(Answer, frozen=True, kw_only=True):
-    """The account, and what it is here."""
-
-    account: str
-    name: str
-    kind: str
-    """`person` or `agent` of a team; `local`: this project belongs to none."""
-    agent: str
-    machine: str
-    workspace: str
-    role: str
-    scopes: list[str]
-    server: str = ""
-    """Where the server of the team is reached."""
-    expires_at: str = ""
-    """When the credential of this call ends; empty: nobody says."""
 
 
 def who_am_i(rt: Runtime, request: WhoAmI) -> Caller:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from handrail.runtime.runtime import Runtime
-from tests.journeys.conversation import start
 from tests.surfaces.cli.here import run_here
 from tests.surfaces.cli.tool import Tool, checked_document
 
@@ -18,15 +17,14 @@ def data(runtime: Runtime, *line: str) -> Any:
 
 @pytest.mark.promise("cli.expand")
 @pytest.mark.parametrize("level", ["minimal", "standard"])
-def test_a_part_on_demand_is_added_to_what_its_level_tells(runtime: Runtime, level: str) -> None:
-    session = start(runtime)["session"]["sessionId"]
-    line = ("session", "show", session, "--mvi", level)
+def test_a_part_on_demand_is_added_to_its_level(runtime: Runtime, level: str) -> None:
+    line = ("workflow", "builtins", "--kind", "ref", "--limit", "1", "--mvi", level)
 
-    plain, expanded = data(runtime, *line), data(runtime, *line, "--expand", "timeline")
+    (plain,), (expanded,) = (data(runtime, *line, *more)["items"] for more in ((), ("--expand", "text")))
 
-    assert "timeline" not in plain
-    assert [entry["what"] for entry in expanded["timeline"]] == ["step"]
-    assert {key: value for key, value in expanded.items() if key != "timeline"} == plain
+    assert "text" not in plain
+    assert expanded["text"]
+    assert {key: value for key, value in expanded.items() if key != "text"} == plain
 
 
 def test_parts_of_list_items_are_asked_for_by_name(runtime: Runtime) -> None:
@@ -39,14 +37,12 @@ def test_parts_of_list_items_are_asked_for_by_name(runtime: Runtime) -> None:
 
 
 def test_fields_choose_inside_what_was_expanded(runtime: Runtime) -> None:
-    session = start(runtime)["session"]["sessionId"]
+    line = ("workflow", "builtins", "--kind", "contract", "--limit", "1", "--expand", "schema")
 
-    shown = data(runtime, "session", "show", session, "--expand", "timeline", "--fields", "timeline.what")
+    (item,) = data(runtime, *line, "--fields", "schema.type")["items"]
 
-    [row] = shown["timeline"]
-    assert shown["session_id"] == session
-    assert row["what"] == "step"
-    assert all(name == "what" or name.endswith("_id") for name in row), "ids stay"
+    assert item["schema"] == {"type": "object"}
+    assert set(item) == {"id", "schema"}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +67,6 @@ def test_reference_says_what_can_be_expanded_where(tool: Tool) -> None:
     commands = tool.data("reference", "--mvi", "full")["commands"]
 
     assert {one["path"]: one["expand"] for one in commands if one["expand"]} == {
-        "session show": ["timeline"],
         "workflow builtins": ["text", "schema"],
     }
     assert all(("--expand" in one["global_flags"]) == bool(one["expand"]) for one in commands)

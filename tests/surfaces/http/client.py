@@ -13,7 +13,7 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve.app import App, Parts
 from handrail_serve.guard import loopback_identity
 from handrail_serve.limits import Bounds
-from handrail_serve.mcp_door import HttpAnswer
+from handrail_serve.mcp_over_http import HttpAnswer
 
 PORT = 7245
 HOST = f"127.0.0.1:{PORT}"

@@ -14,7 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.wiring import registry
 from handrail_serve.app import App
 from handrail_serve.calls import Served
-from handrail_serve.companions.lafs import InThread, perform_for_agent, read_call
+from handrail_serve.endpoints.lafs import InThread, perform_for_agent, read_call
 from handrail_serve.exchange import HttpRequest, Response
 from tests.cases import every_case
 from tests.journeys.given_workflows import WITH_DECISION, begin, step

@@ -11,7 +11,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_serve.calls import Asked, Served, perform_call
-from handrail_serve.companions import health as health_module
+from handrail_serve.endpoints import health as health_module
 from tests.surfaces.http.client import ask, make_app
 
 

@@ -65,7 +65,7 @@ def test_an_address_keeps_only_so_many_idle_connections(monkeypatch: pytest.Monk
     assert [one.is_closed for one in ends] == [True, False, False]
 
 
-def test_strangers_close_no_connection_of_who_was_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_callers_close_no_connection_of_known_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     connections = Connections(monkeypatch)
     agents = [connections.open("10.0.0.1") for _ in range(3)]
     for agent, _ in agents:

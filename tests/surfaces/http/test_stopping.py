@@ -17,7 +17,7 @@ from handrail.runtime.runtime import Runtime
 from handrail_serve import serving
 from handrail_serve.app import App
 from handrail_serve.limits import IDLE_SECONDS, Bounds
-from handrail_serve.mcp_door import HttpAnswer
+from handrail_serve.mcp_over_http import HttpAnswer
 from handrail_serve.serving import DrainingServer, TimedProtocol
 from tests.surfaces.http.client import BEARER, HOST, JSON, Answered, asked, make_app
 

@@ -15,7 +15,7 @@ from handrail.surfaces.mcp.adapter import Adapter
 from handrail.wiring import build_runtime
 from handrail_serve.app import App, Parts
 from handrail_serve.guard import loopback_identity
-from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.mcp_over_http import McpOverHttp
 from tests.conftest import THREE_STEPS, KeptIncidents
 from tests.surfaces.http.client import BEARER, HOST, JSON, PORT, TOKEN, Answered, Headers, asked
 
@@ -72,7 +72,7 @@ class WholeServer:
         """What the server answers, in the order of the requests; so many are in progress at a time."""
 
         async def talk() -> list[Answered]:
-            identity, mcp = loopback_identity(PORT, TOKEN), HttpDoor(Adapter(self.runtime)).answer
+            identity, mcp = loopback_identity(PORT, TOKEN), McpOverHttp(Adapter(self.runtime)).answer
             app = App(Parts(runtime=self.runtime, identity=identity, answer_mcp=mcp, log=self.lines.append))
             room = asyncio.Semaphore(at_once)
 

@@ -14,7 +14,7 @@ from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.messages import WORKFLOW_SET
 from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
-from handrail_serve.mcp_door import HttpAnswer, HttpDoor
+from handrail_serve.mcp_over_http import HttpAnswer, McpOverHttp
 from tests.surfaces.mcp.conversations import PREFIX, enveloped, request
 from tests.surfaces.mcp.library_server import stateless_http
 
@@ -41,7 +41,7 @@ def opened(era: str, method: str, params: dict[str, Any]) -> tuple[Headers, dict
     return headers_for(message, era), message
 
 
-def asked(door: HttpDoor, headers: Headers, message: Any) -> HttpAnswer:
+def asked(door: McpOverHttp, headers: Headers, message: Any) -> HttpAnswer:
     return door.answer(headers, json.dumps(message).encode())
 
 
@@ -77,7 +77,7 @@ def asked_library(runtime: Runtime, requests: list[tuple[Headers, bytes]]) -> li
 @pytest.mark.parametrize("era", ["2024-11-05", "2025-03-26", "2025-06-18", OLDER, NEWER])
 def test_every_era_is_served_alone_as_one_json_document(runtime: Runtime, era: str) -> None:
     """No `initialize` came before, and no request leaves anything that a later one could name."""
-    door = HttpDoor(Adapter(runtime))
+    door = McpOverHttp(Adapter(runtime))
     headers, message = opened(era, "tools/call", {"name": "list_workflows", "arguments": {}})
 
     first, again = asked(door, headers, message), asked(door, headers, message)
@@ -89,7 +89,7 @@ def test_every_era_is_served_alone_as_one_json_document(runtime: Runtime, era: s
 
 
 def test_answers_stay_with_their_requests(runtime: Runtime) -> None:
-    door, mixed = HttpDoor(Adapter(runtime)), []
+    door, mixed = McpOverHttp(Adapter(runtime)), []
 
     def ask(number: int) -> None:
         name = f"project.absent_{number}"
@@ -226,7 +226,7 @@ and a refusal says why."""
 
 
 def test_every_request_is_answered_as_the_library_answers_it(runtime: Runtime) -> None:
-    door = HttpDoor(Adapter(runtime))
+    door = McpOverHttp(Adapter(runtime))
 
     ours = {name: seen(door.answer(*request)) for name, request in REQUESTS.items()}
     answers = asked_library(runtime, list(REQUESTS.values()))
@@ -239,7 +239,7 @@ def test_every_request_is_answered_as_the_library_answers_it(runtime: Runtime) -
 def test_json_with_quality_zero_is_a_no(runtime: Runtime) -> None:
     no_json = headers(version=OLDER, accept=b"application/json;q=0, */*")
 
-    assert HttpDoor(Adapter(runtime)).answer(no_json, PING).status == 406
+    assert McpOverHttp(Adapter(runtime)).answer(no_json, PING).status == 406
 
 
 def test_no_tool_wants_an_argument_repeated_in_a_header(runtime: Runtime) -> None:

@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from handrail.runtime.runtime import Runtime
 from handrail.surfaces.mcp.adapter import Adapter
 from handrail.surfaces.mcp.eras import UNNAMED
-from handrail_serve.mcp_door import HttpDoor
+from handrail_serve.mcp_over_http import McpOverHttp
 from tests.conftest import memory_runtime
 from tests.journeys import given_workflows
 from tests.journeys.given_workflows import choice, option, step
@@ -115,7 +115,7 @@ def test_both_doors_send_the_same_bytes(conversation: Conversation) -> None:
 
 
 def over_http(runtime: Runtime, turns: Conversation, version: str) -> list[bytes]:
-    door, heard = HttpDoor(Adapter(runtime)), list[bytes]()
+    door, heard = McpOverHttp(Adapter(runtime)), list[bytes]()
     for turn in range(len(turns.turns)):
         message = said(turns, turn, heard)
         heard.append(asked(door, headers_for(message, version), message).body)

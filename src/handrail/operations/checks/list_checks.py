@@ -6,13 +6,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Page, Payload, Success, make_from
+from handrail.contract.outcome import Page, Success, make_from
 from handrail.contract.parameters import ProjectPath
 from handrail.contract.printed_text import redact_argv, show_line, strip_escapes
 from handrail.operations.declared_checks import digest_check
 from handrail.ports.workspace import DeclaredCheck
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.views.checks import CheckList, CheckRow
 
 DECLARED_IN = ".handrail/config.json"
 
@@ -21,34 +22,6 @@ class ListChecks(Input, frozen=True, kw_only=True):
     """Of which project."""
 
     project: ProjectPath | UnsetType = UNSET
-
-
-class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """One declared check; secrets in its command are not shown."""
-
-    name: str
-    command: tuple[str, ...]
-    line: str
-    """The same as a shell takes it, with what its declaration sets."""
-    directory: str
-    timeout_seconds: int
-    description: str
-    report: str
-    """The file in which its tests are counted; empty: there is none."""
-    environment: list[str]
-    """What its declaration sets, as NAME=value."""
-    digest: str
-    """Of the declaration."""
-    is_approved: bool
-    """Handrail runs it itself where a report needs it and its last run was short."""
-    last_duration_ms: int | None
-    """On this machine; null: it was never run to its end, or was ended before it last time."""
-
-
-class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """Beside the items: where they are declared."""
-
-    declared_in: str
 
 
 def list_checks(rt: ReadPorts, request: ListChecks) -> Success:

@@ -19,10 +19,10 @@ from handrail.engine.history import History, Node, attached_to, path_to
 from handrail.engine.messages import explain_gap
 from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
+from handrail.operations.runs.node_lines import by_node, find_answer, find_choice
 from handrail.operations.runs.run_outcome import list_newest_proofs
 from handrail.operations.runs.show_graph import done_title
 from handrail.operations.runs.show_node import find_node
-from handrail.operations.runs.told_nodes import by_node, find_answer, find_choice
 from handrail.projections.evidence import EvidenceSum, caveat_of, sum_evidence
 from handrail.projections.overview import session_title
 from handrail.projections.run_graph import completed_step, status_at, title_at

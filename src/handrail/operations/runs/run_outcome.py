@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import make_from
 from handrail.engine.code_trees import find_tree_of
@@ -11,6 +9,7 @@ from handrail.engine.history import History, RecordedProof, path_to, way_to
 from handrail.engine.navigate import Complete
 from handrail.evidence.proof import LABELS
 from handrail.evidence.rendering import MOST_SHOWN, describe, list_rows
+from handrail.operations.durations import find_seconds
 from handrail.projections.summary import summarize_run
 from handrail.views.runs import OutcomeRow, ProofRow
 from handrail.workflows.compiled import CompiledWorkflow
@@ -23,7 +22,7 @@ def find_outcome(history: History, workflow: CompiledWorkflow, node_id: NodeId) 
     recorded = [one.node_id for one in path_to(history, node_id) if find_tree_of(history, one.node_id)]
     return OutcomeRow(
         sentence="" if summary is None else summary.text,
-        seconds=count_seconds(history.runs[node.run_id].started_at, node.at),
+        seconds=find_seconds(history.runs[node.run_id].started_at, node.at) or 0,
         proofs=list_newest_proofs(history, node_id),
         review=[] if summary is None else list(summary.review),
         first_tree=recorded[0] if recorded else "",
@@ -52,12 +51,3 @@ def _show_proof(held: RecordedProof) -> ProofRow:
         rows=[list(row) for row in list_rows(proof.cells)],
         names=list(proof.names[:MOST_SHOWN]),
     )
-
-
-def count_seconds(before: str, at: str) -> int:
-    """Return the seconds between two times; 0 if a bundle brought a time that no calendar has."""
-    try:
-        took = datetime.fromisoformat(at) - datetime.fromisoformat(before)
-    except ValueError:
-        return 0
-    return max(0, int(took.total_seconds()))

@@ -36,8 +36,8 @@ from handrail.engine.owners import is_imported
 from handrail.engine.progress import progress_at
 from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
+from handrail.operations.runs.node_lines import by_node, describe_node
 from handrail.operations.runs.run_outcome import find_outcome
-from handrail.operations.runs.told_nodes import by_node, tell_node
 from handrail.operations.stored_sessions import find_silence
 from handrail.projections.evidence import (
     EvidenceSum,
@@ -283,7 +283,7 @@ def _rail_node(
         step_id=completed_step(history, node),
         title=title,
         pending_title=title_at(workflow, node),
-        **tell_node(history, workflow, recorded, node, title),
+        **describe_node(history, workflow, recorded, node, title),
         tree_id="" if tree is None else tree.fact.tree_id,
         is_on_path=node.node_id in graph.preferred_path,
         is_tip=not graph.children[node.node_id],

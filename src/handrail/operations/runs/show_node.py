@@ -35,8 +35,8 @@ from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.standing import standing_at
 from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
+from handrail.operations.runs.node_lines import find_answer, show_answer
 from handrail.operations.runs.show_graph import done_title
-from handrail.operations.runs.told_nodes import find_answer, show_answer
 from handrail.operations.sessions.show_session import describe_divergence
 from handrail.projections.evidence import (
     EvidenceSum,

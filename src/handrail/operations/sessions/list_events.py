@@ -16,11 +16,11 @@ from handrail.contract.parameters import Cursor, MintedId
 from handrail.engine.events import EVENT_KINDS, count_known
 from handrail.operations.finding import find_records
 from handrail.ports.log import Health, Loaded
-from handrail.projections.timeline import EventRow, event_rows
 from handrail.runtime.damaged_sessions import describe_damage
 from handrail.runtime.operation import Input, Maybe, Operation, StreamItem
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
+from handrail.views.events import EventRow, event_rows
 
 MOST_INDEX = 10**15
 _POLL_MS = 200

@@ -16,6 +16,7 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor, MintedId, NamedId
 from handrail.contract.search_terms import has_every_word, index_terms, require_terms
+from handrail.operations.durations import find_seconds
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.sessions.session_hits import MOST_READ, find_hits
 from handrail.operations.stored_sessions import (
@@ -291,15 +292,6 @@ def _branch(facts: SessionFacts) -> str:
     return facts.branches[-1] if facts.branches else ""
 
 
-def _seconds(facts: SessionFacts) -> int:
-    """From the start of the run to where it stands; a bundle may bring a time that no calendar has."""
-    try:
-        took = datetime.fromisoformat(facts.since) - datetime.fromisoformat(facts.started_at)
-    except ValueError:
-        return 0
-    return max(0, int(took.total_seconds()))
-
-
 def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> SessionView:
     facts = sessions.facts(stamp.session_id)
     return make_from(
@@ -309,7 +301,7 @@ def _row(sessions: Sessions, stamp: SessionStamp, silence: FindSilence) -> Sessi
         silence=silence(facts),
         needs_person=bool(facts.needs),
         asked=asked_of(facts),
-        seconds=_seconds(facts),
+        seconds=find_seconds(facts.started_at, facts.since) or 0,
         branch=_branch(facts),
         open_gaps=facts.open_gap_count,
         critical_gaps=facts.critical_gap_count,

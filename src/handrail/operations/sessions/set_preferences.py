@@ -21,7 +21,6 @@ from handrail.engine.plans import plan_event
 from handrail.operations.finding import find_session
 from handrail.operations.report import read_preferences
 from handrail.operations.sessions.preferences import (
-    ShownPreferences,
     global_preferences,
     preferences_in_force,
     session_preferences,
@@ -32,6 +31,7 @@ from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
+from handrail.views.preferences import ShownPreferences
 
 _T = TypeVar("_T")
 _GLOBAL = "global"

@@ -11,9 +11,10 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Success
 from handrail.contract.parameters import MintedId
 from handrail.operations.finding import find_session
-from handrail.operations.sessions.preferences import ShownPreferences, global_preferences, session_preferences
+from handrail.operations.sessions.preferences import global_preferences, session_preferences
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.views.preferences import ShownPreferences
 
 
 class ShowPreferences(Input, frozen=True, kw_only=True):

@@ -25,7 +25,6 @@ from handrail.engine.history import (
     Node,
     Notes,
     SessionNotes,
-    attached_to,
     gaps_at,
     list_confirmations,
     not_run_at,
@@ -68,7 +67,6 @@ from handrail.projections.run_graph import (
     run_graphs,
 )
 from handrail.projections.summary import summarize_run
-from handrail.projections.timeline import timeline
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
@@ -82,13 +80,11 @@ from handrail.views.summaries import (
     HealthRow,
     ImportRow,
     LoopRow,
-    NodeRow,
     NoteRow,
     RunRow,
     SessionSummary,
     SkippedRow,
     StepNoteRow,
-    TimelineRow,
 )
 from handrail.workflows.compiled import Leaf
 
@@ -101,8 +97,6 @@ RUNS_BYTES = 49_152
 MOST_TIPS = 50
 NOTE_CHARACTERS = 500
 """Of one of the notes; a report or a bundle has the whole."""
-MOST_MOMENTS = 200
-"""Of the timeline, before its bytes are counted."""
 LABEL_CHARACTERS = 80
 """Of a title in the drawing."""
 
@@ -138,9 +132,6 @@ def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
         notes_omitted=notes_omitted,
         runs=runs,
         runs_omitted=0 if request.run is not UNSET else len(history.runs) - len(runs),
-        timeline=take_newest_rows(
-            timeline(history, MOST_MOMENTS), partial(make_from, TimelineRow), LIST_BYTES
-        )[0],
     )
 
 
@@ -207,7 +198,6 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     omitted["skipped"] += not_run.unnamed
     claims = rows.pop("claims")
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
-    nodes = take_newest_rows(graph.nodes, partial(_node_row, history, graph), LIST_BYTES)
     parent, closing = run.parent, closing_at(history, graph)
     return make_from(
         RunRow,
@@ -234,8 +224,6 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         not_run_told=describe_not_run(not_run),
         notes=notes[0],
         notes_omitted=notes[1],
-        nodes=nodes[0],
-        nodes_omitted=nodes[1],
         omitted={name: count for name, count in omitted.items() if count},
     )
 
@@ -275,20 +263,6 @@ def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
     return make_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open, who=who)
 
 
-def _node_row(history: History, graph: RunGraph, node: Node) -> NodeRow:
-    changed = attached_to(history, node.node_id).preferences
-    return make_from(
-        NodeRow,
-        node,
-        id=node.node_id,
-        pending_step=pending_step(node),
-        is_tip=node.node_id in graph.tips,
-        is_preferred=node.node_id == graph.preferred_tip,
-        is_fork=node.node_id in graph.forks,
-        preferences=None if changed is None else msgspec.structs.asdict(changed),
-    )
-
-
 def _label(leaves: Mapping[str, Leaf], node: Node) -> str:
     """What stands at a node: the title of the step that is pending there."""
     what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
@@ -314,9 +288,8 @@ OPERATION = Operation(
             ),
         },
         id_field="session_id",
-        drop_order=("timeline", "runs", "notes", "branch", "project", "goal"),
-        windows=("timeline", "runs", "notes"),
-        on_demand=("timeline",),
+        drop_order=("runs", "notes", "branch", "project", "goal"),
+        windows=("runs", "notes"),
         untrusted=(
             *("goal", "project", "branch", "notes.text", "runs.workflow_name", "runs.graph"),
             *("runs.notes.text", "runs.closed.note", "runs.gaps.summary", "runs.divergences.summary"),

@@ -21,18 +21,11 @@ from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.operations.finding import refuse_unknown
 from handrail.ports.store import SessionCheck, StoreCheck, StoreProblem
-from handrail.runtime.batch import (
-    SCHEMA_OF_TARGETS,
-    BatchItem,
-    BatchResult,
-    BatchSummary,
-    ItemError,
-    stream_batch,
-    targets_of,
-)
+from handrail.runtime.batch import SCHEMA_OF_TARGETS, BatchItem, BatchResult, stream_batch, targets_of
 from handrail.runtime.damaged_sessions import UPDATE
 from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly, StreamItem
 from handrail.runtime.runtime import ReadPorts, Runtime
+from handrail.views.batches import BatchSummary, ItemError
 
 MOST_PROBLEMS = 100
 """Problems that a report lists; all of them are counted."""

@@ -16,12 +16,7 @@ from handrail.operations.workflows.examine_workflows import (
     WorkflowText,
     load_chosen_workflow,
 )
-from handrail.operations.workflows.source_changes import (
-    MOST_CHANGES,
-    PART_BYTES,
-    SourceChange,
-    describe_change,
-)
+from handrail.operations.workflows.source_changes import MOST_CHANGES, PART_BYTES, describe_change
 from handrail.projections.workflow_diff import (
     list_differences,
     list_step_differences,
@@ -29,6 +24,7 @@ from handrail.projections.workflow_diff import (
 )
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
+from handrail.views.workflows import SourceChange
 from handrail.workflows.compiled import (
     CompiledWorkflow,
     Pinned,

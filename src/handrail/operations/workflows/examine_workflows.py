@@ -403,6 +403,6 @@ def refuse(examined: Examined) -> Fault:
 
 def refuse_problems(errors: Sequence[Problem], workflow_id: str, message: str, hint: str = "") -> Fault:
     """A refusal with the first problems of a workflow."""
-    rows = [problem_row(problem) for problem in errors[:MOST_PROBLEMS]]
+    rows = msgspec.to_builtins([problem_row(problem) for problem in errors[:MOST_PROBLEMS]])
     details: dict[str, Json] = {"workflow_id": workflow_id[:128], "problems": rows}
     return Fault(WORKFLOW_INVALID, message[:1024], details=details, hint=hint)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, assert_never
+from typing import Annotated, Any, assert_never
 
 import msgspec
 from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer
 from handrail.operations.workflows.examine_workflows import (
     WorkflowChoice,
     load_chosen_workflow,
@@ -17,8 +16,7 @@ from handrail.projections.workflow_graph.drawings import draw_mermaid, draw_svg,
 from handrail.projections.workflow_graph.graph import WorkflowGraph, graph_document, workflow_graph
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
-
-DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
+from handrail.views.workflows import DrawnAs, WorkflowDrawing
 
 
 class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
@@ -27,15 +25,6 @@ class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     drawn_as: Maybe[Annotated[DrawnAs, Meta(description="How to draw it; default mermaid.")]] = msgspec.field(
         default=UNSET, name="as"
     )
-
-
-class WorkflowDrawing(Answer, frozen=True, kw_only=True):
-    """The drawing as text; of `json`, the nodes, edges and loops themselves."""
-
-    workflow_id: str
-    workflow_hash: str
-    drawn_as: DrawnAs = msgspec.field(name="as")
-    drawing: str | dict[str, Any]
 
 
 def graph_workflow(rt: ReadPorts, request: GraphWorkflow) -> WorkflowDrawing:

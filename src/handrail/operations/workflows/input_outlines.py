@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
-from handrail.contract.outcome import Payload, make_from
+from handrail.contract.outcome import make_from
 from handrail.engine.judge.report_frame import make_ask, steering_values
+from handrail.views.workflows import InputOutline
 from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Step, list_leaves
 
 BY_THE_START = "start"
 """In place of a step: the value is read before the first one, so only the start can bring it."""
 MOST_ASKING = 5
-
-
-class InputOutline(Payload, frozen=True, kw_only=True):
-    """An input as a start must give it."""
-
-    name: str
-    type: str
-    required: bool = False
-    enum: list[Any] = []
-    default: Any = UNSET
-    description: str = ""
-    allowed: str = ""
-    """Of a value that steers the run: what conditions tell apart, in words."""
-    asked_at: list[str] = []
-    """The steps that ask for it while nobody sent it, the first ones."""
 
 
 def outline_inputs(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:

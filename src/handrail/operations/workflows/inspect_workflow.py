@@ -10,12 +10,12 @@ from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias, assert_never
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.disclosure.newest import take_first
 from handrail.contract.ids import blob_ref
-from handrail.contract.outcome import Fault, Notice, Payload, Success, make_from, refuse_argument
+from handrail.contract.outcome import Fault, Notice, Success, make_from, refuse_argument
 from handrail.contract.parameters import MintedId
 from handrail.engine.history import Run
 from handrail.operations.finding import find_run
@@ -25,11 +25,10 @@ from handrail.operations.workflows.examine_workflows import (
     choose_one,
     load_given,
 )
-from handrail.operations.workflows.input_outlines import InputOutline, outline_steering_inputs
+from handrail.operations.workflows.input_outlines import outline_steering_inputs
 from handrail.operations.workflows.source_changes import (
     MOST_CHANGES,
     PART_BYTES,
-    SourceChange,
     describe_change,
 )
 from handrail.projections.workflow_diff import (
@@ -39,16 +38,20 @@ from handrail.projections.workflow_diff import (
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.runtime.sessions import load_pinned_workflow
+from handrail.views.workflows import (
+    InputOutline,
+    StepOutline,
+    WorkflowDetail,
+    WorkflowDiff,
+    WorkflowInspection,
+)
 from handrail.workflows.catalog import Catalog, CatalogEntry
 from handrail.workflows.compiled import (
     Action,
     Choice,
-    CompiledBase,
     Delegate,
     Loop,
     Pinned,
-    Recommended,
-    SlotPlace,
     Step,
     list_leaves,
 )
@@ -67,79 +70,6 @@ class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     run: Maybe[
         Annotated[MintedId, Meta(description="Of diff and pinned: a run, or a session for its latest run.")]
     ] = UNSET
-
-
-class StepOutline(Payload, frozen=True, kw_only=True):
-    """A step without its prompt. A loop comes before its steps, which name it; a choice has its options."""
-
-    id: str
-    title: str = ""
-    type: str = "step"
-    require_confirmation: bool | str
-    """True, false, or the condition that decides: its id, or what it says where it has none."""
-    when: str = ""
-    contract: str = ""
-    check: str = ""
-    """The declared check of the project that must have passed."""
-    options: list[str] = []
-    max_iterations: int = 0
-    loop: str = ""
-    """The innermost loop around it."""
-    origin: str = ""
-    """In a workflow that extends another: base or overlay, by whom it was written."""
-
-
-class WorkflowDiff(Payload, frozen=True, kw_only=True):
-    """The workflow on disk against the one that a run is pinned to."""
-
-    run_id: str
-    pinned_hash: str
-    is_same: bool
-    change_count: int
-    changes: list[SourceChange] = []
-    """The first ones; `changeCount` has all."""
-
-
-class WorkflowDetail(Payload, frozen=True, kw_only=True):
-    """What is known before a run; `source` and `compiled` only on demand."""
-
-    id: str
-    name: str
-    description: str
-    kind: str
-    id_status: str
-    suggested_id: str = ""
-    """Of a legacy id: the one it should get."""
-    version: str
-    source_kind: str
-    workflow_hash: str
-    step_count: int
-    inputs: list[InputOutline] = []
-    """The first that fit, the required ones before the others then; the compiled form has all."""
-    inputs_omitted: int = 0
-    capabilities: dict[str, str] = {}
-    recommended: Recommended = Recommended()
-    base: CompiledBase | UnsetType = UNSET
-    """Of an overlay: what it extends, and the steps with proof or a question that it leaves out."""
-    steps: list[StepOutline] = []
-    """The first that fit; the compiled form has all."""
-    steps_omitted: int = 0
-    slots: list[SlotPlace] = []
-    """Of part steps: where an overlay may add parts."""
-    source: str = ""
-    source_ref: str = ""
-    """Of part source: the name of its file; a file of the project can be saved under it."""
-    source_digest: str = ""
-    """Of part source: the base of an edit."""
-    compiled: dict[str, Any] = {}
-    diff: WorkflowDiff | UnsetType = UNSET
-
-
-class WorkflowInspection(Payload, frozen=True, kw_only=True):
-    """The workflow under its own key, so that fields can be chosen inside it."""
-
-    workflow: WorkflowDetail
-    project: str
 
 
 def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, assert_never
+from typing import Annotated, Any, assert_never
 
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Json, Success, make_from
+from handrail.contract.outcome import Json, Success, make_from
 from handrail.contract.parameters import Cursor, ProjectPath
 from handrail.operations.workflow_catalog import load_catalog
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, PAGE_BYTES, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.views.workflows import BuiltinKind, BuiltinList, BuiltinRow, Setting
 from handrail.workflows.builtins.placement import make_routine_template
 from handrail.workflows.builtins.specs import (
     Builtin,
@@ -26,8 +27,6 @@ from handrail.workflows.builtins.templates import all_builtins
 from handrail.workflows.compiled import InputSpec
 from handrail.workflows.reading.reader import read_workflow
 
-BuiltinKind: TypeAlias = Literal["template", "feature", "contract", "ref", "capability"]
-
 
 class ListBuiltins(Input, frozen=True, kw_only=True):
     """Which builtins to list."""
@@ -37,38 +36,6 @@ class ListBuiltins(Input, frozen=True, kw_only=True):
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
     project: Maybe[ProjectPath] = UNSET
-
-
-class Setting(Answer, frozen=True, kw_only=True):
-    """An argument of a template, or a setting of a feature."""
-
-    name: str
-    type: str
-    required: bool
-    enum: list[Any]
-    default: Json
-    description: str
-
-
-class BuiltinRow(Answer, frozen=True, kw_only=True):
-    """One builtin. `example` is what an author writes where it is used."""
-
-    id: str
-    kind: BuiltinKind
-    title: str
-    summary: str
-    settings: list[Setting]
-    example: Json
-    text: str
-    """Of a ref its text, of a contract the line that a prompt gets, of a capability what its probe asks."""
-    schema: dict[str, Any] | None
-    """Of a contract: what its artifact must look like."""
-
-
-class BuiltinList(Answer, frozen=True, kw_only=True):
-    """Beside the items: what was looked at."""
-
-    scope: str
 
 
 def list_builtins(rt: ReadPorts, request: ListBuiltins) -> Success:

@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Payload, Success, make_from
+from handrail.contract.outcome import Success, make_from
 from handrail.contract.parameters import Cursor, ProjectPath
 from handrail.contract.search_terms import QueryTerm, index_terms, read_query, weigh_by_rarity
 from handrail.operations.workflow_catalog import list_errors_in_use, load_catalog, rows_of
@@ -19,6 +19,7 @@ from handrail.operations.workflows.input_outlines import MOST_DESCRIPTION, outli
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.views.workflows import WorkflowList, WorkflowRow
 from handrail.workflows.catalog import (
     BrokenContract,
     Catalog,
@@ -46,36 +47,6 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
     cursor: Maybe[Cursor] = UNSET
     project: Maybe[ProjectPath] = UNSET
-
-
-class WorkflowRow(Payload, frozen=True, kw_only=True):
-    """One workflow. A file with problems is listed under its file name and cannot be started."""
-
-    id: str
-    name: str
-    description: str
-    kind: str
-    id_status: str
-    source_kind: str
-    source: str = ""
-    """Which repository or plugin it is of, where there can be several."""
-    suggested_id: str = ""
-    requires: list[str] = []
-    """The inputs that a start must bring; the inspection has all of them."""
-    source_ref: str = ""
-    """Of one with problems: its file."""
-    problems: list[dict[str, Any]] = []
-    """Why it cannot be used."""
-    warnings: dict[str, int] = {}
-    """How many there are of each code; `workflow.validate` tells them."""
-
-
-class WorkflowList(Payload, frozen=True, kw_only=True):
-    """Beside the items: how many there are on all pages, and where was looked."""
-
-    total: int
-    project: str
-    scope: str
 
 
 def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:

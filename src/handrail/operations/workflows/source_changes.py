@@ -7,25 +7,16 @@ from typing import Any
 from msgspec import UNSET
 
 from handrail.contract.disclosure.newest import encoded_size
-from handrail.contract.outcome import Payload
 from handrail.projections.workflow_diff import (
     Difference,
 )
+from handrail.views.workflows import SourceChange
 
 MOST_CHANGES = 100
 PART_BYTES = 24_576
 """Of inputs, of steps, or of the changes in a diff: the first that fit."""
 LONGEST_VALUE_BYTES = 2_048
 """Of a value before or after a change; for a longer one only the place is shown."""
-
-
-class SourceChange(Payload, frozen=True, kw_only=True):
-    """One place of the compiled workflow; items of a list are named by their ids."""
-
-    pointer: str
-    action: str
-    before: Any = UNSET
-    after: Any = UNSET
 
 
 def describe_change(one: Difference) -> SourceChange:

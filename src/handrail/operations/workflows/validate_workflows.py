@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Json, refuse_argument
+from handrail.contract.outcome import Fault, Json, refuse_argument
 from handrail.contract.parameters import NamedId, ProjectPath
 from handrail.contract.wording import quote
 from handrail.operations.source_drift import explain_changed_base
@@ -20,9 +20,11 @@ from handrail.operations.workflows.examine_workflows import (
     examine_id,
     examine_texts,
 )
-from handrail.runtime.batch import BatchSummary, ItemError, item_error
+from handrail.runtime.batch import item_error
 from handrail.runtime.operation import Input, Maybe, Operation, ReportOnly
 from handrail.runtime.runtime import ReadPorts, project_of
+from handrail.views.batches import BatchSummary, ItemError
+from handrail.views.workflows import CheckedWorkflow, ValidationReport
 from handrail.workflows.catalog import Catalog
 from handrail.workflows.compiled import list_wanted_checks
 from handrail.workflows.problem import make_problem
@@ -58,29 +60,6 @@ class ValidateWorkflows(Input, frozen=True, kw_only=True):
         Annotated[bool, Meta(description="Check the rest after one that fails; default true.")]
     ] = UNSET
     project: Maybe[ProjectPath] = UNSET
-
-
-class CheckedWorkflow(Answer, frozen=True, kw_only=True):
-    """One file or id; `ok` when nothing in it is an error."""
-
-    target: str
-    workflow_id: str
-    ok: bool
-    source_ref: str | UnsetType = UNSET
-    """Of an id: its file, in the folder of its source."""
-    problems: list[dict[str, Any]]
-    error: ItemError | UnsetType = UNSET
-
-
-class ValidationReport(Answer, frozen=True, kw_only=True):
-    """All of them; `ok` when every one is. `counts` are of everything found, shown or not."""
-
-    ok: bool
-    summary: BatchSummary
-    counts: dict[str, int]
-    items: list[CheckedWorkflow]
-    skipped: list[str]
-    """Targets that were not looked at, because one before them failed."""
 
 
 def validate_workflows(rt: ReadPorts, request: ValidateWorkflows) -> ValidationReport:

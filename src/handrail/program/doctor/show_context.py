@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import UNSET
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.outcome import Fault
 from handrail.contract.parameters import ProjectPath
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.ports.server import TeamState
@@ -16,66 +16,13 @@ from handrail.ports.workspace import Settings
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts, Runtime, project_or_root
 from handrail.version import __version__
+from handrail.views.settings import ConfigFacts, Context, CredentialFacts, SkillFacts, WorkspaceFacts
 
 
 class ShowContext(Input, frozen=True, kw_only=True):
     """For which project."""
 
     project: Maybe[ProjectPath] = UNSET
-
-
-class WorkspaceFacts(Answer, frozen=True, kw_only=True):
-    """Where the caller works."""
-
-    root: str | None
-    """Null where the environment names a directory that does not exist; calls about a project are refused."""
-    branch: str | None
-    head: str | None
-
-
-class ConfigFacts(Answer, frozen=True, kw_only=True):
-    """The settings in force."""
-
-    home: str
-    store: str
-    """A directory, the address of a database without its user, or that of the team's server."""
-    store_answers: bool
-    """Always true of files."""
-    format: str
-    envelope: str
-    max_effect: str
-
-
-class CredentialFacts(Answer, frozen=True, kw_only=True):
-    """Whether tokens can be signed and checked; never with what."""
-
-    configured: bool
-    backend: str
-    usable: bool
-    expires_at: str | None
-    """When the token of this machine ends; null: it does not, or nobody says."""
-
-
-class SkillFacts(Answer, frozen=True, kw_only=True):
-    """The agent skill in the user's home; null where none is installed."""
-
-    version: str | None
-    in_sync: bool | None
-
-
-class Context(Answer, frozen=True, kw_only=True):
-    """Everything a call would take for granted."""
-
-    version: str
-    env: str
-    account: str
-    """In a team, by whose agent calls are made; empty: its server did not say."""
-    workspace: WorkspaceFacts
-    config: ConfigFacts
-    credentials: CredentialFacts
-    skill: SkillFacts
-    notices: list[dict[str, Json]]
-    next_steps: list[str]
 
 
 def show_context(rt: Runtime, request: ShowContext) -> Context:
@@ -89,7 +36,7 @@ def show_context(rt: Runtime, request: ShowContext) -> Context:
     team = None if rt.team is None or trouble is not None else rt.team().state(project)
     if team is not None:
         database = DatabaseFacts(place=team.server, is_answering=not team.trouble, trouble=team.trouble)
-    credentials = _credentials(rt) if team is None else _team_credentials(team)
+    credentials = _credentials(rt) if team is None else _team_service(team)
     if database is not None and not database.is_answering:
         steps.append("handrail doctor --checks store --compact")
     if not credentials.usable:
@@ -146,7 +93,7 @@ def _credentials(rt: Runtime) -> CredentialFacts:
     return CredentialFacts(configured=configured, backend=backend, usable=usable, expires_at=None)
 
 
-def _team_credentials(team: TeamState) -> CredentialFacts:
+def _team_service(team: TeamState) -> CredentialFacts:
     """Tokens of a team are signed by its server; what counts here is the token of this machine."""
     return CredentialFacts(
         configured=True,

@@ -6,13 +6,12 @@ It works with settings that cannot be read: then it says what is wrong with them
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET
 
 from handrail.contract.disclosure.fields import Shape
-from handrail.contract.outcome import Answer, Fault, Json
+from handrail.contract.outcome import Fault, Json
 from handrail.contract.parameters import ProjectPath
 from handrail.ports.process import McpProcess
 from handrail.ports.workspace import DesiredSettings, Settings
@@ -20,8 +19,7 @@ from handrail.program.doctor.packed_settings import PackedSetting, list_packed, 
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import Runtime, project_or_root
 from handrail.version import __version__
-
-SettingSource: TypeAlias = Literal["default", "user", "project", "environment"]
+from handrail.views.settings import ProblemRow, ServerRow, SettingRow, SettingSource, ShownSettings
 
 _IN_FORCE = {
     "output.format": "output_format",
@@ -54,58 +52,6 @@ class ShowSettings(Input, frozen=True, kw_only=True):
     """For which project."""
 
     project: Maybe[ProjectPath] = UNSET
-
-
-class SettingRow(Answer, frozen=True, kw_only=True):
-    """One setting."""
-
-    name: str
-    desired: Json
-    """What a file says; null where none does."""
-    applied: Json
-    """What is in force; null where the settings cannot be used."""
-    default: Json
-    source: SettingSource
-    """What `applied` comes from."""
-    of: list[str]
-    """Whose file may set it: user, project."""
-    takes: str
-    takes_effect: str
-    restart_needed: bool
-    """A server that runs now still has another value."""
-    text: str
-
-
-class ProblemRow(Answer, frozen=True, kw_only=True):
-    """Something in a settings file that is not as it should be."""
-
-    place: str
-    message: str
-    fix: str
-
-
-class ServerRow(Answer, frozen=True, kw_only=True):
-    """An MCP server of this home that runs now."""
-
-    pid: int
-    version: str
-    transport: str
-    project: str
-    tools: list[str]
-    started_at: str
-    restart_needed: bool
-    """It is of another version, or began with another value of a setting."""
-
-
-class ShownSettings(Answer, frozen=True, kw_only=True):
-    """All settings, what is wrong with their files, and the servers that run now."""
-
-    project: str
-    user_file: str
-    project_file: str
-    settings: list[SettingRow]
-    problems: list[ProblemRow]
-    servers: list[ServerRow]
 
 
 def show_settings(rt: Runtime, request: ShowSettings) -> ShownSettings:

@@ -6,12 +6,11 @@ of the text is executed: it is shown as text, and the drawing as a picture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from handrail.projections.html.elements import Child, Html, element
+from handrail.views.workflows import ValidationReport, WorkflowDetail, WorkflowDrawing, WorkflowProblem
 from handrail_serve.pages.parts import (
-    Payload,
     acts,
     badge,
     button,
@@ -21,16 +20,17 @@ from handrail_serve.pages.parts import (
     json_text,
     notice,
     panel,
+    spell_pointer,
     workflow_path,
 )
 
 # Problems
 
 
-def problems(report: Payload) -> Html:
+def problems(report: ValidationReport) -> Html:
     """What is wrong, each at its place. `report` is of workflow.validate."""
-    counts = report["counts"]
-    found = [one for item in report["items"] for one in item["problems"]]
+    counts = report.counts
+    found = [one for item in report.items for one in item.problems]
     totals = ", ".join(count(number, word) for word, number in counts.items() if number) or "nothing is wrong"
     return panel(
         "Problems",
@@ -44,20 +44,20 @@ _SHOWN_LINE = 120
 _SEVERITIES = {"error": ("bad", "blocked"), "warning": ("warn", "gap"), "hint": ("", "step")}
 
 
-def problem_list(found: Sequence[Payload], text: str = "") -> Html:
+def problem_list(found: Sequence[WorkflowProblem], text: str = "") -> Html:
     """Problems with their messages, fixes and places; with a text, the line itself and the way to it."""
     lines = text.split("\n")
     rows = [
         element(
             "li",
             cluster(
-                badge(one["severity"], *_SEVERITIES[one["severity"]]),
+                badge(one.severity, *_SEVERITIES[one.severity]),
                 element("span", _place(one, has_text=bool(text)), class_="aside"),
             ),
             element(
                 "div",
-                element("span", one["message"], dir="auto"),
-                element("span", one["fix"], class_="under", dir="auto") if one["fix"] else None,
+                element("span", one.message, dir="auto"),
+                element("span", one.fix, class_="under", dir="auto") if one.fix else None,
                 _line_of(one, lines),
             ),
         )
@@ -66,42 +66,42 @@ def problem_list(found: Sequence[Payload], text: str = "") -> Html:
     return element("ol", *rows, class_="rows one") if rows else element("p", "No problems.", class_="soft")
 
 
-def _where(one: Payload) -> str:
-    return f"line {one['line']}, column {one['column']}" if one.get("line") else one["pointer"]
+def _where(one: WorkflowProblem) -> str:
+    return f"line {one.line}, column {one.column}" if one.line else spell_pointer(one.pointer)
 
 
-def _place(one: Payload, *, has_text: bool) -> Child:
-    if not has_text or not one.get("line"):
+def _place(one: WorkflowProblem, *, has_text: bool) -> Child:
+    if not has_text or not one.line:
         return _where(one)
     return element(
         "button",
         _where(one),
         type="button",
         class_="button plain",
-        data_line=str(one["line"]),
-        data_column=str(one["column"]),
+        data_line=str(one.line),
+        data_column=str(one.column),
     )
 
 
-def _line_of(one: Payload, lines: Sequence[str]) -> Child:
-    if not 0 < one.get("line", 0) <= len(lines) or not lines[one["line"] - 1].strip():
+def _line_of(one: WorkflowProblem, lines: Sequence[str]) -> Child:
+    if not 0 < one.line <= len(lines) or not lines[one.line - 1].strip():
         return None
-    return element("code", lines[one["line"] - 1].strip()[:_SHOWN_LINE], class_="line", dir="auto")
+    return element("code", lines[one.line - 1].strip()[:_SHOWN_LINE], class_="line", dir="auto")
 
 
 # The editor
 
 
-def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html:
+def editor(workflow: WorkflowDetail, report: ValidationReport, drawn: Sequence[WorkflowDrawing]) -> Html:
     """`workflow` is of part source, `report` of workflow.validate, `drawn` of workflow.graph: svg and text.
 
     Without `drawn` the text cannot be compiled yet.
     """
-    is_own = workflow["sourceKind"] == "project" and "/" not in workflow["sourceRef"]
-    file = workflow["sourceRef"] if is_own else ""
-    saved = {"file": file, "base": workflow["sourceDigest"]} if is_own else {"base": "absent"}
-    name = workflow["sourceRef"].rpartition("/")[2]
-    found = [one for item in report["items"] for one in item["problems"]]
+    is_own = workflow.source_kind == "project" and "/" not in workflow.source_ref
+    file = workflow.source_ref if is_own else ""
+    saved = {"file": file, "base": workflow.source_digest} if is_own else {"base": "absent"}
+    name = workflow.source_ref.rpartition("/")[2]
+    found = [one for item in report.items for one in item.problems]
     return element(
         "form",
         None if is_own else _copy_notice(workflow),
@@ -116,7 +116,7 @@ def editor(workflow: Payload, report: Payload, drawn: Sequence[Payload]) -> Html
     )
 
 
-def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
+def _text_column(workflow: WorkflowDetail, name: str, saved: Mapping[str, str]) -> Html:
     """The text and what can be done with it; it stays in sight beside what it means."""
     checked = {"documents": [{"source": name}], "reportOnly": True}
     save = acts(
@@ -133,10 +133,10 @@ def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
         "div",
         element(
             "label",
-            f"The text of {workflow['sourceRef']}",
+            f"The text of {workflow.source_ref}",
             element(
                 "textarea",
-                workflow["source"],
+                workflow.source,
                 name="document.text",
                 class_="code",
                 spellcheck="false",
@@ -159,20 +159,22 @@ def _text_column(workflow: Payload, name: str, saved: dict[str, Any]) -> Html:
             button("Save", "main", **save),
             button("Simulate", **simulate),
             button("Apply certain fixes", **fix),
-            element("a", "Discard", href=workflow_path(workflow["id"], "source"), class_="button plain"),
+            element("a", "Discard", href=workflow_path(workflow.id, "source"), class_="button plain"),
             element("span", id="at-line", class_="soft small"),
         ),
         class_="side",
     )
 
 
-def _meaning_column(found: Sequence[Payload], workflow: Payload, drawn: Sequence[Payload]) -> Html:
+def _meaning_column(
+    found: Sequence[WorkflowProblem], workflow: WorkflowDetail, drawn: Sequence[WorkflowDrawing]
+) -> Html:
     """What the checker, the compiler and the simulator say about the text as it is."""
     return element(
         "div",
         panel(
             "Problems",
-            element("div", problem_list(found, workflow["source"]), id="checked", aria_live="polite"),
+            element("div", problem_list(found, workflow.source), id="checked", aria_live="polite"),
             id_="problems",
         ),
         _preview_panel(drawn),
@@ -188,7 +190,7 @@ def _meaning_column(found: Sequence[Payload], workflow: Payload, drawn: Sequence
     )
 
 
-def _preview_panel(drawn: Sequence[Payload]) -> Html:
+def _preview_panel(drawn: Sequence[WorkflowDrawing]) -> Html:
     return panel(
         "Preview",
         element("p", "The steps that a run goes through, and what an agent reads at each.", class_="soft"),
@@ -203,21 +205,21 @@ def _preview_panel(drawn: Sequence[Payload]) -> Html:
     )
 
 
-def _preview(drawn: Sequence[Payload]) -> list[Html]:
+def _preview(drawn: Sequence[WorkflowDrawing]) -> list[Html]:
     if not drawn:
         return [element("p", "It is drawn once the text has no errors.", class_="soft")]
-    picture, outline = (str(one["drawing"]) for one in drawn)
+    picture, outline = (str(one.drawing) for one in drawn)
     return drawing(picture, outline, element("summary", "As text", class_="small"))
 
 
-def _copy_notice(workflow: Payload) -> Html:
+def _copy_notice(workflow: WorkflowDetail) -> Html:
     return notice(
         "",
         element(
             "p",
-            f"This file is not in the project's folder of workflows ({workflow['sourceKind']}). "
+            f"This file is not in the project's folder of workflows ({workflow.source_kind}). "
             "To change some of its steps, write an overlay, which follows it: a file of the project with "
-            f"extends: {workflow['id']} and an id of its own. Or give this text an id of your own, such as "
+            f"extends: {workflow.id} and an id of its own. Or give this text an id of your own, such as "
             "project.my_review: then it is saved as a copy.",
         ),
     )

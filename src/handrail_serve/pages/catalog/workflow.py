@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from handrail.contract.outcome import Json
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
+from handrail.views.sessions import SessionView
+from handrail.views.workflows import (
+    InputOutline,
+    SourceChange,
+    StepOutline,
+    WorkflowDetail,
+    WorkflowDrawing,
+)
 from handrail_serve.pages.parts import (
-    Payload,
     add_query,
     badge,
     cluster,
@@ -34,6 +42,7 @@ from handrail_serve.pages.parts import (
     run_path,
     section,
     soft,
+    spell_pointer,
     split,
     status_badge,
     table,
@@ -58,72 +67,80 @@ SHOWN_CHARACTERS = 60_000
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """The runs of a workflow, and which of them follow another text than the files have now."""
 
-    runs: Sequence[Any]
-    """Rows of session.list."""
+    runs: Sequence[SessionView]
     has_more: bool
     workflow_hash: str
     """Of the workflow as it is now."""
     project: str = ""
     """Where the workflow belongs to one: its name; in another project the id means another file."""
 
-    def is_comparable(self, run: Payload) -> bool:
-        return bool(self.workflow_hash) and self.project in ("", run["project"])
+    def is_comparable(self, run: SessionView) -> bool:
+        return bool(self.workflow_hash) and self.project in ("", run.project)
 
-    def differs(self, run: Payload) -> bool:
-        return self.is_comparable(run) and run["workflow_hash"] != self.workflow_hash
+    def differs(self, run: SessionView) -> bool:
+        return self.is_comparable(run) and run.workflow_hash != self.workflow_hash
 
     @property
-    def open_and_other(self) -> list[Any]:
-        return [run for run in self.runs if run["status"] in UNDER_WAY and self.differs(run)]
+    def open_and_other(self) -> list[SessionView]:
+        return [run for run in self.runs if run.status in UNDER_WAY and self.differs(run)]
 
 
-def workflow_frame(workflow: Payload, drift: Drift | None, part: str, *children: Child) -> Html:
+def workflow_frame(workflow: WorkflowDetail, drift: Drift | None, part: str, *children: Child) -> Html:
     """What every part of a workflow's page has around it. `workflow` is of workflow.inspect."""
     crumbs = (("Workflows", "/workflows"),)
     return page(
         head(
-            workflow["name"],
+            workflow.name,
             meta(
-                mono(workflow["id"]),
-                workflow["kind"],
-                f"from {workflow['sourceKind']}",
-                f"version {workflow['version']}" if workflow["version"] else "",
-                count(workflow["stepCount"], "step") if workflow["stepCount"] else "",
+                mono(workflow.id),
+                workflow.kind,
+                f"from {workflow.source_kind}",
+                f"version {workflow.version}" if workflow.version else "",
+                count(workflow.step_count, "step") if workflow.step_count else "",
             ),
             crumbs=crumbs,
         ),
         _drift_notice(workflow, drift),
-        _tabs(workflow["id"], part),
+        _tabs(workflow.id, part),
         *children,
         live="*" if part == "runs" else "",
     )
 
 
-def pinned_page(workflow: Payload) -> Html:
+class PinnedPart(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of a compiled workflow, or a loop with its steps."""
+
+    id: str
+    title: str = ""
+    prompt: Json = ""
+    body: tuple[PinnedPart, ...] = ()
+
+
+def pinned_page(workflow: WorkflowDetail) -> Html:
     """The text that one run follows, from whichever project. `workflow` is of part pinned."""
     return page(
         head(
-            workflow["name"],
-            meta(workflow["kind"], f"from {workflow['sourceKind']}", count(workflow["stepCount"], "step")),
+            workflow.name,
+            meta(workflow.kind, f"from {workflow.source_kind}", count(workflow.step_count, "step")),
             crumbs=(("Workflows", "/workflows"),),
         ),
         notice(
             "",
             element("p", "This is the text that the run follows, as it was when the run began. "),
-            element("p", element("a", "The workflow as it is now", href=workflow_path(workflow["id"]))),
+            element("p", element("a", "The workflow as it is now", href=workflow_path(workflow.id))),
         ),
-        panel("What it is for", element("p", workflow["description"], dir="auto")),
-        *(_pinned_part(part) for part in workflow["compiled"]["steps"]),
+        panel("What it is for", element("p", workflow.description, dir="auto")),
+        *(_pinned_part(part) for part in msgspec.convert(workflow.compiled["steps"], tuple[PinnedPart, ...])),
     )
 
 
-def _pinned_part(part: Payload) -> Html:
+def _pinned_part(part: PinnedPart) -> Html:
     """A step with its prompt, or a loop with its steps."""
-    if "body" in part:
-        return folded(f"Repeated: {part['id']}", *(_pinned_part(one) for one in part["body"]), is_open=True)
-    prompt = part.get("prompt", "")
+    if part.body:
+        return folded(f"Repeated: {part.id}", *(_pinned_part(one) for one in part.body), is_open=True)
+    prompt = part.prompt
     return folded(
-        part.get("title") or part["id"],
+        part.title or part.id,
         prose(prompt) if isinstance(prompt, str) else None,
     )
 
@@ -144,7 +161,7 @@ def _tabs(workflow_id: str, part: str, only: Sequence[str] = ()) -> Html:
     return tabs("Parts of the workflow", links)
 
 
-def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
+def _drift_notice(workflow: WorkflowDetail, drift: Drift | None) -> Child:
     if drift is None or not drift.open_and_other:
         return None
     others = drift.open_and_other
@@ -155,7 +172,7 @@ def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
         element(
             "p",
             "A run keeps the workflow that it began with. ",
-            element("a", "See what differs", href=workflow_path(workflow["id"], "runs")),
+            element("a", "See what differs", href=workflow_path(workflow.id, "runs")),
         ),
     )
 
@@ -163,40 +180,47 @@ def _drift_notice(workflow: Payload, drift: Drift | None) -> Child:
 # Overview
 
 
-def overview(workflow: Payload, steps: Payload) -> Html:
+def overview(workflow: WorkflowDetail, steps: WorkflowDetail) -> Html:
     """`workflow` is of part summary, `steps` of part steps."""
-    recommended = {name: value for name, value in workflow.get("recommended", {}).items() if value}
-    known = [
-        ("Hash", mono(workflow["workflowHash"])),
-        ("Suggested id", workflow.get("suggestedId", "")),
-        ("Capabilities", ", ".join(f"{k} ({v})" for k, v in workflow.get("capabilities", {}).items())),
-        ("Recommended", ", ".join(f"{k}: {v}" for k, v in recommended.items())),
+    held = workflow.recommended
+    recommended = {"autonomy": held.autonomy, "riskPolicy": held.risk_policy}
+    known: list[tuple[str, Child]] = [
+        ("Hash", mono(workflow.workflow_hash)),
+        ("Suggested id", workflow.suggested_id),
+        ("Capabilities", ", ".join(f"{k} ({v})" for k, v in workflow.capabilities.items())),
+        ("Recommended", ", ".join(f"{k}: {v}" for k, v in recommended.items() if v)),
     ]
-    start = f"handrail run start {workflow['id']} --goal 'What you want' --request-id my-key"
+    start = f"Use Handrail: start the workflow {workflow.id} and follow it step by step. The goal is: "
     return split(
         element(
             "div",
-            panel("What it is for", element("p", workflow["description"], dir="auto")),
-            _inputs(workflow.get("inputs", []), workflow.get("inputsOmitted", 0)),
+            panel("What it is for", element("p", workflow.description, dir="auto")),
+            _inputs(workflow.inputs, workflow.inputs_omitted),
             _steps(steps),
             class_="stack",
         ),
         panel("Facts", facts(known)),
-        panel("Start it", soft("Ask your agent, or run:"), command_line(start), class_="stack tight"),
+        panel(
+            "Start it",
+            soft("Say to your agent:"),
+            element("p", start, "…"),
+            copy_button(start, "Copy"),
+            class_="stack tight",
+        ),
         label="About this workflow",
     )
 
 
-def _inputs(inputs: Sequence[Payload], omitted: int) -> Child:
+def _inputs(inputs: Sequence[InputOutline], omitted: int) -> Child:
     if not inputs:
         return None
     rows = [
         element(
             "tr",
-            element("th", mono(one["name"]), scope="row"),
-            element("td", str(one.get("type", ""))),
-            element("td", "yes" if one.get("required") else "no"),
-            element("td", one.get("description", ""), dir="auto"),
+            element("th", mono(one.name), scope="row"),
+            element("td", str(one.type)),
+            element("td", "yes" if one.required else "no"),
+            element("td", one.description, dir="auto"),
         )
         for one in inputs
     ]
@@ -207,9 +231,9 @@ def _inputs(inputs: Sequence[Payload], omitted: int) -> Child:
     )
 
 
-def _steps(steps: Payload) -> Html:
-    rows = [_step(number, one) for number, one in enumerate(steps.get("steps", []), 1)]
-    omitted = steps.get("stepsOmitted", 0)
+def _steps(steps: WorkflowDetail) -> Html:
+    rows = [_step(number, one) for number, one in enumerate(steps.steps, 1)]
+    omitted = steps.steps_omitted
     return section(
         "Steps",
         element("ol", *rows, class_="rows two"),
@@ -217,21 +241,21 @@ def _steps(steps: Payload) -> Html:
     )
 
 
-def _step(number: int, one: Payload) -> Html:
+def _step(number: int, one: StepOutline) -> Html:
     words = [
-        f"loop, at most {one['maxIterations']} times" if one.get("maxIterations") else "",
-        f"in loop {one['loop']}" if one.get("loop") else "",
-        f"when {one['when']}" if one.get("when") else "",
-        f"contract {one['contract']}" if one.get("contract") else "",
-        f"check {one['check']}" if one.get("check") else "",
-        f"options {', '.join(one['options'])}" if one.get("options") else "",
+        f"loop, at most {one.max_iterations} times" if one.max_iterations else "",
+        f"in loop {one.loop}" if one.loop else "",
+        f"when {one.when}" if one.when else "",
+        f"contract {one.contract}" if one.contract else "",
+        f"check {one.check}" if one.check else "",
+        f"options {', '.join(one.options)}" if one.options else "",
     ]
-    asks = one["requireConfirmation"]
+    asks = one.require_confirmation
     return element(
         "li",
         element(
             "div",
-            element("span", f"{number}. ", one.get("title") or one["id"], dir="auto"),
+            element("span", f"{number}. ", one.title or one.id, dir="auto"),
             under(*(element("span", word) for word in words if word)),
         ),
         element(
@@ -239,7 +263,7 @@ def _step(number: int, one: Payload) -> Html:
             badge("asks a person" if asks is True else f"asks a person when {asks}", "busy wrap", "person")
             if asks
             else None,
-            badge(one["type"]) if one.get("type", "step") != "step" else None,
+            badge(one.type) if one.type != "step" else None,
             class_="aside cluster",
         ),
     )
@@ -248,32 +272,30 @@ def _step(number: int, one: Payload) -> Html:
 # Texts
 
 
-def source(workflow: Payload) -> Html:
+def source(workflow: WorkflowDetail) -> Html:
     """The text of the file. `workflow` is of part source."""
     return panel(
-        workflow["sourceRef"],
+        workflow.source_ref,
         cluster(
-            copy_button(workflow["source"], "Copy the source"),
-            element("span", mono(workflow["sourceDigest"]), class_="soft small"),
+            copy_button(workflow.source, "Copy the source"),
+            element("span", mono(workflow.source_digest), class_="soft small"),
         ),
-        _long_text(
-            workflow["source"], f"handrail workflow inspect {workflow['id']} --part source --format raw"
-        ),
+        _long_text(workflow.source, f"handrail workflow inspect {workflow.id} --part source --format raw"),
         class_="stack tight",
     )
 
 
-def compiled(workflow: Payload) -> Html:
+def compiled(workflow: WorkflowDetail) -> Html:
     """What is executed. `workflow` is of part compiled."""
-    text = format_json(workflow["compiled"])
+    text = format_json(workflow.compiled)
     return panel(
         "Compiled",
         element(
             "p",
             "What a run is pinned to: templates, features and refs are in their places. ",
-            element("span", mono(workflow["workflowHash"]), class_="soft small"),
+            element("span", mono(workflow.workflow_hash), class_="soft small"),
         ),
-        _long_text(text, f"handrail workflow inspect {workflow['id']} --part compiled --compact"),
+        _long_text(text, f"handrail workflow inspect {workflow.id} --part compiled --compact"),
         class_="stack tight",
     )
 
@@ -285,17 +307,17 @@ def _long_text(text: str, command: str) -> Html:
     return join_html(shown, element("p", "This is its beginning; the whole of it:"), command_line(command))
 
 
-def graph(picture: Payload, as_text: Payload) -> Html:
+def graph(picture: WorkflowDrawing, as_text: WorkflowDrawing) -> Html:
     """`picture` is of workflow.graph as svg, `as_text` the same as text."""
     summary = element("summary", "The same as text")
-    drawn = drawing(str(picture["drawing"]), str(as_text["drawing"]), summary)
+    drawn = drawing(str(picture.drawing), str(as_text.drawing), summary)
     return panel("Graph", *drawn, class_="stack tight")
 
 
 # Runs and what differs
 
 
-def runs(workflow: Payload, drift: Drift) -> Html:
+def runs(workflow: WorkflowDetail, drift: Drift) -> Html:
     """Every session at hand with this workflow, and whether it follows the text of now."""
     if not drift.runs:
         return empty("No run of this workflow", element("p", "Runs that begin show up here."))
@@ -304,15 +326,15 @@ def runs(workflow: Payload, drift: Drift) -> Html:
             "tr",
             element(
                 "th",
-                element("a", cut(run["goal"] or run["id"]), href=run_path(run["id"], run["run_id"])),
+                element("a", cut(run.goal or run.id), href=run_path(run.id, run.run_id)),
                 scope="row",
                 dir="auto",
             ),
-            element("td", status_badge(run["status"])),
+            element("td", status_badge(run.status)),
             element("td", _text_of_run(workflow, drift, run)),
-            element("td", run["project"], dir="auto"),
-            element("td", moment(run["last_activity"])),
-            data_key=run["run_id"],
+            element("td", run.project, dir="auto"),
+            element("td", moment(run.last_activity)),
+            data_key=run.run_id,
         )
         for run in drift.runs
     ]
@@ -320,40 +342,41 @@ def runs(workflow: Payload, drift: Drift) -> Html:
     return join_html(
         table(("Run", "Status", "Text", "Project", "Last change"), rows, "Runs"),
         more,
-        command_line(f"handrail session list --workflow {workflow['id']} --human") if more else None,
+        command_line(f"handrail session list --workflow {workflow.id} --human") if more else None,
     )
 
 
-def _text_of_run(workflow: Payload, drift: Drift, run: Payload) -> Child:
+def _text_of_run(workflow: WorkflowDetail, drift: Drift, run: SessionView) -> Child:
     if not drift.is_comparable(run):
         return badge("of another project")
     if not drift.differs(run):
         return badge("as the files are", "", "done")
-    address = add_query(workflow_path(workflow["id"]), part="diff", run=run["run_id"])
+    address = add_query(workflow_path(workflow.id), part="diff", run=run.run_id)
     return element(
         "span", badge("another text", "warn", "gap"), " ", element("a", "See the difference", href=address)
     )
 
 
-def difference(workflow: Payload) -> Html:
+def difference(workflow: WorkflowDetail) -> Html:
     """What differs between the workflow of a run and the files of now. `workflow` is of part diff."""
-    diff = workflow["diff"]
+    diff = workflow.diff
+    assert not isinstance(diff, UnsetType), "part diff has it"
     text = (
         "The run is pinned to the workflow as the files have it now."
-        if diff["isSame"]
-        else f"{count(diff['changeCount'], 'place differs', 'places differ')} "
+        if diff.is_same
+        else f"{count(diff.change_count, 'place differs', 'places differ')} "
         "between what the run is pinned to and the files of now."
     )
-    shown = diff.get("changes", [])
-    left = diff["changeCount"] - len(shown)
+    shown = diff.changes
+    left = diff.change_count - len(shown)
     return element(
         "div",
-        notice("" if diff["isSame"] else "warn", element("p", text)),
+        notice("" if diff.is_same else "warn", element("p", text)),
         facts(
             [
-                ("Run", mono(diff["runId"])),
-                ("Pinned", mono(diff["pinnedHash"])),
-                ("Now", mono(workflow["workflowHash"])),
+                ("Run", mono(diff.run_id)),
+                ("Pinned", mono(diff.pinned_hash)),
+                ("Now", mono(workflow.workflow_hash)),
             ]
         ),
         *(_change(one) for one in shown),
@@ -362,21 +385,20 @@ def difference(workflow: Payload) -> Html:
     )
 
 
-def _change(one: Payload) -> Html:
+def _change(one: SourceChange) -> Html:
     lines = [
-        *(element("span", f"- {line}", class_="del") for line in _lines(one, "before")),
-        *(element("span", f"+ {line}", class_="add") for line in _lines(one, "after")),
+        *(element("span", f"- {line}", class_="del") for line in _lines(one.before)),
+        *(element("span", f"+ {line}", class_="add") for line in _lines(one.after)),
     ]
     return panel(
-        one["pointer"] or "the whole",
+        spell_pointer(one.pointer),
         element("pre", *lines, class_="diff", tabindex=0)
         if lines
         else element("p", "The value is too long to be shown here.", class_="soft"),
     )
 
 
-def _lines(one: Payload, side: str) -> list[str]:
-    if side not in one:
+def _lines(held: Json) -> list[str]:
+    if held is UNSET:
         return []
-    held = one[side]
     return (held if isinstance(held, str) else format_json(held)).split("\n")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-import msgspec
-
+from handrail.contract.outcome import Json
 from handrail.projections.html.elements import Child, Html, element
+from handrail.views.workflows import BuiltinRow, WorkflowList, WorkflowProblem, WorkflowRow
 from handrail_serve.pages.parts import (
-    Payload,
     Rows,
     acts,
     badge,
@@ -50,18 +48,18 @@ SHOWN_PROBLEMS = 3
 _FILTERS = ("source", "kind", "query")
 
 
-def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
+def workflows_page(listed: Rows[WorkflowRow], about: WorkflowList, asked: Mapping[str, str]) -> Html:
     """`listed` is of workflow.list; `asked` are the filters of the address."""
-    items: Sequence[Any] = listed["items"]
-    broken = [one for one in items if one.get("problems")]
+    items = listed.items
+    broken = [one for one in items if one.problems]
     return page(
         head(
             "Workflows",
             meta(
                 element("a", "New workflow", href="#new"),
-                count(listed["total"], "file"),
+                count(about.total, "file"),
                 f"{len(broken)} cannot be used" if broken else "",
-                listed["project"],
+                about.project,
             ),
         ),
         filters(
@@ -71,7 +69,7 @@ def workflows_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             search_field("query", "Words", asked),
         ),
         element("ol", *(_row(one) for one in items), class_="rows") if items else _nothing(asked),
-        more_rows("/workflows", msgspec.convert(listed, Rows[Any]), asked, _FILTERS),
+        more_rows("/workflows", listed, asked, _FILTERS),
         _new(),
     )
 
@@ -117,41 +115,41 @@ def _new() -> Html:
     )
 
 
-def _row(one: Payload) -> Html:
-    problems = one.get("problems", [])
-    warned = sum(one.get("warnings", {}).values())
+def _row(one: WorkflowRow) -> Html:
+    problems = one.problems
+    warned = sum(one.warnings.values())
     return element(
         "li",
         element(
             "span",
-            badge("broken", "bad", "blocked") if problems else badge(one["kind"], "", "step"),
+            badge("broken", "bad", "blocked") if problems else badge(one.kind, "", "step"),
         ),
         element(
             "div",
-            element("a", one["name"], href=workflow_path(one["id"]), class_="row-link", dir="auto"),
-            element("span", one["description"], class_="under", dir="auto"),
+            element("a", one.name, href=workflow_path(one.id), class_="row-link", dir="auto"),
+            element("span", one.description, class_="under", dir="auto"),
             _problems(problems) if problems else None,
         ),
         element(
             "span",
-            mono(one["id"]),
+            mono(one.id),
             " ",
-            badge(one["sourceKind"]),
+            badge(one.source_kind),
             f" {count(warned, 'warning')}" if warned else "",
             class_="aside",
         ),
-        data_key=f"{one['sourceKind']} {one['id']}",
+        data_key=f"{one.source_kind} {one.id}",
     )
 
 
-def _problems(problems: Sequence[Payload]) -> Html:
-    shown = [f"{place(one)}{one['message']}" for one in problems[:SHOWN_PROBLEMS]]
+def _problems(problems: Sequence[WorkflowProblem]) -> Html:
+    shown = [f"{place(one)}{one.message}" for one in problems[:SHOWN_PROBLEMS]]
     left = len(problems) - len(shown)
     return points([*shown, *([f"and {count(left, 'more problem')}"] if left else [])])
 
 
-def place(problem: Payload) -> str:
-    return f"line {problem['line']}: " if problem.get("line") else ""
+def place(problem: WorkflowProblem) -> str:
+    return f"line {problem.line}: " if problem.line else ""
 
 
 def _nothing(asked: Mapping[str, str]) -> Html:
@@ -183,11 +181,11 @@ _WHERE = {
 _OF_BUILTINS = ("kind", "query")
 
 
-def builtins_page(listed: Payload, asked: Mapping[str, str]) -> Html:
+def builtins_page(listed: Rows[BuiltinRow], asked: Mapping[str, str]) -> Html:
     """`listed` is of workflow.builtins; `asked` are the filters of the address."""
-    items = listed["items"]
+    items = listed.items
     return page(
-        head("Builtins", meta(count(len(items), "builtin") if not listed.get("has_more") else "")),
+        head("Builtins", meta(count(len(items), "builtin") if not listed.has_more else "")),
         element(
             "p",
             "Everything that a workflow can use without writing it, from the registry of the compiler. "
@@ -204,47 +202,47 @@ def builtins_page(listed: Payload, asked: Mapping[str, str]) -> Html:
             "Nothing is called that",
             element("p", element("a", "Show every builtin", href="/builtins")),
         ),
-        more_rows("/builtins", msgspec.convert(listed, Rows[Any]), asked, _OF_BUILTINS),
+        more_rows("/builtins", listed, asked, _OF_BUILTINS),
     )
 
 
-def _groups(items: Sequence[Any]) -> Iterator[Html]:
+def _groups(items: Sequence[BuiltinRow]) -> Iterator[Html]:
     """One part for each kind, in the order of the list."""
     for kind, word in _BUILTIN_KINDS:
-        held = [one for one in items if one["kind"] == kind]
+        held = [one for one in items if one.kind == kind]
         if held:
             yield section(word.capitalize(), soft(_WHERE[kind]), *map(_builtin, held))
 
 
-def _builtin(one: Payload) -> Html:
-    example = format_json(one["example"])
-    title = element("span", one["title"], " ", element("code", one["id"], class_="soft"))
+def _builtin(one: BuiltinRow) -> Html:
+    example = format_json(one.example)
+    title = element("span", one.title, " ", element("code", one.id, class_="soft"))
     return folded(
         title,
-        element("p", one["summary"]),
+        element("p", one.summary),
         _settings(one),
         element("h3", "What an author writes"),
         element("pre", example, class_="code wide", tabindex=0),
         cluster(copy_button(example, "Copy the example")),
-        id_=f"builtin-{one['id']}",
+        id_=f"builtin-{one.id}",
     )
 
 
-def _settings(one: Payload) -> Child:
-    if not one["settings"]:
+def _settings(one: BuiltinRow) -> Child:
+    if not one.settings:
         return None
     rows = [
         element(
             "tr",
-            element("th", mono(held["name"]), scope="row"),
-            element("td", " or ".join(map(str, held["enum"])) if held["enum"] else held["type"]),
-            element("td", "required" if held["required"] else _default(held["default"])),
-            element("td", held["description"]),
+            element("th", mono(held.name), scope="row"),
+            element("td", " or ".join(map(str, held.enum)) if held.enum else held.type),
+            element("td", "required" if held.required else _default(held.default)),
+            element("td", held.description),
         )
-        for held in one["settings"]
+        for held in one.settings
     ]
-    return table(("Setting", "Takes", "Default", "What"), rows, f"Settings of {one['id']}")
+    return table(("Setting", "Takes", "Default", "What"), rows, f"Settings of {one.id}")
 
 
-def _default(value: Any) -> str:
+def _default(value: Json) -> str:
     return "none" if value is None else format_json(value)

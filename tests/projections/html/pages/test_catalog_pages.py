@@ -19,7 +19,7 @@ from handrail.views.gaps import GapItem, GapList
 from handrail.views.questions import Question
 from handrail.wiring import registry
 from handrail_serve.pages.gaps import gaps_page
-from handrail_serve.pages.needs import answer_form, close_form
+from handrail_serve.pages.items import answer_form, close_form
 from handrail_serve.pages.parts import Rows
 from handrail_serve.views import render_view
 from tests.conftest import THREE_STEPS, GivenFiles, memory_runtime

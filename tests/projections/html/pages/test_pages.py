@@ -18,7 +18,7 @@ from handrail.views.nodes import NodeView
 from handrail.views.runs import RunView
 from handrail.views.summaries import SessionSummary
 from handrail_serve.pages.compare import mark_words
-from handrail_serve.pages.needs import Card, read_card
+from handrail_serve.pages.items import Card, read_card
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.session import session_page
 from handrail_serve.views import render_view
@@ -133,7 +133,8 @@ def test_a_node_page_tells_everything_that_is_recorded(rich: tuple[Runtime, str]
         words = words_in(node_page(viewed(NodeView, node)))
         assert node["title"] in words
         assert node["origin"]["workflow_id"] in words
-        assert node["preferences"]["autonomy"] in words
+        assert node["preferences"]["autonomy"] == "guided"
+        assert "Guided" in words
         for one in (*node["gaps"], *node["divergences"]):
             assert one["summary"] in words
         for one in node["blockers"]:

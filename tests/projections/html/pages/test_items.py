@@ -16,7 +16,7 @@ from handrail.views.nodes import NodeView
 from handrail.views.questions import Question
 from handrail.views.summaries import SessionSummary
 from handrail.views.timelines import MomentRow, Timeline
-from handrail_serve.pages.needs import Card, answer_form, read_card
+from handrail_serve.pages.items import Card, answer_form, read_card
 from handrail_serve.pages.parts import Rows, duration
 from handrail_serve.pages.timeline import timeline_page
 from tests.cases import every_case

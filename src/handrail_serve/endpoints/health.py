@@ -71,7 +71,7 @@ class Health:
             operation="self.doctor",
             params={"checks": list(self._needed), "offline": True},
             request_id="req_health",
-            door="GET /health",
+            source="GET /health",
         )
         return perform_call(self._served, asked)
 

@@ -82,7 +82,7 @@ class HttpAnswer(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
 
 
-class HttpDoor:
+class McpOverHttp:
     """One server behind HTTP. It holds nothing that a request changes."""
 
     def __init__(self, adapter: Adapter) -> None:

@@ -36,7 +36,7 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Failure, Json
 from handrail.surfaces.mcp.results import run_guarded
 from handrail_serve.calls import LAFS_TYPE, Served
-from handrail_serve.companions.lafs import (
+from handrail_serve.endpoints.lafs import (
     A2A,
     LONGEST_ID,
     SHAPE,

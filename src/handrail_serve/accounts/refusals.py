@@ -114,7 +114,7 @@ def _yield_to_all() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOWER_PRIORITY)
 
 
-class Strangers:
+class Refusals:
     """Addresses that are refused, and the credentials that are known to be good."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

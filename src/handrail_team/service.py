@@ -102,8 +102,8 @@ NOWHERE: Final = "/nonexistent/handrail"
 """No directory of the server: what a caller calls its project names it, and is never opened."""
 
 
-class TeamDoor:
-    """`handrail_serve.accounts.door.Door` over one database."""
+class TeamService:
+    """`handrail_serve.accounts.service.Door` over one database."""
 
     def __init__(
         self,
@@ -248,7 +248,7 @@ class TeamDoor:
                 raise refusal("target_changed")
         require_right(principal, called, effect)
 
-    def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
+    def answer_team_client(self, runtime: Runtime, content: bytes) -> bytes:
         return answer_companion(runtime, content)
 
     def start_sending(self, origin: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail_serve.accounts.strangers import (
+from handrail_serve.accounts.refusals import (
     CROWD_REFUSALS,
     CROWD_WINDOW_SECONDS,
     FREE_REFUSALS,
@@ -17,8 +17,8 @@ from handrail_serve.accounts.strangers import (
     REFUSAL_WINDOW_SECONDS,
     SIGN_INS_OF_AN_ADDRESS,
     SIGN_INS_WAITING,
+    Refusals,
     SignInQueue,
-    Strangers,
     address_of,
 )
 
@@ -108,7 +108,7 @@ def test_an_address_is_told_by_a_trusted_proxy_alone(client: str, forwarded: Any
 
 def test_an_address_that_is_refused_often_has_to_wait() -> None:
     now = [0.0]
-    strangers = Strangers(lambda: now[0])
+    strangers = Refusals(lambda: now[0])
     strangers.note_good("known")
     for _ in range(FREE_REFUSALS):
         strangers.require("here", "unknown")
@@ -130,7 +130,7 @@ def test_a_crowd_of_strangers_waits_for_its_refusals(monkeypatch: pytest.MonkeyP
         held.append(seconds)
 
     monkeypatch.setattr(asyncio, "sleep", note_wait)
-    strangers = Strangers(lambda: now[0])
+    strangers = Refusals(lambda: now[0])
     for number in range(CROWD_REFUSALS):
         asyncio.run(strangers.hold("10.0.0.1"))
         strangers.note_refused(f"10.0.0.{number}")

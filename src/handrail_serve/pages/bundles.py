@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from handrail.contract.outcome import Json
 from handrail.projections.html.elements import Html, element
+from handrail.views.summaries import SessionSummary
 from handrail_serve.pages.parts import (
-    Payload,
     acts,
     button,
     cluster,
@@ -87,32 +88,32 @@ def import_page(most_bytes: int) -> Html:
     )
 
 
-def export_page(session: Payload) -> Html:
+def export_page(session: SessionSummary) -> Html:
     """The three forms of one session. `session` is of session.show."""
-    session_id = session["session_id"]
-    is_sound = session["health"]["state"] == "healthy"
+    session_id = session.session_id
+    is_sound = session.health.state == "healthy"
     return page(
         head(
             "Export",
-            meta(f"{session['event_count']} events", session["project"]),
-            crumbs=session_crumbs(session_id, session["goal"]),
-            beside=status_badge(session["status"]),
+            meta(f"{session.event_count} events", session.project),
+            crumbs=session_crumbs(session_id, session.goal),
+            beside=status_badge(session.status),
         ),
         None
         if is_sound
         else notice(
             "bad",
-            element("p", session["health"]["banner"]),
+            element("p", session.health.banner),
             element("p", "The bundle holds the part that is proven, marked as such."),
         ),
         element("div", *(_form(session_id, is_sound, *one) for one in _FORMS), class_="strip"),
-        _receipt(session) if session["runs"] and is_sound else None,
+        _receipt(session) if session.runs and is_sound else None,
     )
 
 
-def _receipt(session: Payload) -> Html:
+def _receipt(session: SessionSummary) -> Html:
     """How to get it: no server uses the keys that sign."""
-    line, place = f"handrail receipt export --session {session['session_id']}", session["project"]
+    line, place = f"handrail receipt export --session {session.session_id}", session.project
     return panel(
         "Receipt",
         element(
@@ -127,7 +128,7 @@ def _receipt(session: Payload) -> Html:
 
 
 def _form(session_id: str, is_sound: bool, as_: str, word: str, text: str, ending: str) -> Html:
-    salvage = {"salvage": True} if as_ == "bundle" and not is_sound else {}
+    salvage: dict[str, Json] = {"salvage": True} if as_ == "bundle" and not is_sound else {}
     call = acts(
         "session.export",
         {"sessionId": session_id, "as": as_, **salvage},

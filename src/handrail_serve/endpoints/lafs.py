@@ -66,7 +66,7 @@ def answer_ledger(served: Served, request: HttpRequest) -> Response:
         params={"runId": request.segments[0]},
         dialect="lafs",
         request_id=request.id,
-        door=f"GET {LEDGER}",
+        source=f"GET {LEDGER}",
     )
     return answer_read(served, plain, lambda: _read_ledger_call(plain, request))
 
@@ -284,7 +284,7 @@ SHAPE = (
     "The message must have one data part with an object: "
     '{"operation": "session.list", "input": {…}}; the agent card names the operations.'
 )
-_DOOR = f"POST {A2A}"
+_SOURCE = f"POST {A2A}"
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,12 +320,12 @@ def _with_integers(value: Any) -> Any:
 def perform_for_agent(served: Served, request_id: str, operation: str, given: dict[str, Json]) -> Done:
     """Perform the operation. Never raises: trouble is a state and an envelope too."""
     named = operation[:LONGEST_ID]
-    plain = Asked(operation=named, params={}, dialect="lafs", request_id=request_id, door=_DOOR)
+    plain = Asked(operation=named, params={}, dialect="lafs", request_id=request_id, source=_SOURCE)
     called = next((one for one in offered_operations(served.runtime.registry) if one.name == operation), None)
 
     def read() -> Asked:
         if called is not None:
-            return read_message_call(called, given, request_id, _DOOR)
+            return read_message_call(called, given, request_id, _SOURCE)
         raise Fault(
             E_NOT_FOUND,
             f"No operation of this server is named {quote(operation)}.",

@@ -15,7 +15,7 @@ from handrail.contract.json.strict import decode_json
 from handrail.contract.outcome import Fault, Json
 from handrail.ports.store import DatabaseFacts
 from handrail.runtime.runtime import Runtime
-from handrail_serve.accounts.strangers import (
+from handrail_serve.accounts.refusals import (
     HASHES_AT_ONCE,
     SIGN_INS_OF_AN_ADDRESS,
     SIGN_INS_WAITING,
@@ -31,7 +31,7 @@ from handrail_serve.guard import bearer
 from handrail_serve.shell import shell_response
 
 
-class Door(Protocol):
+class AccountService(Protocol):
     """Knows credentials, and what each of them opens. Safe between threads; every call may ask a database.
 
     Raises Fault STORE_UNAVAILABLE when that is away.
@@ -47,7 +47,7 @@ class Door(Protocol):
         """Where it is and whether it answers. Changes nothing, never raises."""
 
     def identify(self, token: str, *, is_person: bool, is_for_programs: bool = False) -> Principal:
-        """Who acts with this token; as a person only where a page of ours shows it. At a door of programs a
+        """Return who acts with this token; a person only if a page of ours shows it. For programs a
         token of the identity provider does too, as an agent of its person.
 
         Raises Fault E_AUTH when it is unknown, expired or revoked.
@@ -56,8 +56,8 @@ class Door(Protocol):
     def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
         """The runtime for a call of theirs: their workspace and nothing else, within their rights."""
 
-    def answer_companion(self, runtime: Runtime, content: bytes) -> bytes:
-        """The answer to a call of a companion, which looks for the server. Raises Fault E_VALIDATION."""
+    def answer_team_client(self, runtime: Runtime, content: bytes) -> bytes:
+        """Return the answer to a call of a team client. Raises Fault E_VALIDATION."""
 
     def start_sending(self, origin: str) -> None:
         """Send notices about runs to the address of the settings, from a thread of its own.
@@ -105,7 +105,7 @@ _HASHING = frozenset({"invitation", "passphrase"})
 """The steps that hash a passphrase."""
 
 
-def sign_in_routes(door: Door, origin: str, turn_to_hash: Turn = nullcontext) -> list[Route]:
+def sign_in_routes(accounts: AccountService, origin: str, turn_to_hash: Turn = nullcontext) -> list[Route]:
     """Where somebody who has no token yet can ask; nothing here shows anything of a workspace.
 
     What they ask is done on threads of their own, and only so much of it at a time.
@@ -114,7 +114,7 @@ def sign_in_routes(door: Door, origin: str, turn_to_hash: Turn = nullcontext) ->
     plain = SignInQueue(STEPS_AT_ONCE, STEPS_WAITING, STEPS_OF_AN_ADDRESS)
 
     async def describe(_: HttpRequest) -> Response:
-        return _answer_with(door.describe_sign_in())
+        return _answer_with(accounts.describe_sign_in())
 
     async def step(request: HttpRequest) -> Response:
         way, token = request.segments[0], bearer(request.headers).decode("latin-1")
@@ -123,7 +123,7 @@ def sign_in_routes(door: Door, origin: str, turn_to_hash: Turn = nullcontext) ->
             given = decode_json(await _read_in_time(request), max_bytes=MOST_BYTES)
             if not isinstance(given, dict):
                 raise Fault(E_VALIDATION, "The body must be a JSON object.", details={"param": ""})
-            return _answer_with(await queue.run(lambda: door.sign_in(way, given, token, request.address)))
+            return _answer_with(await queue.run(lambda: accounts.sign_in(way, given, token, request.address)))
 
     async def page(_: HttpRequest) -> Response:
         return shell_response()
@@ -132,13 +132,13 @@ def sign_in_routes(door: Door, origin: str, turn_to_hash: Turn = nullcontext) ->
         asked = dict(parameters(request.query))
         with plain.place(request.address):
             invitation, binding = asked.get("invitation", ""), asked.get("binding", "")
-            return _lead(await plain.run(lambda: door.leave_for_provider(invitation, binding)))
+            return _lead(await plain.run(lambda: accounts.leave_for_provider(invitation, binding)))
 
     async def come_back(request: HttpRequest) -> Response:
         asked = dict(parameters(request.query))
 
         def finish() -> str:
-            token, binding = door.return_from_provider(asked.get("state", ""), asked.get("code", ""))
+            token, binding = accounts.return_from_provider(asked.get("state", ""), asked.get("code", ""))
             # Behind the `#`: no server, log or referrer sees it; the page compares what it bound it to.
             return f"/#signed={token}.{binding}"
 
@@ -146,7 +146,7 @@ def sign_in_routes(door: Door, origin: str, turn_to_hash: Turn = nullcontext) ->
             return _lead(await plain.run(finish))
 
     async def resource(_: HttpRequest) -> Response:
-        return _answer_with(door.describe_resource(origin))
+        return _answer_with(accounts.describe_resource(origin))
 
     route = partial(Route, needs_bearer=False)
     counted = partial(route, is_always_answered=True)

@@ -1,4 +1,4 @@
-"""What waits for a person, as cards: the question, what is known about it, and the door. Pure.
+"""What waits for a person, as cards: the question, what is known about it, and the answers. Pure.
 
 Each form is an operation that the command line has too. The Console cannot act in an agent's chat.
 """
@@ -70,14 +70,14 @@ EFFECTS: dict[AskKind, str] = {
     "agent reads your note.",
     "choose": "The run goes the way that you take. None of them: the step stays open, and the agent reads "
     "your note.",
-    "give": "What you give is kept as your word: the agent cannot replace it.",
+    "give": "What you give is recorded as given by you: the agent cannot replace it.",
     "allow_write": "Yes: Handrail writes exactly what is shown, at the agent's next call. No: nothing is "
     "written.",
 }
 
 
 def answer_form(question: Question) -> Html:
-    """The door of an Ask, with what each answer will do. `question` is of run.answer with `show`."""
+    """The form of a question, with what each answer will do. `question` is of run.answer with `show`."""
     asked = {
         "session": question.session_id,
         "run": question.run_id,
@@ -223,7 +223,7 @@ def close_form(run_id: str) -> Html:
     return reveal("Close this run", form, id_="close")
 
 
-# The cards: the question, what is known about it, and the door
+# The cards: the question, what is known about it, and the answers
 
 
 MOST_REPORT = 4_000
@@ -311,7 +311,7 @@ def _draw(card: Card, whose: Child) -> Html:
         element("h2", element("a", ask_in_words(row), href=where(row)), dir="auto"),
         whose,
         _known(card),
-        _door(card, answered),
+        _answers_to(card, answered),
         class_=f"need {row.kind}{' answered' if answered is not None else ''}",
         id=_name(row),
         data_key=f"item {row.session_id} {key_of(row)}",
@@ -479,12 +479,12 @@ def report(node: NodeView) -> Child:
     )
 
 
-def door_panel(card: Card) -> Html:
-    """The question and its door, on a page that shows the rest itself."""
-    return panel(ask_in_words(card.row), _door(card, card.answer), class_="stack tight", id_="confirm")
+def answer_panel(card: Card) -> Html:
+    """The question and its answers, on a page that shows the rest itself."""
+    return panel(ask_in_words(card.row), _answers_to(card, card.answer), class_="stack tight", id_="confirm")
 
 
-def _door(card: Card, answered: NodeAnswer | None) -> Child:
+def _answers_to(card: Card, answered: NodeAnswer | None) -> Child:
     row = card.row
     if row.kind in ("damaged", "newer"):
         return command_line(row.command) if row.command else None
@@ -494,7 +494,7 @@ def _door(card: Card, answered: NodeAnswer | None) -> Child:
     form: Child = None
     others = "" if card.question is None else card.question.others
     if others:
-        return element("p", f"This waits for {others}; you cannot answer it.", class_="door small")
+        return element("p", f"This waits for {others}; you cannot answer it.", class_="answers small")
     if card.question is not None:
         is_early = card.node is not None and card.node.kind == "step"
         form = join_html(
@@ -504,12 +504,12 @@ def _door(card: Card, answered: NodeAnswer | None) -> Child:
         form = settle_form(row.session_id, *row.gap_ids)
     elif row.kind == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
-    note = None if form is not None else element("p", WITHOUT_DOOR[row.kind], class_="small")
-    return element("div", form, note, cluster(copy), class_="door stack tight")
+    note = None if form is not None else element("p", WITHOUT_FORM[row.kind], class_="small")
+    return element("div", form, note, cluster(copy), class_="answers stack tight")
 
 
 EARLY = "The agent has not reported this step yet: an answer now is not about a report."
-WITHOUT_DOOR = {
+WITHOUT_FORM = {
     "person": "Answer it at a terminal, or tell the agent in its chat.",
     "blocked": "The agent can correct this itself. If it has stopped, tell it to go on.",
     "gap": "The agent resolves it with its next report. If it has stopped, tell it to go on.",
@@ -547,5 +547,5 @@ def _recorded(card: Card, answer: NodeAnswer, copy: Child) -> Html:
         ),
         cluster(copy),
         again,
-        class_="door stack tight",
+        class_="answers stack tight",
     )

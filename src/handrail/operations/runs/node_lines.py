@@ -19,7 +19,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.messages import explain_to_person
 from handrail.engine.navigate import Running, leaf_at
-from handrail.operations.runs.run_outcome import count_seconds
+from handrail.operations.durations import find_seconds
 from handrail.projections.evidence import spell_answer
 from handrail.views.nodes import NodeAnswer
 from handrail.workflows.compiled import Choice, CompiledWorkflow
@@ -42,7 +42,7 @@ def show_answer(history: History, answer: Confirmation) -> NodeAnswer:
     return make_from(NodeAnswer, fact, answer, said=spell_answer(history, answer), who=name_person(fact.who))
 
 
-def tell_node(
+def describe_node(
     history: History, workflow: CompiledWorkflow, recorded: dict[NodeId, Recorded], node: Node, title: str
 ) -> dict[str, Any]:
     """Return the fields of a row that say what happened at a node; `recorded` is by the node it led to."""
@@ -51,7 +51,7 @@ def tell_node(
         "said": _explain(recorded.get(node.node_id), title) or _first_line(history, node),
         "option": find_choice(history, workflow, recorded.get(node.node_id), node),
         "answer": find_answer(history, node),
-        "seconds": 0 if before is None else count_seconds(before.at, node.at),
+        "seconds": 0 if before is None else find_seconds(before.at, node.at) or 0,
         "attempts": attempts,
     }
 
