@@ -102,12 +102,12 @@ AUDIT = "INSERT INTO handrail.audit (id, month, at, line) VALUES (%s, '2026-01',
 
 
 def put_line(server: Server, workspace: str, name: str, line: dict[str, Any]) -> None:
-    database: Any = server.door.directory.database.within(workspace)
+    database: Any = server.accounts.directory.database.within(workspace)
     database.send((AUDIT, (name, json.dumps(line).encode())))
 
 
 def read_line(server: Server, workspace: str, name: str) -> Any:
-    database: Any = server.door.directory.database.within(workspace)
+    database: Any = server.accounts.directory.database.within(workspace)
     return json.loads(bytes(database.fetch("SELECT line FROM handrail.audit WHERE id = %s", (name,))[0][0]))
 
 
