@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,23 @@ import pytest
 
 from tests.surfaces.cli.tool import strict_json
 from tests.updates.answers import data, error
-from tests.updates.releases import HUGE, JSON, NEW, OLD, Index, Installation, name_index
+from tests.updates.releases import HUGE, JSON, NEW, OLD, Index, Installation, name_index, wheel
 
 pytestmark = pytest.mark.thorough
 
 PRE, YANKED, FOREIGN = "7.2.0rc1", "7.3.0", "7.4.0"
 ELSEWHERE = "http://127.0.0.1:9/simple/handrail/"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _offered(_index: Index) -> Iterator[None]:
+    """A pre-release, a withdrawn release and one for another Python; none of them is the newest one."""
+    before = dict(_index.wheels)
+    for version in (PRE, YANKED, FOREIGN):
+        path = wheel(_index.folder, version)
+        _index.wheels[path.name] = path
+    yield
+    _index.wheels = before
 
 
 @pytest.fixture(autouse=True)

@@ -55,5 +55,5 @@ def test_every_action_of_the_workflow_is_pinned_to_a_commit() -> None:
 
     used = re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
 
-    assert len(used) == 4
+    assert len(used) == 5
     assert [one for one in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", one)] == []
