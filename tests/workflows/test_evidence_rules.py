@@ -54,7 +54,7 @@ def test_rules_are_read_and_an_earlier_one_is_left_out() -> None:
         ({"check": "path_exists", "at": "/files/*/paht"}, "/evidence/0/at", "Did you mean path?"),
         ({"check": "path_exists", "at": "files"}, "/evidence/0/at", "is not a place of the artifact"),
         ({"check": "path_exists", "at": "/verdict/*"}, "/evidence/0/at", "nothing is known at"),
-        ({"check": "ran", "at": "/files/*/path", "status": "exit"}, "/evidence/0", "The schema has no"),
+        ({"check": "place_exists", "at": "/verdict", "line": "exit"}, "/evidence/0", "The schema has no"),
         ({"check": "path_exists", "at": "/verdict", "must": True}, "/evidence/0", "must"),
         ({"check": "path_exists", "at": "/verdict", "demand": "always"}, "/evidence/0", "always"),
         (

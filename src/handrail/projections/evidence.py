@@ -163,21 +163,6 @@ WORTH_WORDS: dict[Worth, str] = {
 }
 
 
-def describe_sum(evidence: EvidenceSum | None) -> str:
-    """The sum in words; empty where there is none."""
-    if evidence is None:
-        return ""
-    counts = msgspec.structs.asdict(evidence)
-    parts = [f"{counts[name]} {words}" for name, words in WORTH_WORDS.items() if counts[name]]
-    return "evidence: " + ", ".join(parts)
-
-
-def describe_sum_at(history: History, node_id: NodeId) -> str:
-    """The sum at a node in words; of an imported session it says that another store saw what came before."""
-    text = describe_sum(sum_evidence(history, node_id))
-    return ", ".join(filter(None, (text, caveat_of(history)))) if text else ""
-
-
 def caveat_of(history: History) -> str:
     """What is true of every level and count of an imported session; empty for others."""
     if history.imported is not None:

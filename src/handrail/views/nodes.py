@@ -193,7 +193,6 @@ class NodeView(Answer, frozen=True, kw_only=True):
     """What the report was worth, the worst of each place."""
     evidence: dict[str, int]
     """The sum of all reports on the way here."""
-    evidence_told: str
     evidence_caveat: str
     """What is true of every count here: who recorded it, where that was another store."""
     is_imported: bool

@@ -91,7 +91,6 @@ class RailNode(Answer, frozen=True, kw_only=True):
     is_diverged: bool
     person: str
     """What a person answered about its report: `confirmed`, `declined`, or empty."""
-    is_person_imported: bool  # another store recorded that answer
     passed: list[PassedRow]
     passed_omitted: int
     """More, which the log only counts."""
@@ -169,7 +168,6 @@ class RunView(Answer, frozen=True, kw_only=True):
     """What a person last answered about the pending step; empty: nothing yet."""
     is_pending_person_imported: bool
     evidence: dict[str, int]
-    evidence_told: str
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
     open_gap_count: int

@@ -465,10 +465,10 @@ def _find_misplaced(place: Place, ref: str, contract: Contract, body: dict[str, 
         case UserInput(answer=answer):
             found = _blank_user_input(answer)
         case _:
-            found = [*find_contradictions(kind, body), *find_inconsistent(contract, body)]
+            found = find_contradictions(kind, body)
     return [
         Issue(contract_ref=ref, pointer=pointer, message=shorten_message(message, ISSUE_BYTES))
-        for pointer, message in found
+        for pointer, message in (*found, *find_inconsistent(contract, body))
     ]
 
 

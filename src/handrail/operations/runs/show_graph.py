@@ -42,7 +42,6 @@ from handrail.operations.stored_sessions import find_silence
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
-    describe_sum_at,
     is_from_elsewhere,
     level_of,
     sum_evidence,
@@ -141,7 +140,6 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         pending_person="" if answer is None else answer.fact.answer,
         is_pending_person_imported=answer is not None and is_imported(history, answer.index),
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
-        evidence_told=describe_sum_at(history, tip.node_id),
         evidence_caveat=caveat_of(history),
         open_gap_count=len(open_gaps(history, tip.node_id)),
         silence=silence,
@@ -296,7 +294,6 @@ def _rail_node(
         is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
         person="" if answer is None else answer.fact.answer,
-        is_person_imported=answer is not None and is_imported(history, answer.index),
         passed=[
             PassedRow(
                 step_id=part.part_id,
