@@ -50,12 +50,10 @@ from handrail.workflows.problem_places import add_places
 from handrail.workflows.reading.reader import (
     BaseDocument,
     Reading,
-    Rest,
     carry_problem,
-    is_follow_up,
     read_workflow,
 )
-from handrail.workflows.spellings.spelling import decode_document, decode_partly
+from handrail.workflows.spellings.spelling import decode_document
 
 if TYPE_CHECKING:
     from handrail.contract.workflow_files import WorkflowFile
@@ -72,7 +70,7 @@ def read_checked(
     reading = _read(content, spelling, decoded, base)
     if not reading.problems:
         return reading
-    document = decode_partly(content, spelling, decoded)
+    document = decode_document(content, spelling, decoded)
 
     def judge(edited: bytes) -> tuple[Problem, ...]:
         return _read(edited, "json", b"", base).problems
@@ -95,9 +93,7 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
         # Held against the rules of workflows, everything in it would be wrong.
         beside = read_checked_contract(content, "").problems if spelling == "json" else ()
         return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
-    if reading.workflow is None:
-        return _with_names_of_rest(reading, content, spelling)
-    if not isinstance(reading.document, dict):
+    if reading.workflow is None or not isinstance(reading.document, dict):
         return reading
     is_open = reading.workflow.has_open_names
     found = Findings("warning" if is_open else "error")
@@ -110,31 +106,8 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
         reported = [carry_problem(one, reading.document, reading.origin, document) for one in reported]
     reported = drop_edits(reported) if is_open else reported
     problems = add_places(content, (*reading.problems, *reported), spelling)
-    if not found.has_errors:
-        return msgspec.structs.replace(reading, problems=problems)
-    written = decode_document(content, spelling, decoded)
-    rest = make_from(Rest, reading, written=written, lost=frozenset())
-    return msgspec.structs.replace(reading, workflow=None, problems=problems, rest=rest)
-
-
-def _with_names_of_rest(reading: Reading, content: bytes, spelling: Spelling) -> Reading:
-    """The problems of a file that cannot be used, with those of the names in what is right about it."""
-    rest = reading.rest
-    if rest is None or rest.workflow.has_open_names:
-        return reading
-    found = Findings()
-    check_names(found, rest.document, extends=rest.extends)
-    carried = [
-        carry_problem(one, rest.document, rest.origin, rest.written)
-        for one in found.problems
-        if not is_follow_up(one, rest.document, rest.lost)
-    ]
-    known = {(one.code, one.pointer) for one in reading.problems}
-    news = [one for one in carried if (one.code, one.pointer) not in known]
-    problems = sorted(
-        (*reading.problems, *add_places(content, news, spelling)), key=lambda one: (one.line, one.column)
-    )
-    return msgspec.structs.replace(reading, problems=tuple(problems))
+    workflow = None if found.has_errors else reading.workflow
+    return msgspec.structs.replace(reading, workflow=workflow, problems=problems)
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:

@@ -81,7 +81,7 @@ def _loaded(text: str) -> Json:
 
 
 def _spell(text: str, spelling: Spelling, decoded: Decoded, edit: Edit) -> Edit:
-    wanted = apply_operations(decoded.document or decoded.partial, edit)
+    wanted = apply_operations(decoded.document, edit)
     for candidate in _candidates(text, spelling, decoded, edit, wanted):
         if candidate == text:
             continue
@@ -89,7 +89,7 @@ def _spell(text: str, spelling: Spelling, decoded: Decoded, edit: Edit) -> Edit:
             read = decode_spelled(candidate.encode(), "md" if spelling == "md" else "yaml")
         except Fault:
             continue
-        if (read.document or read.partial) == wanted and _words(read.comments) >= _words(decoded.comments):
+        if read.document == wanted and _words(read.comments) >= _words(decoded.comments):
             return _difference(text, candidate)
     return NO_EDIT
 
@@ -145,7 +145,7 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
         key, meant = (unescape_key(one.rpartition("/")[2]) for one in (operation.source, operation.path))
         forms = ((key, meant), (dumps(key), dumps(meant)), (f"'{key}'", meant))
     elif operation.op == "replace":
-        held = decoded.document or decoded.partial
+        held = decoded.document
         place, old = decoded.values.get(operation.path), value_at(held, operation.path)
         place = place or decoded.values.get(holder_of(operation.path))  # of a link the item
         if not isinstance(old, str | int | float | bool):

@@ -37,10 +37,10 @@ from handrail.workflows.limits import (
     kind_if_renamed,
     spelling_of,
 )
-from handrail.workflows.problem import Problem, is_within, keep_sound_edits, make_problem, replace_value
+from handrail.workflows.problem import Problem, keep_sound_edits, make_problem, replace_value
 from handrail.workflows.problem_places import add_places
-from handrail.workflows.reading.reader import Reading, is_follow_up
-from handrail.workflows.spellings.spelling import decode_partly
+from handrail.workflows.reading.reader import Reading
+from handrail.workflows.spellings.spelling import decode_document
 from handrail.workflows.text_edits import spell_edits
 
 MOST_PROBLEMS = 20
@@ -253,7 +253,7 @@ def _examine(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
         )
         return _looked_at(catalog, edited, target).problems
 
-    document = decode_partly(entry.content, entry.spelling, entry.decoded)
+    document = decode_document(entry.content, entry.spelling, entry.decoded)
     sound = keep_sound_edits(document, len(entry.content), examined.problems, judge)
     problems = spell_edits(entry.content, entry.spelling, sound)
     return msgspec.structs.replace(examined, problems=problems)
@@ -266,8 +266,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        dangling = _compiled_rest(catalog, entry, reading)
-        problems = (*reading.problems, *named, *dangling) if is_read else tuple(named)
+        problems = (*reading.problems, *named) if is_read else tuple(named)
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)
@@ -307,30 +306,6 @@ def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
     if isinstance(document, dict) and isinstance(document.get("id"), str):
         return str(document["id"])[:128]
     return entry.id
-
-
-def _compiled_rest(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
-    """Names that lead nowhere, and what an overlay may not do to its base: now, not after the next fix."""
-    rest = reading.rest
-    if rest is None:
-        return []
-    problems = compile_entry(catalog, entry, rest.workflow).problems
-    known = {one.pointer for one in reading.problems if one.code == "undeclared_name"}
-    places = [one.pointer for one in reading.problems if one.pointer]
-    wrong = [
-        one
-        for one in problems
-        if one.severity == "error"
-        and (rest.extends or one.code == "unknown_id")
-        # A name that nothing declares is a placeholder that nothing fills.
-        and not (one.code == "bad_placeholder" and any(name.startswith(one.pointer) for name in known))
-    ]
-    return [
-        one
-        for one in wrong
-        if not is_follow_up(one, rest.document, rest.lost)
-        and not any(is_within(one.pointer, place) for place in places)
-    ]
 
 
 def _is_text(content: bytes) -> bool:

@@ -36,15 +36,6 @@ class Decoded(msgspec.Struct, frozen=True, kw_only=True):
     comments: dict[str, Comment] = {}
     """By pointer; the empty pointer has what stands after everything else."""
     problems: tuple[Problem, ...] = ()
-    partial: Json = None
-    """In place of the document, if there are problems: what was read all the same."""
-    damaged: frozenset[str] = frozenset()
-    """Parts of it that were not read whole."""
-    unread: frozenset[str] = frozenset()
-    """Words of what was not read: names that it may have given to the rest."""
-
-
-NOT_DAMAGED = Decoded()
 
 
 class Lines:

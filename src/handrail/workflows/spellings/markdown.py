@@ -45,7 +45,6 @@ from handrail.workflows.spellings.markdown_text import (
 from handrail.workflows.spellings.strict_yaml import decode_yaml
 
 _STEP_LEVEL = 2
-_WORD = re.compile(r"[A-Za-z_][\w-]*")
 _UNKNOWN = "?"
 """Stands for a block that was reported; its text is not read."""
 _OF_DATA = ("", "yaml", "yml")
@@ -127,12 +126,10 @@ class _Reading:
         self.values = {**front.values, "": (1, 1)}
         self.keys = dict(front.keys)
         self.comments = dict(front.comments)
-        self._unread: set[str] = set()
         self._yaml_left = MAX_YAML_BYTES
         self._parts: list[_Part] = []
         self._open: list[_Part] = []
         self._ids: set[str] = set()
-        self._damaged = {""} if front.problems else set[str]()
         if not front.problems and not isinstance(front.document, dict):
             self._report((2, 1), "The front matter is no mapping.", "Write keys with their values.")
         if "steps" in self.document:
@@ -300,13 +297,11 @@ class _Reading:
                 end = at + last + 2
             fix = f"Close it with a line {fence[2]}."
             self._report(place, "This fence is not closed.", fix, edit)
-            self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
             return end
         if not (meant := meant_fence(fence[3])) and self._is_meant_as_keys(lines[at + 1 : end], fence[3]):
             edit = rewrite_text(start.number, 1, len(start.text), f"{fence[2]}step")
             fix = f"Write {fence[2]}step; what the agent is to read as it stands comes after a sentence."
             self._report(place, "These are keys of a step, and would be its text.", fix, edit)
-            self._unread.update(_WORD.findall(join_lines(lines[at + 1 : end])))
         elif not meant:
             for line in lines[at : end + 1]:
                 self._text_line(Line(line.number, line.text.rstrip("\r")))
@@ -346,9 +341,6 @@ class _Reading:
             return
         decoded = decode_yaml(content, first_line=number + 1)
         self.problems += decoded.problems
-        if decoded.problems:
-            self._damaged.add(part.pointer)
-            self._unread.update(_WORD.findall(content))
         for pointer, comment in decoded.comments.items():
             self.comments[part.pointer + pointer] = comment
         if decoded.problems or decoded.document is None:
@@ -392,7 +384,7 @@ class _Reading:
             return
         first, text = lines[0].number, join_lines(lines)
         fix = "Write it under guidance if every step is to say it, under about if it is for people."
-        is_whole = lines[-1].number - first + 1 == len(lines) and not self._damaged
+        is_whole = lines[-1].number - first + 1 == len(lines) and not self.problems
         kept = self._as_guidance(dumps(text, ensure_ascii=False)) if is_whole else NO_EDIT
         edit = (*rewrite_text(first, 1, len(text), ""), *kept) if kept else NO_EDIT
         self.problems.append(report((first, 1), "This text belongs to no step.", fix, edit))
@@ -421,16 +413,7 @@ class _Reading:
         self.values.setdefault("/steps", (last_line, 1))
         if self.problems:
             ordered = sorted(self.problems, key=lambda problem: (problem.line, problem.column))
-            # Without the front matter nothing is known of the names that the steps read.
-            partial = None if "" in self._damaged else self.document
-            return Decoded(
-                problems=tuple(ordered),
-                partial=partial,
-                damaged=frozenset(self._damaged),
-                unread=frozenset(self._unread),
-                values=self.values,
-                keys=self.keys,
-            )
+            return Decoded(problems=tuple(ordered), values=self.values, keys=self.keys)
         return Decoded(document=self.document, values=self.values, keys=self.keys, comments=self.comments)
 
     def _finish_part(self, part: _Part) -> Json:
@@ -528,7 +511,6 @@ class _Reading:
 
     def _report(self, place: Place, message: str, fix: str, edit: Edit = NO_EDIT) -> None:
         self.problems.append(report(place, message, fix, edit))
-        self._damaged.add(self._open[-1].pointer if self._open else "")
 
 
 def _is_there(held: _Text) -> bool:

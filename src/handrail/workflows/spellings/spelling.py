@@ -34,15 +34,6 @@ def decode_document(content: bytes, spelling: Spelling, decoded: bytes = b"") ->
         return None
 
 
-def decode_partly(content: bytes, spelling: Spelling, decoded: bytes = b"") -> Json:
-    """The document of a file; of a page whose form is wrong in places, what was read of it."""
-    try:
-        found = decode_file(content, spelling, decoded)
-    except Fault:
-        return None
-    return found.partial if found.document is None else found.document
-
-
 def decode_spelled(content: bytes, spelling: _Parsed) -> Decoded:
     """The document with its places and comments.
 
