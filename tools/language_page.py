@@ -54,7 +54,7 @@ def language_page() -> str:
                     "required",
                     "A JSON Schema (2020-12) of an object; the part that contracts may use.",
                 ),
-                ("`example`", "", "An artifact that fits; agents learn more from it than from the schema."),
+                ("`example`", "required", "An artifact that fits; agents copy it."),
                 ("`guidance`", "", "What an agent reads beside it; `description` stands in for it."),
                 ("`$schema`", "", "For editors; without meaning here."),
             ),

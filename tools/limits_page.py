@@ -136,8 +136,6 @@ CHAPTERS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "MAX_LISTED_WORK",
             "The same, where every violation is told and not only the first.",
         ),
-        ("workflows.limits", "MAX_EXAMPLE_VALUES", "Values of the smallest artifact that fits a contract."),
-        ("workflows.limits", "MAX_EXAMPLE_BYTES", "Its texts."),
         ("workflows.limits", "MAX_MATCH_WORK", "What the patterns of one step may try on its notes."),
         ("workflows.limits", "MAX_RULES", "Patterns and schemas in the rules of a workflow."),
         (

@@ -111,10 +111,10 @@ FILES: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }
 PATTERNS = {
-    "a back reference to a long group": (r"(a{0,900})\1b", "takes too long on long notes"),
+    "a back reference to a long group": (r"(a{0,900})\1b", "look-around and back references"),
     "groups that are tried in a thousand ways each": (
         "(?=a)(?:aa?){10}(?:aa?){10}b",
-        "can match in more than 1000 ways",
+        "look-around and back references",
     ),
 }
 CONTRACTS: dict[str, tuple[dict[str, Any], str]] = {
@@ -122,13 +122,8 @@ CONTRACTS: dict[str, tuple[dict[str, Any], str]] = {
         doubled(30),
         "more than 5000 places when its references are followed",
     ),
-    "lists of lists of lists": (listed(6, 100), "has more than 2000 values"),
-    "a very long text": (
-        {"type": "object", "required": ["t"], "properties": {"t": {"type": "string", "minLength": 10**9}}},
-        "texts of more than 32768 characters",
-    ),
     "a pattern that is slow": (
-        {"type": "object", "properties": {"t": {"type": "string", "pattern": r"(a{0,900})\1b"}}},
+        {"type": "object", "properties": {"t": {"type": "string", "pattern": "x.{900}y{900}.{900}"}}},
         "takes too long on long notes",
     ),
 }
@@ -136,7 +131,8 @@ CONTRACTS: dict[str, tuple[dict[str, Any], str]] = {
 
 def given_contract(runtime: Runtime, schema: dict[str, Any]) -> str:
     """A workflow whose one step asks for an artifact of this schema."""
-    content = json.dumps({"id": "project.contracts.hostile", "schema": schema}).encode()
+    written = {"id": "project.contracts.hostile", "schema": schema, "example": {"t": "a"}}
+    content = json.dumps(written).encode()
     library_of(runtime).add(content, "contracts/project.contracts.hostile.json", "contract")
     return give(runtime, step("a", output={"contractRef": "project.contracts.hostile"}))
 
@@ -224,7 +220,6 @@ def compiled_rule(workflow: dict[str, Any]) -> None:
 BUNDLES: dict[str, tuple[Any, str]] = {
     "loops": (compiled_loops, "may pass 2002000 places"),
     "a contract that doubles": (compiled_contract(doubled(30)), "more than 5000 places"),
-    "a contract of lists": (compiled_contract(listed(6, 100)), "more than 2000 values"),
     "a contract outside the language": (compiled_contract({"anyOf": [{}]}), "does not describe an object"),
     "a rule that doubles": (compiled_rule, "more than 5000 places"),
 }

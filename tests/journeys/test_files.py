@@ -257,6 +257,7 @@ BROKEN_CONTRACT = {
         "properties": {"rows": {"type": "strng"}, "unit": {"$ref": "#/$defs/unti"}},
         "$defs": {"unit": {"type": "string"}},
     },
+    "example": {"rows": "two"},
 }
 WRONG_EXAMPLE = {
     "id": "project.contracts.count",

@@ -29,6 +29,7 @@ CONTRACT = {
         "properties": {"place": {"type": "string"}, "quote": {"type": "string"}},
         "required": ["place", "quote"],
     },
+    "example": {"place": "src/other.py", "quote": "b = 2"},
     "evidence": [{"check": "place_exists", "at": "/place", "quote": "quote"}],
 }
 ASKED = {"output": {"contractRef": REF}}

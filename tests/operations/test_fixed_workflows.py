@@ -315,21 +315,6 @@ def test_a_text_that_cannot_be_appended_is_told_and_not_edited(runtime: Runtime,
     assert "edit" not in problems[0]
 
 
-def test_an_overlay_lists_what_is_wrong_beside_a_wrong_default(runtime: Runtime) -> None:
-    depth = {"type": "string", "enum": ["quick", "deep"], "default": "deep"}
-    base = workflow(id="project.base", inputs={"depth": depth, "change": {"type": "string"}})
-    overlay = (
-        "extends: project.base\nid: team.review\ninputs: {depth: {default: quik}}\n"
-        "add: [{before: work, step: {id: more, title: More, prompt: 'Look at {{chnage}}.'}}]\n"
-    )
-    documents = [text(overlay, "over.yaml"), text(base, "base.json")]
-
-    report = answered(runtime, "workflow.validate", documents=documents, reportOnly=True)
-
-    problems = report["items"][0]["problems"]
-    assert [one["code"] for one in problems] == ["bad_value", "undeclared_name"]
-
-
 def test_a_misspelt_workflow_to_hand_out_is_named(runtime: Runtime) -> None:
     child = {"id": "a", "workflow": "project.three_step", "inputs": {"request": "x"}}
     step = {"id": "hand", "title": "Hand", "delegate": {"children": [child]}}

@@ -196,7 +196,7 @@ class Judge:
         return Told(seed=seed, is_fine=is_fine, refused=refused, walks=walks, run=run)
 
 
-_STOPPING = ("impassable_gate", "unsatisfiable_contract")
+_STOPPING = ("impassable_gate",)
 """In a file from elsewhere these are warnings: it starts, and its author was told where it stops."""
 
 

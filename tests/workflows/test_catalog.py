@@ -178,7 +178,9 @@ def test_a_source_in_trouble_is_listed_with_what_to_do() -> None:
     ]
 
 
-def contract(name: str, content: bytes = b'{"schema": {"type": "object"}}') -> WorkflowFile:
+def contract(
+    name: str, content: bytes = b'{"schema": {"type": "object"}, "example": {"a": 1}}'
+) -> WorkflowFile:
     return WorkflowFile(source_kind="project", source_ref=f"{name}.json", content=content, holds="contract")
 
 
@@ -195,7 +197,9 @@ def test_contracts_are_kept_beside_the_workflows() -> None:
 
 
 def test_a_contract_that_cannot_be_one_or_that_another_file_defines_is_broken() -> None:
-    wrong = contract("team.contracts.change", b'{"schema": {"type": "object", "required": "rows"}}')
+    wrong = contract(
+        "team.contracts.change", b'{"schema": {"type": "object", "required": "rows"}, "example": {"a": 1}}'
+    )
     first, second = contract("team.contracts.table"), contract("team.contracts.table")
 
     catalog = build_catalog([wrong, first, second])
@@ -208,7 +212,12 @@ def test_a_contract_that_cannot_be_one_or_that_another_file_defines_is_broken() 
 
 
 def test_of_two_contracts_with_one_id_the_first_counts() -> None:
-    first = contract("team.contracts.change", b'{"schema": {"type": "object"}, "guidance": "First."}')
-    second = contract("b/team.contracts.change", b'{"schema": {"type": "object"}, "guidance": "Second."}')
+    first = contract(
+        "team.contracts.change", b'{"schema": {"type": "object"}, "example": {"a": 1}, "guidance": "First."}'
+    )
+    second = contract(
+        "b/team.contracts.change",
+        b'{"schema": {"type": "object"}, "example": {"a": 1}, "guidance": "Second."}',
+    )
 
     assert build_catalog([first, second]).contracts["team.contracts.change"].guidance == "First."

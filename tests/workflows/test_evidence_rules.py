@@ -23,10 +23,11 @@ SCHEMA = {
         },
     },
 }
+DOCUMENT = {"id": "project.contracts.change", "schema": SCHEMA, "example": {"verdict": "passed"}}
 
 
 def read(*rules: Any) -> Any:
-    document = {"id": "project.contracts.change", "schema": SCHEMA, "evidence": list(rules)}
+    document = {**DOCUMENT, "evidence": list(rules)}
     return read_checked_contract(msgspec.json.encode(document), "change.json")
 
 
@@ -85,7 +86,7 @@ def test_there_is_a_limit() -> None:
 
 def test_what_is_wrong_with_schema_and_example_is_told_beside_the_rules() -> None:
     broken = {**SCHEMA, "required": ["verdct"]}
-    document = {"id": "project.contracts.change", "schema": broken, "evidence": [{"check": "seen"}]}
+    document = {**DOCUMENT, "schema": broken, "evidence": [{"check": "seen"}]}
     other = {**document, "schema": SCHEMA, "example": {"verdict": 3}}
 
     found = read_checked_contract(msgspec.json.encode(document), "change.json")

@@ -25,9 +25,7 @@ from tests.cases import every_case
         r"(\d{1,3}\.){3}\d{1,3}",
         r"(?:passed|failed)+",
         r"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}",
-        r"(?P<quote>['\"])x(?P=quote)",
         r"[\w\s()+*]+\([^)]*\)",
-        r"(?<!no )evidence(?=:)",
         r"(((a)))+",
         r"(?:a|b)?c",
         r"(\)a|\(b)*",
@@ -96,9 +94,6 @@ def test_the_dot_matches_line_ends_only_when_asked() -> None:
         (r"\w+\w+\w+@", "a" * 65_536),
         (r"\s+$", " " * 65_535 + "q"),
         ("a*" * 10 + "b", "a" * 65_536),
-        (r"\A(?![\s\S]*(?:a+a+a+@|q))", "a" * 65_535 + "q"),
-        (r"(?=q)q{0,9}q{0,9}q{0,9}z", "q" * 65_536),
-        (r"(['\"])x{1,500}\1", "'" + "x" * 65_535),
         ("(a+)+b", "a" * 65_536),
         ("(a|a)*b", "a" * 65_536),
     ],
@@ -114,18 +109,22 @@ def test_an_accepted_pattern_is_quick_on_the_longest_notes(pattern: str, text: s
 @every_case(
     "pattern",
     [
-        "(?=a)a*a*a*b",
-        r"(x)a{0,99}a{0,99}\1",
-        "(?<!no )evidence.*(?=:)",
+        "(?=a)b",
+        "(?<!no )evidence",
+        "(?!x)a",
+        r"(x)a\1",
+        "(?P<quote>x)(?P=quote)",
+        "(?>a)b",
         "a++b",
-        r"[^\W]+x*",
-        "(?=(a+)+)b",
-        "(?!x)(a|ab){9,}c",
-        r"\w{1,900}\s{1,9}",
+        "a$b",
     ],
 )
-def test_what_only_trying_can_match_may_not_have_many_ways(pattern: str) -> None:
-    assert "in more than 1000 ways" in explain_refusal(pattern)
+def test_what_only_trying_can_match_is_refused(pattern: str) -> None:
+    assert "trying every way" in explain_refusal(pattern)
+
+
+def test_a_class_that_is_large_when_written_out_is_refused() -> None:
+    assert "too long on long notes" in explain_refusal(r"\w{1,900}\s{1,9}")
 
 
 @pytest.mark.parametrize("pattern", ["a{1,1001}", "a{1001}", "a{1001,}"])
@@ -138,13 +137,11 @@ def test_a_pattern_does_not_count_far(pattern: str) -> None:
     [
         (r"\A(?![\s\S]*draft)", "a\nfinal text", True),
         (r"\A(?![\s\S]*draft)", "a\nDraft", False),
-        (r"\A(?![\s\S]*(?:\A(?![\s\S]*done)))", "all done", True),
-        (r"\A(?![\s\S]*(?:\A(?![\s\S]*done)))", "all", False),
         (r"\A(?![\s\S]*a)(?!b)", "c", True),
         (r"\A(?![\s\S]*a)(?!b)", "ba", False),
     ],
 )
-def test_what_may_stand_nowhere_is_looked_for_everywhere(pattern: str, text: str, expected: bool) -> None:
+def test_a_pattern_of_an_older_workflow_still_means_the_same(pattern: str, text: str, expected: bool) -> None:
     assert is_match(pattern, "i", text) is expected
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from handrail.workflows.builtins.templates import find_contract
-from handrail.workflows.contracts.samples import describe_fields
+from handrail.workflows.contracts.field_lines import describe_fields
 
 
 def lines_of(name: str) -> list[str]:

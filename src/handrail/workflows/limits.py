@@ -64,8 +64,6 @@ MAX_PATTERN_COUNT = 1_000
 """In braces: the compiled pattern grows with it."""
 MAX_PATTERN_SIZE = 1_048_576
 """Bytes of a compiled pattern; the time of a match grows with it."""
-MAX_PATTERN_WAYS = 1_000
-"""In which the repetitions of a pattern can match if it is matched by trying."""
 MAX_NOTES_CHARACTERS = 65_536
 """What a run stores of one step's notes; a rule cannot ask for more."""
 
@@ -85,9 +83,6 @@ MAX_CHECK_WORK = 20_000_000
 """Places of a schema times values of the document that is checked against it."""
 MAX_LISTED_WORK = 4_000_000
 """The same, if every violation is reported; above it only the first one is."""
-MAX_EXAMPLE_VALUES = 2_000
-MAX_EXAMPLE_BYTES = 32_768
-"""Of a document that is made up from a schema and shown in a prompt."""
 MAX_MATCH_WORK = 200_000_000
 """Of the patterns of one step: what each may try, times the characters of the notes."""
 MAX_RULES = 1_000

@@ -125,7 +125,6 @@ ProblemCode: TypeAlias = Literal[
     "loop_without_decision",
     "unreachable_step",
     "impossible_condition",
-    "unsatisfiable_contract",
     "flag_only_validation",
     "unused",
     "missing_feature",

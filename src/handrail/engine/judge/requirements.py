@@ -455,9 +455,9 @@ def _join_faults(faults: list[str], before: str) -> str:
 
 def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
     """An artifact that the contract accepts, about the loop or capability at hand; None if none is known."""
-    from handrail.workflows.contracts.check import make_example  # noqa: PLC0415 - only a refusal shows one
+    from handrail.workflows.contracts.check import fitting_example  # noqa: PLC0415 - only a refusal shows one
 
-    example = make_example(contract)
+    example = fitting_example(contract)
     if not example:
         return None
     example = {"kind": contract.artifact_kind} | example

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, assert_never
 import msgspec
 from msgspec import UNSET
 
-from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import (
     CAPABILITY_OBSERVATION,
     DECISION,
@@ -33,9 +32,7 @@ from handrail.workflows.compiled import (
     LengthRule,
     Loop,
     Part,
-    PatternRule,
     Rule,
-    SchemaRule,
     Step,
     has_declared_type,
     is_number,
@@ -45,7 +42,6 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.conditions import MISSING, Compare, Condition, Facts, comparisons, holds, nest_values
 from handrail.workflows.contracts.check import find_violations
-from handrail.workflows.contracts.samples import make_sample, make_text
 from handrail.workflows.limits import MAX_SIMULATION_WORK, Effort
 from handrail.workflows.part_contents import conditions_of, walk_rules
 
@@ -140,25 +136,14 @@ def report_without_artifact(
 
 
 def notes_for(rules: tuple[Rule, ...]) -> str | None:
-    """Make up notes that keep every rule; None if that fails."""
+    """Make up notes that keep every rule; None where patterns or schemas ask for more."""
     if not rules:
         return "Done, with the evidence in the report."
     every = list(walk_rules(rules))
-    texts = [
-        one.value if isinstance(one, ContainsRule) else make_text(one.pattern)
-        for one in every
-        if isinstance(one, ContainsRule | PatternRule)
-    ]
+    texts = [one.value for one in every if isinstance(one, ContainsRule)]
     least = max((one.minimum for one in every if isinstance(one, LengthRule)), default=0)
     notes = " ".join(texts).ljust(least, ".")
-    if not list_broken_rules(rules, notes):
-        return notes
-    try:
-        document = next((make_sample(rule.schema) for rule in rules if isinstance(rule, SchemaRule)), None)
-    except Fault:  # the smallest one is too large to be made up
-        return None
-    written = "" if document is None else msgspec.json.encode(document).decode()
-    return written if written and not list_broken_rules(rules, written) else None
+    return None if list_broken_rules(rules, notes) else notes
 
 
 def _delivered(

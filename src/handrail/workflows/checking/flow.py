@@ -12,7 +12,6 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.workflows.builtins.placement import PLACEHOLDER
-from handrail.workflows.checking.linter import find_impossible_rules
 from handrail.workflows.checking.operations import Operations
 from handrail.workflows.checking.value_checks import (
     UNSURE,
@@ -162,10 +161,6 @@ class _Flow:
         if (contract := self._workflow.contracts.get(step.contract)) is not None:
             here = f"{pointer}/output/contractRef"
             check_schema_patterns(self.found, contract.schema, here, step.contract)
-        for reason in find_impossible_rules(step):
-            message = f"Nothing passes the validation of {step.id}: {reason}"
-            fix = "Change the rule so that notes can pass it."
-            self.found.report("unsatisfiable_contract", f"{pointer}/validation", message, fix)
 
     def _show_texts(self, step: Step, pointer: str, there: frozenset[str]) -> None:
         """A fragment with a condition is read under it."""

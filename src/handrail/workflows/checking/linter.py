@@ -39,7 +39,6 @@ from handrail.workflows.compiled import (
 )
 from handrail.workflows.compiling.compilation import Compilation, condition_names, placeholder_names
 from handrail.workflows.conditions import ConditionId, LoopControl, comparisons
-from handrail.workflows.contracts.check import explain_unsatisfiable
 from handrail.workflows.model import (
     ConditionRef,
     PromptBlocks,
@@ -174,21 +173,6 @@ def check_validation(workflow: CompiledWorkflow, pointers: dict[str, str], trail
             trail.report("flag_only_validation", f"{pointer}/output", message, fix)
 
 
-def find_impossible_rules(step: Step) -> list[str]:
-    """Why no notes pass the validation of a step; empty where some may."""
-    reasons = [reason for rule in step.rules if (reason := _impossible(rule))]
-    return reasons or list(_too_long(step.rules))
-
-
-def _too_long(rules: tuple[Rule, ...]) -> Iterator[str]:
-    """A text that must be there has more characters than notes may have."""
-    joint = [inner for rule in rules for inner in (rule.of if isinstance(rule, AllOf) else (rule,))]
-    most = min((rule.maximum for rule in joint if isinstance(rule, LengthRule) and rule.maximum), default=0)
-    for rule in joint:
-        if isinstance(rule, ContainsRule) and most and len(rule.value) > most:
-            yield f"they must contain {len(rule.value)} characters and may have {most}."
-
-
 def _is_flag(rule: Rule) -> bool:
     """Whether a bare claim passes: words such as "complete = true" and nothing else."""
     match rule:
@@ -211,21 +195,6 @@ def _is_flag(rule: Rule) -> bool:
 def _is_claim(text: str) -> bool:
     words = set(_WORD.findall(text.lower()))
     return bool(words & _FLAGS) and words <= _FLAGS | _FILLERS
-
-
-def _impossible(rule: Rule) -> str:
-    match rule:
-        case SchemaRule(schema=schema):
-            return explain_unsatisfiable(schema) or ""
-        case AllOf(of=rules):
-            return next((reason for inner in rules if (reason := _impossible(inner))), "")
-        case AnyOf(of=rules):
-            reasons = [_impossible(inner) for inner in rules]
-            return reasons[0] if reasons and all(reasons) else ""
-        case ContainsRule() | PatternRule() | LengthRule():
-            return ""
-        case never:
-            assert_never(never)
 
 
 def _is_flag_schema(schema: dict[str, Any]) -> bool:

@@ -42,7 +42,7 @@ from handrail.workflows.compiling.compilation import (
 from handrail.workflows.compiling.expand_templates import CAPABILITY_OBSERVATION, FeatureTexts
 from handrail.workflows.compiling.shelf import Shelf
 from handrail.workflows.conditions import asks_for_decision
-from handrail.workflows.contracts.samples import describe_fields
+from handrail.workflows.contracts.field_lines import describe_fields
 from handrail.workflows.limits import MAX_PROMPT_BYTES
 from handrail.workflows.model import (
     PromptBlocks,

@@ -13,9 +13,9 @@ from handrail.contract.outcome import Fault, Json
 from handrail.workflows.builtins.contracts import CONTRACTS
 from handrail.workflows.builtins.prompt_texts import REFS
 from handrail.workflows.builtins.templates import find_contract, find_ref
-from handrail.workflows.compiled import Contract, Schema, json_type, resolve_ref
+from handrail.workflows.compiled import Contract, Schema, resolve_ref
 from handrail.workflows.compiling.compilation import Surroundings, report_unknown
-from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations, make_example
+from handrail.workflows.contracts.check import Violation, check_contract_schema, find_violations
 from handrail.workflows.contracts.schema_subset import read_evidence
 from handrail.workflows.evidence import Consistent, Demand, Evidence
 from handrail.workflows.limits import MAX_CONTRACT_SCHEMA_BYTES, MAX_DESCRIPTION_CHARACTERS
@@ -32,7 +32,6 @@ from handrail.workflows.problem import (
     remove_value,
     rename_key,
     replace_value,
-    value_at,
 )
 from handrail.workflows.problem_places import add_places, suggest_repair
 
@@ -117,9 +116,7 @@ def find_contract_problems(contract: Contract) -> list[Problem]:
     wrong = find_violations(contract.schema, contract.example) if contract.example else []
     misspelt = {f"{one.pointer.rpartition('/')[0]}/{one.meant}" for one in wrong if one.meant}
     # A misspelt member is not also reported as missing.
-    problems = [one for one in wrong if one.rule != "required" or one.pointer not in misspelt]
-    sample = make_example(msgspec.structs.replace(contract, example={})) if problems else {}
-    return [_example_problem(one, sample) for one in problems]
+    return [_example_problem(one) for one in wrong if one.rule != "required" or one.pointer not in misspelt]
 
 
 def _kind_trouble(contract: Contract) -> Problem | None:
@@ -150,11 +147,8 @@ def _schema_problem(found: Problem) -> Problem:
     return msgspec.structs.replace(found, pointer=f"/schema{found.pointer}", edit=edit)
 
 
-def _example_problem(wrong: Violation, sample: Json = None) -> Problem:
-    """The example must be what its own schema accepts: an agent copies it.
-
-    `sample` is a document that fits. Its value at the place serves until the author writes another.
-    """
+def _example_problem(wrong: Violation) -> Problem:
+    """The example must be what its own schema accepts: an agent copies it."""
     message = f"Its example is wrong at {wrong.pointer or 'its root'}: {wrong.message}"
     pointer, edit = f"/example{wrong.pointer}", NO_EDIT
     if wrong.pointer == "/kind":
@@ -162,17 +156,7 @@ def _example_problem(wrong: Violation, sample: Json = None) -> Problem:
     elif wrong.rule == "additionalProperties" and wrong.meant:
         edit = rename_key(pointer, wrong.meant)
     fix = f"Write it as {wrong.meant}." if wrong.meant else "Correct the example, or the schema."
-    fitting = value_at(sample, wrong.pointer) if wrong.rule in _ABOUT_VALUES else None
-    if fitting is not None and not edit:
-        edit = replace_value(pointer, fitting)
-        fix = f"{fix} {msgspec.json.encode(fitting).decode()} would fit: write one of your own instead."
     return make_problem("broken_contract", pointer, message, fix, edit)
-
-
-_ABOUT_VALUES = frozenset(
-    ("type", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "format")
-)
-"""Rules about the value at a place. What an enum lists is a choice, and only the author has it."""
 
 
 def _unreadable(fault: Fault, content: bytes) -> Problem:
@@ -208,12 +192,11 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
             yield make_problem("wrong_type", place, message, f"Write {words}.")
     unknown = [name for name in document if name not in _KEYS]
     if "schema" not in document and not any(_key_meant(name, document) == "schema" for name in unknown):
-        fix, edit = 'Add "schema": a JSON Schema of an object.', NO_EDIT
-        if isinstance(example := document.get("example"), dict) and example:
-            fix += " One with the members of the example is a beginning: say what each must hold."
-            kind = document.get("artifactKind") or contract_id.replace(".contracts.", ".")
-            edit = add_value("/schema", _schema_of({**example, "kind": kind}))
-        yield make_problem("missing_key", "", "schema is missing.", fix, edit)
+        fix = 'Add "schema": a JSON Schema of an object.'
+        yield make_problem("missing_key", "", "schema is missing.", fix)
+    if not document.get("example") and not any(_key_meant(name, document) == "example" for name in unknown):
+        fix = 'Add "example": an artifact that fits the schema. Agents copy it.'
+        yield make_problem("missing_key", "", "example is missing.", fix)
     if not _ID.fullmatch(contract_id):
         message = f"{quote_name(contract_id)} cannot be the id of a contract."
         fix = "Name it <namespace>.contracts.<name>, such as project.contracts.api_change; wr. is reserved."
@@ -234,13 +217,6 @@ def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
     schema, evidence = document.get("schema"), document.get("evidence")
     if isinstance(schema, dict) and isinstance(evidence, list):
         yield from read_evidence(evidence, schema).problems
-
-
-def _schema_of(example: dict[str, Json]) -> Schema:
-    """A schema that asks for the members of an example, each of the type that it has there."""
-    typed = {name: {"type": json_type(value)} for name, value in example.items() if name != "kind"}
-    kind = {"kind": {"const": example["kind"]}}
-    return {"type": "object", "properties": {**kind, **typed}, "required": list(typed)}
 
 
 _OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "example", "title": "description"}
@@ -267,12 +243,12 @@ def _id_meant(text: str) -> str:
 
 def _contract(document: dict[str, Json], contract_id: str) -> Contract:
     kind: str = document.get("artifactKind", contract_id.replace(".contracts.", "."))
-    example = document.get("example", {})
+    example: dict[str, Json] = document["example"]
     guidance: str = document.get(guidance_key(document), "") or _PLAIN_GUIDANCE
     return Contract(
         artifact_kind=kind,
         schema=document["schema"],
-        example={"kind": kind, **example} if example else {},
+        example={"kind": kind, **example},
         guidance=guidance,
         evidence=read_evidence(document.get("evidence", []), document["schema"]).rules,
     )
@@ -366,14 +342,11 @@ class Shelf:
         return tuple(dict.fromkeys(name for name in names if name in self._functions))
 
     def _checked(self, contract_id: str, contract: Contract, pointer: str) -> Contract:
-        """A project's contract, with an example made up where it has none."""
-        troubles = find_contract_problems(contract)
-        for trouble in troubles:
+        """A project's contract; what is wrong with it is reported where it is named."""
+        for trouble in find_contract_problems(contract):
             message = f"{contract_id} cannot be used: {trouble.message}"
             self._trail.report("broken_contract", pointer, message, trouble.fix)
-        if troubles or contract.example:
-            return contract
-        return msgspec.structs.replace(contract, example=make_example(contract))
+        return contract
 
 
 # A contract with what an overlay demands on top: it can only ask for more.
@@ -385,8 +358,10 @@ _STRENGTH: dict[Demand, int] = {"shown": 0, "where_possible": 1, "required": 2}
 def tighten(contract: Contract, change: TightenedContract, trail: Findings) -> Contract:
     """The contract that a run of the overlay holds reports against."""
     schema: Schema = msgspec.json.decode(msgspec.json.encode(contract.schema))
+    example: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(contract.example))
     for place, member in enumerate(change.required):
-        _require(schema, member, f"{change.pointer}/required/{place}", trail)
+        if _require(schema, member, f"{change.pointer}/required/{place}", trail):
+            _show(example, schema, schema, member.removeprefix("/").split("/"))
     evidence = contract.evidence
     if change.demand is not None:
         evidence = tuple(_raise_demand(rule, change.demand) for rule in evidence)
@@ -401,9 +376,7 @@ def tighten(contract: Contract, change: TightenedContract, trail: Findings) -> C
             trail.report(problem.code, change.pointer + problem.pointer, problem.message, problem.fix)
         evidence = (*evidence, *(rule for rule in read.rules if rule not in evidence))
     made = msgspec.structs.replace(contract, schema=schema, evidence=evidence)
-    if contract.example and find_violations(schema, contract.example):
-        return msgspec.structs.replace(made, example=make_example(made))
-    return made
+    return msgspec.structs.replace(made, example={} if find_violations(schema, example) else example)
 
 
 def _raise_demand(rule: Evidence, least: Demand) -> Evidence:
@@ -412,7 +385,7 @@ def _raise_demand(rule: Evidence, least: Demand) -> Evidence:
     return msgspec.structs.replace(rule, demand=least)
 
 
-def _require(schema: Schema, member: str, pointer: str, trail: Findings) -> None:
+def _require(schema: Schema, member: str, pointer: str, trail: Findings) -> bool:
     """Make a member required where it stands; a place such as /findings/*/line goes into lists."""
     *folders, name = member.removeprefix("/").split("/")
     here: Json = schema
@@ -420,15 +393,33 @@ def _require(schema: Schema, member: str, pointer: str, trail: Findings) -> None
         inside = here.get("items") if folder == "*" else _members(here).get(folder)
         if not isinstance(inside, dict):
             _unknown(folder, here, pointer, trail)
-            return
+            return False
         here = resolve_ref(inside, schema)
     if name not in _members(here):
         _unknown(name, here, pointer, trail)
-    elif name in here.get("required", []):
+        return False
+    if name in here.get("required", []):
         message = f"{quote_name(member)} is required already, so nothing is tightened."
         trail.report("bad_value", pointer, message, "Leave it out.")
-    else:
-        here["required"] = [*here.get("required", []), name]
+        return False
+    here["required"] = [*here.get("required", []), name]
+    return True
+
+
+def _show(example: Json, schema: Json, root: Schema, way: list[str]) -> None:
+    """Give an example that lacks a required member a value of its type."""
+    (name, *rest), schema = way, resolve_ref(schema, root)
+    if name == "*" and isinstance(example, list):
+        for row in example:
+            _show(row, schema["items"], root, rest)
+    elif isinstance(example, dict) and rest:
+        _show(example.get(name), _members(schema)[name], root, rest)
+    elif isinstance(example, dict) and name not in example:
+        declared = resolve_ref(_members(schema)[name], root)
+        example[name] = next(iter(declared.get("enum", ())), _PLAIN_VALUES.get(declared.get("type"), "text"))
+
+
+_PLAIN_VALUES: dict[Json, Json] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
 
 
 def _members(schema: Schema) -> Schema:

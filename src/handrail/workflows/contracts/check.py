@@ -27,10 +27,8 @@ from handrail.workflows.compiled import (
     resolve_ref,
 )
 from handrail.workflows.contracts.patterns import count_atoms
-from handrail.workflows.contracts.samples import make_sample
 from handrail.workflows.contracts.schema_subset import (
     broken,
-    find_misspelt_word,
     find_unsupported,
 )
 from handrail.workflows.limits import (
@@ -258,13 +256,6 @@ def check_contract_schema(schema: Json) -> list[Problem]:
         _validator(schema)
     except ValueError as error:
         return [_misused(error)]
-    reason = explain_unsatisfiable(schema)
-    if reason:
-        return [broken("", reason, "Change the schema so that an artifact can fit.")]
-    try:
-        make_sample(schema)
-    except Fault as fault:
-        return [broken("", fault.message, fault.hint)]
     return []
 
 
@@ -276,32 +267,18 @@ def check_rule_schema(schema: Schema) -> Problem | None:
     try:
         _validator(schema)
     except ValueError as error:
-        return find_misspelt_word(schema) or _misused(error)
-    return find_misspelt_word(schema)
+        return _misused(error)
+    return None
 
 
-def explain_unsatisfiable(schema: Schema) -> str | None:
-    """Explain in a sentence why no document can fit; None if one may."""
-    if find_schema_fault(schema) is not None:
-        return None
-    return _impossible(schema, schema, "the artifact", 0)
-
-
-def make_example(contract: Contract) -> dict[str, Any]:
-    """A document that fits: the contract's own example, or one made up; empty if that fails.
+def fitting_example(contract: Contract) -> dict[str, Any]:
+    """The contract's example; empty if it has none, or one that does not fit.
 
     Agents copy what is shown, so nothing is shown that does not fit.
     """
-    if contract.example and not find_violations(contract.schema, contract.example):
-        return dict(msgspec.to_builtins(contract.example))
-    try:
-        made_up = make_sample(contract.schema)
-    except Fault:  # a contract of an older version: the reply does without an example
+    if not contract.example or find_violations(contract.schema, contract.example):
         return {}
-    if not isinstance(made_up, dict):
-        return {}
-    whole = {**made_up, "kind": contract.artifact_kind}
-    return {} if find_violations(contract.schema, whole) else whole
+    return dict(msgspec.to_builtins(contract.example))
 
 
 def _validator(schema: Schema) -> Draft202012Validator:
@@ -440,77 +417,3 @@ def _misused(error: ValueError) -> Problem:
         return broken(pointer, message, "Correct the value of that keyword.")
     fix, edit = f"Write {canonical_bytes(meant).decode()}.", replace_value(pointer, meant)
     return broken(pointer, message, fix, edit)
-
-
-def _impossible(schema: Json, root: Schema, where: str, depth: int) -> str | None:
-    schema = resolve_ref(schema, root)
-    if schema is False:
-        return f"Nothing is allowed at {where}."
-    if not isinstance(schema, dict) or depth > 64:
-        return None
-    if "enum" in schema or "const" in schema:
-        return _no_candidate(schema, where)
-    named = schema.get("type")
-    if named == []:
-        return f"No type is allowed for {where}."
-    types = named if isinstance(named, list) else [named]
-    reasons = [_impossible_type(name, schema, root, where, depth) for name in types]
-    return reasons[0] if all(reasons) else None
-
-
-def _no_candidate(schema: Schema, where: str) -> str | None:
-    """A closed list of values: is one of them allowed by everything else?"""
-    candidates = schema.get("enum", [schema.get("const")])
-    if not isinstance(candidates, list):
-        return None
-    if not candidates:
-        return f"The enum of {where} is empty."
-    try:
-        if any(map(_validator(schema).is_valid, candidates)):
-            return None
-    except ValueError:  # it cannot be checked, so nothing fits
-        pass
-    return f"No value of the enum or const of {where} fits the rest of its schema."
-
-
-def _impossible_type(name: str | None, schema: Schema, root: Schema, where: str, depth: int) -> str | None:
-    match name:
-        case "object":
-            return _impossible_object(schema, root, where, depth)
-        case "array":
-            if _crossed(schema, "minItems", "maxItems"):
-                return f"The minItems of {where} is above its maxItems."
-            if schema.get("minItems", 0) > 0 and "items" in schema:
-                return _impossible(schema["items"], root, f"an item of {where}", depth + 1)
-            return None
-        case "string":
-            crossed = _crossed(schema, "minLength", "maxLength")
-            return f"The minLength of {where} is above its maxLength." if crossed else None
-        case "number":
-            return f"The minimum of {where} is above its maximum." if _crossed(schema) else None
-        case "integer":
-            return f"No whole number lies between the bounds of {where}." if _no_whole(schema) else None
-        case _:
-            return None
-
-
-def _impossible_object(schema: Schema, root: Schema, where: str, depth: int) -> str | None:
-    properties = schema.get("properties", {})
-    others = schema.get("additionalProperties", True)
-    for name in schema.get("required", ()):
-        if name not in properties and resolve_ref(others, root) is False:
-            return f"{where.capitalize()} requires {quote(name)}, but its schema does not allow it."
-        reason = _impossible(properties.get(name, others), root, quote(name), depth + 1)
-        if reason:
-            return reason
-    return None
-
-
-def _crossed(schema: Schema, least: str = "minimum", most: str = "maximum") -> bool:
-    return least in schema and most in schema and bool(schema[least] > schema[most])
-
-
-def _no_whole(schema: Schema) -> bool:
-    if "minimum" not in schema or "maximum" not in schema:
-        return False
-    return bool(-(-schema["minimum"] // 1) > schema["maximum"] // 1)

@@ -51,27 +51,6 @@ CHECKS = frozenset(
 )
 REMARKS = frozenset({"title", "description", "$comment", "examples", "default", "deprecated", "readOnly"})
 AT_THE_ROOT = frozenset({"$schema", "$defs"})
-_OF_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-_LISTS = frozenset(
-    {
-        *("allOf", "anyOf", "oneOf", "prefixItems", "items", "contains", "additionalProperties"),
-        *("propertyNames", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"),
-    }
-)
-KEYWORDS = (
-    CHECKS
-    | REMARKS
-    | AT_THE_ROOT
-    | _OF_SCHEMAS
-    | _LISTS
-    | {
-        *("$ref", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "definitions"),
-        *("multipleOf", "exclusiveMaximum", "exclusiveMinimum", "uniqueItems", "maxContains", "minContains"),
-        *("maxProperties", "minProperties", "dependentRequired", "dependencies", "format", "writeOnly"),
-        *("contentEncoding", "contentMediaType", "contentSchema"),
-    }
-)
-"""Of JSON Schema as a whole."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -134,31 +113,6 @@ def _inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
     for keyword in ("items", "additionalProperties"):
         if keyword in schema:
             yield "/" + keyword, schema[keyword]
-
-
-def find_misspelt_word(schema: Json) -> Problem | None:
-    """Find a word in a schema that is not a type, or nearly a keyword, which validators would ignore."""
-    waiting: list[tuple[Json, str]] = [(schema, "")]
-    while waiting:
-        here, pointer = waiting.pop()
-        if not isinstance(here, dict):
-            continue
-        unknown = next(_unknown_types(here, pointer), None)
-        if unknown is not None:
-            return unknown
-        for word in here:
-            near = "" if word in KEYWORDS else find_only_near(word, KEYWORDS - set(here))
-            if near:
-                message = f"{quote(word)} at {join_pointer(pointer, word)} is not a keyword of JSON Schema."
-                return broken(join_pointer(pointer, word), message, f"Did you mean {near}?")
-        for keyword in sorted(_OF_SCHEMAS & set(here)):
-            held = here[keyword]
-            named = held.items() if isinstance(held, dict) else ()
-            waiting += [(inner, join_pointer(join_pointer(pointer, keyword), name)) for name, inner in named]
-        for keyword in sorted(_LISTS & set(here)):
-            held = here[keyword] if isinstance(here[keyword], list) else [here[keyword]]
-            waiting += [(inner, join_pointer(pointer, keyword)) for inner in held]
-    return None
 
 
 def _keywords(schema: Schema, pointer: str, *, is_root: bool) -> Iterator[Problem]:

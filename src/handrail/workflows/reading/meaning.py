@@ -227,10 +227,7 @@ def _regex(found: Findings, value: Object, pointer: str) -> None:
     if trouble:
         fix = "Close what is open, and write \\ before a sign that means itself."
         if "is not a regular expression" not in trouble:
-            fix = (
-                "Write a plainer Python regular expression: only short repetitions beside look-around or a "
-                "back reference."
-            )
+            fix = "Write a plainer Python regular expression, or several rules."
         found.report("bad_pattern", f"{pointer}/pattern", trouble, fix)
 
 
