@@ -129,9 +129,9 @@ CONTRACTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def given_contract(runtime: Runtime, schema: dict[str, Any]) -> str:
+def given_contract(runtime: Runtime, schema: dict[str, Any], **example: Any) -> str:
     """A workflow whose one step asks for an artifact of this schema."""
-    written = {"id": "project.contracts.hostile", "schema": schema, "example": {"t": "a"}}
+    written = {"id": "project.contracts.hostile", "schema": schema, "example": example or {"t": "a"}}
     content = json.dumps(written).encode()
     library_of(runtime).add(content, "contracts/project.contracts.hostile.json", "contract")
     return give(runtime, step("a", output={"contractRef": "project.contracts.hostile"}))
@@ -286,7 +286,7 @@ def test_a_run_whose_first_way_is_too_long_is_not_started(runtime: Runtime) -> N
 def test_artifact_too_large_to_check_blocks_and_says_so(runtime: Runtime) -> None:
     rows = {"type": "array", "items": {"enum": [f"{number}" for number in range(2_000)]}}
     workflow_id = given_contract(
-        runtime, {"type": "object", "required": ["rows"], "properties": {"rows": rows}}
+        runtime, {"type": "object", "required": ["rows"], "properties": {"rows": rows}}, rows=["1"]
     )
     reply = start(runtime, workflowId=workflow_id)
     large = {"kind": "project.hostile", "rows": ["1"] * 15_000}
@@ -306,7 +306,7 @@ def test_artifact_too_large_to_check_blocks_and_says_so(runtime: Runtime) -> Non
 def test_wrong_members_without_end_are_told_as_far_as_they_help(runtime: Runtime) -> None:
     known: dict[str, Any] = {f"member_with_a_rather_long_name_{number}": {} for number in range(150)}
     schema = {"type": "object", "additionalProperties": False, "properties": {"kind": {}, **known}}
-    reply = start(runtime, workflowId=given_contract(runtime, schema))
+    reply = start(runtime, workflowId=given_contract(runtime, schema, **{next(iter(known)): 1}))
     wrong = {f"nember_with_a_rather_long_mame_{number}": 1 for number in range(1_500)}
 
     blocked = tool_call(

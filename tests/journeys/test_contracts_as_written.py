@@ -280,14 +280,6 @@ UNMEANT: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"assessments": [SCORE | {"dimensions": {"scope": ["low", "low"]}}]},
         "/assessments/0/dimensions/scope/1",
     ),
-    "a text longer than the notes": (
-        step(
-            "a",
-            validation=[{"type": "length", "maximum": 5}, {"type": "contains", "value": "far too long"}],
-        ),
-        {},
-        "/steps/0/validation",
-    ),
 }
 
 

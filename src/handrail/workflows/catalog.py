@@ -106,8 +106,9 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
         reported = [carry_problem(one, reading.document, reading.origin, document) for one in reported]
     reported = drop_edits(reported) if is_open else reported
     problems = add_places(content, (*reading.problems, *reported), spelling)
-    workflow = None if found.has_errors else reading.workflow
-    return msgspec.structs.replace(reading, workflow=workflow, problems=problems)
+    if not found.has_errors:
+        return msgspec.structs.replace(reading, problems=problems)
+    return msgspec.structs.replace(reading, workflow=None, misnamed=reading.workflow, problems=problems)
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:

@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from handrail.workflows.conditions import Condition, Facts, holds
-from handrail.workflows.dialect.when_forms import describe_native_condition
+from handrail.workflows.dialect.translation import to_native
+from handrail.workflows.reading.reader import read_workflow
 from tests.cases import every_case
-from tests.workflows.dialect.foreign_documents import about, only_step, step, told, translated
+from tests.workflows.dialect.foreign_documents import about, foreign, only_step, step, told, translated
 
 ABSENT = object()
 
@@ -45,7 +46,6 @@ def check(written: Any, value: Any, expected: bool) -> None:
         ({"gt": "1.5"}, [2], [1]),
         ({"in": ["a", "b"]}, ["a", "b", "B "], ["c", ABSENT]),
         ({"in": "a"}, ["a"], ["b"]),
-        ({"in": []}, [], ["a", ABSENT]),
         ({"contains": "a"}, ["bar", "BAR", ["a"], ["xAx"], {"a": 1}], ["b", ["b"], ABSENT]),
         ({"contains": 1}, [["1"], 21, "v1"], [2, ABSENT]),
         ({"contains": ["a", "b"]}, [["b"], "a"], [["c"], ABSENT]),
@@ -72,14 +72,8 @@ def test_a_comparison_holds_as_its_author_meant(
         ({"or": [{"var": "x", "equals": "a"}, {"var": "x", "equals": "b"}]}, "b", True),
         ({"or": [{"var": "x", "equals": "a"}, {"var": "x", "equals": "b"}]}, "c", False),
         ({"not": {"var": "x", "equals": "a"}}, "b", True),
-        ({"not": {"or": [{"var": "x", "equals": "a"}, {"and": []}]}}, "b", False),
-        ({"and": []}, "b", True),
-        ({"or": []}, "b", False),
+        ({"not": {"or": [{"var": "x", "equals": "a"}, {"var": "x", "equals": "b"}]}}, "b", False),
         ({"var": "x", "equals": "a", "or": [{"var": "x", "exists": False}]}, "a", False),
-        (True, "a", True),
-        (False, "a", False),
-        ("x", "a", True),
-        ("x", False, False),
     ],
 )
 def test_conditions_are_joined_as_they_are_written(written: Any, value: Any, expected: bool) -> None:
@@ -92,37 +86,13 @@ def test_an_empty_condition_restricts_nothing(written: Any) -> None:
 
 
 @pytest.mark.parametrize("written", ["size === 'large'", 7, ["x"], {"expression": "size > 3"}])
-def test_a_condition_that_cannot_be_read_is_told_kept_and_taken_to_hold(written: Any) -> None:
-    found = translated(step(runCondition=written))
+def test_a_condition_that_cannot_be_read_is_left_to_the_reader(written: Any) -> None:
+    document = foreign(step(runCondition=written))
 
-    assert "when" not in found.document["steps"][0]
-    assert found.document["extra"]["parts"]["/steps/0/runCondition"] == written
-    assert "/steps/0/runCondition" in told(found)
-    shown = f'"{written}"' if isinstance(written, str) else json.dumps(written)
-    assert f"The condition {shown} cannot be read" in found.problems[-1].message
+    reading = read_workflow(json.dumps(document).encode())
 
-
-def test_a_misspelt_variable_is_named() -> None:
-    found = translated(step(runCondition={"varr": "x", "equals": 1}))
-
-    assert "Did you mean var?" in [one.fix for one in found.problems]
-
-
-@every_case(
-    ("written", "value", "expected"),
-    [
-        ({"startsWith": "ab"}, "abc", True),
-        ({"gt": [1]}, 0, True),
-        ({"contains": {"a": 1}}, 0, True),
-    ],
-)
-def test_what_has_no_counterpart_becomes_a_wider_condition_and_is_told(
-    written: dict[str, Any], value: Any, expected: bool
-) -> None:
-    found = translated(step(runCondition={"var": "x", **written}))
-
-    assert told(found) == [f"/steps/0/runCondition/{next(iter(written))}"]
-    check({"var": "x", **written}, value, expected)
+    assert to_native(document).document["steps"][0]["when"] == written
+    assert [one.pointer.rpartition("/runCondition")[0] for one in reading.problems if one.severity == "error"]
 
 
 def test_an_operator_nobody_knows_is_kept_and_told() -> None:
@@ -134,13 +104,12 @@ def test_an_operator_nobody_knows_is_kept_and_told() -> None:
 
 @every_case(
     ("written", "expected"),
-    [("a.b", "a.b"), ("{{ a.b }}", "a.b"), ("my var", "my_var"), ("a$b", "a_b"), ("9lives", "_9lives")],
+    [("a.b", "a.b"), ("{{ a.b }}", "a.b")],
 )
 def test_a_variable_gets_a_name_that_can_be_looked_up(written: str, expected: str) -> None:
     found = translated(step(runCondition={"var": written, "equals": 1}))
 
     assert found.document["steps"][0]["when"]["input"] == expected
-    assert (told(found) == []) is (written == expected)
 
 
 def test_a_native_condition_stays_as_it_is() -> None:
@@ -186,16 +155,9 @@ def test_every_kind_of_confirmation_asks_the_user(written: Any, expected: Any) -
 
 def test_a_problem_inside_a_condition_has_its_place_in_the_original() -> None:
     found = translated(
-        step(runCondition={"or": [{"var": "x", "equals": 1}, {"not": {"var": "y", "gt": [1]}}]})
+        step(runCondition={"or": [{"var": "x", "equals": 1}, {"not": {"var": "y", "gt": 1, "near": 2}}]})
     )
 
     assert found.pointers["/steps/0/when"] == "/steps/0/runCondition/or"
     assert found.pointers["/steps/0/when/of/1/of"] == "/steps/0/runCondition/or/1/not/gt"
-    assert about(found, "/steps/0/runCondition/or/1/not/gt").severity == "warning"
-
-
-def test_a_condition_can_be_said_in_words_whatever_its_form() -> None:
-    assert describe_native_condition({"kind": "compare", "input": "x", "op": "gte", "value": 2}) == "x ≥ 2"
-    assert describe_native_condition({"kind": "condition_ref", "conditionId": "is_large"}) == (
-        '{"conditionId": "is_large", "kind": "condition_ref"}'
-    )
+    assert about(found, "/steps/0/runCondition/or/1/not/near").severity == "warning"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from handrail.workflows.dialect.translation import to_native
 from tests.cases import every_case
 from tests.workflows.dialect.foreign_documents import Object, foreign, loop, step, told, translated
@@ -76,67 +74,6 @@ def test_a_loop_without_a_loop_id_is_called_by_its_own() -> None:
     assert only_loop(loop(type="for", count=2, maxIterations=2))["loopId"] == "again"
 
 
-def test_a_step_gives_way_when_a_loop_has_its_id() -> None:
-    found = translated(step("their_loop"), loop(type="while", conditionSource=ARTIFACT, maxIterations=2))
-
-    before, part = found.document["steps"]
-    assert part["loopId"] == "their_loop"
-    assert before["id"] == "their_loop-2"
-    assert told(found, "bad_id") == ["/steps/0/id"]
-
-
-def test_two_loops_with_one_loop_id_get_two_ids() -> None:
-    one = loop("one", type="while", conditionSource=ARTIFACT, maxIterations=2)
-    two = loop("two", [step("other")], type="while", conditionSource=ARTIFACT, maxIterations=2)
-
-    found = translated(one, two)
-
-    assert [part["loopId"] for part in found.document["steps"]] == ["their_loop", "their_loop-2"]
-    assert told(found, "bad_id") == ["/steps/1/loop/conditionSource/loopId"]
-
-
-@pytest.mark.parametrize("body", ["work", ["work"], [step("first"), "work"]])
-def test_steps_named_by_a_body_move_into_it(body: Any) -> None:
-    found = translated(loop(body=body, type="for", count=2, maxIterations=2), step("work"), step("after"))
-
-    part, after = found.document["steps"]
-    assert part["body"][-1]["id"] == "work"
-    assert after["id"] == "after"
-    place = f"/steps/0/body/{len(part['body']) - 1}"
-    assert found.pointers[place] == "/steps/1"
-    assert found.pointers["/steps/1"] == "/steps/2"
-
-
-def test_a_step_that_two_loops_name_is_in_both() -> None:
-    found = translated(
-        loop("one", "work", type="for", count=2, maxIterations=2),
-        loop("two", "work", type="for", count=2, maxIterations=2),
-        step("work"),
-    )
-
-    assert [part["body"][0]["id"] for part in found.document["steps"]] == ["work", "work-2"]
-
-
-def test_a_body_that_names_nothing_is_told_and_the_loop_still_runs() -> None:
-    found = translated(loop(body="lost", type="for", count=2, maxIterations=2))
-
-    (inside,) = found.document["steps"][0]["body"]
-    assert inside["prompt"] == "Loop again"
-    assert told(found, "unknown_id") == ["/steps/0/body"]
-
-
-def test_loops_that_name_each_other_are_told_and_not_lost() -> None:
-    found = translated(
-        step("start"),
-        loop("one", ["two"], type="for", count=1, maxIterations=1),
-        loop("two", ["one"], type="for", count=1, maxIterations=1),
-    )
-
-    start, one = found.document["steps"]
-    assert (start["id"], one["loopId"], one["body"][0]["loopId"]) == ("start", "one", "two")
-    assert told(found, "unknown_id") == ["/steps/2/body/0"]
-
-
 def test_bodies_that_double_each_other_stay_small() -> None:
     names = [f"loop-{number}" for number in range(40)]
     doubled = [
@@ -200,53 +137,6 @@ def test_the_default_names_of_loop_variables_work() -> None:
     each = found.document["steps"][0]["forEach"]
     assert each == {"input": "files", "as": "currentItem", "indexAs": "currentIndex"}
     assert list(found.document["inputs"]) == ["files"]
-
-
-@every_case(
-    ("settings", "place"),
-    [
-        ({"type": "while", "maxIterations": 2}, "/steps/0/loop"),
-        ({"type": "sideways", "condition": DONE, "maxIterations": 2}, "/steps/0/loop/type"),
-        ({"type": "while", "condition": DONE}, "/steps/0/loop/maxIterations"),
-        ({"type": "while", "condition": DONE, "maxIterations": 5000}, "/steps/0/loop/maxIterations"),
-        ({"type": "while", "condition": DONE, "maxIterations": 0}, "/steps/0/loop/maxIterations"),
-        ({"type": "for", "count": 0, "maxIterations": 2}, "/steps/0/loop/count"),
-        ({"type": "for", "count": None, "maxIterations": 2}, "/steps/0/loop/count"),
-        ({"type": "forEach", "maxIterations": 2}, "/steps/0/loop"),
-        (
-            {"type": "while", "conditionSource": {**ARTIFACT, "contractRef": "x.y"}, "maxIterations": 2},
-            "/steps/0/loop/conditionSource/contractRef",
-        ),
-    ],
-)
-def test_what_a_loop_leaves_open_is_filled_in_and_told(settings: Object, place: str) -> None:
-    assert told(translated(loop(**settings))) == [place]
-
-
-def test_a_loop_that_runs_no_times_is_skipped() -> None:
-    assert only_loop(loop(type="for", count=0, maxIterations=2))["when"] == {"kind": "always_false"}
-
-
-def test_what_a_loop_says_is_shown_with_its_first_step() -> None:
-    written = {
-        **loop(type="for", count=2, maxIterations=2),
-        "prompt": "About the whole loop.",
-        "guidance": ["Keep going."],
-        "agentRole": "A patient reviewer.",
-        "requireConfirmation": True,
-        "runCondition": DONE,
-    }
-
-    found = translated(written)
-
-    part = found.document["steps"][0]
-    (first,) = part["body"]
-    assert part["when"] == NATIVE_DONE
-    assert first["promptFragments"] == [{"text": "About the whole loop."}]
-    assert first["guidance"] == ["Keep going."]
-    assert first["agentRole"] == "A patient reviewer."
-    assert first["requireConfirmation"] is True
-    assert told(found) == ["/steps/0/requireConfirmation", "/steps/0"]
 
 
 def test_loops_may_stand_in_loops() -> None:

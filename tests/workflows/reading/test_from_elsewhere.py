@@ -26,8 +26,8 @@ CONTENT = b"""{
       "runCondition": { "var": "size", "equals": "large" } },
     { "id": "again", "type": "loop", "title": "Again",
       "loop": { "type": "for", "count": 2, "maxIterations": 2 },
-      "body": ["inner"] },
-    { "id": "inner", "title": "Inner", "prompt": "Do it." }
+      "body": [
+        { "id": "inner", "title": "Inner", "prompt": "Do it." }] }
   ]
 }
 """
@@ -54,7 +54,7 @@ def test_parts_know_their_place_in_the_file_that_the_author_wrote() -> None:
     )
     assert isinstance(again, SourceLoop)
     assert again.pointer == "/steps/1"
-    assert [part.pointer for part in again.body] == ["/steps/2"]
+    assert [part.pointer for part in again.body] == ["/steps/1/body/0"]
 
 
 def test_a_mistake_behind_the_translation_is_shown_where_the_author_made_it() -> None:
@@ -64,7 +64,12 @@ def test_a_mistake_behind_the_translation_is_shown_where_the_author_made_it() ->
 
     assert reading.workflow is None
     (error,) = [problem for problem in reading.problems if problem.severity == "error"]
-    assert (error.code, error.pointer, error.line, error.column) == ("too_large", "/steps/2/title", 12, 31)
+    assert (error.code, error.pointer, error.line, error.column) == (
+        "too_large",
+        "/steps/1/body/0/title",
+        12,
+        35,
+    )
 
 
 @given(st.integers(0, 2**32), st.integers(1, 5))

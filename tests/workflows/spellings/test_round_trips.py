@@ -94,9 +94,9 @@ Again.
 """,
 }
 PLACES = {
-    "json": [(3, 23, "unknown_key"), (5, 43, "unknown_id"), (6, 12, "duplicate_id")],
-    "yaml": [(5, 10, "unknown_key"), (9, 11, "unknown_id"), (11, 9, "duplicate_id")],
-    "md": [(6, 10, "unknown_key"), (12, 7, "unknown_id"), (17, 8, "duplicate_id")],
+    "json": [(3, 23, "unknown_key"), (6, 12, "duplicate_id")],
+    "yaml": [(5, 10, "unknown_key"), (11, 9, "duplicate_id")],
+    "md": [(6, 10, "unknown_key"), (17, 8, "duplicate_id")],
 }
 NAMES = {
     "json": [(5, 43, "unknown_id"), (5, 68, "undeclared_name")],

@@ -266,7 +266,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        problems = (*reading.problems, *named) if is_read else tuple(named)
+        problems = (*reading.problems, *named, *_dangling(catalog, entry, reading)) if is_read else named
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)
@@ -306,6 +306,14 @@ def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
     if isinstance(document, dict) and isinstance(document.get("id"), str):
         return str(document["id"])[:128]
     return entry.id
+
+
+def _dangling(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
+    """Ids that lead nowhere, where names of values are wrong: told together, since both are looked up."""
+    if reading.misnamed is None:
+        return []
+    found = compile_entry(catalog, entry, reading.misnamed).problems
+    return [one for one in found if one.severity == "error" and one.code == "unknown_id"]
 
 
 def _is_text(content: bytes) -> bool:

@@ -12,8 +12,8 @@ import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.contract.redaction import change_texts, redact_shapes
-from handrail.contract.wording import escape_hidden, quote
+from handrail.contract.redaction import change_texts
+from handrail.contract.wording import quote
 from handrail.workflows.limits import (
     MAX_ID_CHARACTERS,
     MAX_NAME_CHARACTERS,
@@ -38,9 +38,9 @@ def as_json(value: Json) -> str:
     return dumps(value, ensure_ascii=False, sort_keys=True, separators=(", ", ": "))
 
 
-def show_value(value: Json) -> str:
-    """A value in a message: a text in quotes, anything else as the JSON that the file has."""
-    return quote(value) if isinstance(value, str) else escape_hidden(redact_shapes(as_json(value)))[:80]
+def as_listed(value: Json) -> list[Json]:
+    """A list as it is, and a value alone as a list of it."""
+    return value if isinstance(value, list) else [value]
 
 
 def as_texts(value: Json) -> list[str]:
@@ -128,8 +128,6 @@ class Crossing:
         self.extra: Object = {}
         self.inputs: Object = {}
         """Inputs that a translation needs, such as the numbers of a counted loop."""
-        self.guidance: list[str] = []
-        """Texts of parts that can only be said to the whole workflow."""
         self._problems: list[Problem] = []
         self._spellings: dict[str, _Spelling] = {}
         self._parts = 0
@@ -194,33 +192,17 @@ def _spelled(name: str, spelling: _Spelling) -> Problem:
 # Native ids and names: the same text always gives the same id
 
 _NOT_IN_AN_ID = re.compile(r"[^a-z0-9_-]+")
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
-_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _REFUSED_NAMES = frozenset({"__proto__", "constructor", "prototype"})
 _DIGEST = 8
 
 
-class Identifiers:
-    """The ids of parts that are taken; every part gets one that no other has."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def claim(self, wanted: str, pointer: str, crossing: Crossing) -> str:
-        """The native id of a part, told about where it is not the one that is written."""
-        plain = native_id(wanted)
-        free = plain
-        number = 2
-        while free in self._taken:
-            ending = f"-{number}"
-            free = plain[: MAX_ID_CHARACTERS - len(ending)] + ending
-            number += 1
-        self._taken.add(free)
-        if free != wanted:
-            why = "is taken" if free != plain else "has characters that an id cannot have"
-            message = f"The id {quote(wanted)} {why}; the part is called {free}."
-            crossing.changed(pointer, message, "Give it an id of its own: a-z, 0-9, _ and -.", "bad_id")
-        return free
+def own_id(crossing: Crossing, written: str, pointer: str) -> str:
+    """The native id of a part; the author is told where it is not the one that is written."""
+    made = native_id(written)
+    if made != written:
+        message = f"The id {quote(written)} has characters that an id cannot have; the part is called {made}."
+        crossing.changed(pointer, message, "Write it with a-z, 0-9, _ and -.", "bad_id")
+    return made
 
 
 def native_id(text: str) -> str:
@@ -238,13 +220,8 @@ def native_workflow_id(text: str) -> str:
 
 
 def native_path(text: str) -> str:
-    """A context value, or dotted a member of one: what the engine can look up."""
-    plain = text.strip().removeprefix("{{").removesuffix("}}").strip()
-    if _PATH.fullmatch(plain):
-        return plain
-    parts = [_NOT_IN_A_NAME.sub("_", part).strip("_") for part in plain.split(".")]
-    joined = ".".join(part for part in parts if part) or "value"
-    return joined if joined[0].isalpha() else f"_{joined}"
+    """A context value, or dotted a member of one, without the braces that some authors put around it."""
+    return text.strip().removeprefix("{{").removesuffix("}}").strip()
 
 
 def native_name(text: str) -> str:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
-from handrail.contract.wording import quote
 from handrail.workflows.builtins.templates import find_contract
 from handrail.workflows.dialect.crossing import (
     NOWHERE,
     Crossing,
-    Identifiers,
     Object,
+    as_listed,
     as_text,
     as_texts,
     native_id,
+    own_id,
 )
 from handrail.workflows.dialect.step_forms import (
     Assessments,
@@ -42,52 +41,21 @@ from handrail.workflows.prompt_sections import ASK_FOR_FILES
 
 
 class PartContext:
-    """The workflow around the parts: its ids, functions and assessments, and steps that loops name by id."""
+    """The workflow around the parts: its functions and assessments."""
 
-    def __init__(self, crossing: Crossing, steps: list[Source], assessments: Assessments) -> None:
+    def __init__(self, crossing: Crossing, assessments: Assessments) -> None:
         self.crossing = crossing
         self.assessments = assessments
         self.functions = Functions()
-        self.ids = Identifiers()
-        self.named: dict[str, Source] = {}
-        """Top-level steps by the id that the body of a loop may use."""
-        for step in steps:
-            if isinstance(step.value, dict) and isinstance(step.value.get("id"), str):
-                self.named.setdefault(step.value["id"], step)
-        loops = [step for step in _all_steps(steps) if is_loop(step.value)]
-        held = [one.value for loop in loops for one in body_sources(loop)]
-        self.moved = {name for name in held if isinstance(name, str) and name in self.named}
-        """Steps that belong in a loop and not at their place in the file."""
-        self.placed: set[str] = set()
-        """Pointers of the steps that have been moved."""
-        self.open_loops: list[str] = []
-        """Pointers of the loops around the part that is translated."""
-        self._loop_ids = {loop.pointer: self.ids.claim(*_wanted_loop_id(loop), crossing) for loop in loops}
-
-    def loop_id(self, loop: Source) -> str:
-        """The id of a loop; the second use of a loop that is named twice gets another one."""
-        claimed = self._loop_ids.pop(loop.pointer, "")
-        return claimed or self.ids.claim(*_wanted_loop_id(loop), self.crossing)
 
 
-def _wanted_loop_id(loop: Source) -> tuple[str, str]:
-    """What artifacts call the loop, and where that is written."""
+def _loop_id(crossing: Crossing, loop: Source) -> str:
+    """What artifacts call the loop."""
     source = loop_settings(loop.value).get("conditionSource")
-    if isinstance(source, dict) and isinstance(source.get("loopId"), str) and source["loopId"].strip():
-        return source["loopId"], f"{loop.pointer}/loop/conditionSource/loopId"
-    for name in ("loopId", "id"):
-        if isinstance(loop.value.get(name), str) and loop.value[name].strip():
-            return loop.value[name], join_pointer(loop.pointer, name)
-    return "loop", loop.pointer
-
-
-def _all_steps(steps: list[Source]) -> Iterator[Source]:
-    """Every step that is written out, in the order of the file."""
-    for step in steps:
-        if isinstance(step.value, dict):
-            yield step
-            if is_loop(step.value):
-                yield from _all_steps(body_sources(step))
+    if isinstance(source, dict) and isinstance(source.get("loopId"), str):
+        return own_id(crossing, source["loopId"], f"{loop.pointer}/loop/conditionSource/loopId")
+    written = loop.value.get("loopId", loop.value.get("id", "loop"))
+    return own_id(crossing, written, loop.pointer) if isinstance(written, str) else written
 
 
 # Parts
@@ -130,11 +98,12 @@ def to_parts(
         elif is_loop(source.value):
             parts.append(_loop(context, source, place, scope))
         elif source.value.get("templateCall") is not None:
-            parts += _template_call(context, source, native, start + len(parts), scope)
+            parts.append(_template_call(context, source, place))
         elif source.value.get("parallelDelegations"):
             parts += _delegations(context, source, native, start + len(parts), scope)
         elif source.value.get("type") in _NATIVE_TYPES:
-            parts.append(_native_part(context, source, place))
+            context.crossing.came_from(place, source.pointer)
+            parts.append(source.value)
         else:
             parts.append(_step(context, source, place, scope))
     return parts
@@ -202,7 +171,7 @@ def _delegations(context: PartContext, source: Source, holder: str, index: int, 
         native = join_pointer(holder, index + len(handing))
         crossing.came_from(native, place)
         written = value.get("id") if isinstance(value.get("id"), str) else "step"
-        step_id = context.ids.claim(f"{native_id(f'{written}')[:40]}-delegations", place, crossing)
+        step_id = f"{native_id(f'{written}')[:40]}-delegations-{len(handing) + 1}".removesuffix("-1")
         title = "\n".join(as_texts(value.get("title"))) or step_id
         names.append(collected_name(step_id))
         when = _when(context, source, native)
@@ -217,7 +186,7 @@ def _head(context: PartContext, source: Source, native: str) -> Object:
     """What every part has: id, title, when and requireConfirmation."""
     value, pointer = source.value, source.pointer
     written = value["id"] if isinstance(value.get("id"), str) and value["id"].strip() else ""
-    own = context.ids.claim(written or "step", f"{pointer}/id", context.crossing)
+    own = own_id(context.crossing, written or "step", f"{pointer}/id")
     title = "\n".join(as_texts(value.get("title"))) or written or own
     return {
         "id": own,
@@ -254,17 +223,14 @@ def _confirmation(context: PartContext, source: Source, native: str) -> Object:
 
 
 def _add_words(context: PartContext, source: Source, native: str, *, is_silent: bool) -> Object:
-    """Prompt and fragments. A step without text has its title as prompt."""
+    """Prompt and fragments. A step that only has fragments has its title as prompt."""
     value, pointer, crossing = source.value, source.pointer, context.crossing
     found = to_prompt(crossing, value, pointer)
-    if value.get("type") not in (None, "step", "parallel"):
-        message = f"A step of the type {quote(as_text(value['type']))} is not known; it is read as a step."
-        crossing.changed(f"{pointer}/type", message, "Use loop or parallel, or leave the type out.")
     fragments = to_fragments(crossing, value, pointer, native)
-    if not found:
-        if not fragments and not is_silent:
-            crossing.changed(pointer, "The step has no prompt; its title stands in.", 'Add "prompt".')
+    if not found and (fragments or is_silent):
         found = {"prompt": "\n".join(as_texts(value.get("title"))) or "Do this step."}
+    if value.get("type") not in (None, "step", "parallel"):
+        found["type"] = value["type"]
     return found | ({"promptFragments": fragments} if fragments else {})
 
 
@@ -296,13 +262,11 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
     ref = value.get("contractRef")
     hints = as_texts(value.get("hints"))
     context.crossing.keep_others(pointer, value, ("contractRef", "required", "hints"), "an outputContract")
-    if not isinstance(ref, str) or not ref.strip():
-        return {"hints": hints} if hints else {}
     if value.get("required") is False:
         message = "An optional contract cannot be declared here; the prompt asks the agent for it."
         context.crossing.changed(f"{pointer}/required", message, "Require it, or ask for it in words.")
         return {"hints": [*hints, f"You may deliver an artifact of the contract {ref}."]}
-    if ref.startswith(_BUNDLED) and find_contract(ref) is None:
+    if isinstance(ref, str) and ref.startswith(_BUNDLED) and find_contract(ref) is None:
         # The compiler reports it and asks for notes only; what the author wanted is still said.
         hints.append(
             f"Deliver the result as an artifact, too, in the form that is asked for (contract {ref})."
@@ -310,65 +274,34 @@ def _output(context: PartContext, value: Json, pointer: str) -> Object:
     return {"contractRef": ref} | ({"hints": hints} if hints else {})
 
 
-def _native_part(context: PartContext, source: Source, native: str) -> Object:
-    """A part that is already native, except for its id and its condition."""
-    context.crossing.came_from(native, source.pointer)
-    part = dict(source.value)
-    if part.pop("runCondition", None) is not None:
-        place = f"{source.pointer}/runCondition"
-        context.crossing.read_as("runCondition", place, READ_AS["runCondition"])
-    if isinstance(part.get("id"), str):
-        part["id"] = context.ids.claim(part["id"], f"{source.pointer}/id", context.crossing)
-    return part | _when(context, source, native)
+_CALL_HEAD = frozenset({"id", "title", "runCondition", "when", "requireConfirmation", "hasValidation"})
 
 
-_CALL_KEYS = _STEP_KEYS | {"templateCall"}
-
-
-def _template_call(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
-    """A call, after a step with the author's own text, because a call has no prompt."""
+def _template_call(context: PartContext, source: Source, native: str) -> Object:
+    """A call has no prompt: what else is written beside it is kept and not shown."""
     value, pointer = source.value, source.pointer
     own = {name: member for name, member in value.items() if name != "templateCall"}
-    filled = [name for name in own if name in _CALL_KEYS and name not in _CALL_HEAD and own[name]]
-    before: list[Json] = []
-    if filled:
-        before.append(_step(context, Source(own, pointer), f"{holder}/{index}", scope))
-        message = "A template call has no prompt here; the step does what is written, then the call follows."
-        context.crossing.changed(pointer, message, "Move the template call into a step of its own.")
-        head = _head(
-            context,
-            Source(own | {"id": f"{value.get('id', 'step')}-call"}, pointer),
-            join_pointer(holder, index + 1),
-        )
-    else:
-        _note_spellings(context, Source(own, pointer), _STEP_KEYS)
-        head = _head(context, source, f"{holder}/{index}")
-    native = join_pointer(holder, index + len(before))
+    _note_spellings(context, Source(own, pointer), _CALL_HEAD)
     context.crossing.came_from(native, pointer)
     context.crossing.read_as("templateCall", f"{pointer}/templateCall", READ_AS["templateCall"])
-    call = (
-        value["templateCall"]
-        if isinstance(value["templateCall"], dict)
-        else {"templateId": value["templateCall"]}
-    )
+    call = value["templateCall"]
+    call = call if isinstance(call, dict) else {"templateId": call}
     for name in ("templateId", "args"):
         context.crossing.came_from(join_pointer(native, name), f"{pointer}/templateCall/{name}")
-    part: Object = {"type": "template_call", **head, "templateId": call.get("templateId")}
-    if call.get("args") is not None:
-        part["args"] = call["args"]
-    return [*before, part]
+    args = {"args": call["args"]} if call.get("args") is not None else {}
+    return {
+        "type": "template_call",
+        **_head(context, source, native),
+        "templateId": call.get("templateId"),
+        **args,
+    }
 
 
-_CALL_HEAD = frozenset(
-    {"id", "title", "type", "runCondition", "when", "requireConfirmation", "hasValidation"}
-)
 REPEATS = ("while", "until", "forEach", "count")
 _NATIVE_LOOP_KEYS = (*REPEATS, "maxIterations")
-_LOOP_KEYS = (
-    frozenset({"loop", "loopId", "body", "runCondition", "when", "requireConfirmation"})
-    | {"functionDefinitions", "outputContract", "hasValidation"}
-    | _SILENT
-    | set(_NATIVE_LOOP_KEYS)
+_LOOP_KEYS = frozenset(
+    {"id", "type", "title", "loop", "loopId", "body", "runCondition", "when", "functionDefinitions"}
+    | {"hasValidation", *_NATIVE_LOOP_KEYS}
 )
 
 
@@ -376,97 +309,18 @@ def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     value, pointer, crossing = source.value, source.pointer, context.crossing
     crossing.came_from(native, pointer)
     _note_spellings(context, source, _LOOP_KEYS)
-    part: Object = {"type": "loop", "loopId": context.loop_id(source), **_when(context, source, native)}
+    part: Object = {"type": "loop", "loopId": _loop_id(crossing, source), **_when(context, source, native)}
     title = "\n".join(as_texts(value.get("title")))
     if title:
         part["title"] = title
     inner = context.functions.define(
         crossing, value.get("functionDefinitions"), f"{pointer}/functionDefinitions", scope
     )
-    context.open_loops.append(pointer)
-    part["body"] = to_parts(context, _body(context, source), f"{native}/body", inner)
-    context.open_loops.pop()
+    part["body"] = to_parts(context, body_sources(source), f"{native}/body", inner)
     if not isinstance(value.get("loop"), dict):
         return part | {name: value[name] for name in _NATIVE_LOOP_KEYS if name in value}
-    _add_loop_texts(context, source, part, title)
     add_repeat(crossing, source, native, part)
     return part
-
-
-def _body(context: PartContext, loop: Source) -> list[Source]:
-    """The steps of the body, including those named by their ids."""
-    found = []
-    for one in body_sources(loop):
-        if not isinstance(one.value, str):
-            found.append(one)
-            continue
-        named = context.named.get(one.value)
-        context.crossing.read_as("body", f"{loop.pointer}/body", "the steps that it names move into the loop")
-        if named is None or named.pointer in context.open_loops:
-            why = "contains itself" if named else "names no step"
-            message = f"The body {why}: {quote(one.value)}. It is left out."
-            context.crossing.changed(one.pointer, message, "Name a step of this workflow.", "unknown_id")
-        else:
-            context.placed.add(named.pointer)
-            found.append(named)
-    if found or not isinstance(loop.value.get("body"), str | list):
-        return found
-    message = "Nothing is left of the body of the loop; one step with the loop's title stands in."
-    context.crossing.changed(f"{loop.pointer}/body", message, "Write the steps into the body.")
-    title = "\n".join(as_texts(loop.value.get("title"))) or "Do one iteration."
-    return [
-        Source({"id": f"{loop.value.get('id', 'loop')}-step", "title": title, "prompt": title}, loop.pointer)
-    ]
-
-
-def _add_loop_texts(context: PartContext, source: Source, part: Object, title: str) -> None:
-    """Text about a loop itself goes to the first step inside, because a loop has no prompt here."""
-    value, pointer, crossing = source.value, source.pointer, context.crossing
-    first = _first_step(part["body"])
-    texts = as_texts(value.get("prompt")) + _block_texts(value.get("promptBlocks"))
-    lines = texts + as_texts(value.get("guidance"))
-    if first is None:
-        crossing.guidance += [f"{title or part['loopId']}: {text}" for text in lines]
-    else:
-        fragments = [{"text": text} for text in texts] + to_fragments(crossing, value, pointer, NOWHERE)
-        if fragments:
-            first["promptFragments"] = [*fragments, *first.get("promptFragments", [])]
-        if as_texts(value.get("guidance")):
-            first["guidance"] = [*as_texts(value.get("guidance")), *first.get("guidance", [])]
-        if value.get("requireConfirmation") and "requireConfirmation" not in first:
-            first |= _confirmation(context, source, NOWHERE)
-            message = "A loop is not confirmed here; the first step of every iteration is."
-            crossing.changed(f"{pointer}/requireConfirmation", message, "Put it on a step before the loop.")
-    for step in _steps_of(part["body"]):
-        if isinstance(value.get("agentRole"), str):
-            step.setdefault("agentRole", value["agentRole"])
-    last = _steps_of(part["body"])[-1:]
-    if value.get("outputContract") is not None and last and "output" not in last[0]:
-        output = _output(context, value["outputContract"], f"{pointer}/outputContract")
-        last[0] |= {"output": output} if output else {}
-    if lines and first is not None:
-        message = "The text of the loop is shown with the first step of its body."
-        crossing.changed(pointer, message, "Move it into a step.")
-
-
-def _block_texts(blocks: Json) -> list[str]:
-    if not isinstance(blocks, dict):
-        return as_texts(blocks)
-    return [f"{name}: {text}" for name in sorted(blocks) for text in as_texts(blocks[name])]
-
-
-def _steps_of(body: list[Json]) -> list[Object]:
-    return [part for part in body if isinstance(part, dict) and part.get("type", "step") == "step"]
-
-
-def _first_step(body: list[Json]) -> Object | None:
-    for part in body:
-        if not isinstance(part, dict) or "delegate" in part:  # nobody does such a step itself
-            continue
-        inner = _first_step(part["body"]) if part.get("type") == "loop" else None
-        if inner is not None or part.get("type", "step") == "step":
-            return inner or part
-    return None
 
 
 # `parallelDelegations` of the other dialect as the children of steps that hand out work.
@@ -495,9 +349,8 @@ def add_results(part: Object, names: list[str]) -> Object:
     sentence = _TOGETHER.format(" and ".join(f"{{{{{name}}}}}" for name in names))
     if "promptBlocks" in part:
         blocks = part["promptBlocks"]
-        procedure = blocks.get("procedure", [])
-        held = procedure if isinstance(procedure, list) else [procedure]
-        return part | {"promptBlocks": blocks | {"procedure": [*held, sentence]}}
+        procedure = [*as_listed(blocks.get("procedure", [])), sentence]
+        return part | {"promptBlocks": blocks | {"procedure": procedure}}
     return part | {"prompt": "\n\n".join([*as_texts(part.get("prompt")), sentence])}
 
 

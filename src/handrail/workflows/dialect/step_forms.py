@@ -14,16 +14,16 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import quote
 from handrail.workflows.contracts.patterns import explain_refusal
 from handrail.workflows.dialect.crossing import (
-    NOWHERE,
     Crossing,
     Object,
     as_json,
+    as_listed,
     as_text,
     as_texts,
     native_id,
     native_name,
 )
-from handrail.workflows.dialect.when_forms import describe_native_condition, to_condition
+from handrail.workflows.dialect.when_forms import to_condition
 from handrail.workflows.limits import MAX_DESCRIPTION_CHARACTERS, MAX_NOTES_CHARACTERS, MAX_TITLE_CHARACTERS
 
 # Functions: `functionDefinitions` and `functionReferences`
@@ -45,11 +45,6 @@ class Functions:
         scope = dict(around)
         for name, definition, place in _definitions(value, pointer):
             text = _text(definition)
-            if not text:
-                crossing.changed(
-                    place, "The function has no definition; it is left out.", 'Add "definition".'
-                )
-                continue
             own = native_name(name)
             number = 2
             while self.native.get(own, text) != text:  # the same name with another meaning elsewhere
@@ -88,24 +83,12 @@ def _definitions(value: Json, pointer: str) -> list[tuple[str, Json, str]]:
 
 
 def _text(value: Json) -> str:
-    if not isinstance(value, dict):
-        return "\n".join(as_texts(value))
-    text = "\n".join(as_texts(value.get("definition", value.get("description"))))
-    parameters = value.get("parameters")
+    held = value if isinstance(value, dict) else {"definition": value}
+    text = "\n".join(as_texts(held.get("definition", held.get("description"))))
+    parameters = held.get("parameters")
     if text and isinstance(parameters, list) and parameters:
-        text += "\nParameters:\n" + "\n".join(f"- {_parameter(one)}" for one in parameters)
+        text += "\nParameters:\n" + "\n".join(f"- {as_text(one)}" for one in parameters)
     return text
-
-
-def _parameter(value: Json) -> str:
-    if not isinstance(value, dict):
-        return "\n".join(as_texts(value))
-    facts = [str(value["type"])] if isinstance(value.get("type"), str) else []
-    facts += ["required"] if value.get("required") is True else []
-    facts += [f"one of {as_json(value['enum'])}"] if "enum" in value else []
-    facts += [f"default {as_json(value['default'])}"] if "default" in value else []
-    about = f": {value['description']}" if isinstance(value.get("description"), str) else ""
-    return f"{value.get('name', 'parameter')}{' (' + ', '.join(facts) + ')' if facts else ''}{about}"
 
 
 def _references(step: Object, pointer: str) -> list[tuple[str, str, str]]:
@@ -120,9 +103,6 @@ def _references(step: Object, pointer: str) -> list[tuple[str, str, str]]:
 
 # Assessments, and the follow-ups that steps demand
 
-_LEVELS = ["low", "medium", "high"]
-"""Where an author names none."""
-
 
 class Assessments:
     """The assessments of a workflow, by the id their author gave them."""
@@ -131,23 +111,16 @@ class Assessments:
         self.native: list[Object] = []
         self._ids: dict[str, Object] = {}
         self._advice: dict[str, list[str]] = {}
-        taken: set[str] = set()
         for index, one in enumerate(value if isinstance(value, list) else []):
-            if not isinstance(one, dict) or not isinstance(one.get("id"), str):
-                crossing.changed(
-                    f"/assessments/{index}", "An assessment needs an id; it is left out.", 'Add "id".'
-                )
-            elif native_id(one["id"]) in taken:
-                message = f"There is an assessment {quote(one['id'])} already; this one is left out."
-                crossing.changed(f"/assessments/{index}", message, "Give each its own id.", "duplicate_id")
-            else:
-                taken.add(native_id(one["id"]))
+            if isinstance(one, dict) and isinstance(one.get("id"), str):
                 self._add(crossing, one, index)
+            else:
+                self.native.append(one)
 
     def _add(self, crossing: Crossing, value: Object, index: int) -> None:
         pointer = f"/assessments/{index}"
         crossing.came_from(f"/assessments/{len(self.native)}", pointer)
-        dimensions, purposes = _dimensions(crossing, value.get("dimensions"), pointer)
+        dimensions, purposes = _dimensions(value.get("dimensions"))
         purpose = "\n".join(as_texts(value.get("purpose", value.get("description")))) or value["id"]
         whole = "\n".join([purpose, *(f"- {name}: {text}" for name, text in purposes.items())])
         fits = len(whole) <= MAX_DESCRIPTION_CHARACTERS
@@ -169,20 +142,16 @@ class Assessments:
         advice: list[str] = []
         refs: list[str] = []
         for index, name in enumerate(as_texts(step.get("assessmentRefs", []))):
-            if name not in self._ids:
-                message = f"There is no assessment {quote(name)}; the agent is told about it."
-                crossing.changed(f"{pointer}/assessmentRefs", message, "Declare it under assessments.")
-                advice.append(f"Judge {name} and say how you judged it.")
-            elif name not in refs:
+            if name not in refs:
                 crossing.came_from(f"{native}/gates/{len(refs)}", f"{pointer}/assessmentRefs/{index}")
                 refs.append(name)
-                advice += self._advice[name]
+                advice += self._advice.get(name, [])
         followups: dict[str, Object] = {name: {} for name in refs}
         written = step.get("assessmentConsequences")
         for index, one in enumerate(written if isinstance(written, list) else []):
             place = f"{pointer}/assessmentConsequences/{index}"
             advice += self._consequence(crossing, one, followups, place)
-        gates: list[Object] = [{"assessmentId": self._ids[name]["id"]} for name in refs]
+        gates: list[Object] = [{"assessmentId": native_id(name)} for name in refs]
         for gate, name in zip(gates, refs, strict=True):
             if followups[name]:
                 gate["followups"] = followups[name]
@@ -202,13 +171,13 @@ class Assessments:
             return [f"When a judgement is {as_text(level)}: {text}"]
         dimension = when.get("dimensionId", when.get("dimension"))
         for name in names:
-            advice = self._for_dimension(crossing, name, dimension, str(level), text, pointer)
+            advice = f"When {dimension} is {level}: {text}" if isinstance(dimension, str) else text
             before = followups[name].get(str(level))
             followups[name][str(level)] = advice if before is None else f"{before}\n{advice}"
         return []
 
     def _is_meant(self, name: str, when: Object, level: Json) -> bool:
-        dimensions = self._ids[name]["dimensions"]
+        dimensions = self._ids.get(name, {}).get("dimensions", {})
         wanted = when.get("dimensionId", when.get("dimension"))
         if when.get("forAssessment", name) != name:
             return False
@@ -217,38 +186,18 @@ class Assessments:
         considered = dimensions.values() if wanted is None else [dimensions[wanted]]
         return isinstance(level, str) and any(level in levels for levels in considered)
 
-    def _for_dimension(
-        self, crossing: Crossing, name: str, dimension: Json, level: str, text: str, pointer: str
-    ) -> str:
-        """Follow-ups belong to a level, whichever dimension has it; the text says which was meant."""
-        if not isinstance(dimension, str):
-            return text
-        others = [
-            other
-            for other, levels in self._ids[name]["dimensions"].items()
-            if other != dimension and level in levels
-        ]
-        if others:
-            message = f"A follow-up is asked for by the level {quote(level)} of every dimension of {name}."
-            crossing.changed(pointer, message, f"Give {quote(dimension)} level names of its own.")
-        return f"When {dimension} is {level}: {text}"
 
-
-def _dimensions(crossing: Crossing, value: Json, pointer: str) -> tuple[dict[str, list[str]], dict[str, str]]:
+def _dimensions(value: Json) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Dimension to its levels, and dimension to what is judged."""
     dimensions: dict[str, list[str]] = {}
     purposes: dict[str, str] = {}
     for name, one in _named(value):
         levels = one.get("levels") if isinstance(one, dict) else one
         listed = list(levels) if isinstance(levels, list | dict) else []
-        dimensions[name] = list(dict.fromkeys(text for level in listed for text in _level(level))) or _LEVELS
+        dimensions[name] = list(dict.fromkeys(text for level in listed for text in _level(level)))
         purpose = one.get("purpose", one.get("description")) if isinstance(one, dict) else None
         if as_texts(purpose):
             purposes[name] = "\n".join(as_texts(purpose))
-    if not dimensions:
-        message = "The assessment has no dimensions; one with the levels low, medium and high stands in."
-        crossing.changed(pointer, message, 'Add "dimensions".')
-        return {"overall": list(_LEVELS)}, purposes
     return dimensions, purposes
 
 
@@ -282,14 +231,11 @@ def to_prompt(crossing: Crossing, step: Object, pointer: str) -> Object:
     """`prompt` or `promptBlocks` of a step, as native keys; empty where it has neither."""
     prompt, blocks = step.get("prompt"), step.get("promptBlocks")
     text = "\n\n".join(as_texts(prompt)) if prompt is not None else ""
-    if not isinstance(blocks, dict):
-        texts = [text, *as_texts(blocks)]
-        joined = "\n\n".join(one for one in texts if one)
-        return {"prompt": joined} if joined else {}
-    found = _to_blocks(crossing, blocks, f"{pointer}/promptBlocks")
-    if text:  # exactly one of the two is native, and the prompt is what is read first
-        found["goal"] = [text, *_listed(found.get("goal", []))]
-    return {"promptBlocks": found} if found else {}
+    found: Object = {"prompt": text} if text else {}
+    if blocks is None:
+        return found
+    made = _to_blocks(crossing, blocks, f"{pointer}/promptBlocks") if isinstance(blocks, dict) else blocks
+    return found | ({"promptBlocks": made} if made else {})
 
 
 def to_fragments(crossing: Crossing, step: Object, pointer: str, native: str) -> list[Object]:
@@ -302,12 +248,9 @@ def to_fragments(crossing: Crossing, step: Object, pointer: str, native: str) ->
         value = one if isinstance(one, dict) else {"text": as_text(one)}
         inner = join_pointer(holder, len(fragments))
         text = "\n\n".join(as_texts(value.get("text")))
-        if not text:
-            crossing.changed(f"{place}/{index}", "The fragment has no text; it is left out.", 'Add "text".')
-            continue
         crossing.came_from(inner, f"{place}/{index}")
         fragments.append(_fragment(crossing, value, f"{place}/{index}", inner, taken) | {"text": text})
-    return fragments + _unnamed_blocks(crossing, step, pointer)
+    return fragments
 
 
 def _fragment(crossing: Crossing, value: Object, pointer: str, native: str, taken: set[str]) -> Object:
@@ -329,15 +272,10 @@ def _to_blocks(crossing: Crossing, blocks: Object, pointer: str) -> Object:
         if parts:
             is_single = isinstance(blocks[name], str)
             found[name] = parts[0] if is_single else parts
-    required, refs = _output_required(blocks.get("outputRequired"))
-    if required:
-        found["outputRequired"] = required
-    if refs:
-        place = f"{pointer}/outputRequired"
-        crossing.changed(
-            place, "Refs among the outputs are read as constraints.", "Put them under constraints."
-        )
-        found["constraints"] = [*_listed(found.get("constraints", [])), *refs]
+    required = blocks.get("outputRequired")
+    if required is not None:
+        found["outputRequired"] = _output_required(required)
+    crossing.keep_others(pointer, blocks, (*_BLOCKS, "outputRequired"), "a prompt")
     return found
 
 
@@ -352,46 +290,16 @@ def _parts(value: Json) -> list[Json]:
     return list(as_texts(value))
 
 
-def _listed(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else [value]
-
-
-def _output_required(value: Json) -> tuple[Object, list[Json]]:
-    """What to deliver, by name, and the refs among it."""
-    if value is None:
-        return {}, []
+def _output_required(value: Json) -> Json:
+    """What to deliver, by name."""
     if not isinstance(value, dict):
-        value = {f"item {number}": one for number, one in enumerate(_listed(value), 1)}
-    required: Object = {}
-    refs: list[Json] = []
-    for name, member in value.items():
-        parts = _parts(member)
-        texts = [part for part in parts if isinstance(part, str)]
-        refs += [part for part in parts if not isinstance(part, str)]
-        if texts:
-            required[name if name.strip() else "result"] = "\n".join(texts)
-    return required, refs
-
-
-def _unnamed_blocks(crossing: Crossing, step: Object, pointer: str) -> list[Object]:
-    written, place = step.get("promptBlocks"), f"{pointer}/promptBlocks"
-    blocks: Object = written if isinstance(written, dict) else {}
-    fragments = []
-    for name in sorted(blocks):
-        text = "\n".join(as_texts(blocks[name]))
-        if name not in (*_BLOCKS, "outputRequired") and text:
-            fragments.append({"text": f"{name}:\n{text}"})
-            message = f"The block {name[:64]} is not known; its text is added to the prompt."
-            crossing.changed(
-                join_pointer(place, name), message, f"Use {', '.join(_BLOCKS)} or outputRequired."
-            )
-    return fragments
+        value = {f"item {number}": one for number, one in enumerate(as_listed(value), 1)}
+    return {name: "\n".join(as_texts(member)) for name, member in value.items()}
 
 
 # Rules for notes
 
 _NAMED_GROUP = re.compile(r"\(\?<(?=[A-Za-z_])")
-_NAMED_REFERENCE = re.compile(r"\\k<([A-Za-z_]\w*)>")
 _FIX = "Ask for it in words, or write a rule without it."
 
 
@@ -403,7 +311,7 @@ def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> t
     crossing.came_from(native, pointer)
     reading = _Reading(crossing)
     rules: list[Object] = []
-    for index, one in enumerate(_listed(criteria)):
+    for index, one in enumerate(as_listed(criteria)):
         place = f"{pointer}/{index}" if isinstance(criteria, list) else pointer
         rule = reading.rule(one, place)
         if rule:
@@ -427,7 +335,8 @@ class _Reading:
             self._advise(as_text(value) if value is not None else "", pointer, "it is not a rule")
             return None
         if value.get("condition"):
-            self._conditional(value, pointer)
+            text = f"When {as_json(value['condition'])}: {_describe_check(value)}"
+            self._advise(text, pointer, "a rule here always applies")
             return None
         for kind, name in (("all", "and"), ("any", "or")):
             if isinstance(value.get(name), list):
@@ -447,15 +356,6 @@ class _Reading:
             self.advice += [str(rule["message"]) for rule in kept if rule.get("message")]
             return None
         return kept[0] if len(kept) == 1 else {"type": kind, "of": kept}
-
-    def _conditional(self, value: Object, pointer: str) -> None:
-        place = f"{pointer}/condition"
-        condition = to_condition(self.crossing, value["condition"], place, NOWHERE) or {"kind": "always_true"}
-        self._advise(
-            f"When {describe_native_condition(condition)}: {_describe_check(value)}",
-            pointer,
-            "a rule here always applies",
-        )
 
     def _advise(self, text: str, pointer: str, why: str) -> None:
         if text.strip():
@@ -484,7 +384,7 @@ def _regex(value: Object) -> Object | None:
     written = value.get("pattern", value.get("value"))
     if not isinstance(written, str):
         return None
-    pattern = _NAMED_REFERENCE.sub(r"(?P=\1)", _NAMED_GROUP.sub("(?P<", written))
+    pattern = _NAMED_GROUP.sub("(?P<", written)
     flags = "".join(flag for flag in "ims" if flag in str(value.get("flags", "")))
     if not pattern.strip() or explain_refusal(pattern):
         return None
@@ -510,8 +410,5 @@ def _describe_check(value: Json) -> str:
     if not isinstance(value, dict):
         return as_text(value)
     message = value.get("message")
-    if isinstance(message, str) and message.strip():
-        return message
-    if value.get("not") is not None:
-        return f"Not so: {_describe_check(value['not'])}"
-    return f"The result must meet {as_text(value)}."
+    is_said = isinstance(message, str) and bool(message.strip())
+    return str(message) if is_said else f"The result must meet {as_text(value)}."

@@ -155,10 +155,7 @@ _OWN = (
 _ROUTINE = "routine-"
 _WITH_ARGUMENTS = ("steps", "guidance", "metaGuidance", "functions", "functionDefinitions")
 """Where a routine names what it is called with, in single braces."""
-_PREFERENCES = {
-    "recommendedAutonomy": ("autonomy", ("guided", "full_auto_stop_on_user_deps", "full_auto_never_stop")),
-    "recommendedRiskPolicy": ("riskPolicy", ("conservative", "balanced", "aggressive")),
-}
+_PREFERENCES = {"recommendedAutonomy": "autonomy", "recommendedRiskPolicy": "riskPolicy"}
 
 
 class Translation(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,15 +186,9 @@ def _prepared(crossing: Crossing, document: Object) -> Object:
     """The document with the names that are known before it runs filled in."""
     bindings = {}
     points = document.get("extensionPoints")
-    for index, one in enumerate(points if isinstance(points, list) else []):
-        slot, default = (one.get("slotId"), one.get("default")) if isinstance(one, dict) else (None, None)
-        if isinstance(slot, str) and isinstance(default, str):
-            bindings[f"wr.bindings.{slot}"] = default
-        else:
-            message = (
-                "The extension point has no slotId and default; what refers to it stays as it is written."
-            )
-            crossing.changed(f"/extensionPoints/{index}", message, 'Add "slotId" and "default".')
+    for one in points if isinstance(points, list) else []:
+        if isinstance(one, dict) and isinstance(one.get("slotId"), str):
+            bindings[f"wr.bindings.{one['slotId']}"] = as_text(one.get("default", ""))
     filled: Object = fill_document(document, bindings)
     if not _is_routine(document):
         return filled
@@ -251,12 +242,8 @@ def _add_preferences(crossing: Crossing, document: Object, native: Object) -> No
     crossing.came_from("/recommended", place)
     found: Object = {}
     for name, value in (written if isinstance(written, dict) else {}).items():
-        became, values = _PREFERENCES.get(name, ("", ()))
-        if value in values:
-            found[became] = value
-        elif became:
-            message = f"{name} cannot be {quote(as_text(value))}; nothing is recommended."
-            crossing.changed(join_pointer(place, name), message, f"Write one of {', '.join(values)}.")
+        if name in _PREFERENCES:
+            found[_PREFERENCES[name]] = value
         else:
             crossing.keep(place, name, value, "recommendedPreferences")
     if found:
@@ -265,38 +252,21 @@ def _add_preferences(crossing: Crossing, document: Object, native: Object) -> No
 
 def _add_references(crossing: Crossing, document: Object, native: Object) -> None:
     written = document.get("references")
-    found: list[Object] = []
-    taken: set[str] = set()
-    for index, one in enumerate(written if isinstance(written, list) else []):
-        place = f"/references/{index}"
-        value = one if isinstance(one, dict) else {"source": as_text(one)}
-        source = value.get("source", value.get("url", value.get("path")))
-        own = native_id(str(value.get("id", value.get("title", source))))
-        if not isinstance(source, str) or not source.strip() or own in taken:
-            crossing.put_aside(place, place, one, is_top=False)
-            message = "A reference needs a source and an id of its own; this one is kept and not shown."
-            crossing.changed(place, message, 'Add "id" and "source".')
-            continue
-        taken.add(own)
-        crossing.came_from(f"/references/{len(found)}", place)
-        found.append(_reference(crossing, value, place) | {"id": own, "source": source})
-    if found:
-        native["references"] = found
+    if isinstance(written, list):
+        native["references"] = [
+            _reference(crossing, one, f"/references/{index}") if isinstance(one, dict) else one
+            for index, one in enumerate(written)
+        ]
+
+
+_OF_REFERENCES = ("id", "title", "source", "purpose", "authoritative", "resolveFrom")
 
 
 def _reference(crossing: Crossing, value: Object, pointer: str) -> Object:
-    title = "\n".join(as_texts(value.get("title"))) or as_text(
-        value.get("id", value.get("source", "reference"))
-    )
-    found: Object = {"title": title}
-    if as_texts(value.get("purpose")):
-        found["purpose"] = "\n".join(as_texts(value["purpose"]))
-    if isinstance(value.get("authoritative"), bool):
-        found["authoritative"] = value["authoritative"]
-    if value.get("resolveFrom") in ("workspace", "package"):
-        found["resolveFrom"] = value["resolveFrom"]
-    known = ("id", "title", "source", "url", "path", "purpose", "authoritative", "resolveFrom")
-    crossing.keep_others(pointer, value, known, "a reference")
+    crossing.keep_others(pointer, value, _OF_REFERENCES, "a reference")
+    found = {name: value[name] for name in _OF_REFERENCES if name in value}
+    if isinstance(value.get("id"), str):
+        found["id"] = native_id(value["id"])
     return found
 
 
@@ -310,26 +280,16 @@ def _add_steps(crossing: Crossing, document: Object, native: Object) -> None:
             native["steps"] = steps
         return
     sources = [Source(one, join_pointer("/steps", index)) for index, one in enumerate(steps)]
-    context = PartContext(crossing, sources, assessments)
+    context = PartContext(crossing, assessments)
     functions = document.get("functions")
     scope = context.functions.define(crossing, functions, "/functions", {})
     if document.get("functionDefinitions") is not None:
         place = "/functionDefinitions"
         crossing.read_as("functionDefinitions", place, "it is read as functions")
         scope = context.functions.define(crossing, document["functionDefinitions"], place, scope)
-    staying = [source for source in sources if not _moves(context, source)]
-    native["steps"] = to_parts(context, staying, "/steps", scope)
-    for source in sources:  # loops that only name each other are named by nothing that runs
-        if _moves(context, source) and source.pointer not in context.placed:
-            native["steps"] += to_parts(context, [source], "/steps", scope, len(native["steps"]))
+    native["steps"] = to_parts(context, sources, "/steps", scope)
     if context.functions.native:
         native["functions"] = dict(sorted(context.functions.native.items()))
-
-
-def _moves(context: PartContext, source: Source) -> bool:
-    """Whether a step belongs into the loop that names it."""
-    name = source.value.get("id") if isinstance(source.value, dict) else None
-    return isinstance(name, str) and name in context.moved and context.named[name] == source
 
 
 def _keep_the_rest(crossing: Crossing, document: Object, native: Object) -> None:
@@ -344,8 +304,6 @@ def _keep_the_rest(crossing: Crossing, document: Object, native: Object) -> None
         crossing.extra = {**own, **crossing.extra}
     if crossing.extra:
         native["extra"] = crossing.extra
-    if crossing.guidance:
-        native["guidance"] = [*native.get("guidance", []), *crossing.guidance]
 
 
 def _add_inputs(crossing: Crossing, document: Object, native: Object) -> None:
@@ -373,13 +331,14 @@ def native_condition(value: Json) -> Object:
         return {}
     crossing = Crossing()
     condition = to_condition(crossing, value, "", "")
-    return make_exact(condition) if condition and not crossing.problems() else {}
+    is_whole = condition is not None and condition != value and not crossing.problems()
+    return _make_exact(condition) if is_whole else {}
 
 
-def make_exact(value: Json) -> Json:
+def _make_exact(value: Json) -> Json:
     """The same with comparisons that look at every letter, as native ones do."""
     if isinstance(value, list):
-        return [make_exact(one) for one in value]
+        return [_make_exact(one) for one in value]
     if not isinstance(value, dict):
         return value
-    return {name: make_exact(one) for name, one in value.items() if name != "lenient"}
+    return {name: _make_exact(one) for name, one in value.items() if name != "lenient"}

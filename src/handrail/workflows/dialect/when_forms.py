@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import isfinite
 from typing import NamedTuple
-
-import msgspec
 
 from handrail.contract.json.places import join_pointer
 from handrail.contract.outcome import Json
 from handrail.contract.suggest import find_only_near
 from handrail.contract.wording import quote
-from handrail.workflows.conditions import CONDITION_KINDS, Condition, describe_condition
+from handrail.workflows.conditions import CONDITION_KINDS
 from handrail.workflows.dialect.crossing import (
     Crossing,
     Object,
     as_json,
     native_name,
     native_path,
-    show_value,
 )
 from handrail.workflows.limits import MAX_ITERATIONS
 
@@ -34,27 +30,18 @@ _NOTHING = [False, 0, "", None]
 _DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 
 
-def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> Object | None:
-    """The native condition; None where nothing is restricted. `native` is the pointer it will have."""
+def to_condition(crossing: Crossing, value: Json, pointer: str, native: str) -> Json:
+    """The native condition; None where nothing is restricted. `native` is the pointer it will have.
+
+    What is no condition of the other dialect is passed on for the reader to judge.
+    """
     if value is None or value == {}:
         return None
     crossing.came_from(native, pointer)
-    if isinstance(value, bool):
-        return {"kind": "always_true" if value else "always_false"}
-    if isinstance(value, str) and value.strip() and native_path(value) == value:
-        message = f"{quote(value)} is read as a variable that is set and not false."
-        crossing.changed(pointer, message, f'Write {{"var": "{value[:64]}", "equals": true}}.')
-        return _truthy(value)
-    if not isinstance(value, dict):
-        _set_aside(crossing, value, pointer)
-        return None
-    if value.get("kind") in NATIVE_KINDS:
-        return value
-    found = _members(value)
-    _keep_unknown(crossing, value, pointer)
+    found = _members(value) if isinstance(value, dict) and value.get("kind") not in NATIVE_KINDS else []
     if not found:
-        _set_aside(crossing, value, pointer)
-        return None
+        return value
+    _leave_out_unknown(crossing, value, pointer)
     if len(found) == 1:
         return _member(crossing, value, found[0], pointer, native)
     of = [_member(crossing, value, name, pointer, f"{native}/of/{place}") for place, name in enumerate(found)]
@@ -70,27 +57,15 @@ def _members(value: Object) -> list[str]:
     return names
 
 
-def _keep_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
+def _leave_out_unknown(crossing: Crossing, value: Object, pointer: str) -> None:
     for name in value:
         if name in _COMPARISONS or name in ("var", "and", "or", "not"):
             continue
-        near = find_only_near(name, _COMPARISONS if "var" in value else ("var",))
-        if not near and "var" not in value:
-            crossing.keep(pointer, name, value[name], "a condition")
-            continue
-        place = join_pointer(pointer, name)
+        place, near = join_pointer(pointer, name), find_only_near(name, _COMPARISONS)
         crossing.put_aside(place, name, value[name], is_top=False)
         message = f"{quote(name)} is not a comparison, so the condition leaves it out."
         fix = f"Did you mean {near}?" if near else f"Compare by one of {', '.join(_COMPARISONS)}."
         crossing.changed(place, message, fix)
-
-
-def _set_aside(crossing: Crossing, value: Json, pointer: str) -> None:
-    crossing.put_aside(pointer, pointer, value, is_top=False)
-    message = f"The condition {show_value(value)} cannot be read; it counts as true."
-    crossing.changed(
-        pointer, message, 'Write {"var": …, "equals": …}, or join such conditions by and, or, not.'
-    )
 
 
 def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: str) -> Object:
@@ -102,39 +77,18 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
                 to_condition(crossing, one, f"{place}/{index}", f"{native}/of/{index}") or _ALWAYS
                 for index, one in enumerate(value[name])
             ]
-            # An empty list: "all" of nothing holds, "any" of nothing does not.
-            return (
-                {"kind": name, "of": of} if of else {"kind": f"always_{'true' if name == 'and' else 'false'}"}
-            )
+            return {"kind": name, "of": of}
         case "not":
-            return {
-                "kind": "not",
-                "of": to_condition(crossing, value[name], place, f"{native}/of") or _ALWAYS,
-            }
+            of = to_condition(crossing, value[name], place, f"{native}/of") or _ALWAYS
+            return {"kind": "not", "of": of}
         case "var":
-            return _truthy(_variable(crossing, value["var"], pointer))
+            return _truthy(native_path(value["var"]))
         case _:
-            variable = _variable(crossing, value["var"], pointer)
             crossing.came_from(f"{native}/input", f"{pointer}/var")
-            condition = _COMPARISONS[name](variable, value[name])
-            if name != "exists" and condition.get("op") == "exists":
-                message = f"There is no {name} with {show_value(value[name])} here; "
-                crossing.changed(
-                    place, message + f"{describe_native_condition(condition)} stands in.", _REWRITE
-                )
-            return condition
+            return _COMPARISONS[name](native_path(value["var"]), value[name])
 
 
 _ALWAYS: Object = {"kind": "always_true"}
-_REWRITE = "Let an earlier step put the answer into a variable, and compare that with equals."
-
-
-def _variable(crossing: Crossing, written: str, pointer: str) -> str:
-    path = native_path(written)
-    if path != written:
-        message = f"The variable {quote(written)} cannot be named here; it is called {path}."
-        crossing.changed(f"{pointer}/var", message, "Use letters, digits, _ and -, with dots for members.")
-    return path
 
 
 def _compare(variable: str, operator: str, operand: Json) -> Object:
@@ -177,25 +131,20 @@ def _in(variable: str, operand: Json) -> Object:
 def _contains(variable: str, operand: Json) -> Object:
     if isinstance(operand, list) and operand:
         return {"kind": "or", "of": [_contains(variable, one) for one in operand]}
-    if isinstance(operand, str | int | float):
-        return _lenient(variable, "contains", operand)
-    return _exists(variable)
+    return _lenient(variable, "contains", operand)
 
 
 def _ordering(operator: str) -> Callable[[str, Json], Object]:
     def compare(variable: str, operand: Json) -> Object:
-        number = _number(operand)
-        return _exists(variable) if number is None else _compare(variable, operator, number)
+        return _compare(variable, operator, _number(operand))
 
     return compare
 
 
-def _number(operand: Json) -> int | float | None:
-    if isinstance(operand, bool) or not isinstance(operand, int | float | str):
-        return None
-    if not isinstance(operand, str):
-        return operand
-    return float(operand) if _DECIMAL.fullmatch(operand.strip()) else None
+def _number(operand: Json) -> Json:
+    """The number that a text spells; anything else as it is."""
+    is_number = isinstance(operand, str) and _DECIMAL.fullmatch(operand.strip()) is not None
+    return float(operand) if is_number else operand
 
 
 _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
@@ -209,14 +158,6 @@ _COMPARISONS: dict[str, Callable[[str, Json], Object]] = {
     "contains": _contains,
     "exists": lambda variable, operand: _compare(variable, "exists", bool(operand)),
 }
-
-
-def describe_native_condition(condition: Object) -> str:
-    """A native condition in words; one that is none, as it is written."""
-    try:
-        return describe_condition(msgspec.convert(condition, Condition))
-    except msgspec.ValidationError:
-        return as_json(condition)
 
 
 # Loops
@@ -254,7 +195,6 @@ INDEX = "currentIndex"
 
 # How a loop repeats
 
-_LOOP_CONTROL = "wr.contracts.loop_control"
 _KNOWN = frozenset(
     {
         "type",
@@ -282,21 +222,18 @@ def add_repeat(crossing: Crossing, loop: Source, native: str, part: Object) -> N
             _counted(crossing, settings, pointer, native, part)
         case "until":
             _conditional(crossing, settings, pointer, native, part, "until")
-        case kind:
-            if kind != "while":
-                message = f"A loop of the type {show_value(kind)} is not known; it is read as while."
-                crossing.changed(f"{pointer}/type", message, "Use while, until, for or forEach.")
+        case "while":
             _conditional(crossing, settings, pointer, native, part, "while")
+        case _:
+            pass  # the reader asks for one
 
 
-def _max_iterations(crossing: Crossing, settings: Object, pointer: str) -> int:
-    number = _whole(settings.get("maxIterations"))
-    if number is not None and 1 <= number <= MAX_ITERATIONS:
-        return number
-    used = DEFAULT_ITERATIONS if number is None else min(max(number, 1), MAX_ITERATIONS)
-    message = f"maxIterations is not a whole number from 1 to {MAX_ITERATIONS}; {used} is used."
-    crossing.changed(f"{pointer}/maxIterations", message, 'Write "maxIterations".')
-    return used
+def _max_iterations(crossing: Crossing, settings: Object, pointer: str) -> Json:
+    if "maxIterations" in settings:
+        return settings["maxIterations"]
+    message = f"The loop has no limit; {DEFAULT_ITERATIONS} iterations are its limit."
+    crossing.changed(pointer, message, 'Write "maxIterations".')
+    return DEFAULT_ITERATIONS
 
 
 def _conditional(
@@ -308,47 +245,28 @@ def _conditional(
     condition = to_condition(crossing, written, f"{at}/condition", inner)
     if condition is None:
         crossing.came_from(inner, at)
-        _note_decision(crossing, source, place, pointer)
+        if not isinstance(source, dict):
+            message = "The loop does not say when it ends; the last step of its body decides."
+            crossing.changed(pointer, message, "Write a condition, or a conditionSource.")
         condition = {"kind": "loop_control", "continueWhen": "continue" if kind == "while" else "stop"}
     part[kind] = condition
-    _note_uncounted(crossing, settings, pointer, part)
-
-
-def _note_decision(crossing: Crossing, source: Json, place: str, pointer: str) -> None:
-    """Say where the decision of the last step stands in for something else."""
-    if not isinstance(source, dict):
-        message = "The loop does not say when it ends; the last step of its body decides."
-        crossing.changed(pointer, message, "Write a condition, or a conditionSource.")
-    elif source.get("contractRef", _LOOP_CONTROL) != _LOOP_CONTROL:
-        message = f"A loop is decided by a {_LOOP_CONTROL} artifact here, and by no other."
-        crossing.changed(f"{place}/contractRef", message, f"Use {_LOOP_CONTROL}.")
-
-
-def _note_uncounted(crossing: Crossing, settings: Object, pointer: str, part: Object) -> None:
-    name = _name(settings.get("iterationVar"), ITERATION)
-    if _uses(part, name):
-        message = (
-            f"Nothing counts the iterations of such a loop here; {name} has a value only when a step sets it."
-        )
-        crossing.changed(f"{pointer}/iterationVar", message, "Let a step of the body keep count.")
 
 
 def _for_each(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
     items = settings.get("items")
     crossing.came_from(f"{native}/forEach", f"{pointer}/items")
-    if isinstance(items, str) and items.strip():
-        source = native_path(items)
-    else:
-        source = _own_list(crossing, part, items if isinstance(items, list) else [], "items")
-        if not isinstance(items, list):
-            message = "The loop does not say which list it goes through; it is skipped until one is given."
-            crossing.changed(pointer, message, f'Write "items", or give {source} as context.')
+    source = (
+        _own_list(crossing, part, items, "items")
+        if isinstance(items, list)
+        else native_path(items)
+        if isinstance(items, str)
+        else items
+    )
     each: Object = {"input": source, "as": _name(settings.get("itemVar"), ITEM)}
     index = _name(settings.get("indexVar"), INDEX)
     if isinstance(settings.get("indexVar"), str) or _uses(part, index):
         each["indexAs"] = index
     part["forEach"] = each
-    _note_uncounted(crossing, settings, pointer, part)
 
 
 def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, part: Object) -> None:
@@ -357,25 +275,14 @@ def _counted(crossing: Crossing, settings: Object, pointer: str, native: str, pa
     place = f"{pointer}/count"
     crossing.came_from(f"{native}/count", place)
     crossing.came_from(f"{native}/forEach", place)
-    number = _whole(count)
     name = _name(settings.get("iterationVar"), ITERATION)
-    if number is None and isinstance(count, str) and count.strip():
+    if isinstance(count, str) and count.strip():
         _counted_by_variable(crossing, native_path(count), name, place, part)
-        return
-    if number is None or number < 1:
-        message = (
-            "The loop never runs."
-            if number == 0
-            else "The loop does not say how often it runs; it is skipped."
-        )
-        crossing.changed(place, message, 'Write "count".')
-        part["when"] = {"kind": "always_false"}
-    times = min(max(number or 1, 1), part["maxIterations"])
-    if _uses(part, name):
-        source = _own_list(crossing, part, list(range(1, times + 1)), "numbers")
-        part["forEach"] = {"input": source, "as": name}
+    elif type(count) is int and _uses(part, name):
+        numbers = list(range(1, min(count, MAX_ITERATIONS) + 1))
+        part["forEach"] = {"input": _own_list(crossing, part, numbers, "numbers"), "as": name}
     else:
-        part["count"] = times
+        part["count"] = count
 
 
 def _counted_by_variable(crossing: Crossing, variable: str, name: str, place: str, part: Object) -> None:
@@ -403,9 +310,3 @@ def _uses(part: Object, name: str) -> bool:
 
 def _name(written: Json, otherwise: str) -> str:
     return native_name(written) if isinstance(written, str) and written.strip() else otherwise
-
-
-def _whole(value: Json) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        return None
-    return int(value)

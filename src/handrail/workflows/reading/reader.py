@@ -118,6 +118,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """From a pointer into the document to the one into the file."""
     extends: str = ""
     """Of an overlay: the workflow that it changes. Without that one there is a document and no workflow."""
+    misnamed: SourceWorkflow | None = None
+    """In place of a workflow: one of the right form that reads names which nothing gives. It is never run."""
 
 
 class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
