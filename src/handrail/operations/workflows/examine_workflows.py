@@ -266,7 +266,9 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     if source is None:
         # Without content, what was named is why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
-        problems = (*reading.problems, *named, *_dangling(catalog, entry, reading)) if is_read else named
+        problems = (
+            (*reading.problems, *named, *_dangling(catalog, entry, reading)) if is_read else tuple(named)
+        )
         placed = _in_order(entry, problems) if _is_text(entry.content) else problems
         return Examined(target=target, workflow_id=_stated_id(entry, reading), problems=placed, entry=entry)
     compilation = compile_entry(catalog, entry, source)

@@ -79,8 +79,8 @@ def _member(crossing: Crossing, value: Object, name: str, pointer: str, native: 
             ]
             return {"kind": name, "of": of}
         case "not":
-            of = to_condition(crossing, value[name], place, f"{native}/of") or _ALWAYS
-            return {"kind": "not", "of": of}
+            inner = to_condition(crossing, value[name], place, f"{native}/of") or _ALWAYS
+            return {"kind": "not", "of": inner}
         case "var":
             return _truthy(native_path(value["var"]))
         case _:
