@@ -1,7 +1,7 @@
-"""A team that grows: a full database beside an empty one, four servers beside one, 200 companions at work.
+"""A team that grows: a full database beside an empty one, four servers beside one, 200 team clients at work.
 
-Run with `python bench/team_growth.py [growth] [servers] [companions]`; without a name, all three. How much is
-asked of them: `--sessions N`, `--events N`, and for companions `--seconds N`. What is compared alternates,
+Run with `python bench/team_growth.py [growth] [servers] [clients]`; without a name, all three. How much is
+asked of them: `--sessions N`, `--events N`, and for team clients `--seconds N`. What is compared alternates,
 round by round, so that a busy machine slows both alike. Where the database comes from, `bench/team.py` says.
 The exit status says nothing about speed.
 """
@@ -43,9 +43,9 @@ ROUNDS = 300
 SESSION = SessionId("ses_000000000001")
 PASSPHRASE = "three blue words"
 PEOPLE, AGENTS = 40, 5
-"""Two hundred companions; an account has at most 32 calls in progress."""
+"""Two hundred team clients; an account has at most 32 calls in progress."""
 PAUSE_S = 10.0
-"""Between two calls of a companion: its agent works on the step."""
+"""Between two calls of a team client: its agent works on the step."""
 PAGES: dict[str, dict[str, Any]] = {
     "list": {"limit": 50},
     "list of a state that all have": {"limit": 50, "status": "in_progress"},
@@ -178,7 +178,7 @@ def fill(address: str, sessions: int, events: int) -> None:
             link.execute(sql.SQL(asked).format(**parts, body=sql.Literal(BODY)))
 
 
-# Servers and companions
+# Servers and team clients
 
 
 class Team:
@@ -231,7 +231,7 @@ class Team:
                 process.terminate()
 
 
-class Companion:
+class Client:
     """One agent on a connection of its own: it starts a run and hands in its first step, again and again."""
 
     def __init__(self, port: int, token: str) -> None:
@@ -260,24 +260,24 @@ class Companion:
         self._ack = "" if self._ack else answer["data"]["ackToken"]
 
 
-def work(companions: Sequence[Companion], seconds: float, pause: float) -> float:
+def work(clients: Sequence[Client], seconds: float, pause: float) -> float:
     """All of them at once, each with its pauses; how many calls were answered in a second."""
     ends = time.monotonic() + seconds
-    before = sum(len(one.took) for one in companions)
+    before = sum(len(one.took) for one in clients)
 
-    def run(one: Companion, delay: float) -> None:
+    def run(one: Client, delay: float) -> None:
         time.sleep(delay)
         while time.monotonic() < ends:
             one.call()
             time.sleep(pause)
 
-    delays = [pause * place / len(companions) for place in range(len(companions))]
-    threads = [threading.Thread(target=run, args=given) for given in zip(companions, delays, strict=True)]
+    delays = [pause * place / len(clients) for place in range(len(clients))]
+    threads = [threading.Thread(target=run, args=given) for given in zip(clients, delays, strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return (sum(len(one.took) for one in companions) - before) / seconds
+    return (sum(len(one.took) for one in clients) - before) / seconds
 
 
 def measure_servers(address: str, rounds: int = 4, seconds: float = 8.0) -> dict[str, Any]:
@@ -287,8 +287,8 @@ def measure_servers(address: str, rounds: int = 4, seconds: float = 8.0) -> dict
         wide = {"openRuns": 1_000_000, "callsAMinute": 1_000_000}  # speed is measured, not limits
         ports = [held.enter_context(team.serve(number, **wide)) for number in range(4)]
         crowds = {
-            "one": [Companion(ports[0], token) for token in team.tokens[:16]],
-            "four": [Companion(ports[place % 4], token) for place, token in enumerate(team.tokens[16:32])],
+            "one": [Client(ports[0], token) for token in team.tokens[:16]],
+            "four": [Client(ports[place % 4], token) for place, token in enumerate(team.tokens[16:32])],
         }
         rates: dict[str, list[float]] = {name: [] for name in crowds}
         for _ in range(rounds):
@@ -299,20 +299,20 @@ def measure_servers(address: str, rounds: int = 4, seconds: float = 8.0) -> dict
     return {"calls a second": told, "four / one": round(told["four"] / told["one"], 2), "refused": refused}
 
 
-def list_refused(companions: Sequence[Companion]) -> dict[str, int]:
-    return dict(sum((one.refused for one in companions), Counter()))
+def list_refused(clients: Sequence[Client]) -> dict[str, int]:
+    return dict(sum((one.refused for one in clients), Counter()))
 
 
-def measure_companions(address: str, seconds: float) -> dict[str, Any]:
-    """Two hundred companions of forty people on one server, each with a pause between its calls."""
+def measure_clients(address: str, seconds: float) -> dict[str, Any]:
+    """Two hundred team clients of forty people on one server, each with a pause between its calls."""
     with tempfile.TemporaryDirectory() as home, ExitStack() as held:
         team = Team(address, home)
         port = held.enter_context(team.serve(0))
-        crowd = [Companion(port, token) for token in team.tokens]
+        crowd = [Client(port, token) for token in team.tokens]
         rate = work(crowd, seconds, PAUSE_S)
-    took = [one for companion in crowd for one in companion.took]
+    took = [one for client in crowd for one in client.took]
     return {
-        "companions": len(crowd),
+        "clients": len(crowd),
         "pause, s": PAUSE_S,
         "sessions of each, at least": min(one.sessions for one in crowd),
         "calls a second": round(rate, 1),
@@ -331,7 +331,7 @@ def main(arguments: Sequence[str]) -> int:
         measures: dict[str, Callable[[], dict[str, Any]]] = {
             "growth": lambda: measure_growth(address, sizes["--sessions"], sizes["--events"]),
             "servers": lambda: measure_servers(address),
-            "companions": lambda: measure_companions(address, sizes["--seconds"]),
+            "clients": lambda: measure_clients(address, sizes["--seconds"]),
         }
         wanted = [name for name in measures if name in given] or list(measures)
         report = {name: measures[name]() for name in wanted}

@@ -65,7 +65,7 @@ def why_not_served(called: Operation) -> str:
         return called.why_only_local
     if called.starts_programs:
         return "This operation starts programs, so no server offers it."
-    if called.where == "companion" and called.name.startswith("team."):
+    if called.where == "client" and called.name.startswith("team."):
         return "This operation is about the machine of its caller, so no server offers it."
     return _NOT_OVER_HTTP.get(called.effect, "")
 

@@ -235,15 +235,15 @@ class App:
         accounts = self._parts.accounts
         if accounts is None:
             return []
-        companion = Route(
-            pattern=PREFIX + "companion",
+        team_client = Route(
+            pattern=PREFIX + "team-client",
             methods=("POST",),
             is_for_programs=True,
-            serves="A call of a companion, where there are accounts: its outcome, or a look to make.",
+            serves="A call of a team client, where there are accounts: its outcome, or a look to make.",
             handler=partial(self._call_team_client, accounts),
         )
         signing_in = sign_in_routes(accounts, self._parts.runtime.origin, self._parts.turn_to_hash)
-        return [*signing_in, companion]
+        return [*signing_in, team_client]
 
     def _operation_routes(self) -> list[Route]:
         listed = Route(

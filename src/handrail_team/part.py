@@ -27,7 +27,7 @@ PART = Part(
         "team.audit": "handrail_team.operations.list_audit",
     },
     adapters={
-        "team_link": "handrail_team.companion.link:CompanionLink",
+        "team_link": "handrail_team.client.link:TeamLink",
         "team_store": "handrail_team.store.open_store:TeamStore",
         "team_service": "handrail_team.service:TeamService",
         "team_directory": "handrail_team.accounts.directory:open_directory",

@@ -50,7 +50,6 @@ from handrail.runtime.runtime import (
 )
 from handrail.runtime.sessions import MOST_TEAM_BYTES, HotLog, KeptHistories, make_histories
 from handrail.version import __version__
-from handrail_team.accounts.as_found import LogOfPerson
 from handrail_team.accounts.credentials import digest_secret
 from handrail_team.accounts.directory import (
     Credential,
@@ -62,10 +61,11 @@ from handrail_team.accounts.machines import CHANCE_BYTES, ask_to_enter, fetch_to
 from handrail_team.accounts.names import fold_name, join_names
 from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOptions, State
 from handrail_team.accounts.refusals import refuse_credential, refuse_invitation
+from handrail_team.accounts.role_guard import LogOfPerson
 from handrail_team.accounts.roles import SCOPES, need_of, require_right
-from handrail_team.companion.answer import answer_companion
-from handrail_team.companion.sent import ServersSettings
-from handrail_team.sender import Sender
+from handrail_team.client.answer import answer_client
+from handrail_team.client.sent_ports import ServersSettings
+from handrail_team.notices import NoticeSender
 from handrail_team.store.beside_the_log import SERVERS, TeamAudit, TeamConfirmedTokens, TeamKeys
 from handrail_team.store.database import Database, facts_of, find_secrets
 from handrail_team.store.keeper import TeamKeeper
@@ -249,13 +249,15 @@ class TeamService:
         require_right(principal, called, effect)
 
     def answer_team_client(self, runtime: Runtime, content: bytes) -> bytes:
-        return answer_companion(runtime, content)
+        return answer_client(runtime, content)
 
     def start_sending(self, origin: str) -> None:
         base = self._base
         with suppress(Fault):  # the database may be away; then links have the address of the one before
             self.directory.keep_origin(origin)
-        Sender(self.directory, base.settings, base.http_client(), base.clock, self.open_workspace).start()
+        NoticeSender(
+            self.directory, base.settings, base.http_client(), base.clock, self.open_workspace
+        ).start()
 
     def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:
         log: HotLog = self.rooms(workspace)["log"]

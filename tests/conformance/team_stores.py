@@ -12,7 +12,7 @@ from psycopg import conninfo, sql
 
 from handrail.host.process import SystemClock, SystemRandomness
 from handrail_team.accounts.directory import Directory
-from handrail_team.operations.asked import OPERATOR
+from handrail_team.operations.team_scope import OPERATOR
 from handrail_team.store.database import Database
 from tests.team.postgres import NAMED, fresh_database, role_of_its_own, running_server
 

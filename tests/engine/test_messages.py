@@ -61,7 +61,7 @@ OF_AN_AGENT = ("a JSON pointer", "a step path", "a fence", "the protocol", "a di
 
 
 @every_case("refusal", list_refusals())
-def test_no_refusal_of_a_server_or_the_companion_has_a_part_of_the_protocol(refusal: Refusal) -> None:
+def test_no_refusal_of_a_server_or_the_team_client_has_a_part_of_the_protocol(refusal: Refusal) -> None:
     said = A_COMMAND.sub("", f"{refusal.message} {refusal.hint}")
 
     assert [name for name in OF_AN_AGENT if NOT_FOR_PEOPLE[name].search(said)] == []

@@ -47,7 +47,7 @@ NOT_RUN = {
     "handrail console": "opens a browser; tests/surfaces/http/test_serving.py runs it without one",
     "handrail store selftest": "takes a minute; tests/store_proof/ runs its parts",
     "handrail update": "asks a package index; tests/updates/ and tests/conformance/ have one",
-    "handrail login": "needs a team server; tests/team/test_companion.py has one",
+    "handrail login": "needs a team server; tests/team/test_team_client.py has one",
     "handrail logout": "needs a team server, too",
     "handrail whoami": "needs a team server, too",
     "handrail team": "needs a team server, too",

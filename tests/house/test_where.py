@@ -1,4 +1,4 @@
-"""Who performs an operation in a team: the server decides, the companion looks."""
+"""Who performs an operation in a team: the server decides, the team client looks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from handrail.surfaces.cli.call import OWN_OPERATION_NAMES, operation_of
 from handrail.wiring import registry
 
-COMPANION = (
+CLIENT = (
     *("check.*", "code.*", "clients.setup", "program.update", "self.*", "lafs.check"),
     *("workflow.validate", "workflow.simulate", "workflow.fmt", "workflow.convert", "workflow.graph"),
     *("workflow.new", "workflow.save", "workflow.diff", "workflow.builtins", "workflow.schema"),
@@ -17,13 +17,13 @@ COMPANION = (
 """Files, settings, programs, clients and keys of the machine, files that a caller names, and what only who
 has the database does."""
 BOTH = ("workflow.list", "workflow.inspect", "run.start")
-"""The companion sends what the project declares, the server compiles it."""
+"""The team client sends what the project declares, the server compiles it."""
 
 
 def expected(name: str) -> str:
     if name in BOTH:
         return "both"
-    return "companion" if any(fnmatchcase(name, pattern) for pattern in COMPANION) else "server"
+    return "client" if any(fnmatchcase(name, pattern) for pattern in CLIENT) else "server"
 
 
 def test_every_operation_says_who_performs_it_in_a_team() -> None:
@@ -42,4 +42,4 @@ def test_what_starts_programs_is_never_the_servers() -> None:
     ]
 
     assert starting
-    assert all(operation_of(registry(), name).where == "companion" for name in starting), starting
+    assert all(operation_of(registry(), name).where == "client" for name in starting), starting

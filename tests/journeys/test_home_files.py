@@ -34,7 +34,7 @@ NOT_MADE_HERE = {
     "data/cache/checks-run": "needs a project with checks: tests/journeys/test_checks.py",
     "data/keys/receipts.json": "needs the extra verify: tests/journeys/test_travelling_receipts.py",
     "approved-checks.json": "needs a person's yes: tests/journeys/test_approved_checks.py",
-    "team.json": "needs a server of a team: tests/team/test_companion.py",
+    "team.json": "needs a server of a team: tests/team/test_team_client.py",
     "data/cache/projects/<digest>.root": "needs a repository: tests/journeys/test_one_project.py",
     "run/mcp-<pid>.json": "needs a running server: tests/journeys/test_settings_in_force.py",
     "store-key/<place>/adopted": "needs a person's yes: tests/journeys/test_proven_history.py",

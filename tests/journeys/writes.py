@@ -30,7 +30,7 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
 from handrail.wiring import build_runtime, registry
-from handrail_team.companion.team_file import KeptServer, change_team_file
+from handrail_team.client.team_file import KeptServer, change_team_file
 from tests.conftest import THREE_STEPS, GivenSettings, KeptIncidents, settings_of
 from tests.event_log.log_promises import A, append, plan
 from tests.journeys.at_a_terminal import Person

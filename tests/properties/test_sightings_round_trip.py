@@ -1,4 +1,4 @@
-"""What a companion saw arrives as it was: every row, and every path, text or not."""
+"""What a team client saw arrives as it was: every row, and every path, text or not."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from handrail.ports.checks import ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.trees import GitEntry, TakenTree, TreeChange
 from handrail.ports.worktree import LeftOut, LocatedFile, PlaceAsked, PlaceSeen
-from handrail_team.companion.wire import (
+from handrail_team.client.wire import (
     ChangedRow,
     ChangesRow,
-    CompanionCall,
+    ClientCall,
     FileRow,
     LookOrder,
     PlaceRow,
@@ -83,9 +83,9 @@ SIGHTINGS = st.builds(
 @given(seen=SIGHTINGS, project=PATHS)
 def test_a_call_with_its_sighting_arrives_as_it_was_sent(seen: Sighting, project: str) -> None:
     here = Surroundings(machine="m", version="1", project=project)
-    sent = CompanionCall(call_id="0", operation="run.continue", params={}, here=here, sighting=seen)
+    sent = ClientCall(call_id="0", operation="run.continue", params={}, here=here, sighting=seen)
 
-    assert from_wire(to_wire(sent), CompanionCall) == sent
+    assert from_wire(to_wire(sent), ClientCall) == sent
 
 
 @given(

@@ -15,7 +15,7 @@ from handrail.ports.server import Exchange
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
-from handrail_team.companion.link import CompanionLink
+from handrail_team.client.link import TeamLink
 from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.team.team_server import ORIGIN, Caller, Server
@@ -94,7 +94,7 @@ class Machine:
         """Another process of this machine."""
         local = build_runtime(self.environment, home=str(self.home), is_server=is_server)
         local = msgspec.structs.replace(local, http_client=lambda: self.wire, team=None)
-        self.link = link = CompanionLink(str(self.home), self.environment, local)
+        self.link = link = TeamLink(str(self.home), self.environment, local)
         return msgspec.structs.replace(local, team=lambda: link)
 
     def sign_out(self) -> Runtime:

@@ -14,7 +14,7 @@ from handrail_serve.app import App, Parts
 from handrail_serve.guard import team_identity
 from handrail_serve.mcp_over_http import McpOverHttp
 from handrail_team.accounts import credentials
-from handrail_team.operations.asked import OPERATOR
+from handrail_team.operations.team_scope import OPERATOR
 from handrail_team.service import TeamService
 from tests.conftest import KeptIncidents
 from tests.surfaces.http.client import Answered, asked, write_call

@@ -17,7 +17,7 @@ from handrail.host.http_client import LocalHttpClient
 from handrail.ports.server import Exchange
 from handrail.ports.workspace import Notify
 from handrail.runtime.runtime import Runtime
-from handrail_team.sender import Sender
+from handrail_team.notices import NoticeSender
 from tests.cases import every_case
 from tests.host.worktree.project import write
 from tests.team.team_server import Server
@@ -51,13 +51,13 @@ class Moving:
         return self.now_s
 
 
-def make_sender(server: Server, receiver: Receiver, clock: Moving) -> Sender:
+def make_sender(server: Server, receiver: Receiver, clock: Moving) -> NoticeSender:
     def open_workspace(workspace: str) -> Runtime:
         return msgspec.structs.replace(server.accounts.open_workspace(workspace), clock=clock)
 
     settings = server.runtime.settings
     # Receiver and clock have the few methods that a sender calls.
-    return Sender(server.accounts.directory, settings, receiver, clock, open_workspace)  # type: ignore[arg-type]
+    return NoticeSender(server.accounts.directory, settings, receiver, clock, open_workspace)  # type: ignore[arg-type]
 
 
 @pytest.mark.thorough

@@ -20,19 +20,19 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime, registry
 from handrail_team.accounts.roles import NEEDS
-from handrail_team.companion.answer import _OF_HOOKS
-from handrail_team.companion.wire import CompanionAnswer, CompanionCall, Surroundings, from_wire, to_wire
+from handrail_team.client.answer import _OF_HOOKS
+from handrail_team.client.wire import ClientAnswer, ClientCall, Surroundings, from_wire, to_wire
 from tests.journeys.conversation import start
 from tests.surfaces.http.client import Answered
 from tests.team.team_server import Caller, Server
 
 pytestmark = pytest.mark.thorough
 
-NOT_OFFERED = [called for called in registry().operations() if called.where == "companion"]
-RECORDED_FOR_A_COMPANION = {"check.run", "check.approve"}
+NOT_OFFERED = [called for called in registry().operations() if called.where == "client"]
+RECORDED_FOR_A_CLIENT = {"check.run", "check.approve"}
 SHARED = {
     *("registry", "randomness", "clock", "library", "secrets", "facts", "interruptions", "progress"),
-    *("incidents", "observer", "client", "can_ask", "commits", "terminal", "is_served", "companion"),
+    *("incidents", "observer", "client", "can_ask", "commits", "terminal", "is_served", "team_client"),
     *("actions", "origin", "database", "roots", "trees", "trials", "trial_results"),
 }
 """What one server has for all its workspaces: of a call, or of no home."""
@@ -72,12 +72,12 @@ def list_home(home: Path) -> dict[str, bytes]:
     return {str(one.relative_to(home)): one.read_bytes() for one in files}
 
 
-def by_companion(caller: Caller, operation: str, **params: Any) -> Outcome:
+def by_client(caller: Caller, operation: str, **params: Any) -> Outcome:
     here = Surroundings(machine="laptop", project="/srv/app", version=__version__)
-    call = CompanionCall(call_id="0" * 32, operation=operation, params=params, here=here)
-    told = caller.server.ask("POST", "/api/companion", caller.token, body=to_wire(call))
+    call = ClientCall(call_id="0" * 32, operation=operation, params=params, here=here)
+    told = caller.server.ask("POST", "/api/team-client", caller.token, body=to_wire(call))
     assert told.status == 200, told.body
-    answered = from_wire(told.body, CompanionAnswer).outcome
+    answered = from_wire(told.body, ClientAnswer).outcome
     assert answered is not None, "no look is due"
     return read_outcome(answered)
 
@@ -87,10 +87,10 @@ def code_of(told: Answered) -> str:
 
 
 def test_every_operation_says_whose_it_is_in_a_team() -> None:
-    offered = {called.name for called in registry().operations() if called.where != "companion"}
+    offered = {called.name for called in registry().operations() if called.where != "client"}
 
-    assert offered == set(NEEDS) - RECORDED_FOR_A_COMPANION - set(_OF_HOOKS)
-    assert set(NEEDS) & {called.name for called in NOT_OFFERED} == RECORDED_FOR_A_COMPANION
+    assert offered == set(NEEDS) - RECORDED_FOR_A_CLIENT - set(_OF_HOOKS)
+    assert set(NEEDS) & {called.name for called in NOT_OFFERED} == RECORDED_FOR_A_CLIENT
 
 
 def test_every_port_of_a_call_is_of_its_workspace_or_of_no_home(team: Team) -> None:
@@ -109,8 +109,8 @@ def test_what_is_of_a_machine_is_refused_alike_to_everybody(team: Team, called: 
         assert told.status in (403, 404, 405, 501), (called.name, told.status, told.body)
         assert code_of(told) == "FEATURE_DISABLED", told.body
         reasons.add(json.loads(told.body)["detail"])
-    if called.name not in RECORDED_FOR_A_COMPANION:
-        refused = by_companion(team.callers["agent"], called.name)
+    if called.name not in RECORDED_FOR_A_CLIENT:
+        refused = by_client(team.callers["agent"], called.name)
         assert isinstance(refused, Failure), refused
         assert refused.kind is FEATURE_DISABLED, refused
 
@@ -161,7 +161,7 @@ def test_nobody_reaches_the_operators_home_from_a_workspace(team: Team, wanted: 
 
         assert code_of(told) in codes, told.body
         assert b"confirm_token" not in told.body
-    through = by_companion(team.callers["agent"], operation, **params, dryRun=True)
+    through = by_client(team.callers["agent"], operation, **params, dryRun=True)
 
     assert isinstance(through, Failure)
     assert through.kind in (FEATURE_DISABLED, E_VALIDATION), through

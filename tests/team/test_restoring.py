@@ -13,7 +13,7 @@ import pytest
 from handrail.contract.outcome import Failure
 from handrail.ports.trees import TakenTree
 from handrail.worktree import keeping
-from handrail_team.companion.kept_contents import KeepingTrees
+from handrail_team.client.kept_contents import KeepingTrees
 from tests.host.worktree.project import write
 from tests.hostile.repository.checkout import run_git
 from tests.team.linked_machine import Machine

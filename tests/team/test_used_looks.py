@@ -1,4 +1,4 @@
-"""What a companion saw counts once, however often it is sent."""
+"""What a team client saw counts once, however often it is sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from tests.host.worktree.project import write
 from tests.team.linked_machine import Machine
 from tests.team.team_server import Server
-from tests.team.test_companion import REVIEW, give, review, server_events
+from tests.team.test_team_client import REVIEW, give, review, server_events
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -30,11 +30,11 @@ def test_a_look_that_is_used_again_changes_nothing(team_database: str, tmp_path:
         used = msgspec.json.decode(machine.wire.sent[-1])
         assert used["requestState"], "the server asked for a look"
         before = server_events(server, begun)
-        told = [server.ask("POST", "/api/companion", machine.token, body=used).document]
+        told = [server.ask("POST", "/api/team-client", machine.token, body=used).document]
         for row in used["sighting"].get("programs", ()):
             row["end"]["status"] = 1
         used["sighting"]["places"] = []
-        told.append(server.ask("POST", "/api/companion", machine.token, body=used).document)
+        told.append(server.ask("POST", "/api/team-client", machine.token, body=used).document)
         assert server_events(server, begun) == before, "a look counts once"
         return first, *(one["outcome"]["success"]["data"] for one in told)
 

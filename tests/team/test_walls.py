@@ -25,7 +25,7 @@ from tests.team.team_server import Caller, Server
 
 pytestmark = pytest.mark.thorough
 
-SERVED = [called for called in registry().operations() if called.where != "companion"]
+SERVED = [called for called in registry().operations() if called.where != "client"]
 PERSONS = {
     *("run.answer", "session.resolve_gap", "session.rename", "session.delete", "store.gc"),
     "keys.rotate",
@@ -173,7 +173,7 @@ class Work:
         for kept in (
             "service.FRESH_SECONDS",
             "store.log._KEPT_SECONDS",
-        ):  # nothing is asked for again meanwhile
+        ):  # nothing is asked again
             patch.setattr(f"handrail_team.{kept}", 10_000)
 
     def of(self, caller: Caller, name: str, params: dict[str, Any]) -> list[tuple[str, int]]:

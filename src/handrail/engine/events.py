@@ -431,7 +431,7 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     claims: tuple[Claim, ...]
     omitted: int = 0  # claims beyond those that an event holds
     tree: str = ""  # the files then; empty: not looked at
-    machine: str = ""  # whose companion looked; empty: who recorded it
+    machine: str = ""  # whose team client looked; empty: who recorded it
     unseen: str = ""
     """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
     approved: tuple[str, ...] = ()  # declared checks that a person approved since the run began
@@ -447,7 +447,7 @@ class ReceiptRecorded(Fact, frozen=True, kw_only=True):
     receipt_id: ReceiptId
     node_id: NodeId  # the node that was pending when the program began
     by: ReceiptSource
-    machine: str = ""  # whose companion started it; empty: who recorded it
+    machine: str = ""  # whose team client started it; empty: who recorded it
     check: str = ""  # the declared name; empty: the command was given word by word
     argv: tuple[str, ...]
     """Of a client's hook: the line that its shell got, as one word."""

@@ -345,7 +345,7 @@ def gather(
     from handrail.operations.looking import look  # noqa: PLC0415 - notes alone name no file
 
     seen = look(rt, history, node, wanted, own)
-    sighting = msgspec.structs.replace(seen.sighting, machine=rt.companion)
+    sighting = msgspec.structs.replace(seen.sighting, machine=rt.team_client)
     gathered = msgspec.structs.replace(gathered, sighting=sighting)
     return msgspec.structs.replace(prepared, gathered=gathered, tree=seen.tree)
 

@@ -99,7 +99,7 @@ class TeamCall(msgspec.Struct, frozen=True, kw_only=True):
     """One call, as a surface makes it."""
 
     operation: str
-    where: Literal["server", "companion", "both"]
+    where: Literal["server", "client", "both"]
     effect: str
     params: dict[str, Json]
     ask: Ask

@@ -25,9 +25,9 @@ starts a program that the caller names and records how it ended, so no server ma
 an idempotency key; ack is gated by a token we minted; gated needs the token of a dry run; dangerous also a
 word that the danger is meant; update replaces the program itself."""
 
-Where: TypeAlias = Literal["server", "companion", "both"]
-"""Who performs it where a project belongs to a team: the server, which decides; the companion on the machine
-of the agent, which looks; both, where the companion sends what it found and the server decides about it."""
+Where: TypeAlias = Literal["server", "client", "both"]
+"""Who performs it where a project belongs to a team: the server, which decides; the team client on the
+machine of the agent, which looks; both, where the client sends what it found and the server decides."""
 
 WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run", "code.status"})
 """What a token of work that was handed out does; nothing else takes one."""

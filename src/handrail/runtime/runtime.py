@@ -222,7 +222,7 @@ class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
     """What the program that calls names itself; empty: a command line."""
     is_served: bool = False
     """The call comes over HTTP: it starts no program but git, and asks nobody else."""
-    companion: str = ""
+    team_client: str = ""
     """The machine that looks at files and starts programs for this call; empty: this one."""
     principal: Principal | None = None
     """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""

@@ -130,7 +130,7 @@ def _refuse_without_token() -> Fault:
 OPERATION = Operation(
     name="code.edit",
     effect="ack",
-    where="companion",
+    where="client",
     summary="Find a definition; edit it.",
     input=EditCode,
     output=LocatedCode,

@@ -341,7 +341,7 @@ def _refuse_use(message: str, usage: str) -> Fault:
 OPERATION = Operation(
     name="code.workflow",
     effect="ack",
-    where="companion",
+    where="client",
     summary="Run a workflow file whose actions are code tools, up to each decision.",
     input=RunCodeWorkflow,
     output=WorkflowAnswer,

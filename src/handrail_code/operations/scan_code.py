@@ -81,7 +81,7 @@ def _find_mode(given: Mapping[str, Json]) -> str:
 OPERATION = Operation(
     name="code.scan",
     effect="read",
-    where="companion",
+    where="client",
     summary="Search JavaScript, TypeScript and Python; see uses and what may break.",
     input=ScanCode,
     output=SearchedCode,

@@ -21,7 +21,6 @@ from handrail.contract.redaction import Secrets
 from handrail.contract.reused_request import refuse_reused_request
 from handrail.contract.wording import quote
 from handrail.ports.process import Clock, Randomness
-from handrail_team.accounts.as_found import Asking, account_of, require_as_found
 from handrail_team.accounts.credentials import (
     NOBODY,
     SALT_BYTES,
@@ -43,6 +42,7 @@ from handrail_team.accounts.refusals import (
     refuse_sign_in,
     refuse_taken,
 )
+from handrail_team.accounts.role_guard import Asking, account_of, require_as_found
 from handrail_team.accounts.roles import SCOPES
 from handrail_team.store.database import Database, Link, find_secrets
 from handrail_team.store.migrations import EVERY_WORKSPACE

@@ -36,7 +36,7 @@ NEEDS: dict[str, Need] = {
     **dict.fromkeys(("store.verify", "store.du"), _READER),
     **dict.fromkeys(("team.whoami", "team.members", "team.workspaces"), _READER),
     **dict.fromkeys(("session.start", "run.start", "run.continue", "run.checkpoint", "run.close"), _WORKER),
-    # What a companion did on its machine, and the server records.
+    # What a team client did on its machine, and the server records.
     **dict.fromkeys(("check.run", "check.approve", "session.work"), _WORKER),
     "code.note": _WORKER,
     "preferences.set": _WORKER,
@@ -55,7 +55,7 @@ _ALWAYS: Final = frozenset({"team.audit", "team.tokens"})
 
 def need_of(called: Operation, effect: Effect) -> Need | None:
     """What a call asks of its caller; None: no server of a team offers it."""
-    need = None if called.where == "companion" else NEEDS.get(called.name)
+    need = None if called.where == "client" else NEEDS.get(called.name)
     is_plain = need is not None and effect == "read" and called.name not in _ALWAYS
     return _READER if is_plain else need
 

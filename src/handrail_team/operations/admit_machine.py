@@ -15,7 +15,7 @@ from handrail.contract.parameters import TokenText
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.views.team import AdmittedMachine
-from handrail_team.operations.asked import TeamQuestion, find_team
+from handrail_team.operations.team_scope import TeamQuestion, find_team
 
 
 class AdmitMachine(TeamQuestion, frozen=True, kw_only=True):
@@ -27,8 +27,8 @@ class AdmitMachine(TeamQuestion, frozen=True, kw_only=True):
 
 def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:
     """Let it in, for who asks, in their workspace."""
-    from handrail_team.accounts.as_found import account_of  # noqa: PLC0415 - a plain install has no database
     from handrail_team.accounts.machines import admit, find_asking  # noqa: PLC0415 - as above
+    from handrail_team.accounts.role_guard import account_of  # noqa: PLC0415 - a plain install has no database
 
     team = find_team(rt, request)
     if request.show is True:

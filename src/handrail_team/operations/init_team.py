@@ -12,7 +12,7 @@ from handrail.contract.outcome import Answer, Fault, Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput
-from handrail_team.operations.asked import (
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     OPERATOR,
     Name,
@@ -88,7 +88,7 @@ def init_team(rt: Runtime, request: InitTeam) -> DryRun | Success | Answer:
 OPERATION = Operation(
     name="team.init",
     effect="create",
-    where="companion",
+    where="client",
     summary="Make the team of a database: its tables, a workspace, and a link for the first owner.",
     input=InitTeam,
     output=MadeTeam,

@@ -9,12 +9,12 @@ from handrail.contract.outcome import Success
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import DryRun
-from handrail_team.companion.team_file import (
+from handrail_team.client.team_file import (
     Link,
     TeamFile,
 )
-from handrail_team.operations.asked import given
 from handrail_team.operations.machines import ADDRESS_RULE, LinkedProject, LinkProject, choose_server, relink
+from handrail_team.operations.team_scope import given
 
 
 def link_project(rt: Runtime, request: LinkProject) -> DryRun | Success:
@@ -33,7 +33,7 @@ def link_project(rt: Runtime, request: LinkProject) -> DryRun | Success:
 OPERATION = Operation(
     name="team.link",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Let new sessions of this project belong to the team.",
     input=LinkProject,
     output=LinkedProject,

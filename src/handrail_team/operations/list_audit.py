@@ -13,7 +13,7 @@ from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.views.team import AuditList, AuditRow
-from handrail_team.operations.asked import (
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     OPERATOR,
     TeamQuestion,

@@ -10,7 +10,7 @@ from handrail.contract.outcome import Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.views.team import TokenList, TokenRow
-from handrail_team.operations.asked import (
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     Team,
     TeamQuestion,

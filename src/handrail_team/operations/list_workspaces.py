@@ -9,7 +9,7 @@ from handrail.contract.outcome import Success, make_from
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.views.team import WorkspaceList, WorkspaceRow
-from handrail_team.operations.asked import (
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     Store,
     list_all,

@@ -20,13 +20,13 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.companion.team_file import (
+from handrail_team.client.team_file import (
     KeptServer,
     change_team_file,
     read_team_file,
 )
-from handrail_team.operations.asked import spell_time
 from handrail_team.operations.machines import ADDRESS_RULE, Address, choose_server
+from handrail_team.operations.team_scope import spell_time
 
 _LOOPBACK = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?")
 _MOST_BYTES = 65_536
@@ -139,7 +139,7 @@ def _ask(rt: Runtime, server: str, way: str, sent: dict[str, Any]) -> dict[str, 
 OPERATION = Operation(
     name="team.login",
     effect="record",
-    where="companion",
+    where="client",
     summary="Sign this machine in to the server of a team; a person lets it in.",
     input=Login,
     output=SignedIn,

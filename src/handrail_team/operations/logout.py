@@ -8,7 +8,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, NextCall
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.companion.team_file import (
+from handrail_team.client.team_file import (
     change_team_file,
     read_team_file,
 )
@@ -64,7 +64,7 @@ def _end(rt: Runtime, server: str, token: str) -> bool:
 OPERATION = Operation(
     name="team.logout",
     effect="record",
-    where="companion",
+    where="client",
     summary="Sign this machine out of the server of a team.",
     input=Logout,
     output=SignedOut,

@@ -18,7 +18,7 @@ from handrail.contract.parameters import ProjectPath
 from handrail.runtime.operation import Operation, ValueRule
 from handrail.runtime.runtime import Runtime, project_of
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
-from handrail_team.companion.team_file import (
+from handrail_team.client.team_file import (
     Link,
     TeamFile,
     change_link,

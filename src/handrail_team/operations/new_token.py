@@ -14,7 +14,7 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
 from handrail_team.accounts.roles import READ, SCOPES
-from handrail_team.operations.asked import (
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     NAME_RULE,
     Name,

@@ -11,7 +11,7 @@ from handrail.contract.outcome import Answer, Success, make_from
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, GatedInput
-from handrail_team.operations.asked import (
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     NAME_RULE,
     Name,
@@ -53,7 +53,7 @@ def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answ
 OPERATION = Operation(
     name="team.new_workspace",
     effect="create",
-    where="companion",
+    where="client",
     summary="Make a workspace of a team; nothing in one is seen from another.",
     input=NewWorkspace,
     output=MadeWorkspace,

@@ -14,7 +14,8 @@ from handrail.contract.tokens.confirm import refusal
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun
-from handrail_team.operations.asked import (
+from handrail_team.operations.invitations import Invitation, require_not_above
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     Origin,
     RequestId,
@@ -24,7 +25,6 @@ from handrail_team.operations.asked import (
     make,
     spell_invitation,
 )
-from handrail_team.operations.invitations import Invitation, require_not_above
 
 if TYPE_CHECKING:
     pass

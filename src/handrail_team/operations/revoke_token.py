@@ -14,12 +14,12 @@ from handrail.contract.wording import quote
 from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
-from handrail_team.operations.asked import (
+from handrail_team.operations.list_tokens import own_credentials
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     TeamChange,
     find_team,
 )
-from handrail_team.operations.list_tokens import own_credentials
 
 if TYPE_CHECKING:
     from handrail_team.accounts.directory import Credential

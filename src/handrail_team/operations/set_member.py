@@ -15,12 +15,12 @@ from handrail.runtime.operation import Operation
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DryRun, Plan, preview_or_write
 from handrail_team.accounts.refusals import refuse_last_owner
-from handrail_team.operations.asked import (
+from handrail_team.operations.invitations import require_not_above
+from handrail_team.operations.team_scope import (
     DATABASE_ERRORS,
     TeamChange,
     find_team,
 )
-from handrail_team.operations.invitations import require_not_above
 
 if TYPE_CHECKING:
     from handrail_team.accounts.directory import Member

@@ -18,7 +18,7 @@ def unlink_project(rt: Runtime, request: UnlinkProject) -> DryRun | Success:
 OPERATION = Operation(
     name="team.unlink",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Keep new sessions of this project on this machine again.",
     input=UnlinkProject,
     output=LinkedProject,

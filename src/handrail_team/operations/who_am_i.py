@@ -7,7 +7,7 @@ from handrail.contract.outcome import make_from
 from handrail.runtime.operation import Input, Operation
 from handrail.runtime.runtime import Runtime
 from handrail.views.team import Caller
-from handrail_team.operations.asked import spell_time
+from handrail_team.operations.team_scope import spell_time
 
 
 class WhoAmI(Input, frozen=True, kw_only=True):

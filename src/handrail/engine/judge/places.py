@@ -76,7 +76,7 @@ class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     change_trouble: str = ""
     """Why they are not known."""
     machine: str = ""
-    """Whose companion looked; empty: this one."""
+    """Whose team client looked; empty: this one."""
 
 
 def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]) -> AskedPlace:

@@ -157,7 +157,7 @@ def _describe_all(
 OPERATION = Operation(
     name="check.approve",
     effect="record",
-    where="companion",
+    where="client",
     summary="Approve checks that Handrail may run on its own. Requires a person at a terminal.",
     input=ApproveCheck,
     output=ApprovedChecks,

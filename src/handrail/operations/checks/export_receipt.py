@@ -212,7 +212,7 @@ def _redact(rt: ReadPorts, value: Any) -> Any:
 OPERATION = Operation(
     name="receipt.export",
     effect="read",
-    where="companion",
+    where="client",
     summary="Export a signed receipt of what a run proved about the files of a commit.",
     input=ExportReceipt,
     output=ExportedReceipt,

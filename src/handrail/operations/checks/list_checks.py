@@ -52,7 +52,7 @@ def _describe_row(rt: ReadPorts, project: str, check: DeclaredCheck) -> CheckRow
 OPERATION = Operation(
     name="check.list",
     effect="read",
-    where="companion",
+    where="client",
     summary="List the checks that the project declares.",
     input=ListChecks,
     output=CheckList,

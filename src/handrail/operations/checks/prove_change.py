@@ -326,7 +326,7 @@ def _suggest(rt: ReadPorts, project: str, ends: Ends) -> tuple[SuggestedCheck, .
 OPERATION = Operation(
     name="check.prove",
     effect="process",
-    where="companion",
+    where="client",
     starts_programs=True,
     summary="Prove a change: run checks on old and new tests with old and new code.",
     input=ProveChange,

@@ -101,7 +101,7 @@ def _describe(rt: ReadPorts, session: Session, node: Node) -> ProvenRun:
 def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) -> Session:
     """Record proofs at the run as it stands now, close the gaps that they answer, and return the session."""
     facts = [
-        ProofRecorded(node_id=target.node.node_id, proof=proof, machine=rt.companion) for proof in proofs
+        ProofRecorded(node_id=target.node.node_id, proof=proof, machine=rt.team_client) for proof in proofs
     ]
 
     def decide(now: Session) -> PlanWith:

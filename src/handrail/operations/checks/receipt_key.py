@@ -75,7 +75,7 @@ def show_key(rt: Runtime, request: ShowKey) -> ReceiptKey:
 OPERATION = Operation(
     name="receipt.key",
     effect="record",
-    where="companion",
+    where="client",
     summary="Show the public key of your receipts, trust another one, or make a new one.",
     input=ShowKey,
     output=ReceiptKey,

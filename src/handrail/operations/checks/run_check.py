@@ -324,7 +324,7 @@ def _for_session(request: RunCheck, session: str) -> NextCall:
 OPERATION = Operation(
     name="check.run",
     effect="process",
-    where="companion",
+    where="client",
     summary="Run a program of the project and record its result for the pending step.",
     input=RunCheck,
     output=CheckRun,

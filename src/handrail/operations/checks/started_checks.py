@@ -137,8 +137,8 @@ def run_command(
     receipt = ReceiptRecorded(
         receipt_id=receipt_id_for(target.node.node_id, key),
         node_id=target.node.node_id,
-        by="companion" if rt.companion else "handrail",
-        machine=rt.companion,
+        by="companion" if rt.team_client else "handrail",
+        machine=rt.team_client,
         check=command.check,
         argv=shown,
         argv_digest=digest_argv(command.argv),
@@ -260,7 +260,7 @@ def record_receipt(
 ) -> tuple[Session, ReceiptRecorded]:
     """Append the receipt to the run as it stands now; the run may have moved on meanwhile.
 
-    The repeat of a companion's call draws the same id, and gets what was recorded then.
+    The repeat of a team client's call draws the same id, and gets what was recorded then.
     """
 
     def find(now: Session) -> ReceiptRecorded | None:

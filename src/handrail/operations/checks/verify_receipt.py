@@ -198,7 +198,7 @@ def _refuse_word(verified: VerifiedReceipt, expected: ProofWord) -> Fault:
 OPERATION = Operation(
     name="receipt.verify",
     effect="read",
-    where="companion",
+    where="client",
     summary="Verify a receipt offline: authentic, and about the files of a commit.",
     input=VerifyReceipt,
     output=VerifiedReceipt,

@@ -302,7 +302,7 @@ def _record_present(rt: WritePorts, session_id: SessionId, node_id: NodeId, proj
 OPERATION = Operation(
     name="code.restore",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Restore the project's files from the file snapshot of a step.",
     input=RestoreCode,
     output=RestoredCode,

@@ -129,7 +129,7 @@ def _without(file: DiffedFile, note: str) -> DiffedFile:
 OPERATION = Operation(
     name="code.diff",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show the difference between two file snapshots as a unified diff.",
     input=ShowDiff,
     output=CodeDiff,

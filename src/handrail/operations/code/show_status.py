@@ -125,7 +125,7 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
 OPERATION = Operation(
     name="code.status",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show how the project's files differ from the file snapshot of a step.",
     input=ShowStatus,
     output=CodeStatus,

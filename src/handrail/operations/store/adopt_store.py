@@ -48,7 +48,7 @@ def adopt_store(rt: Runtime, request: AdoptStore) -> AdoptedStore:
 OPERATION = Operation(
     name="store.adopt",
     effect="record",
-    where="companion",
+    where="client",
     summary="Adopt the history from before the store key. Requires a person at a terminal.",
     input=AdoptStore,
     output=AdoptedStore,

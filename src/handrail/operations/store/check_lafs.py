@@ -122,7 +122,7 @@ def _expand(document: Json) -> Json:
 OPERATION = Operation(
     name="lafs.check",
     effect="read",
-    where="companion",
+    where="client",
     summary="Check that documents conform to the response contract.",
     input=CheckLafs,
     output=Verdict,

@@ -212,7 +212,7 @@ def _adopt(rt: Runtime, session_id: SessionId) -> None:
 OPERATION = Operation(
     name="store.copy",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Copy sessions from one store into another and compare them event by event.",
     input=CopyStore,
     output=CopiedStore,

@@ -89,7 +89,7 @@ def move_store(rt: Runtime, request: MoveStore) -> MovedStore:
 OPERATION = Operation(
     name="store.move",
     effect="record",
-    where="companion",
+    where="client",
     summary="Move the whole store with its keys to another machine. Requires a person at a terminal.",
     input=MoveStore,
     output=MovedStore,

@@ -103,7 +103,7 @@ def _order(rt: Runtime, request: SelftestStore) -> ProofOrder:
 OPERATION = Operation(
     name="store.selftest",
     effect="read",
-    where="companion",
+    where="client",
     summary="Test on your own disk, in a scratch directory, that the store loses nothing.",
     input=SelftestStore,
     output=SelftestReport,

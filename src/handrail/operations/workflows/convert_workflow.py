@@ -37,7 +37,7 @@ def convert_workflow(rt: WritePorts, request: ConvertWorkflow) -> DryRun | Succe
 OPERATION = Operation(
     name="workflow.convert",
     effect="gated",
-    where="companion",
+    where="client",
     reads_without="out",
     summary="Convert a workflow to Markdown, YAML or JSON.",
     input=ConvertWorkflow,

@@ -110,7 +110,7 @@ def _without_steps(workflow: CompiledWorkflow) -> object:
 OPERATION = Operation(
     name="workflow.diff",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show what two workflows do differently, step by step.",
     input=DiffWorkflows,
     output=WorkflowComparison,

@@ -82,7 +82,7 @@ def _fixed(catalog: Catalog, document: WorkflowText) -> tuple[WorkflowText, int,
 OPERATION = Operation(
     name="workflow.fmt",
     effect="gated",
-    where="companion",
+    where="client",
     reads_without="out",
     summary="Format a workflow file in its canonical layout.",
     input=FmtWorkflow,

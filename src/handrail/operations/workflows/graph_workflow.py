@@ -56,7 +56,7 @@ def _drawing(graph: WorkflowGraph, drawn_as: DrawnAs) -> str | dict[str, Any]:
 OPERATION = Operation(
     name="workflow.graph",
     effect="read",
-    where="companion",
+    where="client",
     summary="Draw a workflow: steps, choices, loops and the conditions between them.",
     input=GraphWorkflow,
     output=WorkflowDrawing,

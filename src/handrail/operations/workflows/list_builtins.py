@@ -121,7 +121,7 @@ def _setting(name: str, spec: InputSpec) -> Setting:
 OPERATION = Operation(
     name="workflow.builtins",
     effect="read",
-    where="companion",
+    where="client",
     summary="List the templates, features, contracts, refs and capabilities that a workflow can use.",
     input=ListBuiltins,
     output=BuiltinList,

@@ -121,7 +121,7 @@ def _check_id(workflow_id: str) -> None:
 OPERATION = Operation(
     name="workflow.new",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Create a workflow file from a template.",
     input=NewWorkflow,
     output=CreatedWorkflow,

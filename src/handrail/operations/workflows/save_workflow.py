@@ -184,7 +184,7 @@ def _obstacle(
 OPERATION = Operation(
     name="workflow.save",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Save a workflow as a file of the project, if it has no errors.",
     input=SaveWorkflow,
     output=SavedWorkflow,

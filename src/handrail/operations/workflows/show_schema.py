@@ -30,7 +30,7 @@ def show_schema(_: ReadPorts, __: ShowSchema) -> WorkflowSchema:
 OPERATION = Operation(
     name="workflow.schema",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show the JSON Schema of workflow files, for completion and checks in an editor.",
     input=ShowSchema,
     output=WorkflowSchema,

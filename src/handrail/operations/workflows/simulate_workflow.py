@@ -155,7 +155,7 @@ def _reason(found: Simulation) -> str:
 OPERATION = Operation(
     name="workflow.simulate",
     effect="read",
-    where="companion",
+    where="client",
     summary="Walk every branch of a workflow without an agent.",
     input=SimulateWorkflow,
     output=Simulation,

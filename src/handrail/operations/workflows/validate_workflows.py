@@ -189,7 +189,7 @@ def _negative(report: ValidationReport, looked: list[Examined]) -> Fault:
 OPERATION = Operation(
     name="workflow.validate",
     effect="read",
-    where="companion",
+    where="client",
     summary="Check workflows, and list every problem with its place and its fix.",
     input=ValidateWorkflows,
     output=ValidationReport,

@@ -489,7 +489,7 @@ def _find_team(rt: Runtime, project: str, *, is_offline: bool) -> TeamState | No
 OPERATION = Operation(
     name="self.doctor",
     effect="read",
-    where="companion",
+    where="client",
     summary="Check the installation, the store and the agent's side, each with what to do about it.",
     input=ExamineInstallation,
     output=Examination,

@@ -170,7 +170,7 @@ def _ask(rt: WritePorts, one: PackedSetting, before: Json, after: Json, typed: s
 OPERATION = Operation(
     name="settings.set",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Set a user setting. Only a person can loosen a rule.",
     input=SetSetting,
     output=SettingSet,

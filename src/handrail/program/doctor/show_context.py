@@ -113,7 +113,7 @@ def _skill(rt: Runtime) -> SkillFacts:
 OPERATION = Operation(
     name="self.context",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show where a call would act, as whom, and with which settings.",
     input=ShowContext,
     output=Context,

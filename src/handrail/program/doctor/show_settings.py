@@ -136,7 +136,7 @@ def _find_applied(one: PackedSetting, asked: Json, in_force: Settings | None) ->
 OPERATION = Operation(
     name="self.settings",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show every setting, the value in force, and where it comes from.",
     input=ShowSettings,
     output=ShownSettings,

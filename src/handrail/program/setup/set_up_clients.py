@@ -623,7 +623,7 @@ def _next_steps(request: SetUpClients, targets: Mapping[str, _Target]) -> list[s
 OPERATION = Operation(
     name="clients.setup",
     effect="gated",
-    where="companion",
+    where="client",
     summary="Put Handrail into your agent clients, with its skill and hooks; or take it out again.",
     input=SetUpClients,
     output=SetUp,

@@ -464,7 +464,7 @@ def _explain_not_replaced(order: _Order, driven: ManagerExit, now: Installed | N
 OPERATION = Operation(
     name="program.update",
     effect="update",
-    where="companion",
+    where="client",
     summary="Bring Handrail and its skill to the newest release, through the manager that installed it.",
     input=UpdateProgram,
     output=Updated,

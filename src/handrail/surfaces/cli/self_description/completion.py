@@ -52,7 +52,7 @@ def show_completion(_: Runtime, request: ShowCompletion) -> Completion:
 OPERATION = Operation(
     name="self.completion",
     effect="read",
-    where="companion",
+    where="client",
     summary="Print a shell script that completes commands, flags and their choices.",
     input=ShowCompletion,
     output=Completion,

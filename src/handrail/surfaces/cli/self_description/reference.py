@@ -104,7 +104,7 @@ class ReferenceCommand(Answer, frozen=True, kw_only=True):
     type: str
     effect: str | UnsetType = UNSET
     where: str | UnsetType | None = UNSET
-    """Who performs it in a team: `server`, `companion` or `both`; None: it has no operation."""
+    """Who performs it in a team: `server`, `client` or `both`; None: it has no operation."""
     operation: str | UnsetType | None = UNSET
     tool: str | UnsetType | None = UNSET
     description: str
@@ -373,7 +373,7 @@ def _error_codes(natives: set[str], declared: set[str]) -> dict[str, Json]:
 OPERATION = Operation(
     name="self.reference",
     effect="read",
-    where="companion",
+    where="client",
     summary="Describe every command, flag, output type, error code and exit status as data.",
     input=ShowReference,
     output=Reference,

@@ -39,7 +39,7 @@ def show_version(_: Runtime, __: ShowVersion) -> Version:
 VERSION = Operation(
     name="self.version",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show the version of the program and of its documents.",
     input=ShowVersion,
     output=Version,
@@ -90,7 +90,7 @@ def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
 CHANGELOG = Operation(
     name="self.changelog",
     effect="read",
-    where="companion",
+    where="client",
     summary="Show the changes of each release, newest first, without paging.",
     input=ShowChangelog,
     output=Changelog,

@@ -23,11 +23,11 @@ from handrail.ports.server import TeamCall
 from handrail.ports.worktree import Worktree
 from handrail.runtime.hub import perform_operation
 from handrail.runtime.runtime import Runtime
-from handrail_team.companion.kept_contents import KeepingTrees
-from handrail_team.companion.note_tree import NOTE_TREE
+from handrail_team.client.kept_contents import KeepingTrees
+from handrail_team.client.note_tree import NOTE_TREE
 
 LOOKS_AT_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
-"""Operations of a companion that read a session beside the files."""
+"""Operations of a team client that read a session beside the files."""
 
 _MOST_NAMED: Final = 5
 Ask = Callable[[str, dict[str, Json]], Outcome]

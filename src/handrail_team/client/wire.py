@@ -1,4 +1,4 @@
-"""What a companion and its server say to each other: who calls from where, what to look at, what was seen.
+"""What a team client and its server say to each other: who calls from where, what to look at, what was seen.
 
 Everything is rows, because a file may be asked about in many ways. A path of the system may be no text; such
 a string travels as its bytes, and arrives as it was.
@@ -116,7 +116,7 @@ class ActionRow(_Row, frozen=True, kw_only=True):
 
 
 class Sighting(_Row, frozen=True, kw_only=True):
-    """Everything that a companion saw for one call."""
+    """Everything that a team client saw for one call."""
 
     places: tuple[PlaceRow, ...] = ()
     files: tuple[FileRow, ...] = ()
@@ -213,8 +213,8 @@ class Surroundings(_Row, frozen=True, kw_only=True):
     start_session: bool = False
 
 
-class CompanionCall(_Row, frozen=True, kw_only=True):
-    """One call of a companion; its repeats have the same `call_id`."""
+class ClientCall(_Row, frozen=True, kw_only=True):
+    """One call of a team client; its repeats have the same `call_id`."""
 
     protocol: int = PROTOCOL
     call_id: str
@@ -227,7 +227,7 @@ class CompanionCall(_Row, frozen=True, kw_only=True):
     sighting: Sighting = Sighting()
 
 
-class CompanionAnswer(_Row, frozen=True, kw_only=True):
+class ClientAnswer(_Row, frozen=True, kw_only=True):
     """The outcome, or what to look at first."""
 
     version: str
@@ -289,7 +289,7 @@ def require_same_major(other: str, whose: str) -> None:
         return
     raise Fault(
         VERSION_UNSUPPORTED,
-        f"The companion and the server have different versions: {__version__} here, {other} there.",
+        f"The team client and the server have different versions: {__version__} here, {other} there.",
         details={"requested": other[:40], "supported": [__version__]},
         hint=f"Update the older one: {whose} with handrail update.",
     )

@@ -1,4 +1,4 @@
-"""Record the files that a companion has now, around a restore; only a companion brings them."""
+"""Record the files that a team client has now, around a restore; only a team client brings them."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def note_tree(rt: WritePorts, request: NoteTree) -> TreeNoted:
 NOTE_TREE = Operation(
     name="code.note",
     effect="record",
-    where="companion",
+    where="client",
     summary="Record the files that are there around a restore.",
     input=NoteTree,
     output=TreeNoted,
     perform=note_tree,
     shape=Shape(levels={"minimal": ("treeId",)}, select="top"),
 )
-"""Not in the registry: no caller asks for it, only a companion that restores."""
+"""Not in the registry: no caller asks for it, only a team client that restores."""

@@ -39,7 +39,7 @@ _TAKE: Final = (
 )
 
 
-class Sender:
+class NoticeSender:
     """One thread of a server."""
 
     def __init__(

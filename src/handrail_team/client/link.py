@@ -1,4 +1,4 @@
-"""The companion: a machine that belongs to a team sends its calls to the server, and looks for it.
+"""The team client: a machine that belongs to a team sends its calls to the server, and looks for it.
 
 Nothing is kept for later and nothing falls back to the store of this machine: a call that the server did not
 answer was not made.
@@ -34,13 +34,13 @@ from handrail.ports.worktree import Worktree
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
 from handrail.version import __version__
-from handrail_team.companion.kept_contents import KeepingTrees, KeepingWorktree
-from handrail_team.companion.look import Looking, describe_surroundings, look_beforehand
-from handrail_team.companion.session_here import LOOKS_AT_A_SESSION, perform_here
-from handrail_team.companion.team_file import Link, TeamFile, read_team_file
-from handrail_team.companion.wire import (
-    CompanionAnswer,
-    CompanionCall,
+from handrail_team.client.fetched_session import LOOKS_AT_A_SESSION, perform_here
+from handrail_team.client.kept_contents import KeepingTrees, KeepingWorktree
+from handrail_team.client.looking import Looking, describe_surroundings, look_beforehand
+from handrail_team.client.team_file import Link, TeamFile, read_team_file
+from handrail_team.client.wire import (
+    ClientAnswer,
+    ClientCall,
     LookOrder,
     Sighting,
     from_wire,
@@ -50,7 +50,7 @@ from handrail_team.companion.wire import (
 
 SERVER_VARIABLE: Final = "HANDRAIL_SERVER"
 TOKEN_VARIABLE: Final = "HANDRAIL_TOKEN"  # noqa: S105 - the name of a variable
-ADDRESS: Final = "/api/companion"
+ADDRESS: Final = "/api/team-client"
 WHOAMI: Final = "team.whoami"
 WHO: Final = "/api/" + WHOAMI
 _PERSONS: Final = ("run.answer", "session.resolve_gap", "session.rename")
@@ -60,13 +60,13 @@ MOST_LOOKS: Final = 12
 MOST_ANSWER_BYTES: Final = 32 * 1024 * 1024
 ANSWER_SECONDS: Final = 60.0
 _TOKENS: Final = ("ackToken", "stateToken", "checkpointToken", "session", "sessionId", "runId", "ids")
-_STORED_BY_COMPANION: Final = ("process", "record")
-"""Effects of a companion's operations that leave something with a session: the server records it."""
+_STORED_BY_CLIENT: Final = ("process", "record")
+"""Effects of a team client's operations that leave something with a session: the server records it."""
 _NOT_IN_A_TEAM: Final = ("keys.", "store.")
 """What only the operator does, who has the database."""
 
 
-class CompanionLink:
+class TeamLink:
     """`ports.Team` over HTTP."""
 
     def __init__(self, home: str, environment: Mapping[str, str], local: Runtime) -> None:
@@ -77,9 +77,9 @@ class CompanionLink:
     # Which calls are the team's
 
     def takes(self, call: TeamCall) -> bool:
-        is_stored = call.operation.startswith("check.") and call.effect in _STORED_BY_COMPANION
+        is_stored = call.operation.startswith("check.") and call.effect in _STORED_BY_CLIENT
         is_stored = is_stored and call.operation != "check.prove"  # which needs copies of the files
-        if call.where == "companion" and not is_stored and call.operation not in LOOKS_AT_A_SESSION:
+        if call.where == "client" and not is_stored and call.operation not in LOOKS_AT_A_SESSION:
             return False
         if call.operation.startswith("team.") and "store" in call.params:
             return False  # the operator's word, who has the database
@@ -166,7 +166,7 @@ class CompanionLink:
     def _ask_server(self, link: Link, project: str, call: TeamCall) -> Outcome:
         machine = self.machine
         params = {name: value for name, value in call.params.items() if name != "project"}
-        sent = CompanionCall(
+        sent = ClientCall(
             call_id=self._local.randomness.bytes(16).hex(),
             operation=call.operation,
             params=params,
@@ -202,7 +202,7 @@ class CompanionLink:
                     trees.keep(project, f"{LASTING_PREFIX}{tree.taken.tree}", tree.taken.tree)
         return ""
 
-    def _send(self, link: Link, sent: CompanionCall) -> CompanionAnswer:
+    def _send(self, link: Link, sent: ClientCall) -> ClientAnswer:
         headers = self._headers(link)
         try:
             response = self._client.ask(
@@ -214,7 +214,7 @@ class CompanionLink:
             raise
         if response.status == 200:
             try:
-                answered = from_wire(response.body, CompanionAnswer)
+                answered = from_wire(response.body, ClientAnswer)
             except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
                 raise _unavailable("The server answered with something else.") from trouble
             require_same_major(answered.version, "this program")

@@ -32,8 +32,8 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 from handrail_team.accounts.names import NAME_EXPECTED, is_name
 
 if TYPE_CHECKING:
-    from handrail_team.accounts.as_found import Asking
     from handrail_team.accounts.directory import Directory, Made, Member, Workspace
+    from handrail_team.accounts.role_guard import Asking
 
 OPERATOR = "operator"
 """Who has the database, as `made_by` names them."""

@@ -1,4 +1,4 @@
-"""A machine of a team: the server decides, the companion looks, and nothing of it is kept here."""
+"""A machine of a team: the server decides, the team client looks, and nothing of it is kept here."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from handrail.ports.checks import ProgramCall
 from handrail.ports.server import TeamCall
 from handrail.runtime.hub import perform, perform_chunked
 from handrail.surfaces.cli.hook import answer_hook
-from handrail_team.companion.look import Looking
-from handrail_team.companion.team_file import KeptServer, change_team_file
-from handrail_team.companion.wire import ActionOrder, LookOrder, ProgramOrder, Sighting
+from handrail_team.client.looking import Looking
+from handrail_team.client.team_file import KeptServer, change_team_file
+from handrail_team.client.wire import ActionOrder, LookOrder, ProgramOrder, Sighting
 from tests.conftest import THREE_STEPS
 from tests.host.worktree.project import commit, write
 from tests.journeys.given_workflows import step
@@ -142,7 +142,7 @@ def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machin
     assert begun["pending"]["stepId"] == "changed"
 
 
-def test_a_report_is_held_against_the_files_of_the_companion_alone(machine: Machine) -> None:
+def test_a_report_is_held_against_the_files_of_the_team_client_alone(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
 
@@ -181,7 +181,7 @@ def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) ->
     sent["requestState"] = state
     sent["params"]["output"]["notesMarkdown"] = "Another report."
     token = machine.token
-    told = server.ask("POST", "/api/companion", token, body=sent).document
+    told = server.ask("POST", "/api/team-client", token, body=sent).document
 
     assert told["outcome"]["failure"]["code"] == "E_VALIDATION"
     assert server_events(server, begun) == before, "a look is recorded nowhere"
@@ -252,7 +252,7 @@ def test_a_server_cannot_order_an_action_for_another_call(machine: Machine) -> N
 def test_another_major_version_is_told_which_one_to_update(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail_team.companion.link.__version__", "99.0.0")
+    monkeypatch.setattr("handrail_team.client.link.__version__", "99.0.0")
 
     outcome = machine.call("session.list")
 

@@ -1,8 +1,8 @@
-"""The ports of a call that a companion makes: each answers from what the companion sent.
+"""The ports of a call that a team client makes: each answers from what the team client sent.
 
 The server opens no file of a project and starts no program. What was not sent is asked for: the operation is
-left by `LookDue`, without a lock or a record, and the companion repeats the call with what it saw. A call is
-the same in every repeat, so what chance gives it is drawn from its id.
+left by `LookDue`, without a lock or a record, and the team client repeats the call with what it saw. A call
+is the same in every repeat, so what chance gives it is drawn from its id.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from handrail.ports.workspace import (
 )
 from handrail.ports.worktree import LocatedFile, PlaceAsked, PlaceSeen, Unseen, UnseenWorktree
 from handrail.runtime.runtime import NO_PLACES, Runtime
-from handrail_team.companion.wire import (
+from handrail_team.client.wire import (
     ActionOrder,
     ActionRow,
-    CompanionCall,
+    ClientCall,
     LookOrder,
     ProgramOrder,
     SourceName,
@@ -59,8 +59,8 @@ DECLARED_ON: Final = " (declared on {})"
 _LOOKING: Final = ("git", "always", "off")
 
 
-def enter_companion(runtime: Runtime, call: CompanionCall) -> Runtime:
-    """The runtime for a call of this companion: store and keys are the server's, the looks are sent."""
+def enter_client(runtime: Runtime, call: ClientCall) -> Runtime:
+    """The runtime for a call of this team client: store and keys are the server's, the looks are sent."""
     here, account = call.here, runtime.workspace.account()
     worktree = SentWorktree(call)
     trees = SentTrees(call)
@@ -80,7 +80,7 @@ def enter_companion(runtime: Runtime, call: CompanionCall) -> Runtime:
         randomness=CallRandomness(runtime.randomness, runtime.keys.request_key(), call.call_id),
         client=here.client,
         can_ask=here.can_ask,
-        companion=here.machine,
+        team_client=here.machine,
         is_served=False,
         trees_due=[],
     )
@@ -95,7 +95,7 @@ class CallRandomness:
 
     def __init__(self, chance: Randomness, key: bytes, call_id: str) -> None:
         self._chance = chance
-        self._seed = hmac.digest(key, b"handrail.companion\0" + call_id.encode(), "sha256")
+        self._seed = hmac.digest(key, b"handrail.team_client\0" + call_id.encode(), "sha256")
         self._drawn = 0
 
     def bytes(self, count: int) -> bytes:
@@ -111,7 +111,7 @@ class SentWorkspace(NamedWorkspace):
         self._here = here
 
     def project(self, asked: str) -> str:
-        del asked  # the companion has found out which directory a call means
+        del asked  # the team client has found out which directory a call means
         return f"{self._here.machine}:{self._here.project}"
 
     def observations(self, project: str) -> dict[ObservationKey, str]:
@@ -190,9 +190,9 @@ _SERVERS: Final = ("bundled", "user")
 
 
 class SentLibrary:
-    """`ports.WorkflowLibrary`: what the server offers, and what the companion found."""
+    """`ports.WorkflowLibrary`: what the server offers, and what the team client found."""
 
-    def __init__(self, own: WorkflowLibrary, call: CompanionCall) -> None:
+    def __init__(self, own: WorkflowLibrary, call: ClientCall) -> None:
         self._own = own
         self._call = call
         self._mark = DECLARED_ON.format(call.here.machine)
@@ -202,7 +202,7 @@ class SentLibrary:
         if sent is None:
             _ask(sources=True)
         own = [file for file in self._own.files(project) if file.source_kind in _SERVERS]
-        # What they say of themselves is the word of the companion: only their content counts.
+        # What they say of themselves is the word of the team client: only their content counts.
         declared = [
             msgspec.structs.replace(file, source_ref=file.source_ref + self._mark, summary=b"", decoded=b"")
             for file in sent
@@ -231,9 +231,9 @@ class SentLibrary:
 
 
 class SentWorktree(UnseenWorktree):
-    """`ports.Worktree` by what the companion saw. Contents of files are not sent."""
+    """`ports.Worktree` by what the team client saw. Contents of files are not sent."""
 
-    def __init__(self, call: CompanionCall) -> None:
+    def __init__(self, call: ClientCall) -> None:
         seen = call.sighting
         self._places = {row.asked: row.seen for row in seen.places}
         self._files = {row.text: row.file for row in seen.files}
@@ -263,9 +263,9 @@ _UNKNOWN: Final = GitEntry(path="", mode="100644", object_id="")
 
 
 class SentTrees(UnseenTrees):
-    """`ports.Trees` by what the companion saw. Contents of files are not sent."""
+    """`ports.Trees` by what the team client saw. Contents of files are not sent."""
 
-    def __init__(self, call: CompanionCall) -> None:
+    def __init__(self, call: ClientCall) -> None:
         seen = call.sighting
         self._changes = {(row.before, row.after): row for row in seen.changes}
         self._changed = {row.tree: row for row in seen.changed}
@@ -330,9 +330,9 @@ class SentTrees(UnseenTrees):
 
 
 class SentPrograms:
-    """`ports.CheckPrograms` by programs that the companion started. It decides itself which it starts."""
+    """`ports.CheckPrograms` by programs that the team client started. It decides itself which it starts."""
 
-    def __init__(self, call: CompanionCall, trees: SentTrees) -> None:
+    def __init__(self, call: ClientCall, trees: SentTrees) -> None:
         self._machine = call.here.machine
         self._directories = {row.asked: row for row in call.sighting.directories}
         self._ran = list(call.sighting.programs)
@@ -403,9 +403,9 @@ class SentKnownChecks(NoChecksKnown):
 
 
 class SentAction:
-    """`ports.OwnAction` by the companion, one call each."""
+    """`ports.OwnAction` by the team client, one call each."""
 
-    def __init__(self, call: CompanionCall, operation: str, params: dict[str, Any]) -> None:
+    def __init__(self, call: ClientCall, operation: str, params: dict[str, Any]) -> None:
         self._done = call.sighting.actions
         self._operation = operation
         self._params = params

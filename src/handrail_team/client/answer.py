@@ -1,4 +1,4 @@
-"""The server's side of a companion's call: performed with what it saw, or answered with what to look at.
+"""The server's side of a team client's call: performed with what it saw, or answered with what to look at.
 
 A look that is asked for is recorded nowhere: the operation is left before it changes anything, and the state
 that comes with the order says which call it was for.
@@ -27,52 +27,52 @@ from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.version import __version__
 from handrail_team.accounts.forgetting import ON_MACHINE
-from handrail_team.companion.note_tree import NOTE_TREE
-from handrail_team.companion.sent import enter_companion
-from handrail_team.companion.wire import (
+from handrail_team.client.note_tree import NOTE_TREE
+from handrail_team.client.sent_ports import enter_client
+from handrail_team.client.wire import (
     PROTOCOL,
-    CompanionAnswer,
-    CompanionCall,
+    ClientAnswer,
+    ClientCall,
     LookOrder,
     from_wire,
     require_same_major,
     to_wire,
 )
 
-DOMAIN: Final = "handrail.companion"
+DOMAIN: Final = "handrail.team_client"
 LIFETIME_SECONDS: Final = 900
 """How long a look may take: as long as the programs that it starts."""
 _MAC_BYTES: Final = 16
 _OF_HOOKS: Final = {one.name: one for one in (NOTE_TREE, WORK_HERE)}
-"""What no caller asks for, only the hook of a client or a companion itself."""
+"""What no caller asks for, only the hook of a client or a team client itself."""
 _RECORDED: Final[tuple[Effect, ...]] = ("process", "record")
 
 
-def answer_companion(runtime: Runtime, content: bytes) -> bytes:
+def answer_client(runtime: Runtime, content: bytes) -> bytes:
     """The answer to one message. Raises Fault E_VALIDATION for what is none."""
     try:
-        call = from_wire(content, CompanionCall)
+        call = from_wire(content, ClientCall)
     except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
         raise Fault(
             E_VALIDATION,
-            "This is no call of a companion.",
+            "This is no call of a team client.",
             details={"param": ""},
-            hint="Call the operations of /api directly, or update the companion.",
+            hint="Call the operations of /api directly, or update the team client.",
         ) from trouble
     return to_wire(_answer(runtime, call))
 
 
-def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
+def _answer(runtime: Runtime, call: ClientCall) -> ClientAnswer:
     try:
-        require_same_major(call.here.version, "the companion")
+        require_same_major(call.here.version, "the team client")
         _require_own_look(runtime, call)
         called = _find_operation(runtime, call)
         ask = _read_ask(call.ask)
     except Fault as fault:
         return _make_answer(failure_of(fault))
-    entered = enter_companion(runtime, call)
+    entered = enter_client(runtime, call)
     caller = Caller(
-        tool="handrail companion",
+        tool="handrail team client",
         command=f"{call.operation}{ON_MACHINE}{call.here.machine}",
         needs_key=call.needs_key,
     )
@@ -81,7 +81,7 @@ def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
     except LookDue as due:
         order: LookOrder = due.order
         state = _mint_state(runtime, call)
-        return CompanionAnswer(
+        return ClientAnswer(
             version=__version__, look_first=msgspec.structs.replace(order, request_state=state)
         )
     for due_tree in entered.trees_due or ():
@@ -90,22 +90,22 @@ def _answer(runtime: Runtime, call: CompanionCall) -> CompanionAnswer:
     return _make_answer(outcome)
 
 
-def _make_answer(outcome: Outcome) -> CompanionAnswer:
-    return CompanionAnswer(version=__version__, outcome=describe_outcome(outcome))
+def _make_answer(outcome: Outcome) -> ClientAnswer:
+    return ClientAnswer(version=__version__, outcome=describe_outcome(outcome))
 
 
-def _find_operation(runtime: Runtime, call: CompanionCall) -> Operation:
+def _find_operation(runtime: Runtime, call: ClientCall) -> Operation:
     """The operation, if the server performs it; receipts of programs that ran elsewhere are recorded here."""
     called = _OF_HOOKS.get(call.operation) or runtime.registry.operation(call.operation)
-    if called.where != "companion":
+    if called.where != "client":
         return called
     if called.effect in _RECORDED:
         own: Operation = msgspec.structs.replace(called, where="server", effect="record")
         return own
     raise Fault(
         FEATURE_DISABLED,
-        "This operation is performed by the companion itself.",
-        hint="Update the companion: this version does not send it.",
+        "This operation is performed by the team client itself.",
+        hint="Update the team client: this version does not send it.",
     )
 
 
@@ -119,12 +119,12 @@ def _read_ask(given: dict[str, Json]) -> Ask:
 # The state of a look: which call it is for
 
 
-def _mint_state(runtime: Runtime, call: CompanionCall) -> str:
+def _mint_state(runtime: Runtime, call: ClientCall) -> str:
     ends_at = runtime.clock.unix_seconds() + LIFETIME_SECONDS
     return f"{ends_at}.{sealed.encode(_sign(runtime, call, ends_at))}"
 
 
-def _require_own_look(runtime: Runtime, call: CompanionCall) -> None:
+def _require_own_look(runtime: Runtime, call: ClientCall) -> None:
     """Raises Fault E_VALIDATION where a sighting was made for another call, or too long ago."""
     if not call.request_state:
         return
@@ -141,7 +141,7 @@ def _require_own_look(runtime: Runtime, call: CompanionCall) -> None:
     )
 
 
-def _sign(runtime: Runtime, call: CompanionCall, ends_at: int) -> bytes:
+def _sign(runtime: Runtime, call: ClientCall, ends_at: int) -> bytes:
     principal = runtime.principal
     bound: Any = {
         "v": PROTOCOL,

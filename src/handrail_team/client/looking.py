@@ -1,4 +1,4 @@
-"""The looks that a server asks a companion for, by the very code that looks for a local run.
+"""The looks that a server asks a team client for, by the very code that looks for a local run.
 
 A server decides what it wants to know, and this machine what it starts: a program only where the call itself
 names it, or the user approved just that declaration; an action only where a part of this program brings it.
@@ -20,7 +20,7 @@ from handrail.ports.server import TeamCall
 from handrail.ports.trees import TakenTree
 from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import Runtime, looks_at_code
-from handrail_team.companion.wire import (
+from handrail_team.client.wire import (
     ActionOrder,
     ActionRow,
     ChangedRow,
