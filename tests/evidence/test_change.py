@@ -78,6 +78,11 @@ def test_control_breaks_changed_code_of_known_languages() -> None:
     assert set(broken) == {"a.py", "b.js", "c.mjs", "d.ts", "e.tsx", "f.go", "g.rs", "i.PY"}
 
 
+def test_control_empties_other_files_if_no_code_changed() -> None:
+    change = make_change({"README.md": "1"}, {"README.md": "2", "rates.json": "1", "test_a.py": "1"})
+    assert list_broken(change) == {"README.md": b"", "rates.json": b""}
+
+
 def test_broken_python_does_not_compile() -> None:
     change = make_change({}, {"a.py": "1"})
     with pytest.raises(SyntaxError):

@@ -185,10 +185,18 @@ def test_passing_with_broken_code_is_unseen() -> None:
     assert (proof.word, proof.names) == ("unseen", ("a.py",))
 
 
-def test_change_of_prose_is_kept_and_named_without_a_control() -> None:
+def test_prose_that_may_be_empty_is_not_looked_at() -> None:
     files = {"README.md": "12", "test_a.py": "11"}
-    order, proof = prove(files, {"4": make_run(OLD), "3": make_run(OLD)})
-    assert (order, proof.word, proof.names) == ("4 3", "kept", ("README.md",))
+    same = make_run(OLD)
+    order, proof = prove(files, {"4": same, "3": same, "control": same})
+    assert (order, proof.word, proof.names) == ("4 3 control", "kept", ("README.md",))
+
+
+def test_data_that_the_tests_read_is_not_called_unread() -> None:
+    files = {"rates.json": "12", "test_a.py": "11"}
+    control = make_run("F test_a.py::old")
+    _, proof = prove(files, {"4": make_run(OLD), "3": make_run(OLD), "control": control})
+    assert (proof.word, proof.names) == ("kept", ())
 
 
 def test_change_of_tests_alone_is_kept() -> None:

@@ -104,11 +104,19 @@ def _is_below_file(path: str, entries: Mapping[str, Entry]) -> bool:
 
 
 def list_broken(change: Change) -> dict[str, bytes]:
-    """The changed code files that the control breaks, with what it puts in their place."""
-    return {
-        path: SYNTAX_ERRORS[ending]
-        for path in change.code
-        if path in change.after
-        and change.after[path][0] in _FILE_MODES
-        and (ending := posixpath.splitext(path)[1].lower()) in SYNTAX_ERRORS
-    }
+    """The changed code files that the control breaks, with what it puts in their place.
+
+    Where none of them is of a language whose syntax we know, all of them are emptied.
+    """
+    files = [path for path in change.code if path in change.after and change.after[path][0] in _FILE_MODES]
+    known = {path: SYNTAX_ERRORS[ending] for path in files if (ending := _find_ending(path)) in SYNTAX_ERRORS}
+    return known or dict.fromkeys(files, b"")
+
+
+def has_known_syntax(path: str) -> bool:
+    """Whether the control can break a file so that every program that loads it fails."""
+    return _find_ending(path) in SYNTAX_ERRORS
+
+
+def _find_ending(path: str) -> str:
+    return posixpath.splitext(path)[1].lower()

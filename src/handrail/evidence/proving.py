@@ -24,7 +24,7 @@ from handrail.evidence.cases import (
     make_cell,
     needs_baseline,
 )
-from handrail.evidence.change import Change, RunName, list_broken
+from handrail.evidence.change import Change, RunName, has_known_syntax, list_broken
 from handrail.evidence.proof import Cell, Cells, Proof, ProofWord, bound_names
 from handrail.evidence.runs import RunResult
 
@@ -284,12 +284,12 @@ def _is_repeated(runs: _Runs, proving: Proving, at_end: Cases, before: Cases) ->
 
 def _judge_unproven(runs: _Runs, still: int = 0) -> Proof:
     """No test shows the change: do the tests look at it at all?"""
-    change = runs.question.change
-    broken = tuple(list_broken(change))
-    if broken and not runs.is_same(WITHOUT, END) and not is_red(runs.get("control")):
+    broken = tuple(list_broken(runs.question.change))
+    if not broken or runs.is_same(WITHOUT, END) or is_red(runs.get("control")):
+        return runs.conclude("kept", still_red=still)
+    if any(map(has_known_syntax, broken)):
         return runs.conclude("unseen", broken)
-    others = () if broken else tuple(path for path in change.code if path in change.after)
-    return runs.conclude("kept", others, still_red=still)
+    return runs.conclude("kept", broken, still_red=still)
 
 
 def _judge_exit_status(runs: _Runs) -> Proof:

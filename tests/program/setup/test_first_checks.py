@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.host.settings import LocalSettings
+from handrail.operations.checks.found_commands import find_commands
 from handrail.program.setup.first_checks import suggest_checks
 from tests.cases import every_case
 from tests.conformance.forked import ForkedTool, ForkServer
@@ -24,20 +25,22 @@ PACKAGE = b'{"scripts": {"test": "vitest run", "lint": "eslint .", "dev": "vite"
     ("files", "commands"),
     [
         ({}, {}),
-        ({"pyproject.toml": PYPROJECT}, {"tests": "pytest -q", "lint": "ruff check"}),
+        ({"pyproject.toml": PYPROJECT}, {"tests": "python -m pytest -q", "lint": "ruff check"}),
         (
             {"pyproject.toml": PYPROJECT, "uv.lock": b""},
-            {"tests": "uv run pytest -q", "lint": "uv run ruff check"},
+            {"tests": "uv run python -m pytest -q", "lint": "uv run ruff check"},
         ),
         ({"pyproject.toml": b"[project"}, {}),
         ({"pyproject.toml": b'[project]\nname = "x"\n'}, {}),
-        ({"package.json": PACKAGE}, {"tests": "npm run test", "lint": "npm run lint"}),
+        ({"package.json": PACKAGE}, {"tests": "npm test", "lint": "npm run lint"}),
         (
             {"package.json": PACKAGE, "pnpm-lock.yaml": b""},
-            {"tests": "pnpm run test", "lint": "pnpm run lint"},
+            {"tests": "pnpm test", "lint": "pnpm run lint"},
         ),
         ({"package.json": b'{"scripts": {"test": "echo \\"Error: no test specified\\" && exit 1"}}'}, {}),
         ({"package.json": b"[]"}, {}),
+        ({"tox.ini": b"[testenv]\ndeps = pytest\n"}, {"tests": "python -m pytest -q"}),
+        ({"test_bill.py": b"import unittest\n"}, {"tests": "python -m unittest"}),
         ({"Cargo.toml": b'[package]\nname = "x"\n'}, {"tests": "cargo test"}),
         ({"go.mod": b"module example.org/x\n"}, {"tests": "go test -json ./..."}),
         (
@@ -51,14 +54,14 @@ PACKAGE = b'{"scripts": {"test": "vitest run", "lint": "eslint .", "dev": "vite"
         ({"Makefile": b".PHONY: test\ntest: build\n\tgo test\ncheck::\n"}, {"tests": "make test"}),
         (
             {"Cargo.toml": b"[workspace]\n", "package.json": PACKAGE},
-            {"tests": "npm run test", "lint": "npm run lint", "tests-cargo": "cargo test"},
+            {"tests": "npm test", "lint": "npm run lint", "tests-cargo": "cargo test"},
         ),
     ],
 )
 def test_checks_are_suggested_from_the_files_of_a_project(
     files: dict[str, bytes], commands: dict[str, str]
 ) -> None:
-    found = suggest_checks(files)
+    found = suggest_checks(find_commands(files, lambda path: files[path].decode()))
 
     assert {name: " ".join(check["command"]) for name, check in found.items()} == commands
 

@@ -1,17 +1,35 @@
-"""Commands that a project's own files suggest as checks, for people who declared none."""
+"""Commands that a project's own files suggest as checks, for people who declared none. Nothing is run."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Collection, Mapping
+import shlex
+import tomllib
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import msgspec
 
-from handrail.ports.trees import GitEntry
+from handrail.contract.ids import ReportFormat
 
-MOST_COMMANDS = 5
+LOOKED_AT = (
+    *("justfile", "Justfile", ".justfile", "Makefile", "makefile", "GNUmakefile"),
+    *("pyproject.toml", "uv.lock", "poetry.lock", "pdm.lock", "setup.cfg", "tox.ini", "setup.py"),
+    *("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py", "tests/conftest.py", "noxfile.py"),
+    *("requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "Pipfile"),
+    *("requirements/dev.txt", "requirements/test.txt"),
+    *("package.json", "pnpm-lock.yaml", "yarn.lock", "bun.lockb", "bun.lock"),
+    *("Cargo.toml", "go.mod"),
+)
+"""The files that say most, for a caller that cannot list all files; of lock files only their presence."""
+MOST_CHARACTERS = 1_000_000
+
+_TARGETS = {"test": "tests", "tests": "tests", "lint": "lint", "check": "check"}
+_RECIPE = r"(?m)^@?({})(?:[ \t][^:=\n]*)?:(?![=:])"
+_TASK_RUNNERS = (
+    ("just", ("justfile", "Justfile", ".justfile")),
+    ("make", ("Makefile", "makefile", "GNUmakefile")),
+)
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py", "tests/conftest.py")
 _PYTHON_LISTS = (
     *("pyproject.toml", "setup.cfg", "tox.ini", "setup.py", "requirements.txt", "requirements-dev.txt"),
@@ -20,59 +38,117 @@ _PYTHON_LISTS = (
 _PYTHON_TEST = re.compile(r"(?:\A|/)(?:test_[^/]*|[^/]*_test|tests)\.py\Z")
 _PYTEST_TEST = re.compile(r"(?m)^(?:async )?def test|\bpytest\b")
 """In a test file: a test outside of a class, which unittest does not find."""
-_NODE_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun", "bun.lockb": "bun"}
+_PYTHON_STARTERS = {"uv.lock": ("uv", "run"), "poetry.lock": ("poetry", "run"), "pdm.lock": ("pdm", "run")}
+_NODE_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
+_NODE_SCRIPTS = {"test": "tests", "lint": "lint", "typecheck": "types"}
 _NO_TEST = "no test specified"
-_MAKE_TEST = re.compile(r"(?m)^(test|check)\s*:(?!=)")
+_CARGO = re.compile(r"(?m)^\[(?:package|workspace)\]")
+_GO = re.compile(r"(?m)^module\s")
 
-ReadFile = Callable[[GitEntry], bytes | None]
+LoadText = Callable[[str], str]
+"""The text of a file; empty if there is none, or if it cannot be read."""
 
 
 class FoundCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A command, and the file that suggests it."""
 
+    name: str
+    """What the check would be called."""
     command: tuple[str, ...]
     because: str
+    report: ReportFormat | None = None
+    """The form in which it can print its test cases."""
+    reporting: tuple[str, ...] = ()
+    """The command that prints them so, where it is another one."""
 
 
-def find_commands(entries: Mapping[str, GitEntry], read: ReadFile) -> tuple[FoundCommand, ...]:
-    """The commands that the files of a tree suggest, the likeliest first. No file is executed."""
+def find_commands(paths: Collection[str], load: LoadText) -> tuple[FoundCommand, ...]:
+    """The commands that the files of a project suggest: of languages first, then of task runners."""
 
-    def load(path: str) -> str:
-        content = read(entries[path]) if path in entries else None
-        return "" if content is None else content.decode("utf-8", "replace")
+    def read(path: str) -> str:
+        text = load(path) if path in paths else ""
+        return text if len(text) <= MOST_CHARACTERS else ""
 
-    found = [*_find_python(entries.keys(), load), *_find_node(entries.keys(), load)]
-    for path, command in (("go.mod", ("go", "test", "./...")), ("Cargo.toml", ("cargo", "test"))):
-        if path in entries:
-            found.append(FoundCommand(command=command, because=path))
-    target = _MAKE_TEST.search(load("Makefile"))
-    if target is not None:
-        found.append(FoundCommand(command=("make", target[1]), because="Makefile"))
-    return tuple(found[:MOST_COMMANDS])
+    return (
+        *_find_python(paths, read),
+        *_find_node(paths, read),
+        *_find_by_language(read),
+        *_find_targets(read),
+    )
 
 
-def _find_python(paths: Collection[str], load: Callable[[str], str]) -> list[FoundCommand]:
+def _find_python(paths: Collection[str], read: LoadText) -> Iterator[FoundCommand]:
+    start = next((words for lock, words in _PYTHON_STARTERS.items() if lock in paths), ())
     because = next((path for path in _PYTEST_FILES if path in paths), "")
-    because = because or next((path for path in _PYTHON_LISTS if "pytest" in load(path)), "")
-    runner: tuple[str, ...] = ("python", "-m", "pytest", "-q")
+    because = because or next((path for path in _PYTHON_LISTS if "pytest" in read(path)), "")
+    runner: tuple[str, ...] = ("pytest", "-q")
     if not because:
         because = next((path for path in sorted(paths) if _PYTHON_TEST.search(path)), "")
-        if not _PYTEST_TEST.search(load(because)):
-            runner = ("python", "-m", "unittest")
-    if not because:
-        return []
-    start = ("uv", "run") if "uv.lock" in paths else ()
-    return [FoundCommand(command=(*start, *runner), because=because)]
+        if not _PYTEST_TEST.search(read(because)):
+            runner = ("unittest",)
+    if because:
+        yield FoundCommand(name="tests", command=(*start, "python", "-m", *runner), because=because)
+    if "ruff" in _read_tools(read("pyproject.toml")):
+        yield FoundCommand(name="lint", command=(*start, "ruff", "check"), because="pyproject.toml")
 
 
-def _find_node(paths: Collection[str], load: Callable[[str], str]) -> list[FoundCommand]:
+def _read_tools(text: str) -> dict[str, Any]:
     try:
-        manifest: Any = json.loads(load("package.json") or "{}")
-    except (ValueError, RecursionError):
-        return []
-    scripts = manifest.get("scripts") if isinstance(manifest, dict) else None
-    line = scripts.get("test") if isinstance(scripts, dict) else None
-    if not isinstance(line, str) or not line.strip() or _NO_TEST in line:
-        return []
+        tools = tomllib.loads(text).get("tool")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+    return tools if isinstance(tools, dict) else {}
+
+
+def _find_node(paths: Collection[str], read: LoadText) -> Iterator[FoundCommand]:
+    try:
+        held: Any = msgspec.json.decode(read("package.json") or "{}")
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return
+    scripts = held.get("scripts") if isinstance(held, dict) else None
+    if not isinstance(scripts, dict):
+        return
     manager = next((name for lock, name in _NODE_LOCKS.items() if lock in paths), "npm")
-    return [FoundCommand(command=(manager, "test"), because="package.json")]
+    for script, name in _NODE_SCRIPTS.items():
+        line = scripts.get(script)
+        if not isinstance(line, str) or not line.strip() or _NO_TEST in line:
+            continue
+        words = _split(line)
+        is_reporting = words[:2] == ("node", "--test")
+        yield FoundCommand(
+            name=name,
+            command=(manager, "test") if script == "test" else (manager, "run", script),
+            because="package.json",
+            report="tap" if is_reporting else None,
+            reporting=("node", "--test", "--test-reporter=tap", *words[2:]) if is_reporting else (),
+        )
+
+
+def _split(line: str) -> tuple[str, ...]:
+    """The words of a plain command line; none if a shell would read more into it."""
+    try:
+        return () if set(line) & set("|&;<>()$`\\=") else tuple(shlex.split(line))
+    except ValueError:
+        return ()
+
+
+def _find_by_language(read: LoadText) -> Iterator[FoundCommand]:
+    if _CARGO.search(read("Cargo.toml")):
+        yield FoundCommand(name="tests", command=("cargo", "test"), because="Cargo.toml")
+    if _GO.search(read("go.mod")):
+        yield FoundCommand(
+            name="tests",
+            command=("go", "test", "./..."),
+            because="go.mod",
+            report="go",
+            reporting=("go", "test", "-json", "./..."),
+        )
+
+
+def _find_targets(read: LoadText) -> Iterator[FoundCommand]:
+    for program, files in _TASK_RUNNERS:
+        for file in files:
+            text = read(file)
+            for target, name in _TARGETS.items():
+                if re.search(_RECIPE.format(target), text):
+                    yield FoundCommand(name=name, command=(program, target), because=file)

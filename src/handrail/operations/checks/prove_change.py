@@ -35,6 +35,8 @@ from handrail.runtime.runtime import ReadPorts, WritePorts, project_of
 
 MOST_CHECKS = 20
 MOST_ARGUMENTS = 1_000
+MOST_SUGGESTED = 5
+_OF_TESTS = ("tests", "check")
 _TYPED_SECONDS = 600
 _LINE = ("handrail", "prove", "--")
 
@@ -316,10 +318,14 @@ def _make_untried(reason: str) -> Proof:
 
 
 def _suggest(rt: ReadPorts, project: str, ends: Ends) -> tuple[SuggestedCheck, ...]:
-    found = find_commands(ends.after, lambda entry: rt.trees().read(project, entry.object_id))
+    def load(path: str) -> str:
+        content = rt.trees().read(project, ends.after[path].object_id)
+        return "" if content is None else content.decode("utf-8", "replace")
+
+    found = [one for one in find_commands(ends.after.keys(), load) if one.name in _OF_TESTS]
     return tuple(
         SuggestedCheck(command=one.command, line=spell_argv((*_LINE, *one.command)), because=one.because)
-        for one in found
+        for one in found[:MOST_SUGGESTED]
     )
 
 

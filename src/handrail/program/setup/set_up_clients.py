@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
@@ -20,9 +20,11 @@ from handrail.contract.parameters import ProjectPath
 from handrail.contract.tokens.confirm import refusal
 from handrail.contract.wording import quote
 from handrail.operations.checks.approve_check import ApproveCheck, approve_check
+from handrail.operations.checks.found_commands import LOOKED_AT, find_commands
 from handrail.operations.declared_checks import digest_check
 from handrail.ports.program import ClientFiles, ClientPlaces
 from handrail.ports.workspace import DeclaredCheck
+from handrail.ports.worktree import Unseen
 from handrail.program.setup.clients import (
     CLIENTS,
     ENTRIES,
@@ -54,7 +56,7 @@ from handrail.program.setup.edits import (
     write_hooks,
     write_worker,
 )
-from handrail.program.setup.first_checks import LOOKED_AT, suggest_checks
+from handrail.program.setup.first_checks import suggest_checks
 from handrail.runtime.batch import BatchResult, run_batch, targets_of
 from handrail.runtime.operation import Maybe, Operation
 from handrail.runtime.runtime import Runtime, WritePorts, project_of
@@ -232,23 +234,26 @@ def _of_checks(rt: WritePorts, files: ClientFiles, project: str) -> _Target:
 def _suggest_startable(rt: WritePorts, files: ClientFiles, project: str) -> dict[str, Any]:
     """What could be declared: only commands whose program is on this machine."""
     programs = rt.check_programs()
-    found = suggest_checks(_read_known(files, project))
+    found = suggest_checks(find_commands(_list_paths(rt, files, project), partial(_load, files, project)))
     return {
         name: check for name, check in found.items() if not programs.find_trouble(project, check["command"])
     }
 
 
-def _read_known(files: ClientFiles, project: str) -> dict[str, bytes]:
-    """The files that say how a project is tested; one that cannot be read says nothing."""
-    held: dict[str, bytes] = {}
-    for name in LOOKED_AT:
-        try:
-            content = files.read(f"{project}/{name}") if files.exists(f"{project}/{name}") else None
-        except Fault:
-            continue
-        if content is not None:
-            held[name] = content
-    return held
+def _list_paths(rt: WritePorts, files: ClientFiles, project: str) -> Collection[str]:
+    """The project's files; where git does not list them, those that say most."""
+    taken = rt.trees().take(project)
+    listed = taken if isinstance(taken, Unseen) else rt.trees().list_entries(project, taken.tree)
+    if isinstance(listed, Unseen):
+        return frozenset(path for path in LOOKED_AT if files.exists(f"{project}/{path}"))
+    return frozenset(one.path for one in listed)
+
+
+def _load(files: ClientFiles, project: str, path: str) -> str:
+    """The text of a file of the project; one that cannot be read says nothing."""
+    with suppress(Fault):
+        return (files.read(f"{project}/{path}") or b"").decode("utf-8", "replace")
+    return ""
 
 
 def _offer_checks(rt: WritePorts, files: ClientFiles, request: SetUpClients, project: str) -> list[str]:
