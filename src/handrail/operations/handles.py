@@ -58,9 +58,7 @@ if TYPE_CHECKING:
 # Who works: what a helper calls itself, its own word and shown as such
 
 LONGEST_WORKER = 64
-Worker = Annotated[
-    str, msgspec.Meta(description="Your name, of work handed to you.", max_length=LONGEST_WORKER)
-]
+Worker = Annotated[str, msgspec.Meta(description="Your name, in a child run.", max_length=LONGEST_WORKER)]
 
 Tried = Annotated[bool, msgspec.Meta(description="Only say whether it would be accepted, and why not.")]
 

@@ -59,7 +59,7 @@ WANTED: dict[ProofWant, str] = {
 """What a step wants, as the end of a sentence."""
 
 _FIXES: dict[ProofWord | None, str] = {
-    None: "Run `{command}` after your last edit, then send the report again.",
+    None: "Run `{command}` after your last edit, or ask the user to; then send the report again.",
     "kept": "Add a test that fails without your change, run `{command}`, then send the report again.",
     "rewrote": "Bring the old tests back or tell the user why they changed, then send the report again.",
     "fails": "Fix what fails, run `{command}`, then send the report again.",

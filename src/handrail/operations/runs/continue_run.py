@@ -224,8 +224,8 @@ OPERATION = Operation(
     reads_without="ackToken",
     tool="continue_workflow",
     tool_description=(
-        "Report the pending step as done and get the next one. Repeating a call is safe: it returns the "
-        "recorded reply. With stateToken alone it shows the step again and changes nothing."
+        "Report the pending step as done and get the next one. Repeating a call is safe. "
+        "With stateToken alone it shows the step again and changes nothing."
     ),
     tool_fields=("ackToken", "stateToken", "context", "output", "project", "worker"),
     value_rules={"worker": WORKER_RULE},

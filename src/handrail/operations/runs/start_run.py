@@ -493,7 +493,7 @@ OPERATION = Operation(
     tool="start_workflow",
     tool_description=(
         "Start a workflow; get its first step and tokens. Do what pending.prompt says, then make the call in "
-        "nextCall. Tokens live as long as the session is stored."
+        "nextCall."
     ),
     tool_fields=("workflowId", "goal", "context", "preferences", "requestId", "session", "project"),
     errors=(

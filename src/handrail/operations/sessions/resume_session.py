@@ -78,9 +78,7 @@ FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 class ResumeSession(Input, frozen=True, kw_only=True):
     """What is known about the work to resume."""
 
-    query: Maybe[
-        Annotated[str, Meta(description="Words in any language, branch, commit or id.", max_length=200)]
-    ] = UNSET
+    query: Maybe[Annotated[str, Meta(description="Words, branch, commit or id.", max_length=200)]] = UNSET
     branch: Maybe[Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)]] = (
         UNSET
     )
@@ -496,7 +494,7 @@ OPERATION = Operation(
     tool="resume_session",
     tool_description=(
         "Find work again in a new chat: by words in any language, ticket, branch or id, or the latest. "
-        "Make a candidate's nextCall to continue it. Changes nothing."
+        "Make a candidate's nextCall to continue it."
     ),
     tool_fields=("query", "cursor", "project"),
 )

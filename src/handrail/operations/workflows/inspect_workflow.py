@@ -266,7 +266,7 @@ OPERATION = Operation(
         trusted_where=("sourceKind", "bundled"),
     ),
     tool="inspect_workflow",
-    tool_description="Show what a workflow is for, its inputs or its step titles. Starts nothing.",
+    tool_description="Show what a workflow is for, its inputs or its step titles.",
     tool_fields=("workflowId", "part", "project"),
     tool_required=("workflowId",),
     tool_choices={"part": ("summary", "inputs", "steps")},
