@@ -263,6 +263,7 @@ def test_conftest_that_the_change_breaks_is_one_rewritten_fact() -> None:
     }
     _, proof = prove({**FIX, "conftest.py": "12"}, answers)
     assert (proof.word, proof.names) == ("rewrote", ("conftest.py (cannot be loaded)",))
+    assert proof.reason == "1 test file cannot be loaded"
 
 
 def test_old_file_that_cannot_be_loaded_is_one_rewritten_fact() -> None:
@@ -357,6 +358,12 @@ def test_rewritten_file_names_why_it_cannot_be_loaded() -> None:
     broken, end = make_run(unloaded=("test_a.py because NameError: old",)), make_run(". test_a.py::new")
     _, proof = prove(FIX, {"4": end, "3": end, "2": broken, "1": make_run(OLD)})
     assert (proof.word, proof.names) == ("rewrote", ("test_a.py (cannot be loaded: NameError: old)",))
+
+
+def test_files_that_cannot_be_loaded_are_not_counted_as_tests() -> None:
+    end = make_run("F test_a.py::old", "F test_a.py::new", unloaded=("test_b.py",))
+    _, proof = prove(FIX, {"4": end, "1": make_run(OLD, ". test_b.py::other")})
+    assert (proof.word, proof.reason) == ("fails", "2 tests fail and 1 test file cannot be loaded")
 
 
 def test_rules_of_the_end_are_tried_before_the_word_is_fails() -> None:

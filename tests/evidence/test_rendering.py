@@ -140,10 +140,20 @@ def test_name_cannot_break_out_of_the_markdown() -> None:
         ),
         (
             "rewrote",
+            {"names_total": 1, "reason": "1 test file cannot be loaded"},
+            "It passes at the end, but with the old tests and the new code 1 test file cannot be loaded",
+        ),
+        (
+            "rewrote",
             {"by_exit_status": True},
             "It passes at the end, but the tests of the start fail with the new code, by exit status only",
         ),
         ("fails", {"names_total": 1}, "The check fails at the end: 1 test fails"),
+        (
+            "fails",
+            {"names_total": 2, "reason": "1 test fails and 1 test file cannot be loaded"},
+            "The check fails at the end: 1 test fails and 1 test file cannot be loaded",
+        ),
         (
             "fails",
             {"names_total": 3, "still_red": 1},

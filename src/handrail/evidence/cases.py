@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from handrail.contract.wording import format_count
 from handrail.evidence.proof import CaseCounts, Cell
 from handrail.evidence.runs import RunResult
 
@@ -99,6 +100,16 @@ def describe_key(key: Key) -> str:
         return f"{file} (cannot be loaded)"
     stem = posixpath.basename(file).partition(".")[0]
     return name if stem in name else f"{file}: {name}"
+
+
+def describe_unloaded(keys: Collection[Key]) -> str:
+    """What failed, where files that cannot be loaded are among it; empty: it is tests alone."""
+    files = sum(not name for _, name in keys)
+    if not files:
+        return ""
+    parts = [format_count(len(keys) - files, "test fails", "tests fail")] if len(keys) > files else []
+    parts.append(format_count(files, "test file cannot be loaded", "test files cannot be loaded"))
+    return " and ".join(parts)
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Of NOT TRIED: why. Of PROVED: what weakens it, as a name that is missing without the change.
 
     Of FAILS without names: the last lines that the check printed, in quotation marks.
+    Of FAILS and REWROTE with names: what failed, if test files that cannot be loaded are among it.
     """
     new_tests: int = 0
     """Tests that prove the change and did not exist before it."""

@@ -17,6 +17,7 @@ from handrail.evidence.cases import (
     Key,
     Proving,
     describe_key,
+    describe_unloaded,
     find_broken,
     find_proving,
     find_still_red,
@@ -200,7 +201,7 @@ def _judge_red(runs: _Runs, end: RunResult) -> Proof:
     still = find_still_red(at_end, baseline) if baseline is not None else ()
     broken = [key for key in red if key not in still]
     names = [at_end.describe_red(key) for key in (*broken, *still)]
-    reason = "" if names else end.reason or _quote_end(end.tail)
+    reason = describe_unloaded(broken) if names else end.reason or _quote_end(end.tail)
     return runs.conclude("fails", names, still_red=len(still), reason=reason)
 
 
@@ -252,7 +253,12 @@ def _judge_cases(runs: _Runs) -> Proof:
         broken = _find_broken(runs, before, baseline)
         if broken:
             names = [before.describe_red(key) for key in broken]
-            return runs.conclude("rewrote", names, still_red=len(find_still_red(baseline, before, at_end)))
+            return runs.conclude(
+                "rewrote",
+                names,
+                still_red=len(find_still_red(baseline, before, at_end)),
+                reason="" if broken == (_WHOLE,) else describe_unloaded(broken),
+            )
     still = 0 if baseline is None else len(find_still_red(baseline, before, at_end))
     proving = find_proving(at_end, without, before, baseline, runs.files)
     if not proving.keys:

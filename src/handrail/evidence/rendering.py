@@ -47,9 +47,7 @@ def describe(proof: Proof) -> str:
         case "kept":
             return _describe_kept(proof)
         case "rewrote":
-            which = format_count(total, "test of the start fails", "tests of the start fail") if total else ""
-            which = which or "the tests of the start fail"
-            return f"It passes at the end, but {which} with the new code{_by_status(proof)}"
+            return f"It passes at the end, but {_describe_broken(proof)}{_by_status(proof)}"
         case "fails":
             return _describe_fails(proof)
         case "new_rules":
@@ -101,6 +99,15 @@ def _describe_kept(proof: Proof) -> str:
     return f"{text}; the check does not look at {files}" + (f" and {more} more" if more > 0 else "")
 
 
+def _describe_broken(proof: Proof) -> str:
+    if proof.reason:
+        return f"with the old tests and the new code {proof.reason}"
+    if not proof.names_total:
+        return "the tests of the start fail with the new code"
+    tests = format_count(proof.names_total, "test of the start fails", "tests of the start fail")
+    return f"{tests} with the new code"
+
+
 def _describe_fails(proof: Proof) -> str:
     broken = proof.names_total - proof.still_red
     if not proof.names_total:
@@ -109,9 +116,8 @@ def _describe_fails(proof: Proof) -> str:
         return f"The check fails at the end{how}" + (f": {proof.reason}" if proof.reason else "")
     if not broken:
         return f"The check fails at the end{_still_red(proof)}"
-    return (
-        f"The check fails at the end: {format_count(broken, 'test fails', 'tests fail')}{_still_red(proof)}"
-    )
+    which = proof.reason or format_count(broken, "test fails", "tests fail")
+    return f"The check fails at the end: {which}{_still_red(proof)}"
 
 
 def _still_red(proof: Proof) -> str:

@@ -185,7 +185,7 @@ def _nothing_to_prove(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple[
     wants = any(isinstance(leaf, Step) and leaf.proof is not None for leaf in leaves)
     if run.checks or not wants:
         return ()
-    message = "No check is declared, so nothing is proven: `handrail setup --checks --dry-run` proposes what it finds."
+    message = "No check is declared, so nothing is proven: `handrail setup --checks --dry-run` looks for one."
     return (ReplyWarning(code="CHECK_NOT_DECLARED", message=message),)
 
 
