@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
-from handrail.surfaces.cli.rendering import gate, runs, sessions
+from handrail.surfaces.cli.rendering import gate, runs, sessions, traces
 from handrail.surfaces.cli.rendering.text import (
     Page,
     format_cell,
@@ -88,6 +88,7 @@ _LAYOUTS: dict[str, Layout] = {
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
     "code.diff": runs.diff_lines,
+    "code.scan": traces.trace_lines,
     "receipt.export": _receipt_lines,
     "receipt.verify": _verified_lines,
     "self.doctor": doctor_lines,
