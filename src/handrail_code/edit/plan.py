@@ -83,11 +83,14 @@ class Refusal(Exception):
         self.end = 0 if place is None else place.end
         self.needs = needs
         """The neighbours that would have to be exported, or to come along."""
+        self.others: tuple[tuple[str, int], ...] = ()
+        """Further places, each a path and an offset, that are refused for such a reason."""
 
 
 def refuse_troubles(path: str, facts: FileFacts) -> Refusal:
     trouble = facts.troubles[0]
-    return Refusal("parse_error", "The file has a syntax error; correct it first.", path, trouble)
+    message = "Handrail cannot read this: a syntax error, or a form that its grammar does not know."
+    return Refusal("parse_error", message, path, trouble)
 
 
 def read_whole(project: Project, path: str) -> tuple[FileFacts, bytes]:

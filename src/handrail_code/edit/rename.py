@@ -108,12 +108,19 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
 
 
 def _accept(project: Project, refusals: Iterable[Refusal], accept: Collection[str]) -> list[Trouble]:
-    """The refusals that somebody has looked at. Raises the first that nobody has, or may."""
-    accepted = []
+    """The refusals that somebody has looked at. Raises one that nobody may accept, or all that nobody has."""
+    accepted, doubtful = [], []
     for refusal in refusals:
-        if refusal.code not in ACCEPTABLE or not spell_places(project, refusal) & set(accept):
+        if refusal.code not in ACCEPTABLE:
             raise refusal
-        accepted.append(doubt("accepted", refusal.path, refusal))
+        if spell_places(project, refusal) & set(accept):
+            accepted.append(doubt("accepted", refusal.path, refusal))
+        else:
+            doubtful.append(refusal)
+    if doubtful:
+        first, *others = doubtful
+        first.others = tuple((one.path, one.start) for one in others)
+        raise first
     return accepted
 
 

@@ -26,6 +26,7 @@ from handrail_code.edit.replace import MAX_TEXT
 from handrail_code.operations.code_answers import AskedOfCode, CodeCall
 from handrail_code.operations.continuing import require_fix
 from handrail_code.operations.editing import (
+    MOST_ACCEPTED,
     MOST_LOCATED,
     AskedChange,
     Editing,
@@ -68,7 +69,7 @@ class EditCode(AskedOfCode, frozen=True, kw_only=True):
     ) = UNSET
     accept: (
         Annotated[
-            list[str], Meta(description="Refused places that somebody looked at.", max_length=MOST_LOCATED)
+            list[str], Meta(description="Refused places that somebody looked at.", max_length=MOST_ACCEPTED)
         ]
         | UnsetType
     ) = UNSET

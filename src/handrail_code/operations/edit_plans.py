@@ -10,7 +10,8 @@ from functools import partial
 import msgspec
 
 from handrail.contract.catalogue import E_USAGE, EDIT_REFUSED
-from handrail.contract.outcome import Fault, Json, NextCall
+from handrail.contract.outcome import HINT_LIMIT, Fault, Json, NextCall
+from handrail.contract.wording import format_count
 from handrail_code.edit.move import list_unrestored, plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
@@ -198,6 +199,10 @@ def _refuse_existing(project: Project, target: str) -> None:
         raise Refusal("collision", message, target)
 
 
+_MANY_HINT = (
+    "Look at each of details.places. If all are fine, send the rename again with --accept and all of them, "
+    "separated by commas."
+)
 _OTHER_HINT = "Look at the place in details, then change the code there first or make the edit by hand."
 _HINTS = {
     "cycle": "Move what needs each other together, with the tokens of --names A,B, or choose another module.",
@@ -219,23 +224,32 @@ def _explain(
         line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
+    if refusal.others:
+        where = f"{where} and at {format_count(len(refusal.others), 'more place', 'more places')}"
+    if refusal.others:
+        where = f"{where} and at {format_count(len(refusal.others), 'more place', 'more places')}"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
     hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
-    fault = Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
     if action == "rename" and refusal.code in ACCEPTABLE and refusal.path:
-        fault.hint = _describe_accepting(found, asked, fault.details)
+        every = ((refusal.path, refusal.start), *refusal.others)
+        places = list(dict.fromkeys(_show_place(project, path, start) for path, start in every))
+        details["places"] = [*places]
+        hint = _describe_accepting(found, asked, places)
+    fault = Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
     if refusal.code == "not_exported":
         _offer_exports(fault, action, found, asked, refusal.needs)
     return fault
 
 
-def _describe_accepting(found: Found, asked: Mapping[str, Json], at: Mapping[str, Json]) -> str:
-    """The whole line: not every command that renames has the flag."""
-    places = [*asked.get("accept", ()), f"{at['file']}:{at['line']}:{at['column']}"]
+def _describe_accepting(found: Found, asked: Mapping[str, Json], doubtful: Sequence[str]) -> str:
+    """The whole line, as not every command that renames has the flag; without it if there are many places."""
+    places = [*map(str, asked.get("accept", ())), *doubtful]
     words = ["handrail", "code", "rename", make_id(found), "--to", str(asked["to"])]
     follow = ["--public", "follow"] if asked.get("public") == "follow" else []
-    line = shlex.join([*words, *follow, "--accept", ",".join(map(str, places))])
-    return f"Look at the place; if it is fine, accept it: {line}"
+    line = shlex.join([*words, *follow, "--accept", ",".join(places)])
+    which = "the place; if it is" if len(doubtful) == 1 else "the places; if all are"
+    hint = f"Look at {which} fine, accept {'it' if len(doubtful) == 1 else 'them'}: {line}"
+    return hint if len(hint) <= HINT_LIMIT else _MANY_HINT
 
 
 def _offer_exports(

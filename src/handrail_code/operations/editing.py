@@ -67,6 +67,7 @@ from handrail_code.operations.project_source import ProjectSource, find_skip_rea
 from handrail_code.scan.ids import make_id
 
 MOST_LOCATED = 50
+MOST_ACCEPTED = 1_000
 """Definitions that one call locates."""
 MOST_UNTOUCHED = 50
 """Places that a preview names beside those that it changes; the others are counted."""

@@ -99,19 +99,18 @@ def test_a_public_name_that_is_taken_is_refused() -> None:
 TWO = {"m.py": "def ^a(): pass\neval('x')\nvars()\nexec(y)"}
 
 
-def test_a_refusal_that_was_looked_at_is_passed_over_and_told() -> None:
+def test_one_refusal_names_every_place_to_look_at() -> None:
     project, symbol, _ = project_with_mark(TWO)
-    accept: list[str] = []
-    for _ in range(5):
-        plan = plan_rename(project, symbol, "b", accept=accept)
-        if isinstance(plan, Plan):
-            break
-        assert plan.code == "dynamic"
-        accept.append(f"{plan.path}:{(project.source.text(plan.path) or b'')[: plan.start].count(10) + 1}")
 
+    refusal = plan_rename(project, symbol, "b")
+
+    assert isinstance(refusal, Refusal)
+    every = ((refusal.path, refusal.start), *refusal.others)
+    lines = [(project.source.text(path) or b"")[:start].count(10) + 1 for path, start in every]
+    assert (refusal.code, lines) == ("dynamic", [2, 3, 4])
+
+    plan = plan_rename(project, symbol, "b", accept=["m.py:2", "m.py:3", "m.py:4"])
     assert isinstance(plan, Plan), plan
-    assert len(accept) > 1, "each place is looked at for itself"
-    assert plan.reasons
     assert {one.code for one in plan.reasons} >= {"accepted"}
 
 
