@@ -492,8 +492,8 @@ OPERATION = Operation(
     shape=RUN_SHAPE,
     tool="start_workflow",
     tool_description=(
-        "Start a workflow; get its first step and tokens. Do what pending.prompt says, then make the call in "
-        "nextCall."
+        "Start a workflow; get its first step and tokens. Do what pending.prompt says, then make nextCall. "
+        "Tokens live as long as the session."
     ),
     tool_fields=("workflowId", "goal", "context", "preferences", "requestId", "session", "project"),
     errors=(

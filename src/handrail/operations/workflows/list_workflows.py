@@ -183,6 +183,6 @@ OPERATION = Operation(
         "of a query the best match, then namespace (of git and plugins last), kind (workflow first), name"
     ),
     tool="list_workflows",
-    tool_description="List the workflows that can be started in this project and what they are for.",
+    tool_description="List the workflows of this project and what they are for.",
     tool_fields=("query", "cursor", "project"),
 )
