@@ -22,10 +22,10 @@ from typing import Any
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from bench.floor import interleaved
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.trees import TakenTree
 from handrail.ports.worktree import PlaceAsked
 from handrail.worktree.git_trees import GitTrees
+from handrail.worktree.local_worktree import LocalWorktree
 
 SIZES = (100, 10_000, 50_000)
 LOOKING_BOUND, TREE_BOUND = 3.0, 4.0

@@ -214,12 +214,6 @@ PLACES = (
         after="The next listing takes longer.",
     ),
     Place(
-        path="data/cache/trees/<digest>",
-        holds="Digests of the files of a project, with their times.",
-        loss="nothing",
-        after="The next look at that project takes longer.",
-    ),
-    Place(
         path="trees/stores/<digest>/*",
         holds="A git directory with the files of runs that no commit has; the project's own is not written.",
         loss="history",

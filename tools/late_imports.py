@@ -30,7 +30,7 @@ SEAMS = {
     "src/handrail/host/process.py": "there is seldom news of a release",
     "src/handrail/host/workflow_sources/named.py": "only a plugin needs the list of installed packages",
     "src/handrail/host/workspace.py": "an advance does not ask who its project is",
-    "src/handrail/host/worktree/local_worktree.py": "questions about code name no places in files",
+    "src/handrail/worktree/local_worktree.py": "questions about code name no places in files",
     "src/handrail_code/operations/scanning.py": "a search needs no other question's code",
     "src/handrail/host/checks.py": "the library is an extra, and only receipts need it",
     "src/handrail/host/settings.py": "most homes have no settings file to read",

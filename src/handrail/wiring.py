@@ -76,7 +76,7 @@ def build_runtime(
         key: StoreKey = _load("handrail.event_log.files.store_key:StoreKey")(folder, randomness.bytes)
         return key
 
-    worktree = _late("handrail.host.worktree.local_worktree:LocalWorktree", place, environment)
+    worktree = _late("handrail.worktree.local_worktree:LocalWorktree", place, environment)
     trees = _late("handrail.worktree.git_trees:GitTrees", place, environment)
     trials = _late("handrail.trials.local_trials:LocalTrials", place, environment, trees)
     processes = McpProcessFiles(place)
@@ -301,7 +301,7 @@ def _index(data: str, key_of: Callable[[str], StoreKey]) -> SessionIndex | None:
 
 def _facts(place: str) -> FactStore:
     try:
-        from handrail.host.worktree.fact_store import FactFiles
+        from handrail.worktree.fact_store import FactFiles
     except ImportError:  # without SQLite every source is read again
         from handrail.ports.worktree import NothingKept
 

@@ -11,13 +11,13 @@ from typing import Any, NoReturn
 from handrail.contract.catalogue import E_AUTH, E_CONFLICT, E_NETWORK, E_RATE_LIMITED, E_SERVER
 from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.selftest import ScratchProof
-from handrail.host.worktree import list_files
 from handrail.operations.store import remove_sessions
 from handrail.ports.store import ProofPart
 from handrail.projections import ledger
 from handrail.runtime import sessions
 from handrail.surfaces.cli import call
 from handrail.surfaces.cli.process import Process
+from handrail.worktree import list_files
 from tests.conformance.planted_index import NEWER, answers, installed_by_pip, offers
 
 LATER_SECONDS = 2 * 3600
@@ -55,7 +55,7 @@ def _later() -> None:
 
 def _restless() -> None:
     """Files are other ones each time that they are read."""
-    vars(list_files)["matches"] = lambda *_: False
+    vars(list_files)["_has_its_name"] = lambda *_: False
 
 
 def _proof(*problems: str) -> Callable[[], None]:

@@ -12,9 +12,9 @@ from typing import Any
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
 from tests.engine.bundles.made import rich_bundle
-from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.given_workflows import FAR_AWAY, HEAVY_CONTEXT, equals, step
+from tests.worktree.project import commit
 
 NOT_READABLE = "/proc/sys/vm/compact_memory"
 """Write-only even for root."""

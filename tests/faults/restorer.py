@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from handrail import Handrail
-from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import commit, picture, write
 
 CHANGES = (
     *("fsync", "fdatasync", "rename", "replace", "link", "unlink", "mkdir", "rmdir", "symlink"),

@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.host.worktree.restore import Disk, Journals
 from handrail.ports.worktree import Worktree
-from tests.host.worktree.project import ENVIRONMENT
-from tests.host.worktree.test_restore import DyingDisk, Killed
+from handrail.worktree.local_worktree import LocalWorktree
+from handrail.worktree.restore import Disk, Journals
 from tests.journeys.code_project import FILES, CodeProject
+from tests.worktree.project import ENVIRONMENT
+from tests.worktree.test_restore import DyingDisk, Killed
 
 pytestmark = pytest.mark.thorough
 

@@ -17,13 +17,13 @@ from handrail.host.program.updates import LocalUpdates
 from handrail.host.terminal import LocalTerminal
 from handrail.host.trial_results import TrialResultFiles
 from handrail.host.workflow_library import DirectoryLibrary
-from handrail.host.worktree.fact_store import FactFiles
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports import checks, log, process, program, server, store, trees, trials, workspace, worktree
 from handrail.trials.local_trials import LocalTrials
 from handrail.trials.room import LocalRoom
 from handrail.wiring import build_runtime
+from handrail.worktree.fact_store import FactFiles
 from handrail.worktree.git_trees import GitTrees
+from handrail.worktree.local_worktree import LocalWorktree
 
 LOG: type[log.EventLog] = FileLog
 KEEPER: type[store.StoreKeeper] = FileKeeper

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.host.workspace import LocalWorkspace
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import commit, write
 
 pytestmark = [
     pytest.mark.thorough,

@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from handrail.host.process import ConfirmedTokenFiles
-from handrail.host.worktree.fact_store import FactFiles
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.runtime.runtime import Runtime
+from handrail.worktree.fact_store import FactFiles
+from handrail.worktree.local_worktree import LocalWorktree
 from tests.conftest import FixedClock, GivenWorkspace, memory_runtime
-from tests.host.worktree.project import ENVIRONMENT, write
 from tests.surfaces.cli.here import run_here
+from tests.worktree.project import ENVIRONMENT, write
 
 FILES = {
     "src/app.js": """\

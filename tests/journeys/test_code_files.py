@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from tests.conftest import GivenWorkspace
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
+from tests.worktree.project import write
 
 SOURCES = {
     "a.js": "export function here() {}\n",

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.journeys.test_code_tools import code
+from tests.worktree.project import write
 
 __all__ = ["code"]
 EDITS = (

@@ -19,9 +19,9 @@ from handrail.runtime.runtime import TreeDue
 from handrail.wiring import build_runtime
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import THREE_STEPS
-from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer
+from tests.worktree.project import commit, picture, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from handrail.ports.worktree import NothingKept
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.quick_set import all_but_thorough
+from tests.worktree.project import write
 
 LINES = (
     "js-scan --search myFunc",

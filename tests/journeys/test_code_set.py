@@ -18,10 +18,10 @@ from handrail.surfaces.mcp.results import Rendered, answer_call
 from handrail_code.mcp.instructions import TOOL_SET as CODE_SET
 from handrail_code.mcp.tool_set import code_tool_definitions, tools
 from handrail_code.operations.continuing import TokenDesk
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.mcp.conversations import enveloped, opening, request
 from tests.surfaces.mcp.pipes import connected
+from tests.worktree.project import write
 
 NAMES = ["code_search", "code_explain", "code_trace", "code_ripple", "code_edit"]
 BUDGET_TOKENS = 1_200

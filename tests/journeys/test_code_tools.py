@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from handrail.contract.tokens.continuation import LENGTH_LIMIT, frame, parse, token_digest
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.cli.here import run_here
+from tests.worktree.project import write
 
 RENAMED = ["src/app.js", "src/main.js", "test/app.test.js"]
 

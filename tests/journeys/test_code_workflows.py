@@ -14,11 +14,11 @@ import pytest
 from handrail.host.process import SystemRandomness
 from handrail.operations.runs import own_actions
 from tests.conftest import library_of, settings_of
-from tests.host.worktree.project import write
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.code_project import CodeProject
 from tests.journeys.interfaces import command, events_of, of_kind, tool_call
 from tests.surfaces.cli.here import run_here
+from tests.worktree.project import write
 
 FIND = {
     "type": "action",

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.forked import ForkedTool, ForkServer
-from tests.host.worktree.project import write
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import write
 
 OLD = Path(__file__).resolve().parents[1] / "golden" / "old_trees"
 FIRST, SECOND = "nod_48gqywkfcxyd", "nod_cgrssrt5jqtq"

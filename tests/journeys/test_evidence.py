@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from handrail.host.workspace import LocalWorkspace
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.runtime.runtime import Runtime
+from handrail.worktree.local_worktree import LocalWorktree
 from tests.conformance.forked import ForkServer
 from tests.conftest import memory_runtime
-from tests.host.worktree.project import write
 from tests.journeys.given_workflows import NEVER_STOP, give, step
 from tests.journeys.interfaces import command, events_of, of_kind, tool_call, worth
 from tests.journeys.test_code_of_nodes import Work
+from tests.worktree.project import write
 
 Reply = dict[str, Any]
 PLACE = {"source": "file", "ref": "src/bill.py:2", "result": "It rounds once."}

@@ -12,7 +12,6 @@ import pytest
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime
-from tests.host.worktree.project import commit
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.interfaces import command
@@ -22,6 +21,7 @@ from tests.journeys.workplace import (
     Site,
     site,
 )
+from tests.worktree.project import commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 __all__ = ["site"]

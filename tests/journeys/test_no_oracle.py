@@ -15,10 +15,10 @@ from handrail.contract.credential_files import holds_credentials
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from tests.conftest import KeptIncidents
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.given_workflows import step
 from tests.journeys.interfaces import command, tool_call
+from tests.worktree.project import commit, write
 
 CANARY = "the canary sings 4711 times"
 REF = "project.contracts.quoting"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.forked import ForkedTool, ForkServer
-from tests.host.worktree.project import write
+from tests.worktree.project import write
 
 pytestmark = pytest.mark.skipif(
     shutil.which("sh") is None, reason="there is no shell to write the script for"

@@ -15,8 +15,8 @@ from handrail import Handrail
 from handrail.contract.envelopes.cli import payload_of
 from handrail.contract.outcome import Success
 from handrail.worktree.git_child import GitChild
-from tests.host.worktree.project import commit, make_project, write
 from tests.hostile.repository.checkout import Trap, run_git
+from tests.worktree.project import commit, make_project, write
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),

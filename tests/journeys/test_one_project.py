@@ -11,10 +11,10 @@ import pytest
 from handrail.runtime.runtime import Runtime
 from tests.conformance.forked import ForkedTool, ForkServer
 from tests.conftest import GivenWorkspace
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer, start
 from tests.journeys.given_workflows import give, step
+from tests.worktree.project import commit, write
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),

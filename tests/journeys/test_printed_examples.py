@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.journeys.test_code_workflows import REFACTOR
+from tests.worktree.project import write
 
 pytestmark = pytest.mark.promise("code.cont.printed")
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import commit, write
 
 pytestmark = pytest.mark.thorough
 

@@ -12,9 +12,9 @@ import pytest
 
 from handrail.surfaces.mcp.results import answer_call
 from handrail_code.mcp.tool_set import tools
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
 from tests.surfaces.cli.here import run_here
+from tests.worktree.project import write
 
 FILES = {
     "src/shop/__init__.py": 'from .prices import total\n\n__all__ = ["total"]\n',

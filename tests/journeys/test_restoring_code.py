@@ -13,11 +13,11 @@ from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
 from handrail_serve.views import render_view
 from tests.conformance.forked import ForkServer
-from tests.host.worktree.project import commit, picture, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.conversation import answer
 from tests.journeys.test_code_of_nodes import Work
 from tests.surfaces.cli.tool import checked_document
+from tests.worktree.project import commit, picture, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -101,6 +101,22 @@ def test_an_ignored_file_in_the_way_is_told_and_stays(work: Work) -> None:
     assert "ignored" in reasons["notes.txt"]["reason"]
     assert [left["path"] for left in done["left_out"]] == ["notes.txt"]
     assert (work.root / "notes.txt").read_bytes() == b"mine now\n"
+
+
+@pytest.mark.promise("evidence.code.restore")
+def test_what_the_restored_rules_ignore_stays(work: Work) -> None:
+    write(work.root, "deep/.gitignore", "/mine.txt\nkept/\n!kept/not.txt\n")
+    write(work.root, "deep/mine.txt", "mine\n")
+    write(work.root, "deep/kept/not.txt", "below an ignored folder\n")
+    started = work.start()
+    write(work.root, "deep/.gitignore", "")
+    write(work.root, "mine.txt", "of the step\n")
+
+    _, done = restore(work, first_node(work, started))
+
+    assert sorted(left["path"] for left in done["left_out"]) == ["deep/kept/not.txt", "deep/mine.txt"]
+    assert done["changed"] == ["deep/.gitignore", "mine.txt"]
+    assert (work.root / "deep/mine.txt").read_bytes() == b"mine\n"
 
 
 LARGE_TEXT = b"z" * 5_000_001

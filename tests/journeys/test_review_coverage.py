@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.host.worktree.project import commit
 from tests.journeys.given_workflows import give, step
 from tests.journeys.interfaces import tool_call
 from tests.journeys.test_wanted_proofs import ProvenSite
+from tests.worktree.project import commit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -30,7 +30,6 @@ from handrail.operations.checks.prove_in_run import find_proven_run, record_proo
 from handrail.projections.receipt_statement import hide_places
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.host.worktree.project import commit
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import answer, refusal
@@ -39,6 +38,7 @@ from tests.journeys.proved_projects import FIXED, NEW_TEST
 from tests.journeys.test_moving_sessions import imported
 from tests.journeys.test_proofs_of_runs import ProvedRun
 from tests.surfaces.cli.here import run_here
+from tests.worktree.project import commit
 
 ROOT = Path(__file__).parents[2]
 WAIT_SECONDS = 300

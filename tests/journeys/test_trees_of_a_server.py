@@ -15,10 +15,10 @@ import pytest
 
 from tests.conformance.forked import ForkServer
 from tests.conftest import THREE_STEPS
-from tests.host.worktree.project import picture, write
 from tests.journeys.test_code_of_nodes import Work
 from tests.surfaces.cli.test_signals_while_waiting import wait_until
 from tests.surfaces.mcp.conversations import opening, request, tool
+from tests.worktree.project import picture, write
 
 SECONDS = 60
 

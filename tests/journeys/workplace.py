@@ -13,16 +13,16 @@ import pytest
 from handrail.host.checks import LocalCheckPrograms, LocalKnownChecks
 from handrail.host.settings import LocalSettings
 from handrail.host.workspace import LocalWorkspace
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.operations.checks.run_check import RunCheck, run_check
 from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
 from handrail.runtime.runtime import Runtime, TreeDue
 from handrail.worktree.git_trees import GitTrees
+from handrail.worktree.local_worktree import LocalWorktree
 from tests.conftest import memory_runtime
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.journeys.given_workflows import give, step
 from tests.journeys.interfaces import command, events_of, of_kind, tool_call
+from tests.worktree.project import commit, write
 
 Reply: TypeAlias = dict[str, Any]
 Body: TypeAlias = dict[str, Any]

@@ -25,7 +25,6 @@ from handrail_team.client.wire import (
     Sighting,
     Surroundings,
     TreePair,
-    UnlistedRow,
     from_wire,
     to_wire,
 )
@@ -68,7 +67,6 @@ SIGHTINGS = st.builds(
     files=st.lists(st.builds(FileRow, text=PATHS, file=st.builds(LocatedFile, paths=MANY)), max_size=3).map(
         tuple
     ),
-    unlisted=st.lists(st.builds(UnlistedRow, path=PATHS, why=st.text(max_size=5)), max_size=3).map(tuple),
     tree=st.none() | TREES,
     changes=st.lists(
         st.builds(ChangesRow, before=st.just("a"), after=st.just("b"), changes=st.none() | CHANGES),

@@ -16,9 +16,9 @@ from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.wiring import build_runtime
 from handrail_team.client.link import TeamLink
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.team.team_server import ORIGIN, Caller, Server
+from tests.worktree.project import commit, write
 
 
 class Stopped(BaseException):

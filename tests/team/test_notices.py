@@ -19,8 +19,8 @@ from handrail.ports.workspace import Notify
 from handrail.runtime.runtime import Runtime
 from handrail_team.notices import NoticeSender
 from tests.cases import every_case
-from tests.host.worktree.project import write
 from tests.team.team_server import Server
+from tests.worktree.project import write
 
 URL = "https://hooks.example.com/handrail"
 NOTIFY = Notify(url=URL, key="s3cret")

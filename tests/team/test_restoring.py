@@ -14,10 +14,10 @@ from handrail.contract.outcome import Failure
 from handrail.ports.trees import TakenTree
 from handrail.worktree import keeping
 from handrail_team.client.kept_contents import KeepingTrees
-from tests.host.worktree.project import write
 from tests.hostile.repository.checkout import run_git
 from tests.team.linked_machine import Machine
 from tests.team.team_server import Server
+from tests.worktree.project import write
 
 pytestmark = [
     pytest.mark.thorough,

@@ -23,11 +23,11 @@ from handrail_team.client.looking import Looking
 from handrail_team.client.team_file import KeptServer, change_team_file
 from handrail_team.client.wire import ActionOrder, LookOrder, ProgramOrder, Sighting
 from tests.conftest import THREE_STEPS
-from tests.host.worktree.project import commit, write
 from tests.journeys.given_workflows import step
 from tests.team.linked_machine import Machine, Stopped, data_of
 from tests.team.team_server import ORIGIN, PAGE, Caller, Server
 from tests.team.test_who_confirms import confirm
+from tests.worktree.project import commit, write
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed"),

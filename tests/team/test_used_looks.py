@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.host.worktree.project import write
 from tests.team.linked_machine import Machine
 from tests.team.team_server import Server
 from tests.team.test_team_client import REVIEW, give, review, server_events
+from tests.worktree.project import write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 from handrail.ports.trials import TrialCheck
-from tests.host.worktree.project import picture
 from tests.hostile.repository.checkout import run_git
 from tests.trials.rooms import Workshop, shell
+from tests.worktree.project import picture
 
 
 def test_room_in_place_brings_the_files_back(linked: Workshop) -> None:

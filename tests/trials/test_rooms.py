@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.ports.trials import TrialCheck
-from tests.host.worktree.project import picture
 from tests.trials.rooms import Workshop, shell
+from tests.worktree.project import picture
 
 pytestmark = pytest.mark.thorough
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.worktree.git_trees import GitTrees
+from handrail.worktree.local_worktree import LocalWorktree
+from tests.worktree.project import open_worktree
 from tests.worktree.repositories import make_project, open_trees
 
 
@@ -21,6 +23,11 @@ def _git() -> None:
 def root(tmp_path: Path) -> Path:
     make_project(tmp_path / "project")
     return tmp_path / "project"
+
+
+@pytest.fixture
+def worktree(tmp_path: Path) -> LocalWorktree:
+    return open_worktree(tmp_path / "home")
 
 
 @pytest.fixture

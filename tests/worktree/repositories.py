@@ -9,8 +9,8 @@ from pathlib import Path
 
 from handrail.ports.trees import TakenTree
 from handrail.worktree.git_trees import GitTrees
-from tests.host.worktree.project import commit, make_project, write
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import commit, make_project, write
 
 __all__ = ["commit", "git_id", "make_project", "open_trees", "run_git", "take", "write"]
 

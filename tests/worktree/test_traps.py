@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from handrail.ports.trees import EarlierFile, TakenTree
+from handrail.ports.worktree import PlaceAsked
 from handrail.worktree.git_trees import GitTrees
-from tests.host.worktree.project import picture
 from tests.hostile.repository.checkout import (
     FILTERS,
     GIT_TRICKS,
@@ -20,6 +20,7 @@ from tests.hostile.repository.checkout import (
     plant_trick,
     run_git,
 )
+from tests.worktree.project import open_worktree, picture
 from tests.worktree.repositories import commit, make_project, open_trees, take, write
 
 pytestmark = pytest.mark.thorough
@@ -53,6 +54,10 @@ def use_everything(trees: GitTrees, root: Path, folder: Path) -> object:
     trees.write_out(project, tree, str(folder))
     trees.read_written(project, tree, {one.path for one in entries} if isinstance(entries, tuple) else ())
     trees.find_filtered(project, tree, ["kept.txt"])
+    trees.find_ignored(project, tree, ["kept.txt"])
+    worktree = open_worktree(folder.parent / "home-of-lists")
+    worktree.list_files(project, [""])
+    worktree.see_places(project, [PlaceAsked(path="kept.txt", line=1)])
     trees.pack_step(project, tree)
     trees.rebuild(project, "", [EarlierFile(path="x.txt", mode="file", content=b"x")], [])
     if isinstance(entries, tuple):
@@ -63,7 +68,7 @@ def use_everything(trees: GitTrees, root: Path, folder: Path) -> object:
     trees.diff(project, tree, "4b825dc642cb6eb9a060e54bf8d69288fbee4904")
     trees.keep(project, "n1", tree)
     trees.drop(project, "n1")
-    packed = trees.pack(project, (tree,))
+    packed = trees.pack_step(project, tree)
     if isinstance(packed, bytes):
         trees.unpack(project, packed)
     return taken

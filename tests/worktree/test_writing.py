@@ -12,7 +12,7 @@ from handrail.ports.trees import EarlierFile, GitEntry, WrittenTree
 from handrail.ports.worktree import Unseen
 from handrail.worktree import keeping
 from handrail.worktree.git_trees import GitTrees
-from tests.host.worktree.project import picture
+from tests.worktree.project import picture
 from tests.worktree.repositories import commit, git_id, make_project, open_trees, run_git, take, write
 
 
@@ -241,28 +241,34 @@ def test_pack_carries_what_no_commit_has(trees: GitTrees, root: Path, tmp_path: 
     commit(root)
     run_git(tmp_path, "clone", "-q", str(root), str(tmp_path / "clone"))
     write(root, "new.txt", "new")
-    first = take(trees, root).tree
+    taken = take(trees, root)
+    first, committed = taken.tree, f"{taken.head}^{{tree}}"
     write(root, "src/a.py", "second")
     second = take(trees, root).tree
     elsewhere = open_trees(tmp_path / "other-home")
 
-    content = trees.pack(str(root), (first, second))
+    contents = [
+        trees.pack_step(str(root), first, [committed]),
+        trees.pack_step(str(root), second, [first, committed]),
+    ]
 
-    assert isinstance(content, bytes)
-    assert len(content) < 10_000
-    assert elsewhere.unpack(str(tmp_path / "clone"), content) == ""
+    for content in contents:
+        assert isinstance(content, bytes)
+        assert len(content) < 10_000
+        assert elsewhere.unpack(str(tmp_path / "clone"), content) == ""
     assert entries(elsewhere, tmp_path / "clone", first) == entries(trees, root, first)
     assert elsewhere.has_tree(str(tmp_path / "clone"), second)
 
 
 def test_pack_that_is_none_is_refused(trees: GitTrees, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert trees.unpack(str(root), b"PACK no")
-    assert isinstance(trees.pack(str(root), ("1" * 40,)), Unseen)
-    assert isinstance(trees.pack(str(root), ("HEAD",)), Unseen)
+    assert isinstance(trees.pack_step(str(root), "1" * 40), Unseen)
+    assert isinstance(trees.pack_step(str(root), "HEAD"), Unseen)
     write(root, "new.bin", os.urandom(2_000))
-    tree = take(trees, root).tree
+    content = trees.pack_step(str(root), take(trees, root).tree)
+    assert isinstance(content, bytes)
     monkeypatch.setattr(keeping, "MOST_TREE_PACK_BYTES", 1_000)
-    assert isinstance(trees.pack(str(root), (tree,)), Unseen)
+    assert trees.unpack(str(root), content)
 
 
 def test_pack_with_a_path_into_git_is_refused(trees: GitTrees, root: Path, tmp_path: Path) -> None:
@@ -348,3 +354,13 @@ def test_tree_is_rebuilt_from_files_of_an_earlier_version(trees: GitTrees, root:
     assert tree == take(trees, root).tree
     odd = [EarlierFile(path="../out", mode="file", content=b"x")]
     assert isinstance(trees.rebuild(str(root), "", odd, []), Unseen)
+
+
+def test_rules_of_a_tree_name_what_it_ignores(trees: GitTrees, root: Path) -> None:
+    write(root, "deep/.gitignore", "*.tmp\n!kept.tmp\n/only\n")
+    tree = take(trees, root).tree
+    write(root, "deep/.gitignore", "")
+    paths = ["a.log", "a.tmp", "deep/a.tmp", "deep/kept.tmp", "deep/only", "deep/x/only", ":(top)a.log", "*"]
+
+    assert trees.find_ignored(str(root), tree, paths) == {"a.log", ":(top)a.log", "deep/a.tmp", "deep/only"}
+    assert trees.find_ignored(str(root), "1" * 40, paths) == frozenset(paths)

@@ -213,24 +213,6 @@ class Git:
         done = self._complete(arguments, given)
         return (-1, b"") if done is None else (done.returncode, done.stdout)
 
-    def start(self, *arguments: str) -> RunningGit:
-        """The same in the background, for a caller that has other work meanwhile."""
-        if not self._program:
-            return RunningGit(None, self._seconds)
-        try:
-            return RunningGit(
-                subprocess.Popen(  # noqa: S603 - git by its absolute path, restricted as described above
-                    [self._program, *self._arguments, *arguments],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=self._environment,
-                ),
-                self._seconds,
-            )
-        except (OSError, ValueError):
-            return RunningGit(None, self._seconds)
-
     def names_filters(self) -> bool:
         """Whether git may start a program to read the working tree."""
         done = self._complete(("config", "--includes", "--get-regexp", r"^filter\."), b"")
@@ -252,33 +234,6 @@ class Git:
             )
         except (OSError, ValueError, subprocess.TimeoutExpired):
             return None
-
-
-class RunningGit:
-    """A question to git that is still being answered. `stop` may always be called."""
-
-    def __init__(self, process: subprocess.Popen[bytes] | None, seconds: float) -> None:
-        self._process = process
-        self._seconds = seconds
-
-    def answer(self) -> bytes | None:
-        """What git printed; None when it refused, took too long or is not installed."""
-        if self._process is None:
-            return None
-        try:
-            printed, _ = self._process.communicate(timeout=self._seconds)
-        except subprocess.TimeoutExpired:
-            self.stop()
-            return None
-        status, self._process = self._process.returncode, None
-        return printed if status == 0 else None
-
-    def stop(self) -> None:
-        """End it, if it still runs."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
 
 
 # Counting changed files

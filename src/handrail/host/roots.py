@@ -24,9 +24,9 @@ import msgspec
 from handrail.contract.catalogue import E_FORBIDDEN
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import quote
+from handrail.host.bounds import read_path
 from handrail.host.private_files import find_homes, is_below, lies_in_home, walk_up
 from handrail.host.workspace import git_root, shared_directory
-from handrail.host.worktree.trees import read_path
 from handrail.ports.workspace import AuthoredFiles, FilePlace, Roots, Settings, Workspace
 from handrail.ports.worktree import FileWrite, LeftOut, Worktree, Written
 

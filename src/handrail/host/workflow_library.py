@@ -16,6 +16,7 @@ import msgspec
 import handrail.workflows
 from handrail.contract.ids import SourceKind
 from handrail.contract.workflow_files import WorkflowFile
+from handrail.host.bounds import Bounds
 from handrail.host.private_files import (
     content_of,
     ensure_private_directory,
@@ -34,7 +35,6 @@ from handrail.host.workflow_sources.directories import (
     refuse_named_file,
 )
 from handrail.host.workflow_sources.stamps import Stamp, is_settled, stamp_sources
-from handrail.host.worktree.bounds import Bounds
 from handrail.runtime.recent import Recent
 from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, spelling_of
 

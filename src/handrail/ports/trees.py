@@ -170,6 +170,9 @@ class Trees(TreeReader, Protocol):
     def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
         """Those of the paths that have a `filter` attribute in a tree."""
 
+    def find_ignored(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
+        """Those of the paths that the ignore files of a tree name; all where git cannot say."""
+
     def read_written(
         self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
     ) -> Mapping[str, bytes] | Unseen:
@@ -212,9 +215,6 @@ class Trees(TreeReader, Protocol):
     def drop(self, project: str, prefix: str) -> None:
         """Stop keeping every tree whose name begins so."""
 
-    def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
-        """Everything of these trees that no commit of the project has, as one git pack."""
-
     def pack_step(
         self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
     ) -> bytes | Unseen:
@@ -245,6 +245,10 @@ class UnseenTrees:
     def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
         del project, tree, paths
         return frozenset()
+
+    def find_ignored(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
+        del project, tree
+        return frozenset(paths)
 
     def read_written(
         self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
@@ -320,10 +324,6 @@ class UnseenTrees:
 
     def drop(self, project: str, prefix: str) -> None:
         del project, prefix
-
-    def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
-        del project, trees
-        return self._UNSEEN
 
     def unpack(self, project: str, content: bytes) -> str:
         del project, content

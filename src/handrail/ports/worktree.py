@@ -8,6 +8,7 @@ also where the repository around it is larger. Nothing here raises for an odd tr
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
@@ -20,6 +21,8 @@ MOST_PLACE_BYTES = 5_000_000
 """Bytes of one file that a line is looked for in."""
 MOST_FILES = 100_000
 """Files of a tree."""
+LIST_SECONDS = 10.0
+"""How long listing the files of a project may take."""
 
 NO_ENDING = "/"
 """As the last of the endings that files are listed by: also those whose name has no dot."""
@@ -58,8 +61,6 @@ class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):
 
     None for the project itself, or outside.
     """
-    is_inside: bool = True
-    is_there: bool = False
 
 
 class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,25 +69,30 @@ class TreeEntry(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     mode: FileMode
     digest: str
-    """`sha1:…` or `sha256:…`, the id that git gives these bytes; `size:…` for a file too large to read.
-
-    Empty when absent. Bytes are taken as they are on the disk, so two trees of one project compare right
-    whatever filters or line ends git would apply.
-    """
+    """`sha1:…` or `sha256:…`, the id that git gives the bytes on the disk. Empty when absent."""
     size: int
+
+
+class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file at the moment when the files were listed."""
+
+    path: str
+    mode: FileMode
+    content: str
+    """Names what it holds: two files of a project with the same name hold the same. Empty: not readable."""
+    size: int
+    changed_ns: int
+    """When it last changed, as the file system tells it."""
+    inode: int
 
 
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
     """Files of a project at one moment, changed or not."""
 
-    files: tuple[TreeEntry, ...]
+    files: tuple[ListedFile, ...]
     """Sorted by path."""
-    changed_ns: tuple[int, ...]
-    """When each of them last changed, as the file system tells it."""
     listed_at: int
     """When listing began, less what clocks may differ by: what changed earlier was seen as it is."""
-    skipped: int
-    """Paths that are no files, as in a tree."""
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +111,12 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 def absent(path: str) -> TreeEntry:
     """The entry of a path that is not there."""
     return TreeEntry(path=path, mode="absent", digest="", size=0)
+
+
+def describe_content(path: str, mode: FileMode, content: bytes) -> TreeEntry:
+    """The entry of a file with this content, or of a link with this target."""
+    hasher = hashlib.sha256(b"blob %d\0" % len(content) + content)
+    return TreeEntry(path=path, mode=mode, digest=f"sha256:{hasher.hexdigest()}", size=len(content))
 
 
 READ_ONLY = "it is read-only"
@@ -155,19 +167,18 @@ class TreeLook(Protocol):
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
         """What these texts mean, however they are spelt; one answer each, in the same order."""
 
-    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
-        """Which of these paths no tree tells about, and why: ignored, of another repository, too large."""
-
-    def list_files(self, project: str, suffixes: Sequence[str], seconds: float = 10.0) -> FileList | Unseen:
-        """All files with one of these endings now, each with its digest; fresh in the same way as a tree."""
+    def list_files(
+        self, project: str, suffixes: Sequence[str], seconds: float = LIST_SECONDS
+    ) -> FileList | Unseen:
+        """All files with one of these endings now, as git lists them; also where there is no repository."""
 
     def find_text(
-        self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
-    ) -> Iterator[tuple[TreeEntry, bytes | None]]:
+        self, project: str, files: Iterable[ListedFile], needles: Sequence[bytes], most_bytes: int
+    ) -> Iterator[tuple[ListedFile, bytes | None]]:
         """Those of these files that hold one of the needles, with their contents; without needles, all.
 
-        In their order, one at a time. None stands for the content of a file that is not as its entry says any
-        more. A file that is larger, not a plain one, or was not readable when it was listed is left out.
+        In their order, one at a time. None stands for the content of a file that changed since it was listed.
+        A file that is larger, not a plain one, or was not readable then is left out.
         """
 
     def read_files(self, project: str, paths: Collection[str]) -> Mapping[str, PresentFile]:
@@ -213,17 +224,15 @@ class UnseenWorktree:
         del project
         return tuple(LocatedFile() for _ in named)
 
-    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
-        del project
-        return dict.fromkeys(paths, self._REASON)
-
-    def list_files(self, project: str, suffixes: Sequence[str], seconds: float = 10.0) -> FileList | Unseen:
+    def list_files(
+        self, project: str, suffixes: Sequence[str], seconds: float = LIST_SECONDS
+    ) -> FileList | Unseen:
         del project, suffixes, seconds
         return Unseen(reason=self._REASON)
 
     def find_text(
-        self, project: str, files: Iterable[TreeEntry], needles: Sequence[bytes], most_bytes: int
-    ) -> Iterator[tuple[TreeEntry, bytes | None]]:
+        self, project: str, files: Iterable[ListedFile], needles: Sequence[bytes], most_bytes: int
+    ) -> Iterator[tuple[ListedFile, bytes | None]]:
         del project, files, needles, most_bytes
         return iter(())
 

@@ -21,7 +21,7 @@ from handrail.ports.trees import (
 from handrail.ports.worktree import Unseen
 from handrail.worktree import keeping, read_trees, take, write_out
 from handrail.worktree.git_child import GitChild, NotSeen
-from handrail.worktree.place import Place, find_place
+from handrail.worktree.place import Place, ask
 
 ASK_SECONDS = 30.0
 """For everything but taking a tree and naming changed files."""
@@ -106,11 +106,6 @@ class GitTrees:
     def drop(self, project: str, prefix: str) -> None:
         self._perform(project, lambda place, _: keeping.drop_trees(place, prefix))
 
-    def pack(self, project: str, trees: Sequence[str]) -> bytes | Unseen:
-        return self._perform(
-            project, lambda place, git: keeping.pack_trees(place, trees, git), is_anywhere=False
-        )
-
     def pack_step(
         self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
     ) -> bytes | Unseen:
@@ -126,6 +121,10 @@ class GitTrees:
     def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
         found = self._perform(project, lambda place, git: write_out.find_filtered(place, tree, paths, git))
         return frozenset() if isinstance(found, Unseen) else found
+
+    def find_ignored(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
+        found = self._perform(project, lambda place, git: write_out.find_ignored(place, tree, paths, git))
+        return frozenset(paths) if isinstance(found, Unseen) else found
 
     def read_written(
         self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
@@ -154,14 +153,7 @@ class GitTrees:
         *,
         is_anywhere: bool = True,
     ) -> _T | Unseen:
-        try:
-            git = GitChild(self._environment, seconds)
-            place = find_place(project, self._home, self._environment, git, is_anywhere=is_anywhere)
-            return work(place, git)
-        except NotSeen as trouble:
-            return Unseen(reason=str(trouble))
-        except OSError as trouble:
-            return Unseen(reason=f"the files could not be looked at ({trouble.strerror})")
+        return ask(project, self._home, self._environment, work, seconds, is_anywhere=is_anywhere)
 
 
 def _explain(result: Unseen | None) -> str:

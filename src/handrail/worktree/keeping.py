@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,14 +16,12 @@ from contextlib import suppress
 from handrail.host.private_files import content_of, ensure_private_directory, replace_private
 from handrail.ports.trees import LASTING_DAYS, LASTING_PREFIX
 from handrail.worktree.git_child import GitChild, NotSeen
-from handrail.worktree.place import Place, is_id, read_head
+from handrail.worktree.place import Place, is_id
 from handrail.worktree.read_trees import NOT_HERE, check_id, has_tree
 
 MOST_TREE_PACK_BYTES = 200_000_000
 KEPT_FOR = "2.weeks.ago"
 _PRUNE_SECONDS = 86_400
-_KNOWN_BRANCHES = 20
-"""What the newest of them hold is not packed."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*(?:/[A-Za-z0-9_][A-Za-z0-9_-]*)*")
 
 
@@ -47,13 +46,17 @@ def drop_trees(place: Place, prefix: str) -> None:
 
 
 def prune(place: Place, git: GitChild) -> None:
-    """Remove what is old and not kept, at most once a day; kept trees that are incomplete go too."""
+    """Remove what is old and not kept, at most once a day; kept trees that are incomplete go too.
+
+    So does what earlier versions remembered of files.
+    """
     mark = os.path.join(place.store, "pruned")
     with suppress(OSError):
         if os.stat(mark).st_mtime > time.time() - _PRUNE_SECONDS:
             return
     with open(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb"):
         pass
+    shutil.rmtree(os.path.join(place.home, "data", "cache", "trees"), ignore_errors=True)
     for name, path in _list_kept(place):
         if (
             name.startswith(LASTING_PREFIX)
@@ -82,30 +85,6 @@ def _list_kept(place: Place) -> Iterator[tuple[str, str]]:
 
 def _loose_path(place: Place, tree: str) -> str:
     return os.path.join(place.store, "objects", tree[:2], tree[2:])
-
-
-def pack_trees(place: Place, trees: Sequence[str], git: GitChild) -> bytes:
-    """Raises NotSeen."""
-    commits = git.run(
-        *("for-each-ref", "--format=%(objectname)", f"--count={_KNOWN_BRANCHES}", "--sort=-committerdate"),
-        *("refs/heads", "refs/remotes"),
-        variables=place.make_repository_variables(),
-        where=place.top,
-    )
-    lines = {read_head(place, git), *commits.printed.decode("ascii", "replace").split("\n")}
-    known = [f"^{line}^{{tree}}" for line in sorted(lines) if is_id(line)]
-    given = "".join(f"{line}\n" for line in (*map(check_id, trees), *known)).encode("ascii")
-    ran = git.run(
-        *("pack-objects", "--revs", "--stdout", "-q"),
-        variables=place.make_object_variables(),
-        where=os.sep,
-        given=given,
-    )
-    if ran.status:
-        raise NotSeen(NOT_HERE)
-    if len(ran.printed) > MOST_TREE_PACK_BYTES:
-        raise NotSeen(f"the files need more than {MOST_TREE_PACK_BYTES // 1_000_000} MB")
-    return ran.printed
 
 
 def pack_step(place: Place, tree: str, known: Sequence[str], most_bytes: int, git: GitChild) -> bytes:

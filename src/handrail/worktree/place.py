@@ -11,19 +11,20 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Literal, TypeVar
 
 import msgspec
 
+from handrail.host.bounds import Bounds
 from handrail.host.private_files import (
     content_of,
     ensure_private_directory,
     replace_cache,
     walk_up,
 )
-from handrail.host.worktree.bounds import Bounds
+from handrail.ports.worktree import Unseen
 from handrail.worktree.git_child import REFUSED, GitChild, NotSeen
 
 NO_REPOSITORY = "the project is not in a git repository"
@@ -89,6 +90,11 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         """What is remembered of this project alone."""
         return make_project_folder(self.home, self.project)
 
+    @property
+    def project_index(self) -> str:
+        """What the project's git tracks; a file that is not there outside of a repository."""
+        return os.path.join(self.git_dir or self.folder, "index" if self.git_dir else "index.none")
+
     def make_variables(self, index: str = "") -> dict[str, str]:
         """The environment of a child that works with the files."""
         return {"GIT_DIR": self.store, "GIT_WORK_TREE": self.top, "GIT_INDEX_FILE": index}
@@ -115,6 +121,25 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 def make_project_folder(home: str, project: str) -> str:
     return os.path.join(home, "trees", "projects", _digest(project))
+
+
+def ask(
+    project: str,
+    home: str,
+    environment: Mapping[str, str],
+    work: Callable[[Place, GitChild], _T],
+    seconds: float,
+    *,
+    is_anywhere: bool,
+) -> _T | Unseen:
+    """What comes of some work at the place of a project; whatever keeps it from being done is a reason."""
+    try:
+        git = GitChild(environment, seconds)
+        return work(find_place(project, home, environment, git, is_anywhere=is_anywhere), git)
+    except NotSeen as trouble:
+        return Unseen(reason=str(trouble))
+    except OSError as trouble:
+        return Unseen(reason=f"the files could not be looked at ({trouble.strerror})")
 
 
 def is_id(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import IO, cast
 
 import msgspec
 
-from handrail.host.worktree.bounds import Bounds
+from handrail.host.bounds import Bounds
 from handrail.ports.trees import ChangeStatus, GitEntry, GitMode, Revision, TakenTree, TreeChange
 from handrail.worktree.git_child import GitChild, NotSeen
 from handrail.worktree.place import Place, is_id, read_head

@@ -15,15 +15,15 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
+from handrail.host.bounds import Bounds
 from handrail.host.private_files import (
     ensure_private_directory,
     open_unfollowed,
     replace_cache,
 )
-from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.walking import is_by_product
 from handrail.ports.trees import TakenTree
 from handrail.ports.worktree import LeftOut
+from handrail.worktree.by_products import is_by_product
 from handrail.worktree.git_child import REFUSED, GitChild, NotSeen, Ran
 from handrail.worktree.place import Place, Stamp, read_head, read_record, read_stamp, write_record
 
@@ -99,12 +99,12 @@ def list_changed(place: Place, tree: str, git: GitChild) -> tuple[str, ...]:
 def _try_to_take(place: Place, git: GitChild, *, is_afresh: bool) -> TakenTree | None:
     """None: try again, with a new copy of the project's index."""
     own = os.path.join(place.folder, "index")
-    source = os.path.join(place.git_dir, "index") if place.git_dir else f"{own}.none"
+    source = place.project_index
     stamp = read_stamp(source)
     state = None if is_afresh or not os.path.exists(own) else read_record(_record_of(place), _State)
     if state is not None and state.index != stamp:
         state = None
-    _copy_shared(place)
+    copy_shared(place)
     head = read_head(place, git)
     # Conflicts outside of the project keep git from writing its tree, until their files are added too.
     marked = _find_marked(place, source, git) if state is None else state.marked
@@ -174,7 +174,7 @@ def _copy(source: str, target: str) -> None:
     os.utime(target, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
-def _copy_shared(place: Place) -> None:
+def copy_shared(place: Place) -> None:
     """The other half of a split index; its name is the digest of its content."""
     if not place.git_dir:
         return

@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+from handrail.host.bounds import is_plain
 from handrail.host.private_files import ensure_private_directory, is_below
-from handrail.host.worktree.bounds import is_plain
 from handrail.ports.trees import EarlierFile, GitEntry, GitMode, WrittenTree
 from handrail.ports.worktree import LeftOut
 from handrail.worktree.git_child import GitChild, NotSeen
@@ -163,21 +163,51 @@ def read_written(
     if not files:
         return found
     rules = [one for one in entries if os.path.basename(one.path) == ".gitattributes" and one not in files]
-    _check_entries([*files, *rules])
     with _temporary_folder(place) as folder, _temporary_index(place) as index:
-        _read_into(place, index, [*files, *(one for one in rules if one.size >= 0)], git)
-        ran = git.run(
-            *("checkout-index", "-a", "-q"),
-            variables={"GIT_DIR": place.store, "GIT_WORK_TREE": folder, "GIT_INDEX_FILE": index},
-            values=place.make_values(),
-            where=folder,
-        )
-        if ran.status:
-            raise NotSeen("git could not write the files")
+        _write_files(place, [*files, *(one for one in rules if one.size >= 0)], folder, index, git)
         for one in files:
             with open(os.path.join(folder, one.path), "rb") as file:
                 found[one.path] = file.read()
     return found
+
+
+def _write_files(place: Place, entries: Sequence[GitEntry], folder: str, index: str, git: GitChild) -> None:
+    _check_entries(entries)
+    _read_into(place, index, entries, git)
+    ran = git.run(
+        *("checkout-index", "-a", "-q"),
+        variables={"GIT_DIR": place.store, "GIT_WORK_TREE": folder, "GIT_INDEX_FILE": index},
+        values=place.make_values(),
+        where=folder,
+    )
+    if ran.status:
+        raise NotSeen("git could not write the files")
+
+
+def find_ignored(place: Place, tree: str, paths: Collection[str], git: GitChild) -> frozenset[str]:
+    """Those of the paths that the ignore files of a tree name. Raises NotSeen, OSError."""
+    rules = [
+        one
+        for one in list_entries(place, tree, git)
+        if os.path.basename(one.path) == ".gitignore" and one.mode in ("100644", "100755") and one.size >= 0
+    ]
+    with _temporary_folder(place) as folder, _temporary_index(place) as index:
+        _write_files(place, rules, folder, index, git)
+        ran = git.run(
+            *("check-ignore", "--no-index", "-z", "--stdin"),
+            variables={
+                "GIT_DIR": place.store,
+                "GIT_WORK_TREE": folder,
+                "GIT_INDEX_FILE": index,
+                "GIT_LITERAL_PATHSPECS": "",  # this command refuses it
+            },
+            values=place.make_values(),
+            where=folder,
+            given=b"".join(b"./" + os.fsencode(path) + b"\0" for path in sorted(paths)),
+        )
+    if ran.status not in (0, 1):
+        raise NotSeen("git could not read the ignore files")
+    return frozenset(os.fsdecode(path[2:]) for path in ran.printed.split(b"\0")[:-1])
 
 
 def find_filtered(place: Place, tree: str, paths: Collection[str], git: GitChild) -> frozenset[str]:

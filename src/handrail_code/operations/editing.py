@@ -362,7 +362,7 @@ class Editing:
     def _refuse_places(self, files: Sequence[PlannedFile]) -> None:
         """A new file must be one that the tools see, and nothing may stand in its way; none is read-only."""
         new = [one for one in files if one.before.mode == "absent"]
-        skipped = [(one.before.path, reason) for one in new if (reason := find_skip_reason(one.before))]
+        skipped = [(one.before.path, reason) for one in new if (reason := find_skip_reason(one.before.path))]
         found = [(path, f"files there are skipped ({reason})") for path, reason in skipped]
         obstacles = find_obstacles(self._rt, self._call.project, files)
         kept = next((one.path for one in obstacles if one.why == READ_ONLY), "")

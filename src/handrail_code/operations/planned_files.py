@@ -15,7 +15,14 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.outcome import Answer, Fault
 from handrail.contract.wording import shorten
 from handrail.operations.code.unified_diff import diff_texts
-from handrail.ports.worktree import FileWrite, LeftOut, TreeEntry
+from handrail.ports.worktree import (
+    FileWrite,
+    LeftOut,
+    ListedFile,
+    TreeEntry,
+    absent,
+    describe_content,
+)
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail_code.operations.code_answers import CodeAnswer, UnsurePlace
 from handrail_code.operations.named_symbols import FoundCode
@@ -54,7 +61,7 @@ class ChangedFile(Answer, frozen=True, kw_only=True):
 
 
 def plan_files(
-    entries: Mapping[str, TreeEntry],
+    listed: Mapping[str, ListedFile],
     old: Mapping[str, bytes],
     new: Mapping[str, bytes],
     removed: Container[str] = (),
@@ -62,7 +69,7 @@ def plan_files(
     """The files whose bytes differ, and those that go away; sorted by path."""
     return tuple(
         PlannedFile(
-            before=entries.get(path) or TreeEntry(path=path, mode="absent", digest="", size=0),
+            before=describe_content(path, listed[path].mode, old[path]) if path in old else absent(path),
             old=old.get(path, b""),
             new=new[path],
             is_removed=path in removed,

@@ -24,8 +24,8 @@ from handrail.ports.worktree import (
     FactView,
     FileList,
     KeptFacts,
+    ListedFile,
     Sought,
-    TreeEntry,
     TreeLook,
     Unseen,
 )
@@ -98,15 +98,14 @@ class ProjectSource:
         self._project = project
         self._view = view
         self._listed = listed
-        self._settings_files: dict[str, TreeEntry] = {}
+        self._settings_files: dict[str, ListedFile] = {}
         self._skipped: dict[str, str] = {}
-        self.entries: dict[str, TreeEntry] = {}
-        self._changed: dict[str, int] = {}
-        self._holders: list[TreeEntry] = []
-        self._others: list[TreeEntry] = []
+        self.entries: dict[str, ListedFile] = {}
+        self._holders: list[ListedFile] = []
+        self._others: list[ListedFile] = []
         """Files in languages that nobody asked about: their facts are kept all the same."""
         odd_names = _find_odd_names(listed.files)
-        for entry, changed_ns in zip(listed.files, listed.changed_ns, strict=True):
+        for entry in listed.files:
             path = entry.path
             if not path.isascii() and not has_whole_characters(path):
                 self._skipped[path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")] = (
@@ -116,17 +115,16 @@ class ProjectSource:
                 if "node_modules" not in path.split("/"):
                     self._settings_files[path] = entry
             elif may_hold_code(path):
-                if entry.mode != "link" and not find_skip_reason(entry):
+                if entry.mode != "link" and not _explain_skipped(entry):
                     self._holders.append(entry)
             elif ("python" if path.endswith(PYTHON) else "javascript") not in languages:
                 self._others.append(entry)
-            elif (
-                entry.size > MOST_SOURCE_BYTES or entry.digest.startswith("size:") or path in odd_names
-            ) and (reason := find_skip_reason(entry)):
+            elif (entry.size > MOST_SOURCE_BYTES or not entry.content or path in odd_names) and (
+                reason := _explain_skipped(entry)
+            ):
                 self._skipped[path] = reason
             elif entry.mode != "link":
                 self.entries[path] = entry
-                self._changed[path] = changed_ns
         self._kept = view.find_kept()
         self._facts: dict[str, FileFacts | Unreadable | None] = {}
         self._bytes_of_facts = 0
@@ -205,7 +203,7 @@ class ProjectSource:
         return tuple(Skipped(path=path, reason=self._skipped[path]) for path in sorted(self._skipped))
 
     def unasked(self) -> Sequence[str]:
-        looked_at = (one for one in self._others if one.mode != "link" and not find_skip_reason(one))
+        looked_at = (one for one in self._others if one.mode != "link" and not _explain_skipped(one))
         return tuple(one.path for one in looked_at)
 
     @property
@@ -230,13 +228,12 @@ class ProjectSource:
         absent: frozenset[str] = frozenset() if sought is None else sought.digests
         absent_before = 0 if sought is None else sought.listed_at
         found: list[str] = []
-        unknown: list[TreeEntry] = []
+        unknown: list[ListedFile] = []
         for path, entry in self.entries.items():
-            digest = entry.digest
-            if digest in kept and (key := _key(entry)) in self._kept:
+            if entry.content in kept and (key := _key(entry)) in self._kept:
                 if key in holding:
                     found.append(path)
-            elif digest not in absent or self._changed[path] >= absent_before:
+            elif entry.content not in absent or entry.changed_ns >= absent_before:
                 unknown.append(entry)
         missing = [key for path in found if (key := _key(self.entries[path])) not in self._bodies]
         self._bodies = dict(self._view.load(missing[:_LOADED_AT_ONCE]))
@@ -245,15 +242,15 @@ class ProjectSource:
             if text is None:
                 raise FilesChangedError
             found.append(entry.path)
-            holders.add(entry.digest)
+            holders.add(entry.content)
             self._remember(entry.path, text)
         if len(unknown) - len(holders) >= _WORTH_REMEMBERING:
-            self._keep_sought(name, absent.union(one.digest for one in unknown) - holders)
+            self._keep_sought(name, absent.union(one.content for one in unknown) - holders)
         return sorted(found)
 
     def _keep_sought(self, name: str, digests: frozenset[str]) -> None:
         """So that the next question about this name reads what holds it, and nothing else."""
-        present = digests.intersection(entry.digest for entry in self.entries.values())
+        present = digests.intersection(entry.content for entry in self.entries.values())
         self._view.keep_sought(name, Sought(listed_at=self._listed.listed_at, digests=present))
 
     def _decode(self, path: str, body: bytes, wanted: type[_F]) -> _F | FileFacts | Unreadable | None:
@@ -300,7 +297,7 @@ class ProjectSource:
             self._added |= self._new.keys()
             self._new = {}
 
-    def _read_one(self, entry: TreeEntry) -> bytes | None:
+    def _read_one(self, entry: ListedFile) -> bytes | None:
         for _, text in self._worktree.find_text(self._project, [entry], (), MOST_SOURCE_BYTES):
             if text is None:
                 raise FilesChangedError
@@ -361,21 +358,23 @@ def _open_source(rt: ReadPorts, project: str, languages: frozenset[AskedLanguage
         source.finish()
 
 
-def find_skip_reason(entry: TreeEntry) -> str:
+def find_skip_reason(path: str, size: int = 0) -> str:
     """Why a file is not looked at, told without reading it; empty when it is."""
-    folder = _SKIPPED_FOLDER.search(entry.path)
+    folder = _SKIPPED_FOLDER.search(path)
     if folder is not None:
         return _SKIPPED_FOLDERS[folder[1]]
-    if _MINIFIED_NAME.search(entry.path):
+    if _MINIFIED_NAME.search(path):
         return "minified"
-    if holds_credentials(entry.path):
+    if holds_credentials(path):
         return "holds_credentials"
-    if entry.size > MOST_SOURCE_BYTES:
-        return "too_large"
-    return "unreadable" if entry.digest.startswith("size:") else ""
+    return "too_large" if size > MOST_SOURCE_BYTES else ""
 
 
-def _find_odd_names(files: Sequence[TreeEntry]) -> frozenset[str]:
+def _explain_skipped(file: ListedFile) -> str:
+    return find_skip_reason(file.path, file.size) or ("" if file.content else "unreadable")
+
+
+def _find_odd_names(files: Sequence[ListedFile]) -> frozenset[str]:
     """Those that may be names to skip, found by their folders, which are few."""
     paths = [entry.path for entry in files]
     folders = {path[: path.rfind("/") + 1] for path in paths}
@@ -411,7 +410,7 @@ def count_skipped(skipped: Iterable[Skipped]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _key(entry: TreeEntry) -> str:
+def _key(entry: ListedFile) -> str:
     """The content, and the ending of the name, which decides how it is read."""
     ending = entry.path[entry.path.rfind(".") :]
-    return f"{'.d' if is_declaration_file(entry.path) else ''}{ending}:{entry.digest}"
+    return f"{'.d' if is_declaration_file(entry.path) else ''}{ending}:{entry.content}"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from handrail.contract.tokens.confirm import refusal
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.trees import LASTING_PREFIX, MOST_READ_BYTES, TAKE_SECONDS, TakenTree
 from handrail.ports.worktree import FileWrite, Unseen, Written
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime
 from handrail.worktree.git_trees import GitTrees
+from handrail.worktree.local_worktree import LocalWorktree
 
 
 class KeepingTrees(GitTrees):

@@ -37,7 +37,6 @@ from handrail_team.client.wire import (
     Sighting,
     Surroundings,
     TreePair,
-    UnlistedRow,
 )
 
 MOST_PRINTED_BYTES = 1_000_000
@@ -101,7 +100,6 @@ class Looking:
             seen = msgspec.structs.replace(seen, sources=_find_sources(rt, project))
         places = worktree.see_places(project, order.paths) if order.paths else ()
         files = worktree.locate_files(project, order.files) if order.files else ()
-        unlisted = worktree.explain_unlisted(project, order.unlisted) if order.unlisted else {}
         return msgspec.structs.replace(
             seen,
             places=(
@@ -109,10 +107,6 @@ class Looking:
                 *(PlaceRow(asked=a, seen=b) for a, b in zip(order.paths, places, strict=True)),
             ),
             files=(*seen.files, *(FileRow(text=a, file=b) for a, b in zip(order.files, files, strict=True))),
-            unlisted=(
-                *seen.unlisted,
-                *(UnlistedRow(path=path, why=unlisted.get(path, "")) for path in order.unlisted),
-            ),
             changes=(*seen.changes, *map(self._compare, order.compare)),
             changed=(*seen.changed, *map(self._list_changed, order.changed)),
             contents=(

@@ -237,7 +237,6 @@ class SentWorktree(UnseenWorktree):
         seen = call.sighting
         self._places = {row.asked: row.seen for row in seen.places}
         self._files = {row.text: row.file for row in seen.files}
-        self._unlisted = {row.path: row.why for row in seen.unlisted}
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
         del project
@@ -250,12 +249,6 @@ class SentWorktree(UnseenWorktree):
         if missing := tuple(text for text in dict.fromkeys(named) if text not in self._files):
             _ask(files=missing)
         return tuple(self._files[text] for text in named)
-
-    def explain_unlisted(self, project: str, paths: Sequence[str]) -> Mapping[str, str]:
-        del project
-        if missing := tuple(path for path in dict.fromkeys(paths) if path not in self._unlisted):
-            _ask(unlisted=missing)
-        return {path: self._unlisted[path] for path in paths if self._unlisted[path]}
 
 
 _UNKNOWN: Final = GitEntry(path="", mode="100644", object_id="")

@@ -44,13 +44,6 @@ class FileRow(_Row, frozen=True, kw_only=True):
     file: LocatedFile
 
 
-class UnlistedRow(_Row, frozen=True, kw_only=True):
-    """Why no tree tells about a path; empty: trees do."""
-
-    path: str
-    why: str = ""
-
-
 class ChangesRow(_Row, frozen=True, kw_only=True):
     """What differs between two trees, by their ids; without changes, why nobody knows."""
 
@@ -120,7 +113,6 @@ class Sighting(_Row, frozen=True, kw_only=True):
 
     places: tuple[PlaceRow, ...] = ()
     files: tuple[FileRow, ...] = ()
-    unlisted: tuple[UnlistedRow, ...] = ()
     tree: SeenTree | None = None
     tree_trouble: str = ""
     """Why there is no tree; both empty: nobody looked."""
@@ -169,7 +161,6 @@ class LookOrder(_Row, frozen=True, kw_only=True):
     """To be sent back with the sighting; of this call alone."""
     paths: tuple[PlaceAsked, ...] = ()
     files: tuple[str, ...] = ()
-    unlisted: tuple[str, ...] = ()
     tree: bool = False
     compare: tuple[TreePair, ...] = ()
     changed: tuple[str, ...] = ()

@@ -17,10 +17,10 @@ import pytest
 from handrail.contract.outcome import Failure
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
-from tests.host.worktree.project import commit, write
 from tests.hostile.repository.checkout import run_git
 from tests.hostile.spelled import carries
 from tests.journeys.test_no_oracle import CONTRACT, FLOW, begin, open_home, report
+from tests.worktree.project import commit, write
 
 pytestmark = pytest.mark.thorough
 

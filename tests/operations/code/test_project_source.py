@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from handrail.host.worktree import list_files, local_worktree
-from handrail.host.worktree.bounds import Bounds
-from handrail.ports.worktree import TreeEntry
+from handrail.host.bounds import Bounds
+from handrail.ports.worktree import ListedFile
+from handrail.worktree import list_files
 from handrail_code.languages import reading
 from handrail_code.operations import project_source
-from tests.host.worktree.project import write
 from tests.journeys.code_project import CodeProject
+from tests.worktree.project import write
 
 QUESTIONS = (
     "js-scan --search myFunc",
@@ -103,12 +103,12 @@ def test_a_name_is_looked_for_only_in_files_that_changed(
     read: list[str] = []
     find_text = list_files.find_text
 
-    def note(project: Bounds, files: Iterable[TreeEntry], *rest: Any) -> Any:
+    def note(project: Bounds, files: Iterable[ListedFile], *rest: Any) -> Any:
         listed = list(files)
         read.extend(entry.path for entry in listed)
         return find_text(project, listed, *rest)
 
-    monkeypatch.setattr(local_worktree, "find_text", note)
+    monkeypatch.setattr(list_files, "find_text", note)
     first = code.told("js-scan --search made7")
     read.clear()
     again = code.told("js-scan --search made7")

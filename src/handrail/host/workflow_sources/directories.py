@@ -16,8 +16,8 @@ from handrail.contract.ids import SourceKind
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import make_readable, quote
 from handrail.contract.workflow_files import WorkflowFile
+from handrail.host.bounds import Bounds
 from handrail.host.private_files import content_of, explain_unreadable, leads_outside
-from handrail.host.worktree.bounds import Bounds
 from handrail.workflows.limits import (
     MAX_SOURCE_BYTES,
     explain_misnaming,

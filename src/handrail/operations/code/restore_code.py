@@ -40,6 +40,7 @@ from handrail.runtime.sessions import require_healthy, wait_for_writer
 from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, preview_or_write
 
 _STAYS = "it stays, because what it holds now is not kept and could not be brought back"
+_IGNORED_THEN = "it is ignored by the rules that are brought back, so it is not theirs to remove"
 _HOLDS_MORE = "a file below it stays"
 _FILTERED = "a filter of git changes it (Git LFS), so what git keeps is not its content"
 _REPOSITORY = "it is another repository"
@@ -136,9 +137,11 @@ def _resolve(rt: ReadPorts, history: History, tip: Node, name: str, project: str
     }
     filtered = rt.trees().find_filtered(project, present.tree, {one.path for one in differing})
     filtered |= rt.trees().find_filtered(project, target.tree.tree, {one.path for one in differing})
+    ignored = _find_ignored_then(rt, project, target, differing)
     unkept = _find_unkept(rt, project, present, differing, there)
     stays = {
         **dict.fromkeys(unkept, _STAYS),
+        **dict.fromkeys(ignored, _IGNORED_THEN),
         **missing,
         **dict.fromkeys(filtered, _FILTERED),
         **{one.path: _REPOSITORY for one in differing if _is_repository(one)},
@@ -179,6 +182,16 @@ def _read_target(
     wanted = {one.path for one in differing if one.after is not None and one.after.mode != _GITLINK}
     found = rt.trees().read_written(project, target.tree.tree, wanted)
     return {} if isinstance(found, Unseen) else found
+
+
+def _find_ignored_then(
+    rt: ReadPorts, project: str, target: NamedTree, differing: tuple[TreeChange, ...]
+) -> frozenset[str]:
+    """What would be removed, and is ignored by the ignore files that are brought back."""
+    if not any(one.path.rpartition("/")[2] == ".gitignore" for one in differing):
+        return frozenset()
+    gone = {one.path for one in differing if one.after is None and not one.path.endswith(".gitignore")}
+    return rt.trees().find_ignored(project, target.tree.tree, gone) if gone else frozenset()
 
 
 def _find_unkept(

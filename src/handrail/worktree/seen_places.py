@@ -6,17 +6,25 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
+from handrail.host.bounds import HIDDEN, Bounds
 from handrail.host.private_files import is_below, open_regular_file
-from handrail.host.worktree.bounds import HIDDEN, Bounds
-from handrail.ports.worktree import MOST_PLACE_BYTES, MOST_PLACES, PlaceAsked, PlaceSeen, PlaceState
+from handrail.ports.worktree import (
+    MOST_PLACE_BYTES,
+    MOST_PLACES,
+    LocatedFile,
+    PlaceAsked,
+    PlaceSeen,
+    PlaceState,
+)
 
 _TOO_MANY = f"only {MOST_PLACES} places are looked at in one call"
 _TOO_LARGE = f"the file is larger than {MOST_PLACE_BYTES:,} bytes".replace(",", " ")
+_NOT_LISTED = "git does not list it: it is ignored, or of another repository"
 _BETWEEN_PATHS = re.compile(r"[\s,;:()@#]+")
 _A_PATH = re.compile(r"[/\\][^/\\]*\.\w+$")
 
@@ -24,7 +32,7 @@ _A_PATH = re.compile(r"[/\\][^/\\]*\.\w+$")
 def see_places(
     bounds: Bounds,
     asked: Sequence[PlaceAsked],
-    explain_unseen: Callable[[Bounds, Sequence[str]], Mapping[str, str]] = lambda *_: {},
+    find_unlisted: Callable[[Bounds, Sequence[str]], Collection[str]] = lambda *_: (),
 ) -> tuple[PlaceSeen, ...]:
     """One answer per place; each file is read once, and none that is in no tree: a guess tells nothing."""
     if bounds.trouble:
@@ -34,8 +42,8 @@ def see_places(
     named = {one.real for one in (find_named(bounds, text) for text in texts if text) if one.state == "there"}
     paths = sorted(os.path.relpath(real, bounds.root) for real in named)
     read: dict[str, _Text | PlaceSeen] = {
-        os.path.join(bounds.root, path): PlaceSeen(path=path, line=0, state="unreadable", note=why)
-        for path, why in (explain_unseen(bounds, paths) if paths else {}).items()
+        os.path.join(bounds.root, path): PlaceSeen(path=path, state="unreadable", note=_NOT_LISTED)
+        for path in (find_unlisted(bounds, paths) if paths else ())
     }
     seen = [_see(bounds, place, read) for place in asked[:MOST_PLACES]]
     seen += [_answer(place, "unreadable", _TOO_MANY) for place in asked[MOST_PLACES:]]
@@ -197,10 +205,19 @@ def find_named(bounds: Bounds, text: str) -> Named:
     return first
 
 
-def list_readings(bounds: Bounds, text: str) -> tuple[str, ...]:
+def _list_readings(bounds: Bounds, text: str) -> tuple[str, ...]:
     """Every path below the project that the text may mean: of what is gone, nobody can tell which."""
     found = (_find_written(bounds, written) for written in dict.fromkeys(_readings(text)))
     return tuple(dict.fromkeys(named.path for named in found if named.path))
+
+
+def locate(bounds: Bounds, text: str) -> LocatedFile:
+    """The file that a text means, as trees name it."""
+    named, root = find_named(bounds, text), bounds.root
+    if named.state == "absent" and not os.path.lexists(os.path.join(root, named.path)):
+        return LocatedFile(paths=_list_readings(bounds, text))
+    paths = [named.path, os.path.relpath(named.real, root) if named.real not in ("", root) else ""]
+    return LocatedFile(paths=tuple(dict.fromkeys(filter(None, paths))))
 
 
 def _find_written(bounds: Bounds, written: str) -> Named:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.worktree import seen_places
-from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.seen_places import see_places
+from handrail.host.bounds import Bounds
 from handrail.ports.worktree import MOST_PLACES, PlaceAsked, UnseenWorktree
-from tests.host.worktree.project import write
+from handrail.worktree import seen_places
+from handrail.worktree.seen_places import see_places
+from tests.worktree.project import write
 
 
 @pytest.fixture

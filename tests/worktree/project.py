@@ -6,8 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.ports.worktree import FileList
+from handrail.worktree.local_worktree import LocalWorktree
 from tests.hostile.repository.checkout import run_git
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
@@ -42,19 +41,6 @@ def open_worktree(home: Path) -> LocalWorktree:
     return LocalWorktree(str(home), ENVIRONMENT)
 
 
-def list_all(worktree: LocalWorktree, root: Path) -> dict[str, str]:
-    """The mode of every file that is listed."""
-    listed = worktree.list_files(str(root), [""])
-    assert isinstance(listed, FileList), listed
-    return {entry.path: entry.mode for entry in listed.files}
-
-
-def age(root: Path) -> None:
-    """Make every file old, so that what is read is also remembered."""
-    for path in root.rglob("*"):
-        os.utime(path, (1_000_000_000, 1_000_000_000), follow_symlinks=False)
-
-
 def picture(root: Path) -> dict[str, str]:
     """Every byte below a folder, by path."""
     return {
@@ -64,8 +50,3 @@ def picture(root: Path) -> dict[str, str]:
         for path in sorted(root.rglob("*"))
         if path.is_symlink() or path.is_file()
     }
-
-
-def blob_digest(content: bytes, algorithm: str) -> str:
-    """The id that git gives these bytes, with the name of its algorithm."""
-    return f"{algorithm}:{hashlib.new(algorithm, b'blob %d' % len(content) + bytes(1) + content).hexdigest()}"

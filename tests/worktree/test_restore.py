@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.local_worktree import LocalWorktree
-from handrail.host.worktree.restore import Disk, Journals
+from handrail.host.bounds import Bounds
 from handrail.ports.worktree import FileWrite, PresentFile, TreeEntry, Written, absent
-from tests.host.worktree.project import commit, make_project, picture, write
+from handrail.worktree.local_worktree import LocalWorktree
+from handrail.worktree.restore import Disk, Journals
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import commit, make_project, picture, write
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

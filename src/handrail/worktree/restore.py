@@ -26,6 +26,7 @@ import msgspec
 
 from handrail.contract.catalogue import E_IO
 from handrail.contract.outcome import Fault
+from handrail.host.bounds import HIDDEN, Bounds, is_plain_path, read_path
 from handrail.host.private_files import (
     ensure_private_directory,
     lock_file,
@@ -33,17 +34,14 @@ from handrail.host.private_files import (
     replace_private,
     write_all,
 )
-from handrail.host.worktree.bounds import HIDDEN, Bounds
-from handrail.host.worktree.trees import MOST_DIGESTED_BYTES, digest_content, is_plain_path, read_path
-from handrail.host.worktree.walking import FILE_NAMES, is_ignored_below
 from handrail.ports.worktree import (
     READ_ONLY,
     FileMode,
     FileWrite,
     LeftOut,
     PresentFile,
-    TreeEntry,
     Written,
+    describe_content,
 )
 
 _ALGORITHMS = ("sha1", "sha256")
@@ -83,20 +81,22 @@ def _read_file(bounds: Bounds, root: int, path: str) -> PresentFile | None:
 
 
 def _describe(path: str, mode: FileMode, content: bytes) -> PresentFile:
-    digest = f"sha256:{digest_content(content, 'sha256').hex()}"
-    return PresentFile(
-        entry=TreeEntry(path=path, mode=mode, digest=digest, size=len(content)), content=content
-    )
+    return PresentFile(entry=describe_content(path, mode, content), content=content)
 
 
 def matches(content: bytes, digest: str) -> bool:
     """Whether these bytes have this digest."""
     algorithm, _, expected = digest.partition(":")
-    return algorithm in _ALGORITHMS and digest_content(content, algorithm).hex() == expected
+    if algorithm not in _ALGORITHMS:
+        return False
+    hasher = hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False)
+    return hasher.hexdigest() == expected
 
 
 # Writing files of a project through a journal, so that a crash leaves each of them old or new.
 
+MOST_DIGESTED_BYTES = 64_000_000
+"""A larger file is neither read nor written over."""
 MOST_JOURNAL_BYTES = 1_000_000_000
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -106,7 +106,6 @@ _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR})
 BEHIND_LINK = "a folder above it is a link, or no folder"
 OCCUPIED = "something that is not in the tree is in its place: an ignored file, or a folder"
 CHANGED = "it has changed since it was looked at"
-IGNORED_THEN = "it is ignored by the rules that are brought back, so it is not theirs to remove"
 OUTSIDE = "it does not lead below the project"
 
 
@@ -377,25 +376,17 @@ def _find_states(project: str, journal: _Journal) -> set[str]:
 def find_obstacles(bounds: Bounds, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
     """Why some of these writes would be left out, as things are."""
     going = {write.path for write in writes if write.mode == "absent"}
-    rules = {read_path(write.path): write.content for write in writes if _holds_rules(write.path)}
     found: list[LeftOut] = []
-    project = bounds.root
-    root = os.open(project, FOLDER)
+    root = os.open(bounds.root, FOLDER)
     try:
         for write in writes:
             is_hidden = is_plain_path(write.path) and bounds.is_hidden(read_path(write.path))
             why = HIDDEN if is_hidden else _find_obstacle(root, write, going)
-            if not why and rules and write.mode == "absent" and not _holds_rules(write.path):
-                why = IGNORED_THEN if is_ignored_below(project, read_path(write.path), rules) else ""
             if why:
                 found.append(LeftOut(path=write.path, why=why))
     finally:
         os.close(root)
     return tuple(found)
-
-
-def _holds_rules(path: str) -> bool:
-    return read_path(path).rpartition(b"/")[2] in FILE_NAMES
 
 
 def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
@@ -447,7 +438,7 @@ def open_below(root: int, folders: bytes, making: Disk | None = None) -> Iterato
 
 
 def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
-    """Whether the file is just so; a file that is known by its size alone is compared by that."""
+    """Whether the file is just so."""
     try:
         found = os.lstat(name, dir_fd=folder)
     except FileNotFoundError:
@@ -458,8 +449,6 @@ def _is_in_state(name: bytes, folder: int, mode: str, digest: str) -> bool:
         return False
     if bool(found.st_mode & 0o100) != (mode == "executable"):
         return False
-    if digest.startswith("size:"):
-        return digest == f"size:{found.st_size}"
     if found.st_size > MOST_DIGESTED_BYTES:
         return False
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
@@ -500,7 +489,4 @@ def _encode(write: FileWrite) -> _Write:
 
 
 def _digest_of(write: _Write) -> str:
-    if write.mode == "absent":
-        return ""
-    hasher = hashlib.sha256(b"blob %d\0" % len(write.content) + write.content)
-    return f"sha256:{hasher.hexdigest()}"
+    return "" if write.mode == "absent" else describe_content("", "file", write.content).digest

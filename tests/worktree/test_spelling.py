@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from handrail.host.worktree.bounds import Bounds
-from handrail.host.worktree.seen_places import find_named
-from tests.host.worktree.project import write
+from handrail.host.bounds import Bounds
+from handrail.worktree.seen_places import find_named
+from tests.worktree.project import write
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.worktree.local_worktree import LocalWorktree
 from handrail.ports.worktree import FileList, FileWrite, PlaceAsked, Unseen, absent
-from tests.host.worktree.project import open_worktree, write
+from handrail.worktree.local_worktree import LocalWorktree
 from tests.hostile.repository.checkout import run_git
+from tests.worktree.project import ENVIRONMENT, open_worktree, write
 
 SECRET = "s3cr3t-of-the-keyring"
 PRIVATE = (".handrail/keys/keyring.json", ".git/config", "inner/.git/config", "link/keys/keyring.json", "key")
@@ -64,11 +64,9 @@ def test_nobody_is_told_whether_a_private_file_is_there(owner: Path, path: str) 
 
     one, other = worktree.see_places(str(owner), [PlaceAsked(path=path), PlaceAsked(path=absent)])
     located = worktree.locate_files(str(owner), [path, absent])
-    reasons = worktree.explain_unlisted(str(owner), [path, absent])
 
     assert (one.state, one.note) == (other.state, other.note)
-    assert [place.is_there for place in located] == [False, False]
-    assert reasons[path] == reasons[absent]
+    assert [place.paths for place in located] == [(path,), (absent,)]
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/comm"), reason="needs /proc, where Linux shows processes")
@@ -127,14 +125,13 @@ def test_no_file_is_written_into_the_home(owner: Path) -> None:
 def test_nothing_of_the_home_is_a_project(tmp_path: Path, below: str) -> None:
     write(tmp_path, "home/keys/keyring.json", SECRET)
     (tmp_path / "way").symlink_to("home")
-    worktree = LocalWorktree(str(tmp_path / "way"), {})
+    worktree = LocalWorktree(str(tmp_path / "way"), ENVIRONMENT)
     project = str(tmp_path / "home" / below)
 
     (seen,) = worktree.see_places(project, [PlaceAsked(path="keyring.json")])
 
     assert isinstance(worktree.list_files(project, [".json"]), Unseen)
     assert seen.state == "unreadable"
-    assert worktree.explain_unlisted(project, ["keys", "nothing"])["keys"] == seen.note
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -151,6 +148,6 @@ def test_a_file_of_another_user_is_listed_by_its_size_and_never_read(tmp_path: P
     (seen,) = worktree.see_places(str(root), [PlaceAsked(path="notes.txt", line=1)])
 
     assert isinstance(listed, FileList)
-    assert [one.digest for one in listed.files] == [f"size:{len(SECRET)}"]
+    assert [(one.content, one.size) for one in listed.files] == [("", len(SECRET))]
     assert worktree.read_files(str(root), ["notes.txt"]) == {}
     assert (seen.state, seen.note) == ("unreadable", "it belongs to another user")

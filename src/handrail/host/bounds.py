@@ -66,10 +66,6 @@ class Bounds:
         """The same of an absolute path below the project."""
         return self.is_hidden(os.fsencode(os.path.relpath(place, self.root)))
 
-    def keep_shown(self, paths: Iterable[bytes]) -> list[bytes]:
-        """Those that are not hidden."""
-        return [path for path in paths if not self.is_hidden(path)] if self._homes else list(paths)
-
     def explain_closed(self, path: str, found: os.stat_result) -> str:
         """Why the content of a file is not read, with its stat data; empty: it may be."""
         if holds_credentials(path):
@@ -122,3 +118,16 @@ def is_plain(path: bytes) -> bool:
     if b".git" in path.lower() and is_of_git(path):
         return False
     return bool(path) and not is_outside(path) and b"/../" not in path and path[-1:] != b"/"
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether a path of a tree leads below the project: a tree may come from a bundle."""
+    return is_plain(read_path(path)) and "\0" not in path and all(path.split("/"))
+
+
+def show_path(path: bytes) -> str:
+    return path.decode("utf-8", "surrogateescape")
+
+
+def read_path(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")

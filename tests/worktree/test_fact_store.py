@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.host.worktree.fact_store import FactFiles
 from handrail.ports.worktree import MOST_FACT_PROJECTS, KeptFacts
+from handrail.worktree.fact_store import FactFiles
 
 FORM = "facts 1"
 ONE = KeptFacts(key=".js:sha1:1", words="fetch\nfetchData\n$x", body=b"one\x00\xff")
@@ -117,7 +117,7 @@ def test_few_projects_are_kept(store: FactFiles, tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_many_processes_keep_at_once(store: FactFiles, tmp_path: Path) -> None:
     program = (
-        "import sys\nfrom handrail.host.worktree.fact_store import FactFiles\n"
+        "import sys\nfrom handrail.worktree.fact_store import FactFiles\n"
         "from handrail.ports.worktree import KeptFacts\n"
         "for number in range(20):\n"
         "    with FactFiles(sys.argv[1]).open_view('/project', 'facts 1') as view:\n"
