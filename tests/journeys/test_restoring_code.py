@@ -103,7 +103,6 @@ def test_an_ignored_file_in_the_way_is_told_and_stays(work: Work) -> None:
     assert (work.root / "notes.txt").read_bytes() == b"mine now\n"
 
 
-@pytest.mark.promise("evidence.code.restore")
 def test_what_the_restored_rules_ignore_stays(work: Work) -> None:
     write(work.root, "deep/.gitignore", "/mine.txt\nkept/\n!kept/not.txt\n")
     write(work.root, "deep/mine.txt", "mine\n")
