@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import time
@@ -13,6 +15,7 @@ import pytest
 from handrail.contract.outcome import Failure
 from tests.journeys.proved_projects import FIXED, NEW_TEST, START, UNITTEST, Proved
 from tests.surfaces.cli.tool import Tool
+from tests.worktree.project import picture
 from tests.worktree.repositories import commit, run_git, write
 
 pytestmark = pytest.mark.thorough
@@ -122,26 +125,62 @@ def test_variable_that_a_check_inherits_is_in_its_copy(tmp_path: Path) -> None:
     assert proved.prove({"BILLS_URL": "here"})["word"] == "proved"
 
 
-def test_signal_ends_the_proof_and_its_check(tmp_path: Path) -> None:
-    tool = Tool(str(tmp_path))
-    proved_root = Path(tool.project)
-    run_git(proved_root, "init", "-q", "-b", "main")
-    write(proved_root, "bills.py", FIXED)
-    commit(proved_root)
-    write(proved_root, "bills.py", NEW_TEST)
-    mark = tmp_path / "began"
+def begin_proof(tool: Tool, mark: Path) -> subprocess.Popen[bytes]:
+    """A proof whose check says its process id and does not end."""
+    root = Path(tool.project)
+    run_git(root, "init", "-q", "-b", "main")
+    write(root, "bills.py", FIXED)
+    commit(root)
+    write(root, "bills.py", NEW_TEST)
     started = subprocess.Popen(
-        [*tool.command, "prove", "--", "sh", "-c", f"echo $$ > {mark}; sleep 300"],
+        [*tool.command, "prove", "--", "sh", "-c", f"echo $$ > {mark}; touch left; sleep 300"],
         cwd=tool.project,
         env=tool.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
     wait_for(lambda: mark.exists() and mark.read_text(encoding="utf-8").endswith("\n"))
+    return started
+
+
+def test_signal_ends_the_proof_and_its_check(tmp_path: Path) -> None:
+    tool = Tool(str(tmp_path))
+    started = begin_proof(tool, tmp_path / "began")
     started.send_signal(signal.SIGINT)
     out, _ = started.communicate(timeout=60)
     assert started.returncode == 130
     assert b"The proof was stopped; nothing in the project was changed." in out
+
+
+def test_killed_proof_leaves_only_its_cache(tmp_path: Path) -> None:
+    tool = Tool(str(tmp_path))
+    began = tmp_path / "began"
+    started = begin_proof(tool, began)
+    before = picture(Path(tool.project))
+
+    beside = subprocess.run(
+        [*tool.command, "prove", "--json", "--", "sh", "-c", "test ! -e left"],
+        cwd=tool.project,
+        env=tool.environment,
+        capture_output=True,
+        check=False,
+    )
+    started.kill()
+    started.communicate(timeout=60)
+
+    assert json.loads(beside.stdout)["data"]["word"] not in ("fails", "not_tried"), beside.stdout
+    wait_for(lambda: not is_alive(int(began.read_text(encoding="utf-8"))))
+    assert picture(Path(tool.project)) == before
+    left = {path.relative_to(tmp_path).parts for path in tmp_path.rglob("left")}
+    assert all("trials" in parts for parts in left), left
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def wait_for(is_there: Callable[[], bool]) -> None:
