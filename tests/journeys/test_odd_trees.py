@@ -189,7 +189,7 @@ def test_a_project_that_takes_too_long_is_unknown_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_project(tmp_path / "project")
-    monkeypatch.setattr("handrail.worktree.git_trees.GitChild", lambda given, _: GitChild(given, 0.0))
+    monkeypatch.setattr("handrail.worktree.place.GitChild", lambda given, _: GitChild(given, 0.0))
     place = Place(tmp_path, tmp_path / "project")
 
     told = place.report("src/a.py", lambda: _append(place.root / "src/a.py"))
