@@ -274,7 +274,7 @@ PURPOSES: Final[Mapping[Purpose, str]] = {
     "notes": "keep these notes too",
     "go_on": "go on from there",
     "preview": "make the preview again, read its step and acknowledge it",
-    "other_run": "go on with that run instead",
+    "other_run": "continue that run instead",
 }
 """Why one would make the call of a warning, as the end of "To"."""
 
@@ -334,7 +334,7 @@ _GIVE_YOURSELF: Final = (
 _AGENT_CORRECTS: Final = "The agent can correct this by itself; if it has stopped, tell it to go on."
 AGENT_READS_IT: Final = (
     "The agent reads this at its next call and reports again; then you are asked about that. If it has "
-    "stopped, tell it what to change; or answer anew."
+    "stopped, tell it what to change; or answer again."
 )
 _NAMED: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_.-]+")
 

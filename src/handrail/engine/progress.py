@@ -38,7 +38,7 @@ def describe_handed_out(step: Delegate) -> str:
     """What a step with children says to who arrives there."""
     needed = f"at least {step.at_least} of them are" if step.at_least else "all of them are"
     return (
-        "This work is handed out: give each child's brief and workToken to a helper, or do the children "
+        "This work is delegated: give each child's brief and workToken to a helper, or do the children "
         f"yourself, one after the other. The run goes on when {needed} done; then read this step again with "
         "its stateToken."
     )
@@ -60,7 +60,7 @@ def _list_collected(workflow: CompiledWorkflow) -> frozenset[str]:
 
 
 STOPPED: Final = (
-    "This run is closed, because work that it waited for was closed: nothing is handed out any more, and its "
+    "This run is closed, because work that it waited for was closed: nothing is delegated any more, and its "
     "helpers can stop. Whoever reads this step with its stateToken and takes an option opens the run again."
 )
 

@@ -31,7 +31,7 @@ MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 
 WHO_SAW: Final[dict[ReceiptSource, str]] = {
     "handrail": "started by Handrail",
     "companion": "started by Handrail on the machine of the agent",
-    "client_hook": "told by the client's hook",
+    "client_hook": "reported by the client's hook",
 }
 
 

@@ -530,7 +530,7 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     if gap.reason == "reported" and not is_evidence_gap(gap):
         message = (
             f"The gap {quote(gap.summary)} is kept as {gap.gap_id}: the resolvesGapId of the wr.gap that "
-            "settles it."
+            "resolves it."
         )
         return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
     what = "" if gap.reason == "reported" else f"Something required is missing: {gap.reason}: "

@@ -330,7 +330,7 @@ def _not_allowed(name: str, why: str) -> Fault:
         VALIDATION_ERROR,
         f"The setting {name} cannot have this value: {why}",
         details={"problems": [{"param": "value", "problem": why}]},
-        hint="`handrail settings show` tells what each setting takes.",
+        hint="`handrail settings show` says what each setting takes.",
     )
 
 

@@ -61,7 +61,7 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
         SESSION_NOT_FOUND,
         f"No session of this store has the run {quote(text)}.",
         details={"session_id": text[:128]},
-        hint="List the sessions; session show tells the runs of one.",
+        hint="List the sessions; session show lists the runs of one.",
         next_call=NextCall(operation="session.list", params={}),
     )
 

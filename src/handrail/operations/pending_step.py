@@ -98,7 +98,7 @@ def _find_below(rt: ReadPorts, session: Session, run_id: RunId) -> RunId:
 def _several_handed_out(count: int, session_id: str) -> Fault:
     return Fault(
         CONTEXT_MISSING,
-        f"{count} pieces of work that {session_id} handed out are open, and any of them may be meant. "
+        f"{count} pieces of work that {session_id} delegated are open, and any of them may be meant. "
         "Nothing was done.",
         details={"missing": ["stateToken"]},
         hint="Name one by its work token: --state WORK_TOKEN, or HANDRAIL_WORK. The call offered here lists "

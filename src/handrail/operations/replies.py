@@ -106,7 +106,7 @@ RUN_SHAPE = Shape(
 """How much of a reply is shown: `minimal` keeps what the next call needs and what is unusual."""
 
 
-_PART_IS_DONE = "Your part is done; whoever handed it out goes on with the parent's stateToken."
+_PART_IS_DONE = "Your part is done; the parent continues with its stateToken."
 
 
 def load_handed(

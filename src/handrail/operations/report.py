@@ -318,9 +318,9 @@ def gather(
         place = None if settled is None else encode_project(settled)
         helper = Helper(project=place, worker=rt.secrets.redact_text(_name_worker(rt, worker)))
     elif worker is not UNSET:
-        expected = "a run that was handed out: a step with children names its work tokens"
+        expected = "a run that was delegated: a step with children names its work tokens"
         raise refuse_report(
-            [{"param": "worker", "problem": "nobody handed out this run", "expected": expected}]
+            [{"param": "worker", "problem": "this run is no delegated work", "expected": expected}]
         )
     gathered = Gathered(
         workflow=workflow,

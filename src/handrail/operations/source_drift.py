@@ -60,7 +60,7 @@ def warn_of_drift(
             "this version of Handrail, is another"
         )
     message = (
-        f"The {run.source_kind} file {quote(run.source_ref)} {happened}. This run goes on "
+        f"The {run.source_kind} file {quote(run.source_ref)} {happened}. This run continues "
         "with the workflow it was started with; to use the file as it is now, start a new run."
     )
     details = {"sourceKind": run.source_kind, "sourceRef": run.source_ref}
@@ -106,8 +106,8 @@ def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
     differing = list(_of_base(last, workflow))
     listed = ", ".join(differing[:_MOST_STEPS]) + (" and others" if len(differing) > _MOST_STEPS else "")
     return (
-        f"{workflow.base.id} changed since this overlay last ran ({listed or 'beside its steps'}). See all: "
-        f"handrail workflow inspect {workflow.id} --part diff --run {run_id}"
+        f"{workflow.base.id} changed since this customisation last ran ({listed or 'beside its steps'}). "
+        f"See all: handrail workflow inspect {workflow.id} --part diff --run {run_id}"
     )
 
 

@@ -270,7 +270,7 @@ def describe_gap(gap: GapRecorded, title: str = "") -> str:
     """A gap, or how a person settled one, in a line of a report."""
     if gap.reason != "settled_by_person":
         return f"Gap ({gap.severity}): {explain_gap(gap, title)}"
-    return f"Gap settled by {describe_settler(gap)}: {gap.summary}"
+    return f"Gap resolved by {describe_settler(gap)}: {gap.summary}"
 
 
 def describe_settler(gap: GapRecorded) -> str:

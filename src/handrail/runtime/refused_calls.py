@@ -177,9 +177,9 @@ _FIELD_BY_PREFIX = {
     "wk": "stateToken",
 }
 MAY_DO = (
-    "A token of work that was handed out reads its step, reports it, saves progress in it, runs checks for "
+    "A token of work that was delegated reads its step, reports it, saves progress in it, runs checks for "
     "it and shows its changes (run continue, run checkpoint, check run, code status); everything else is for "
-    "whoever handed it out."
+    "the agent that delegated it."
 )
 _REPORTED = {"output", "context"}
 _LONGEST_TOKEN = 2 * max(layout.length for layout in LAYOUTS.values())
@@ -215,7 +215,7 @@ def refuse_handed_out(run: Run) -> None:
     """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was handed out asks for more."""
     if run.parent is None:
         return
-    message = f"This token is of the work {run.parent.child_id}, which was handed out; nothing was done."
+    message = f"This token is of the work {run.parent.child_id}, which was delegated; nothing was done."
     raise Fault(TOKEN_SCOPE_MISMATCH, message, details={"run_id": run.run_id}, hint=MAY_DO)
 
 

@@ -357,8 +357,10 @@ def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
         own = suggest_id(
             entry.id.rpartition(".")[2], entry.source_kind, entry.source_ref, [one.id for one in others]
         )
-        fix = f"Give the overlay another id, such as {own}."
-        return BaseDocument(trouble=f"The overlay has the id of what it extends, {quote(entry.id)}.", fix=fix)
+        fix = f"Give the customisation another id, such as {own}."
+        return BaseDocument(
+            trouble=f"The customisation has the id of what it extends, {quote(entry.id)}.", fix=fix
+        )
     beside = [one for one in others if one is not entry]
     named = [one for one in beside if one.is_usable and one.id == entry.extends]
     named = named or [one for one in beside if claims_id(one, entry.extends)]
@@ -374,7 +376,7 @@ def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
         )
     base = named[0]
     if base.extends:
-        trouble = f"{base.id} is an overlay itself, and a base has no extends."
+        trouble = f"{base.id} is a customisation itself, and a base has no extends."
         return BaseDocument(trouble=trouble, fix=f"Extend {base.extends}, and repeat the changes here.")
     reading = read_checked(base.content, base.spelling, base.decoded)
     if reading.workflow is None:

@@ -136,7 +136,7 @@ def _look_at_names(function: _Function) -> Iterator[Unclear]:
     if definition.name.startswith(("test", "pytest_")):
         reasons.append("A test tool passes values to this function by the names of its parameters.")
     if definition.name in CALLED_FOR_US:
-        reasons.append("Python calls this method without its name, so its callers cannot be told.")
+        reasons.append("Python calls this method without its name, so its callers are unknown.")
     if any(each.kind == "decorator" and each.start == definition.start for each in facts.dynamic):
         reasons.append("A decorator of this function may look at its parameters by name.")
     for why in reasons:

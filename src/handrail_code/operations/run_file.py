@@ -141,7 +141,7 @@ def run_workflow(rt: WritePorts, request: RunCodeWorkflow) -> Success:
     """
     is_begun = request.workflow_id is not UNSET or request.document is not UNSET
     if is_begun == (request.workflow_resume is not UNSET):
-        raise _refuse_use("Name a file to begin with, or a token to go on with.", "--workflow FILE")
+        raise _refuse_use("Name a file to begin with, or a token to continue with.", "--workflow FILE")
     if request.workflow_resume is not UNSET:
         return _resume(rt, request, request.workflow_resume)
     if request.fix is True:

@@ -46,7 +46,7 @@ def gaps_page(listed: Rows[GapItem], about: GapList, asked: Mapping[str, str]) -
         )
     return page(
         head("Gaps", _count_gaps(about.counts)),
-        element("p", "What a run went on without. Evidence or a person settles a gap; nothing erases one."),
+        element("p", "What a run went on without. Evidence or a person resolves a gap; nothing erases one."),
         filters(
             "/gaps",
             select("only", "State", _GAP_STATES, asked.get("only", "")),

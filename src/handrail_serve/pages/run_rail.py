@@ -251,7 +251,7 @@ _LANE_BADGES = {
     "complete_with_gaps": ("done, with gaps", "warn", "gap"),
     "blocked": ("blocked", "bad", "blocked"),
     "closed": ("closed", "", "step"),
-    "handed_out": ("handed out", "", "open"),
+    "handed_out": ("delegated", "", "open"),
     "taken": ("done, taken by another branch", "good", "step"),
     "set_aside": ("set aside", "", "step"),
 }

@@ -132,7 +132,7 @@ def _health(shown: SessionSummary) -> Child:
         ),
         element(
             "p",
-            f"Found: {shown.health.state}, {shown.health.reason}. The first command tells more, "
+            f"Found: {shown.health.state}, {shown.health.reason}. The first command says more, "
             "the second keeps what is left.",
             class_="small",
         ),

@@ -169,9 +169,9 @@ def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
                 yield "a choice has no options, or two with one id"
         case Delegate(children=children):
             if not children or len({child.id for child in children}) != len(children):
-                yield "a step hands out nothing, or two children with one id"
+                yield "a step delegates nothing, or two children with one id"
             if len(children) > limits.MAX_CHILDREN or (part.for_each and len(children) > 1):
-                yield "a step hands out too much"
+                yield "a step delegates too much"
         case Loop() | Action():
             pass
     if not set(conditions_of(part)) <= set(workflow.conditions):
@@ -276,7 +276,7 @@ class _Check:
                 self._start(event, workflow_hash)
                 if parent is not None:
                     handed = Scope(run_id=parent.run_id)
-                    self._about_run(handed, parent.node_id, "is handed out at a node of another run")
+                    self._about_run(handed, parent.node_id, "is delegated at a node of another run")
             case NodeCreated() as created:
                 self._create(event, created, node_tag(record.digest))
             case EdgeCreated() as edge:
@@ -289,7 +289,7 @@ class _Check:
                 self._about_run(event.scope, fact.node_id, _ABOUT_RUN[type(fact)])
                 self._count(fact.node_id, event)
             case GapRecorded(node_id=node_id) if node_id is not None:
-                self._about_run(event.scope, node_id, "settles a gap at a node of another run")
+                self._about_run(event.scope, node_id, "resolves a gap at a node of another run")
                 self._count(node_id, event)
             case PreferencesChanged() if event.scope.node_id is None:
                 pass

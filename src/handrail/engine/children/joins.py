@@ -313,10 +313,10 @@ def was_always_waited_for(history: History, run: Run) -> bool:
 
 
 _UNWAITED: Final = {
-    "again": "it was closed and handed out once more, to somebody else",
-    "closed": "the run that handed it out was closed",
-    "left": "the run that handed it out has left for another branch",
-    "passed": "the step that handed it out is done",
+    "again": "it was closed and delegated once more, to somebody else",
+    "closed": "the run that delegated it was closed",
+    "left": "the run that delegated it has left for another branch",
+    "passed": "the step that delegated it is done",
     "taken": "what another branch found was taken instead of it",
 }
 

@@ -162,9 +162,7 @@ def _list_few(workflow: CompiledWorkflow, move: Move, count: int) -> list[GapRec
             reason="reported",
             summary=f"“{step.title}” asks for {step.at_least} pieces of work"
             + (
-                f" and handed out {found}: all must be done."
-                if found
-                else ", and there was none to hand out."
+                f" and delegated {found}: all must be done." if found else ", and there was none to delegate."
             ),
         )
         for step, found in (*((one, 0) for one in list_passed(workflow, move.trace)), *arrived)
@@ -306,7 +304,7 @@ def _find_overflow(history: History, run_id: RunId, move: Move, new: int) -> tup
     if held + new <= MAX_RUN_CHILDREN or not isinstance(move.state, Running):
         return ()
     step_id = move.state.step_id
-    message = f"The run has handed out {held} pieces of work; {new} more would be over {MAX_RUN_CHILDREN}."
+    message = f"The run has delegated {held} pieces of work; {new} more would be over {MAX_RUN_CHILDREN}."
     return (
         Reason(
             name="unexpected:invariant_violation",

@@ -26,7 +26,7 @@ def find_wait(history: History, workflow: CompiledWorkflow, node: Node, *, is_re
     following = steps_after(history, node.node_id) if is_recorded else ()
     until = min((held.index for held in following if held.state == node.state), default=inf)
     join = find_join(history, workflow, node, until=until)
-    assert join is not None, "only a step that hands out work is joined"
+    assert join is not None, "only a step that delegates work is joined"
     if is_recorded:
         prompt = describe_handed_out(join.step) + _render_takes(join)
         return Wait(join=join, is_waiting=bool(join.children), prompt=prompt)
@@ -58,7 +58,7 @@ def _render_wait(join: Join) -> str:
         left = len(join.children) - join.done
         beside = f"; {left} more would not be waited for" if left else ""
         done = format_count(join.done, "piece")
-        return f"What was handed out is done ({done} of work{beside}): nothing is left to do here, go on."
+        return f"What was delegated is done ({done} of work{beside}): nothing is left to do here, go on."
     handed = describe_handed_out(join.step)
     closed = name_closed(join)
     if not closed:

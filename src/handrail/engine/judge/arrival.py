@@ -178,9 +178,11 @@ _MODE_ITEM = re.compile(
 _QUESTIONS_ELSEWHERE: dict[Autonomy, str] = {
     "guided": QUESTIONS,
     "full_auto_stop_on_user_deps": (
-        "Before you begin, settle these questions; ask the user only what nobody else can answer"
+        "Before you begin, resolve these questions; ask the user only what nobody else can answer"
     ),
-    "full_auto_never_stop": "Before you begin, settle these questions yourself; nobody is asked in this mode",
+    "full_auto_never_stop": (
+        "Before you begin, resolve these questions yourself; nobody is asked in this mode"
+    ),
 }
 _NOBODY_ANSWERS = f"""\
 ## {NOBODY_ANSWERS}
@@ -193,7 +195,7 @@ _USER_CHOOSES = f"""\
 {USER_CHOOSES}{{why}}. Show them the question and the options, and make the call of the one \
 that they take."""
 _WHY_THE_USER: Mapping[ChoiceKind, str] = {
-    "preference_tradeoff": "it weighs what only they prefer",
+    "preference_tradeoff": "it depends on what only they prefer",
     "scope_boundary": "it sets how far the work goes",
     "irreversible_action": "what follows cannot be undone",
     "external_side_effect": "what follows reaches others outside this project",
@@ -404,7 +406,7 @@ def weigh_confirmation(
     who = CONFIRMERS.get(named_confirmer(leaf), "")
     whom = who[:1].upper() + who[1:] or "A person"
     message = _add_note(
-        f"{whom} must confirm “{leaf.title}”, and an agent's word does not count: {claim.fact}", word
+        f"{whom} must confirm “{leaf.title}”, and an agent's statement does not count: {claim.fact}", word
     )
     values = {"step": leaf.id} | BY_PERSON | ({"who": who} if who else {})
     if not word.is_due:
@@ -481,7 +483,7 @@ def _let_take(choice: Choice, word: PersonsWord) -> Reason:
         pointer=WorkflowStep(step_id=choice.id),
         waits_for=WaitsFor(kind="choose", values={"step": choice.id} | BY_PERSON),
         message=_add_note(
-            f"A person must choose in {choice.id}, and an agent's word does not count: nobody has", word
+            f"A person must choose in {choice.id}, and an agent's statement does not count: nobody has", word
         ),
     )
 

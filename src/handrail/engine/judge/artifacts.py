@@ -496,7 +496,7 @@ def _unknown_gap(place: Place, named: str) -> list[tuple[str, str]]:
     if not named or place.gaps is None:
         return []
     if named in place.gaps.by_evidence:
-        return [("/resolvesGapId", f"only evidence or a person settles {named}, no sentence of yours")]
+        return [("/resolvesGapId", f"only evidence or a person resolves {named}, no sentence of yours")]
     if named in place.gaps.ids:
         return []
     known = ", ".join(place.gaps.ids[-MOST_GAPS_NAMED:]) or "none"

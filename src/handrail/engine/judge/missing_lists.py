@@ -47,7 +47,7 @@ def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tupl
     waits = WaitsFor(kind="context", state="invalid", values={"name": leaf.for_each, "type": "list"})
     beyond = ", ".join(msgspec.json.encode(item).decode() for item in items[MAX_CHILDREN:][:MAX_CHILDREN])
     message = (
-        f"“{leaf.title}” hands out one piece of work for each item of {leaf.for_each}: {len(items)} items, "
+        f"“{leaf.title}” delegates one piece of work for each item of {leaf.for_each}: {len(items)} items, "
         f"and {MAX_CHILDREN} at most; beyond that: {beyond}."
     )
     return (

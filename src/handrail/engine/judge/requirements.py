@@ -90,7 +90,7 @@ def list_broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
     """
     effort = Effort(
         MAX_MATCH_WORK,
-        "The patterns that the notes of this step are held against take too long on notes of this length.",
+        "The patterns that the notes of this step are compared with take too long on notes of this length.",
         "Send shorter notes, and put the rest into an artifact; nothing was stored.",
     )
     return [message for rule in rules for message in _broken_messages(rule, notes, effort)]
@@ -513,7 +513,7 @@ def let_give(needed: UserOnly, step_id: str) -> Reason:
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
         waits_for=WaitsFor(kind="give", values=_name_gift(needed, step_id) | BY_PERSON),
-        message="A person must give what this step needs, and an agent's word does not count: nobody has.",
+        message="A person must give what this step needs, and an agent's statement does not count.",
     )
 
 

@@ -131,9 +131,9 @@ def _is_passed(report: dict[str, Any]) -> bool:
 def how_to_settle(gap: GapRecorded) -> str:
     """What an agent can do about an open gap."""
     if is_ending_gap(gap):  # which only a verification settles
-        return "a checkpoint with a verification report that passed settles it."
+        return "a checkpoint with a verification report that passed resolves it."
     if is_evidence_gap(gap):
-        by_hand = f"or a person settles it (`handrail session resolve {gap.gap_id} --note TEXT`)."
+        by_hand = f"or a person resolves it (`handrail session resolve {gap.gap_id} --note TEXT`)."
         waits = gap.waits_for
         if waits is not None and waits.kind == "proof":
             return f"`{waits.values.get('command', 'handrail prove')}` {by_hand}"
@@ -141,6 +141,6 @@ def how_to_settle(gap: GapRecorded) -> str:
             return f"a later {waits.values['artifact']} {by_hand}"
         return f"only evidence {by_hand}"
     return (
-        'once it is settled, report {"kind":"wr.gap","severity":"info","summary":"…",'
+        'once it is resolved, report {"kind":"wr.gap","severity":"info","summary":"…",'
         f'"resolvesGapId":"{gap.gap_id}"}}.'
     )

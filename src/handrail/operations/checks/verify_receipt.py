@@ -50,7 +50,7 @@ _NOT_PROVEN = [
     "What git does not track, and the programs, libraries and services around the checks.",
 ]
 _FORMER = (
-    "A receipt of the form before proofs. It weighed what the agent reported, so it has a result and no word"
+    "A receipt of the form before proofs. It judged what the agent reported, so it has a result and no word"
 )
 
 

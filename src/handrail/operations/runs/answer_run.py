@@ -403,7 +403,7 @@ def _nobody(pending: PendingStep) -> Fault:
         "No answer was given at a terminal; nothing was recorded. A person must run this command themselves.",
         details={"action": command, "resume": "handrail session resume"},
         hint=f"Ask the user to run `{command}` in a terminal of their own or to answer in the Console, then "
-        "go on with the blocked reply's next call.",
+        "make the blocked reply's next call.",
     )
 
 

@@ -117,7 +117,7 @@ def _warn_of_old_rules(run: Run) -> tuple[ReplyWarning, ...]:
     if run.rules >= STATED_REPORTS:
         return ()
     message = (
-        "This run began under an older version. Its evidence is no longer weighed: reports are accepted as "
+        "This run began under an older version. Its evidence is no longer judged: reports are accepted as "
         "stated. `handrail prove` shows what the change proves."
     )
     return (ReplyWarning(code="EVIDENCE_NOT_WEIGHED", message=message),)

@@ -154,8 +154,8 @@ def _left_out(workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
     done = {"skip": "skipped", "replace": "rewritten"}
     named = [f"{one.id} ({done[one.how]})" for one in workflow.base.left_out]
     message = (
-        f"This workflow changes {workflow.base.id}. Left out by the overlay, of what has to be proven or "
-        f"asked there: {', '.join(named)}. Tell the user when you report."
+        f"This workflow changes {workflow.base.id}. Left out by the customisation, of what has to be proven "
+        f"or asked there: {', '.join(named)}. Tell the user when you report."
     )
     details = {"steps": [one.id for one in workflow.base.left_out]}
     return (ReplyWarning(code="LEFT_OUT_BY_OVERLAY", message=message, details=details),)

@@ -132,7 +132,7 @@ def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
 
 
 def _unknown(gap_id: str) -> Fault:
-    message = f"There is no gap {quote(gap_id)} to settle."
+    message = f"There is no gap {quote(gap_id)} to resolve."
     call = NextCall(operation="session.gaps", params={})
     return Fault(E_NOT_FOUND, message, details={"resource": "gap", "id": gap_id[:128]}, next_call=call)
 
@@ -143,14 +143,14 @@ def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> Confi
     shown = flatten_text(rt.secrets.redact_text(told))
     if shown != flatten_text(told):
         raise refuse_argument(
-            "A secret was found in this gap, so nobody can settle it.",
+            "A secret was found in this gap, so nobody can resolve it.",
             "gap",
             "holds a secret",
             "a gap without one",
         )
     text = (
-        f"\nA gap ({gap.severity}): {shown}\nSettled because: {flatten_text(note)}\n\n"
-        "It is kept in the log of the session, with your account.\nSettle this gap? [y/n] "
+        f"\nA gap ({gap.severity}): {shown}\nReason: {flatten_text(note)}\n\n"
+        "It is kept in the log of the session, with your account.\nResolve this gap? [y/n] "
     )
     named = f"{gap.gap_id} --session {session.history.session_id}"
     command = f"handrail session resolve {named} --note TEXT"

@@ -101,7 +101,7 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
         raise refuse_problems(
             drop_edits(errors),
             "",
-            f"{quote(named)} cannot be written anew, line {errors[0].line}: {errors[0].message}",
+            f"{quote(named)} cannot be written again, line {errors[0].line}: {errors[0].message}",
             "Correct the problems, each at its line; `workflow fmt FILE --fix` does what is certain.",
         )
     comments = {} if spelling == "json" else decode_spelled(content, spelling).comments
@@ -123,8 +123,8 @@ def print_or_write(
     """
     source = load_source(rt, request)
     if EXTENDS in source.document and spelling == "md":
-        message = "Overlays have no Markdown form."
-        raise refuse_argument(message, "to", "is not a spelling of an overlay", "yaml or json")
+        message = "A customisation has no Markdown form."
+        raise refuse_argument(message, "to", "is not a spelling of a customisation", "yaml or json")
     text = write_document(source.document, spelling, source.comments)
     back, meant = read_workflow(text.encode(), spelling), read_workflow(source.content, source.spelling)
     assert (back.workflow, back.extends) == (meant.workflow, meant.extends), "the text says the same workflow"

@@ -181,7 +181,7 @@ def diff_texts(before: str, after: str) -> dict[str, Json]:
 
 _NAME: Final = "handrail-worker"
 _DESCRIPTION: Final = (
-    "Does one piece of work that Handrail handed out. Give it the brief and the workToken as they are."
+    "Does one piece of work that Handrail delegated. Give it the brief and the workToken as they are."
 )
 _INSTRUCTIONS: Final = """\
 You got a brief and a workToken (wk1…). The token opens this piece of work and nothing else.
@@ -191,7 +191,7 @@ You got a brief and a workToken (wk1…). The token opens this piece of work and
 3. If you were given a name, send it as worker, or with `--worker NAME`, when you report.
 4. In a shell, set `HANDRAIL_WORK` to the token, so that checks and hooks count for this work, and \
 `HANDRAIL_WORKER` to your name.
-5. If a reply asks for a person, stop and tell who handed out the work.
+5. If a reply asks for a person, stop and tell who delegated the work.
 6. When the reply says that your part is done, answer with one line: what you found.
 """
 _MARKDOWN: Final = f"---\nname: {_NAME}\ndescription: {_DESCRIPTION}\n---\n\n{_INSTRUCTIONS}"

@@ -138,7 +138,7 @@ def _run(story: Story, run: RunStory, quote: Quote) -> Iterator[str]:
     if history.evidence and (caveat := caveat_of(history)):
         yield from (_inline(f"Its evidence is shown {caveat}."), "")
     if run.handed:
-        yield from ("### Handed out", "", *(f"- {_inline(line)}" for line in run.handed), "")
+        yield from ("### Delegated", "", *(f"- {_inline(line)}" for line in run.handed), "")
     if gaps := open_gaps(history, tip):
         yield from ("### Open gaps", "")
         yield from (f"- **{gap.severity}**: {_inline(explain_gap(gap))}" for gap in gaps)
@@ -262,9 +262,9 @@ def _describe_empty_session(story: Story) -> str:
 
 def _describe_run(run: RunStory) -> str:
     """Where a run stands, in one sentence; and whose work it is, where it was handed out."""
-    handed = "" if run.run.parent is None else f" Handed out as {run.run.parent.child_id}."
+    handed = "" if run.run.parent is None else f" Delegated as {run.run.parent.child_id}."
     workers = name_workers(run.run)
-    handed += f" Done by {workers}, by their own word." if workers else ""
+    handed += f" Done by {workers}, as they state." if workers else ""
     others = [f"{path}, as {', '.join(names)}" for path, names in run.find_shared().items()]
     shared = f" Listed at the same time: {'; '.join(others)}." if others else ""
     return f"{_describe_end(run)}{handed}{shared}"
@@ -477,7 +477,7 @@ def _list_provenance(story: Story, run: RunStory | None) -> list[tuple[str, str]
         if run.workflow is not None and (base := run.workflow.base) is not None:
             facts.append(("Extends", f"{base.id} ({base.hash})"))
             left_out = [f"{one.id} ({one.title})" for one in base.left_out]
-            facts += [("Left out by the overlay", ", ".join(left_out))] if left_out else []
+            facts += [("Left out by the customisation", ", ".join(left_out))] if left_out else []
     return facts
 
 

@@ -144,7 +144,7 @@ def _list_handed(story: Story, graphs: Mapping[RunId, RunGraph], run_id: RunId) 
     lines = []
     for part in list_parts(story.history, story.history.runs[run_id]):
         worker = name_workers(part.run)
-        who = f"; done by {worker}, by their own word" if worker else ""
+        who = f"; done by {worker}, as they state" if worker else ""
         summary = _summarize(story, part.run, part.tip)
         line = f"{part.name}: {STATUS_WORDS[graphs[part.run.run_id].status]}{who}. {summary}"
         lines.append(line.rstrip())

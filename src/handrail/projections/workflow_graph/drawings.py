@@ -305,7 +305,7 @@ class _Drawing:
         self._node(step)
         edge, lane = self._middle - _HALF, self._middle - _HALF - _LANE // 2
         for child in item.items:
-            assert isinstance(child, GraphNode), "a step hands out runs"
+            assert isinstance(child, GraphNode), "a step delegates runs"
             self.y += _PADDING
             self._box(child, self._words.get(child.id, ""))
             self._way("side", f"M{edge} {self._middles[step.id]}H{lane}V{self._middles[child.id]}H{edge}")

@@ -121,7 +121,7 @@ class Adapter:
             return {"contents": [{"mimeType": content.mime_type, "text": content.text, "uri": content.uri}]}
         refusal = self.refusal(content)
         code = missing if content.kind.native == E_NOT_FOUND.native else refusal.code
-        assert isinstance(refusal.data, dict), "a failure is told with its structured copy"
+        assert isinstance(refusal.data, dict), "a failure comes with its structured copy"
         return Refusal(code=code, message=refusal.message, data={"uri": uri[:LONGEST_URI], **refusal.data})
 
     def complete(
@@ -277,8 +277,8 @@ def list_prompts(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
     rows = [_workflow_prompt(row) for row in listed["items"] if _can_start(row) and row["id"] != RESUME]
     first = _prompt(
         RESUME,
-        "Go on with earlier work",
-        "Find a session again and go on where it stands.",
+        "Continue earlier work",
+        "Find a session again and continue where it stands.",
         QUERY,
         "Words, a ticket, a branch or a session id; empty for the latest work.",
     )
@@ -365,7 +365,7 @@ def _start_text(workflow: dict[str, Any], goal: str) -> str:
 def _resume_text(query: str) -> str:
     call = call_text("resume_session", {"query": query} if query else {})
     return (
-        f"Go on with earlier work in Handrail: {call}\n"
+        f"Continue earlier work in Handrail: {call}\n"
         "Make the nextCall of the session that fits. If several could be meant, or the one that fits is not "
         "of this project, ask me first."
     )

@@ -96,7 +96,7 @@ def candidates_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
     is_matched = listed.get("matched", True)
     lines = [] if is_matched else ["Nothing matches what was asked for."]
     if not is_matched and listed["items"]:
-        lines.append("The latest work follows instead; go on with one only if the user means it.")
+        lines.append("The latest work follows instead; continue one only if the user means it.")
     lines.append(count_work(listed["items"]) + _looked(listed))
     lines += [MORE_WORK] if listed["items"] and listed.get("truncated") else []
     for candidate in listed["items"]:
@@ -227,7 +227,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
     yield f"- session {candidate['sessionId']}{run}: {flatten_text(', '.join(facts))}"
     if not candidate.get("isHere", True):
         named = flatten_text(candidate.get("project") or "another one")
-        yield f"  Not of this project but of {named}: ask the user before you go on with it."
+        yield f"  Not of this project but of {named}: ask the user before you continue it."
     if candidate.get("goal"):
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
     if candidate.get("sinceStep"):

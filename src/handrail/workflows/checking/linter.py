@@ -345,7 +345,7 @@ def check_capabilities(source: SourceWorkflow, workflow: CompiledWorkflow, trail
     """A preferred or disabled capability changes nothing unless a prompt says so."""
     handing = [part.id for part in list_leaves(workflow.steps) if isinstance(part, Delegate)]
     if handing and source.capabilities.get("delegation") == "disabled":
-        message = f"delegation is disabled, and {quote_name(handing[0])} hands out work all the same."
+        message = f"delegation is disabled, and {quote_name(handing[0])} delegates work all the same."
         fix = "Write preferred or required, or let the step do the work itself."
         trail.report("bad_value", "/capabilities/delegation", message, fix)
         return

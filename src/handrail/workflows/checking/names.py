@@ -403,7 +403,7 @@ class _Names:
         elif self._extends:
             self._reported.add(name)
             declared = ", ".join(self._document.get("inputs", {})) or "none"
-            fix = f"Say it in words: an overlay reads only the inputs of {self._extends}: {declared}."
+            fix = f"Say it in words: a customisation reads only the inputs of {self._extends}: {declared}."
         else:
             self._reported.add(name)
             spec = spec | {"fromGoal": True} if name == "goal" and spec == {"type": "string"} else spec

@@ -79,7 +79,7 @@ class ChildCompiler:
     def compile(self, step: SourceDelegate, child: SourceChild, when: str) -> Child | None:
         """The child as its step holds it; None if it cannot be used, which has been reported."""
         if len(self._above) > MAX_CHILD_DEPTH:
-            message = f"Work is handed out more than {MAX_CHILD_DEPTH} levels deep here."
+            message = f"Work is delegated more than {MAX_CHILD_DEPTH} levels deep here."
             self._trail.report("too_large", child.pointer, message, "Give this work to a step of its own.")
             return None
         if (estimate_tokens(child.brief) or 0) > MAX_BRIEF_TOKENS:
@@ -200,8 +200,8 @@ def check_count(source: SourceWorkflow, trail: Findings) -> None:
     """A run hands out only so much."""
     count = count_children(source.steps)
     if count > MAX_RUN_CHILDREN:
-        message = f"The steps of this workflow hand out up to {count} runs; the limit is {MAX_RUN_CHILDREN}."
-        trail.report("too_large", "/steps", message, "Hand out less, or put several pieces into one child.")
+        message = f"The steps of this workflow delegate up to {count} runs; the limit is {MAX_RUN_CHILDREN}."
+        trail.report("too_large", "/steps", message, "Delegate less, or put several pieces into one child.")
 
 
 def list_delegates(parts: tuple[SourcePart, ...]) -> Iterator[SourceDelegate]:

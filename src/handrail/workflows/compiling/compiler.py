@@ -211,7 +211,7 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Findings
             continue
         left_out.append(LeftOut(id=leaf.id, title=leaf.title, how=displaced.how))
         if workflow.id.startswith(RESERVED_NAMESPACE):
-            message = f"{leaf.id} of {workflow.id} {reason}, so an overlay does not {displaced.how} it."
+            message = f"{leaf.id} of {workflow.id} {reason}, so a customisation does not {displaced.how} it."
             fix = "Append or prepend a text instead, or copy the workflow under an id of your own."
             trail.report("bad_value", displaced.pointer, message, fix)
     return CompiledBase(id=workflow.id, hash=base.pinned.workflow_hash, left_out=tuple(left_out))
@@ -259,6 +259,6 @@ def _guard_of(leaf: Leaf, workflow: CompiledWorkflow) -> str:
         case Action():
             return "is an action"
         case Delegate():
-            return "hands out work"
+            return "delegates work"
         case never:
             assert_never(never)

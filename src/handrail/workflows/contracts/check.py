@@ -76,7 +76,7 @@ def count_schema_places(schema: Json) -> int:
                 elif keyword == "pattern" and isinstance(inner, str):
                     effort.spend(min(count_atoms(inner), MAX_SCHEMA_PLACES))
                 elif keyword in _MOVING and isinstance(inner, str):
-                    effort.trouble = f"With the keyword {keyword} it cannot be told how large the schema is."
+                    effort.trouble = f"With the keyword {keyword} it is unknown how large the schema is."
                     effort.advice = "Put what is named under $defs, and write #/$defs/ with its name."
                     raise effort.fault()
                 waiting.append(inner)

@@ -75,7 +75,7 @@ READ_AS = {
     "assessmentConsequences": "it is read as the followups of gates",
     "askForFiles": "it is read as guidance to ask for the files",
     "hasValidation": "it is left out, because rules speak for themselves",
-    "parallelDelegations": "it is read as a step that hands out work, before the step that uses it",
+    "parallelDelegations": "it is read as a step that delegates work, before the step that uses it",
     "templateCall": "it is read as a part of the type template_call",
     "loop": "it is read as the native keys of a loop",
 }

@@ -65,7 +65,7 @@ class Functions:
             if name in scope:
                 names.append(scope[name])
             else:
-                message = f"There is no function {quote(name)}; the agent is told about it."
+                message = f"There is no function {quote(name)}; the agent reads about it."
                 crossing.changed(place, message, "Define it under functionDefinitions.")
             if call or name not in scope:
                 advice.append(f"Apply {name}({call}).")
@@ -166,7 +166,7 @@ class Assessments:
         text = "\n".join(as_texts(effect.get("guidance"))) or "Do what is missing, then judge again."
         names = [name for name in followups if self._is_meant(name, when, level)]
         if effect.get("kind", "require_followup") != "require_followup" or not names:
-            message = "This consequence has no counterpart; the agent is told about it."
+            message = "This consequence has no counterpart; the agent reads about it."
             crossing.changed(pointer, message, "Use require_followup and a level of a referenced assessment.")
             return [f"When a judgement is {as_text(level)}: {text}"]
         dimension = when.get("dimensionId", when.get("dimension"))
@@ -360,7 +360,7 @@ class _Reading:
     def _advise(self, text: str, pointer: str, why: str) -> None:
         if text.strip():
             self.advice.append(text)
-        message = f"This check is told to the agent and not enforced: {why}."
+        message = f"The agent reads this check, and it is not enforced: {why}."
         self.crossing.changed(pointer, message, _FIX)
 
 

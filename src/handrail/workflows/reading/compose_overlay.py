@@ -249,7 +249,7 @@ class _Composing:
         if "slot" not in part:
             return False
         fix = "Write the parts themselves; only a workflow without extends has slots."
-        self._found.report("bad_value", pointer, "An overlay offers no slot.", fix)
+        self._found.report("bad_value", pointer, "A customisation offers no slot.", fix)
         return True
 
     # Names

@@ -82,7 +82,7 @@ _OF_BOTH = {
 
 OVERLAY_SHAPES: dict[str, Shape] = {
     OVERLAY: Record(
-        description="An overlay: closed changes to a workflow of another file, compiled together with it.",
+        description="A customisation: changes to a workflow of another file, compiled together with it.",
         keys={
             "$schema": _OF_BOTH["$schema"],
             "extends": required_key(WORKFLOW_ID, "The workflow that is changed; it extends no other."),

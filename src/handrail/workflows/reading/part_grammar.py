@@ -193,7 +193,7 @@ _PART_SHAPES: dict[str, Shape] = {
         own_keys={"slot": "slot"},
     ),
     "step": Record(
-        description="A step an agent does, or hands out.",
+        description="A step an agent does, or delegates.",
         one_of=("prompt", "promptBlocks", "delegate"),
         keys={
             "type": optional_key(Word(values=("step",)), "A step; may be left out."),
@@ -204,7 +204,7 @@ _PART_SHAPES: dict[str, Shape] = {
                 Named(name="prompt_blocks"), "The prompt in parts, rendered in a fixed order."
             ),
             "delegate": optional_key(
-                Named(name="delegate"), "Work to hand out; such a step has a title and no prompt."
+                Named(name="delegate"), "Work to delegate; such a step has a title and no prompt."
             ),
             "promptFragments": optional_key(
                 Items(of=Named(name="fragment"), most=MAX_LIST_ITEMS), "Text added where its condition holds."
@@ -307,9 +307,9 @@ _PART_SHAPES: dict[str, Shape] = {
         },
     ),
     "slot": Record(
-        description="A place where an overlay may add parts; nothing while none does.",
+        description="A place where a customisation may add parts; nothing while none does.",
         keys={
-            "slot": required_key(ID, "What an overlay fills it by."),
+            "slot": required_key(ID, "What a customisation fills it by."),
             "title": optional_key(TITLE, "What people see."),
             "description": optional_key(REMARK, "What belongs here."),
             "when": optional_key(WHEN, "What is added here is skipped where this condition does not hold."),
@@ -319,11 +319,11 @@ _PART_SHAPES: dict[str, Shape] = {
 
 _INNER_SHAPES: dict[str, Shape] = {
     "delegate": Record(
-        description="Work to hand out: one helper each, or one agent after the other. The step waits for it.",
+        description="Work to delegate: one helper each, or one agent after the other. The step waits for it.",
         one_of=("children", "forEach"),
         keys={
             "children": optional_key(
-                Items(of=Named(name="child"), least=1, most=MAX_CHILDREN), "What is handed out."
+                Items(of=Named(name="child"), least=1, most=MAX_CHILDREN), "What is delegated."
             ),
             "forEach": optional_key(
                 Text(
@@ -331,10 +331,10 @@ _INNER_SHAPES: dict[str, Shape] = {
                     pattern=rf"{_PLAIN_PATH}|\{{\{{ *{_PLAIN_PATH} *\}}\}}",
                     wanted='Write the name of a list, such as "{{slices}}".',
                 ),
-                "A list; child is handed out once for each of its items.",
+                "A list; child is delegated once for each of its items.",
             ),
             "as": optional_key(NAME, "With forEach: the input of the child that gets the item."),
-            "child": optional_key(Named(name="child"), "With forEach: what is handed out for an item."),
+            "child": optional_key(Named(name="child"), "With forEach: what is delegated for an item."),
             "needs": optional_key(
                 ByType(shapes=(Word(values=("all",)), Named(name="needs"))),
                 "How many must be done before the run goes on; all unless written.",
@@ -350,7 +350,7 @@ _INNER_SHAPES: dict[str, Shape] = {
         keys={"atLeast": required_key(Whole(least=1, most=MAX_CHILDREN), "How many must be done.")},
     ),
     "child": Record(
-        description="Work that is handed out: a workflow by its id, or steps written here.",
+        description="Work that is delegated: a workflow by its id, or steps written here.",
         one_of=("workflow", "steps"),
         keys={
             "id": required_key(ID, "What everything else calls this piece of work."),
@@ -361,7 +361,7 @@ _INNER_SHAPES: dict[str, Shape] = {
                 FREE_OBJECT, "Its context values; a text may name values of this run, such as {{goal}}."
             ),
             "brief": optional_key(DESCRIPTION, "A sentence for whoever gets the work."),
-            "when": optional_key(WHEN, "It is handed out only where this condition holds."),
+            "when": optional_key(WHEN, "It is delegated only where this condition holds."),
         },
     ),
     "prompt_blocks": Record(

@@ -247,7 +247,7 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
     found = Findings()
     if spelling == "md":
         fix = "Write it as a .yaml or .json file; Markdown is for whole workflows."
-        found.report("bad_source", f"/{EXTENDS}", "An overlay is not written in Markdown.", fix)
+        found.report("bad_source", f"/{EXTENDS}", "A customisation is not written in Markdown.", fix)
     else:
         found.problems += _check_overlay(document)
     if base is not None and base.trouble and not found.problems:

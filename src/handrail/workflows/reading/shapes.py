@@ -152,7 +152,7 @@ WORKFLOW_ID = Text(
 NAME = Text(
     most=MAX_NAME_CHARACTERS,
     pattern=r"(?!(__proto__|constructor|prototype)$)[A-Za-z_][A-Za-z0-9_-]*",
-    wanted="Begin with a letter or _, go on with letters, digits, _ and -; "
+    wanted="Begin with a letter or _, then use letters, digits, _ and -; "
     "__proto__, constructor and prototype are refused.",
 )
 """Of a value in the context. The three refused names are refused in a context, too."""

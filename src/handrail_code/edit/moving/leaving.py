@@ -135,7 +135,7 @@ def _refuse_exports(shift: Shift, sheet: Sheet) -> None:
         before, after = sheet.text[: use.start], sheet.text[use.start :]
         is_plain = use.start in plain or _HARMLESS.match(after) or _ASKED_MAIN.search(before)
         if not is_plain and (use.name == "module" or use.role == "write"):
-            message = "What the target exports besides cannot be told, because of this."
+            message = "What else the target exports is unknown, because of this."
             raise Refusal("module_system", message, shift.target, use)
 
 

@@ -218,8 +218,8 @@ def _copy_notice(workflow: WorkflowDetail) -> Html:
         element(
             "p",
             f"This file is not in the project's folder of workflows ({workflow.source_kind}). "
-            "To change some of its steps, write an overlay, which follows it: a file of the project with "
-            f"extends: {workflow.id} and an id of its own. Or give this text an id of your own, such as "
+            "To change some of its steps, write a customisation, which follows it: a file of the project "
+            f"with extends: {workflow.id} and an id of its own. Or give this text an id of your own, such as "
             "project.my_review: then it is saved as a copy.",
         ),
     )

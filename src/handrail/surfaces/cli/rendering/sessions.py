@@ -157,7 +157,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
     closing = run.get("closed") or {}
     rows = [
         ("Child", one_line(run.get("child_id") or "")),
-        ("Worker", f"{one_line(run['worker'])}, by their own word" if run.get("worker") else ""),
+        ("Worker", f"{one_line(run['worker'])}, as they state" if run.get("worker") else ""),
         ("Closed", _closed(closing) if closing else ""),
         ("Mode", ", ".join(one_line(str(value)) for value in run.get("preferences", {}).values())),
         ("Skipped", one_line(run.get("not_run_told") or "")),
@@ -203,7 +203,7 @@ def _gaps(run: dict[str, Json], page: Page) -> list[str]:
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
         state = "open" if gap.get("is_open") else "settled"
         what = f"Gap ({one_line(gap['severity'])}, {state})"
-        what = f"Settled by {one_line(gap['who'])}" if gap.get("who") else what
+        what = f"Resolved by {one_line(gap['who'])}" if gap.get("who") else what
         lines += wrap(f"{what}: {one_line(gap['summary'])}", page.width, INDENT)
         if gap.get("is_open") and gap.get("id"):
             lines.append(
