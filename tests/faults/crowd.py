@@ -51,7 +51,7 @@ class Worker:
         self.heard: list[Heard] = []
         self.busy = 0
         self.sessions: dict[str, str] = {}
-        """The session of each token that was handed out; a refusal does not repeat it."""
+        """The session of each token that was delegated; a refusal does not repeat it."""
         for reply in starts:
             self.learn(reply, reply["session"]["sessionId"])
 

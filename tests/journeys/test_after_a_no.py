@@ -250,7 +250,7 @@ def test_gaps_of_a_run_are_one_item_and_each_is_resolved_by_name(runtime: Runtim
     settler = f"{runtime.workspace.account()} at a terminal"
     assert (len(set(gaps)), item["count"]) == (2, 2)
     assert f"I looked at it. (by {settler})" in words_of(runtime, "/gaps")
-    assert f"Gap settled by {settler}: I looked at it." in story_of(runtime, first)
+    assert f"Gap resolved by {settler}: I looked at it." in story_of(runtime, first)
     assert needed(runtime)["command"].startswith(f"handrail session resolve {gaps[1]} --session ses_")
 
 

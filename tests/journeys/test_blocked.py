@@ -175,27 +175,41 @@ def test_never_stop_goes_on_and_records_a_critical_gap_instead(runtime: Runtime)
 
 
 @pytest.mark.promise("gaps.resolved")
-def test_a_later_gap_settles_an_earlier_one_by_link(runtime: Runtime) -> None:
-    first = begin(
-        runtime, step("decide", **WITH_DECISION), step("mend"), fields=NO_FIELDS, preferences=NEVER_STOP
-    )
-    second = report(runtime, first["ackToken"])
+def test_a_later_gap_resolves_an_earlier_one_by_link(runtime: Runtime) -> None:
+    first = begin(runtime, step("decide"), step("mend"), fields=NO_FIELDS, preferences=NEVER_STOP)
+    missing = {"kind": "wr.gap", "severity": "warning", "summary": "Nobody wrote the decision down."}
+    second = report(runtime, first["ackToken"], missing)
     gap_id = shown(runtime, first)["gaps"][0]["id"]
-    settling = {
+    resolving = {
         "kind": "wr.gap",
         "severity": "info",
         "summary": "The decision is in ADR 7.",
         "resolvesGapId": gap_id,
     }
 
-    report(runtime, second["ackToken"], settling)
+    report(runtime, second["ackToken"], resolving)
     run = shown(runtime, first)
 
     assert run["status"] == "complete"
-    assert [(gap["reason"].split(":")[0], gap["is_open"]) for gap in run["gaps"]] == [
-        ("contract_violation", False),
-        ("reported", False),
-    ]
+    assert [(gap["reason"], gap["is_open"]) for gap in run["gaps"]] == [("reported", False)] * 2
+
+
+def test_agents_sentence_leaves_a_missing_output_open(runtime: Runtime) -> None:
+    first = begin(
+        runtime, step("decide", **WITH_DECISION), step("mend"), fields=NO_FIELDS, preferences=NEVER_STOP
+    )
+    second = report(runtime, first["ackToken"])
+    gap_id = shown(runtime, first)["gaps"][0]["id"]
+    resolving = {
+        "kind": "wr.gap",
+        "severity": "info",
+        "summary": "The decision is in ADR 7.",
+        "resolvesGapId": gap_id,
+    }
+
+    report(runtime, second["ackToken"], resolving)
+
+    assert shown(runtime, first)["status"] == "complete_with_gaps"
 
 
 @pytest.mark.promise("user-only.answer")

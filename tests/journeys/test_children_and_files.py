@@ -58,8 +58,8 @@ def test_two_children_that_list_one_file_are_told_as_such(site: Site) -> None:
     exported = answer(
         site.runtime, "session.export", **{"sessionId": waiting["session"]["sessionId"], "as": "markdown"}
     )
-    assert "Handed out as a. Listed at the same time: src/bill.py, as b." in str(exported)
-    assert "Handed out as b. Listed at the same time: src/bill.py, as a." in str(exported)
+    assert "Delegated as a. Listed at the same time: src/bill.py, as b." in str(exported)
+    assert "Delegated as b. Listed at the same time: src/bill.py, as a." in str(exported)
     gaps = [one["data"] for one in of_kind(events_of(site.runtime, joined), "gap_recorded")]
     assert ("info", "src/bill.py is listed by a, b, which were open at the same time.") in [
         (one["severity"], one["summary"]) for one in gaps

@@ -1,4 +1,4 @@
-"""Work that was handed out and closed: what the step says, what it offers, and what nobody loses."""
+"""Work that was delegated and closed: what the step says, what it offers, and what nobody loses."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_late_work_that_was_delegated_again_says_so(runtime: Runtime) -> None:
 
     told = [one["warnings"][0] for one in (seen, reported, ended)]
     assert {one["code"] for one in told} == {"NOBODY_WAITS"}
-    assert all("handed out once more" in one["message"] for one in told)
+    assert all("delegated once more" in one["message"] for one in told)
     assert (ended["pending"], ended) == (None, replayed)
     assert again["nextCall"]["params"] == {"stateToken": again["children"][0]["workToken"]}
     assert again["progress"] == waiting["progress"]

@@ -45,7 +45,7 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     first, gap_id = ended_with_gap(runtime)
     before = answer(runtime, "session.inbox")["items"]
     page = f"/sessions/{first['session']['sessionId']}"
-    assert "Resolve it" in words_of(runtime, page), "the page of the run has the door too"
+    assert "resolve" in words_of(runtime, page).lower(), "the page of the run has a form for it too"
     person = Person("y")
     at_door = at_console(runtime) if door == "console" else seat(runtime, person)
 
@@ -65,7 +65,7 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     assert answer(runtime, "session.inbox")["items"] == []
     assert status_of(runtime, first) == "complete"
     assert "Resolve it" not in words_of(runtime, page)
-    assert "settled by a person I looked at it." in words_of(runtime, page)
+    assert "resolved by a person I looked at it." in words_of(runtime, page)
     assert door == "console" or gap_id not in person.shown[0]
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
     assert ledger["entries"][-1]["operation"] == "session.resolve_gap"
@@ -120,7 +120,7 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     )
 
     assert isinstance(refused, Failure)
-    assert f"only evidence or a person settles {gap['gapId']}" in refused.message
+    assert f"only evidence or a person resolves {gap['gapId']}" in refused.message
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_agents_sentence_closes_nothing_that_was_judged(runtime: Runtime, asked:
     )
 
     assert isinstance(refused, Failure)
-    assert f"only evidence or a person settles {gap['gapId']}" in refused.message
+    assert f"only evidence or a person resolves {gap['gapId']}" in refused.message
     assert any(f"handrail session resolve {gap['gapId']}" in told["message"] for told in second["warnings"])
 
 

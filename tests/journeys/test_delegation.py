@@ -91,7 +91,7 @@ def test_met_need_goes_on_with_what_the_children_found(runtime: Runtime) -> None
         ("b", "b did look"),
     ]
     assert told["owners"] == {"findings": "action"}
-    assert all(closing.endswith("goes on with the parent's stateToken.") for closing in closings)
+    assert all(closing.endswith("the parent continues with its stateToken.") for closing in closings)
 
 
 def test_early_ack_uses_nothing_up_and_names_the_children(runtime: Runtime) -> None:
@@ -253,9 +253,9 @@ def test_empty_list_is_collected_and_a_short_one_reported(runtime: Runtime, is_f
         for reply in (none, one, below)
     ]
     assert told == [
-        ["“Slices” asks for 2 pieces of work, and there was none to hand out."],
-        ["“Slices” asks for 2 pieces of work and handed out 1: all must be done."],
-        ["“Slices” asks for 2 pieces of work, and there was none to hand out."],
+        ["“Slices” asks for 2 pieces of work, and there was none to delegate."],
+        ["“Slices” asks for 2 pieces of work and delegated 1: all must be done."],
+        ["“Slices” asks for 2 pieces of work, and there was none to delegate."],
     ]
 
 
@@ -274,7 +274,7 @@ def test_what_is_not_handed_out_is_named(runtime: Runtime, is_first: bool) -> No
         for gap in of_kind(events_of(runtime, held), "gap_recorded")
     ]
     over = (
-        "“Slices” hands out one piece of work for each item of parts: 17 items, and 16 at most; beyond that: "
+        "“Slices” delegates one piece of work for each item of parts: 17 items, and 16 at most; beyond that: "
         '"part 16".'
     )
     assert said == [("critical", over)] * 2

@@ -159,7 +159,7 @@ def test_a_yes_from_another_store_says_so_wherever_it_is_listed(runtime: Runtime
             "timeline": next(one["said"] for one in moments if one["what"] == "confirmed"),
             "report": next(line for line in exports["content"].splitlines() if "confirmed it" in line),
             "badge": "in another store" if graph["is_pending_person_imported"] else "",
-            "badge of the node": "in another store" if graph["nodes"][-1]["is_person_imported"] else "",
+            "badge of the node": graph["nodes"][-1]["answer"]["said"],
             "ledger": "in another store" if "'imported': True" in str(ledger) else "",
         }
 

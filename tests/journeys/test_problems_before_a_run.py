@@ -172,6 +172,7 @@ def test_what_a_routine_is_given_is_held_against_what_it_takes(
 CONTRACT: dict[str, Any] = {
     "id": "project.contracts.t",
     "schema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+    "example": {"kind": "project.t", "a": "passed"},
 }
 
 
@@ -200,7 +201,8 @@ def test_a_pattern_between_slashes_in_a_contract_alone_is_told(
     disk: OnDisk, pattern: str, severity: str
 ) -> None:
     schema = CONTRACT["schema"] | {"properties": {"a": {"type": "string", "pattern": pattern}}}
-    disk.put(disk.contracts, "project.contracts.t.json", CONTRACT | {"schema": schema})
+    example = {"kind": "project.t", "a": "/passed/i"} if severity == "warning" else CONTRACT["example"]
+    disk.put(disk.contracts, "project.contracts.t.json", CONTRACT | {"schema": schema, "example": example})
 
     told = disk.told(disk.contracts)["project.contracts.t"]
     listed = disk.listed().get("project.contracts.t", [])
@@ -356,8 +358,7 @@ ASSESSED = {"id": "fit", "purpose": "Fit?", "dimensions": {"scope": ["low", "hig
 def test_every_text_that_is_shown_is_looked_through(
     disk: OnDisk, part: dict[str, Any], fields: dict[str, Any], pointer: str
 ) -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
-    contract = {"id": "project.contracts.t", "guidance": PLANTED, "schema": schema}
+    contract = CONTRACT | {"guidance": PLANTED}
     disk.put(disk.contracts, "project.contracts.t.json", contract)
     disk.put(disk.workflows, "x.json", workflow("project.x", step("a") | part) | {"inputs": TEST} | fields)
 
@@ -476,8 +477,7 @@ def test_text_that_reads_an_optional_value_is_reported(runtime: Runtime, tmp_pat
 def test_file_under_an_unused_name_is_reported_by_all(disk: OnDisk) -> None:
     for name in ("plain.JSON", "noted.jsonc", "other.json5", "written.YAML"):
         disk.put(disk.workflows, name, workflow(f"project.{name.partition('.')[0]}"))
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    disk.put(disk.contracts, "t.YML", {"id": "project.contracts.t", "schema": schema})
+    disk.put(disk.contracts, "t.YML", CONTRACT)
     for name in ("README.md", "x.json.bak", "notes.txt", ".lint.jsonc", "x.toml"):
         disk.put(disk.workflows, name, "Something else.")
 

@@ -1,4 +1,4 @@
-"""A proof of work that was handed out: children of one directory are not asked, their join is."""
+"""A proof of work that was delegated: children of one directory are not asked, their join is."""
 
 from __future__ import annotations
 

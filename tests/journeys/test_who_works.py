@@ -74,9 +74,9 @@ def test_lanes_the_session_and_the_report_show_who_works(runtime: Runtime) -> No
         ("a", "builder-3"),
         ("b", ""),
     ]
-    assert "builder-3, by their own word" in people
+    assert "builder-3, as they state" in people
     for told in (report, page):
-        assert "Handed out as a. Done by builder-3, by their own word." in told
+        assert "Delegated as a. Done by builder-3, as they state." in told
         assert "a: in progress; done by builder-3" in told
 
 
@@ -94,7 +94,7 @@ def test_name_without_delegated_work_is_refused(runtime: Runtime) -> None:
 
     assert (refused.kind.code, refused.message) == (
         "VALIDATION_ERROR",
-        "worker: nobody handed out this run; nothing was stored.",
+        "worker: this run is no delegated work; nothing was stored.",
     )
     assert {one.kind.native for one in odd} == {"E_VALIDATION"}
     assert (len(events_of(runtime, alone)), len(events_of(runtime, waiting))) == before
@@ -262,4 +262,4 @@ def test_graph_has_children_beside_their_step(
     assert {one["node_id"] for one in graph["children"]} == {graph["preferred_tip"]}
     assert (graph["parent_run_id"], below["parent_run_id"]) == ("", run_id)
     assert page.index('id="now"') < page.index("b: Is it safe")
-    assert page.count("handed out") == 1
+    assert page.count("delegated") == 1

@@ -308,7 +308,7 @@ def test_an_empty_slot_is_nothing(runtime: Runtime) -> None:
         ),
         ({"extends": "house.reviw"}, "/extends", "no workflow", "Did you mean house.review?"),
         ({"extends": "team.review"}, "/extends", "has the id of what it extends", "another id"),
-        ({"extends": "team.other"}, "/extends", "an overlay itself", "Extend house.review"),
+        ({"extends": "team.other"}, "/extends", "a customisation itself", "Extend house.review"),
         ({"extends": "house.broken"}, "/extends", "has errors", "Correct it"),
     ],
 )

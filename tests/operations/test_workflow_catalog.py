@@ -95,7 +95,9 @@ def test_a_contract_of_the_project_is_used() -> None:
     contract = WorkflowFile(
         source_kind="project",
         source_ref="project.contracts.note.json",
-        content=b'{"schema": {"type": "object"}, "guidance": "Write it."}',
+        content=(
+            b'{"schema": {"type": "object"}, "guidance": "Write it.", "example": {"kind": "project.note"}}'
+        ),
         holds="contract",
     )
     asking = file("project.x", step("a", output={"contractRef": "project.contracts.note"}))

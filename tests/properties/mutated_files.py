@@ -243,7 +243,7 @@ def run_to_end(
                 "artifacts": [filled_in(artifact) for artifact in made.artifacts],
             }
         elif isinstance(leaf, Delegate):
-            return "handed out"
+            return "delegated"
         else:
             params["output"] = {"notesMarkdown": "Ran it."}
             params["context"] |= {leaf.save_as: ["result"]} if leaf.save_as else {}

@@ -94,7 +94,7 @@ class _Misuser:
         return operation, {field: [token] if self.chance.random() < 0.2 else token}, child
 
     def _mix(self) -> tuple[str, dict[str, Any], int]:
-        """Beside a token of another child, or of the run that handed it out."""
+        """Beside a token of another child, or of the run that delegated it."""
         child, other = self.chance.sample(range(len(self.tokens)), 2)
         if self.chance.random() < 0.7:
             params = {"ackToken": self.replies[other]["ackToken"], "output": _SAID}

@@ -38,7 +38,7 @@ def describe_handed_out(step: Delegate) -> str:
     """What a step with children says to who arrives there."""
     needed = f"at least {step.at_least} of them are" if step.at_least else "all of them are"
     return (
-        "This work is delegated: give each child's brief and workToken to a helper, or do the children "
+        "This work is handed out: give each child's brief and workToken to a helper, or do the children "
         f"yourself, one after the other. The run goes on when {needed} done; then read this step again with "
         "its stateToken."
     )

@@ -75,7 +75,7 @@ CASES: list[tuple[Callable[[Workflow], object], str]] = [
         ),
         "too many contracts",
     ),
-    (lambda w: hand_out(w), "hands out nothing"),
+    (lambda w: hand_out(w), "delegates nothing"),
     (lambda w: hand_out(w, {"id": "a"}, {"id": "a"}), "two children with one id"),
     (lambda w: hand_out(w, *({"id": f"c{n}"} for n in range(17))), "too much"),
     (lambda w: hand_out(w, {"id": "a"}, {"id": "b"}, forEach="all", item="one"), "too much"),
