@@ -72,7 +72,7 @@ def _answer(runtime: Runtime, call: ClientCall) -> ClientAnswer:
         return _make_answer(failure_of(fault))
     entered = enter_client(runtime, call)
     caller = Caller(
-        tool="handrail companion",
+        tool="handrail team-client",
         command=f"{call.operation}{ON_MACHINE}{call.here.machine}",
         needs_key=call.needs_key,
     )
