@@ -171,7 +171,7 @@ class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     notify: Notify = Notify()
     limits: TeamLimits = TeamLimits()
     confirmations: Confirmations = "claimed"
-    """Whose word confirms a step that asks for it: `claimed`, the agent's too; `person`, only a person's."""
+    """Whether an agent's statement of an approval is enough, or a person must answer."""
     roots: Annotated[
         tuple[Annotated[str, Meta(max_length=4096, pattern=r"^(/|~/)")], ...], Meta(max_length=MOST_ROOTS)
     ] = ()
