@@ -323,6 +323,23 @@ def test_an_integer_that_other_readers_would_round_is_refused() -> None:
     )
 
 
+def _lengthen_key(document: Document, length: int) -> None:
+    event = document["session"]["events"][0]
+    event["dedupeKey"] = event["dedupeKey"].ljust(length, "x")
+
+
+def test_a_dedupe_key_at_its_limit_is_taken() -> None:
+    read = read_bundle(rechained(lambda document: _lengthen_key(document, 256)))
+
+    assert len(read.records[0].dedupe_key) == 256
+
+
+def test_a_dedupe_key_above_its_limit_is_refused() -> None:
+    text = rechained(lambda document: _lengthen_key(document, 257))
+
+    check(text, "BUNDLE_INVALID_FORMAT", "session/events/0")
+
+
 def test_notes_of_the_session_itself_are_taken() -> None:
     read = read_bundle(rechained(lambda document: _given_to_the_session(document, "notes")))
 
