@@ -11,6 +11,7 @@ from handrail.contract.json.canonical import chain_digest, genesis
 from handrail.ports.workspace import Settings
 from handrail.runtime.runtime import Runtime
 from tests.conftest import memory_runtime, settings_of
+from tests.engine.bundles.made import Document, rechained, repinned
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import (
     answer,
@@ -20,7 +21,7 @@ from tests.journeys.conversation import (
     start,
 )
 from tests.journeys.given_workflows import begin, step
-from tests.journeys.rich_session import report, rich_session, to_the_end
+from tests.journeys.rich_session import decided, report, rich_session, to_the_end
 
 NAMES_OF_HERE = ("session_id", "imported", "event_count", "last_activity")
 """What a copy of a session tells differently: whose it is, that it is one, and since when."""
@@ -76,6 +77,40 @@ def test_moved_session_is_finished_with_tokens_of_its_home(runtime: Runtime) -> 
     assert last["isComplete"]
     assert told(elsewhere, session_id)["status"] == "complete_with_gaps"
     assert told(runtime, session_id)["status"] == "in_progress"
+
+
+def _pinned_with(pattern: str) -> str:
+    """A bundle whose last step holds its notes to a pattern, as an older version compiled it."""
+    rule = {"type": "regex", "pattern": pattern, "message": "Say that it is done."}
+
+    def change(workflow: Document) -> None:
+        workflow["steps"][-1]["rules"] = [rule]
+
+    return rechained(lambda document: repinned(document, change))
+
+
+@pytest.mark.promise("bundle.resumable")
+def test_a_run_pinned_with_look_around_goes_on_after_import() -> None:
+    elsewhere = memory_runtime()
+    made = imported(elsewhere, _pinned_with(r"(?<!un)done\b(?=\.)"))
+    (candidate,) = answer(elsewhere, "session.resume", query=made["session_id"])["items"]
+    tried = answer(elsewhere, "run.continue", **candidate["nextCall"]["params"])
+    last = decided(elsewhere, tried, "stop")
+
+    blocked = report(elsewhere, last["ackToken"], notes="It is undone.")
+    closed = report(elsewhere, blocked["retryAckToken"], notes="It is done.")
+
+    assert "Say that it is done." in str(blocked["blockers"])
+    assert closed["isComplete"]
+
+
+def test_a_pattern_that_tries_for_long_is_not_imported() -> None:
+    text = _pinned_with("(?=a)(a+)+b")
+
+    refused = refusal(memory_runtime(), "session.import", bundle=bundle(text), dryRun=True)
+
+    assert refused.kind.code == "BUNDLE_INVALID_FORMAT"
+    assert "a pattern that is refused" in refused.message
 
 
 @pytest.mark.promise("bundle.import-as-new")

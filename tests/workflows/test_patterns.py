@@ -11,7 +11,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from handrail.workflows.contracts import patterns
-from handrail.workflows.contracts.patterns import explain_refusal, is_match
+from handrail.workflows.contracts.patterns import (
+    count_atoms,
+    estimate_work,
+    explain_pinned_refusal,
+    explain_refusal,
+    is_match,
+)
+from handrail.workflows.limits import MAX_MATCH_WORK
 from tests.cases import every_case
 
 
@@ -137,12 +144,58 @@ def test_a_pattern_does_not_count_far(pattern: str) -> None:
     [
         (r"\A(?![\s\S]*draft)", "a\nfinal text", True),
         (r"\A(?![\s\S]*draft)", "a\nDraft", False),
-        (r"\A(?![\s\S]*a)(?!b)", "c", True),
-        (r"\A(?![\s\S]*a)(?!b)", "ba", False),
+        (r"\A(?![\s\S]*(?:\A(?![\s\S]*done)))", "all done", True),
+        (r"\A(?![\s\S]*(?:\A(?![\s\S]*done)))", "all", False),
+        (r"(?<!no )evidence(?=:)", "The evidence: a test", True),
+        (r"(?<!no )evidence(?=:)", "no evidence: a test", False),
+        (r"(?P<quote>['\"])x(?P=quote)", "'x'", True),
+        (r"(?P<quote>['\"])x(?P=quote)", "'x\"", False),
     ],
 )
 def test_a_pattern_of_an_older_workflow_still_means_the_same(pattern: str, text: str, expected: bool) -> None:
+    assert explain_pinned_refusal(pattern, "i") == ""
     assert is_match(pattern, "i", text) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"\A(?![\s\S]*(?:a+a+a+@|q))", "a" * 65_535 + "q"),
+        (r"(?=q)q{0,9}q{0,9}q{0,9}z", "q" * 65_536),
+        (r"(['\"])x{1,500}\1", "'" + "x" * 65_535),
+    ],
+)
+def test_a_pinned_pattern_is_quick_on_the_longest_notes(pattern: str, text: str) -> None:
+    assert explain_pinned_refusal(pattern, "") == ""
+
+    before = process_time()
+    assert not is_match(pattern, "", text)
+    assert process_time() - before < 5
+
+
+@every_case(
+    ("pattern", "flags"),
+    [
+        ("(?=a)(a+)+b", ""),
+        ("(?=(a+)+)b", ""),
+        ("(?!x)(a|ab){9,}c", ""),
+        ("(?<!no )evidence.*(?=:)", ""),
+        (r"(x)a{0,99}a{0,99}\1", ""),
+        ("(?:(?:(?:){1000}){1000}){1000}(?=a)", ""),
+        (r"\A(?![\s\S]*a)(?=(b+)+c)", ""),
+        ("(?a:(a+)+b)", "i"),
+        (r"\w{60}(a+)+b", ""),
+        ("(?=a)((((a{0,20}){0,20}){0,20}){0,20}){0,20}b", ""),
+    ],
+)
+def test_a_pinned_pattern_that_tries_for_long_is_refused(pattern: str, flags: str) -> None:
+    assert "too long on long notes" in explain_pinned_refusal(pattern, flags)
+    assert estimate_work(pattern, flags, 65_536) > MAX_MATCH_WORK  # so a step does not begin to match it
+
+
+@pytest.mark.parametrize("count", ["9" * 400 + ",3", "3," + "9" * 400, "5,2", "9" * 200])
+def test_a_pattern_that_nobody_checked_can_be_counted(count: str) -> None:
+    assert 0 <= count_atoms(f"(((a|b){{{count}}}){{{count}}}){{0}}c") <= MAX_MATCH_WORK
 
 
 TEXTS = ["", "a", "ab", "aé", "1٣", "x y", "a\n", "\n", "b\na\n", "[]{}", "-&~<", "A1_", "a\nb", "ÀB"]

@@ -72,7 +72,7 @@ from handrail.workflows.contracts.heavy_parts import (
     find_heavy_contracts,
     find_heavy_parts,
 )
-from handrail.workflows.contracts.patterns import explain_refusal
+from handrail.workflows.contracts.patterns import explain_pinned_refusal
 from handrail.workflows.part_contents import conditions_of, leaves_in_loops, walk_rules
 
 # Compiled workflows that came from elsewhere
@@ -119,9 +119,9 @@ def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
         yield heavy.message
     yield from _broken_contracts(workflow)
     yield from _misplaced(workflow)
+    yield from _slow_rules(workflow.steps)
     for heavy in find_heavy_parts(workflow):
         yield heavy.message
-    yield from _slow_rules(workflow.steps)
 
 
 def _misplaced(workflow: CompiledWorkflow) -> Iterator[str]:
@@ -188,9 +188,10 @@ def _endless(loop: Loop, depth: int) -> Iterator[str]:
 
 
 def _slow_rules(parts: tuple[Part, ...]) -> Iterator[str]:
+    """A bundle of an older version may have look-around: it was pinned, and is held to what is quick."""
     steps = (leaf for leaf in list_leaves(parts) if isinstance(leaf, Step))
     for rule in (rule for step in steps for rule in walk_rules(step.rules)):
-        if isinstance(rule, PatternRule) and explain_refusal(rule.pattern):
+        if isinstance(rule, PatternRule) and explain_pinned_refusal(rule.pattern, rule.flags):
             yield "a rule has a pattern that is refused"
 
 

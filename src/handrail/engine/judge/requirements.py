@@ -151,7 +151,7 @@ def _is_matched(pattern: str, flags: str, notes: str, effort: Effort) -> bool:
     # Few rules hold a pattern.
     from handrail.workflows.contracts.patterns import estimate_work, is_match  # noqa: PLC0415
 
-    effort.spend(estimate_work(pattern, len(notes)))
+    effort.spend(estimate_work(pattern, flags, len(notes)))
     return is_match(pattern, flags, notes)
 
 

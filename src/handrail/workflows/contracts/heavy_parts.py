@@ -183,11 +183,11 @@ class _Measure:
 
 def _heavy_rules(step: Step) -> Iterator[HeavyPart]:
     """Patterns and schemas of its rules: they are handed to libraries that nothing interrupts."""
-    patterns = [rule.pattern for rule in walk_rules(step.rules) if isinstance(rule, PatternRule)]
+    patterns = [rule for rule in walk_rules(step.rules) if isinstance(rule, PatternRule)]
     if patterns:
         work = 0
-        for pattern in patterns:
-            work += estimate_work(pattern, MAX_NOTES_CHARACTERS)
+        for held in patterns:
+            work += estimate_work(held.pattern, held.flags, MAX_NOTES_CHARACTERS)
             if work > MAX_MATCH_WORK:
                 message = f"The patterns of {step.id} take too long together on long notes."
                 fix = "Use fewer patterns, shorter ones, or a contains rule."

@@ -3,7 +3,8 @@
 A pattern runs over notes that somebody else wrote, and `re` tries every way in which it can match: two
 repetitions beside each other are enough to keep a server busy for hours. So a pattern is matched by an
 engine whose time grows only with the text. Look-around and back references are beyond that engine, so nobody
-may write them. A workflow that this store pinned earlier may have one, which was held to few ways then.
+may write them. A workflow that was pinned earlier, here or elsewhere, may have one; `re` matches it only
+where what it could try is counted and little, because nothing can interrupt either engine.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from handrail.contract.wording import quote
 from handrail.workflows.limits import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 _LIGHT = 64
 """Characters and classes that any engine makes ready at once; for more, the linear one is asked."""
+_MOST_WAYS = 20
+"""Of one repeated group: how many lengths its inside can have, times how often it is repeated."""
 _START_CHARACTERS = 4_096
 """Characters of a text that weigh as much as making a pattern ready."""
 
@@ -48,6 +51,8 @@ _VERBOSE = r"\(\?[aiLmsu]*x"
 _MULTILINE = r"\(\?[aiLsu]*m"
 _TRIED = r"\\[1-9]|\(\?(?:P=|<?[=!]|>|\(\w)"
 """How a part begins that only an engine knows which tries every way."""
+_NOWHERE = r"\A(?![\s\S]*"
+"""How a pattern begins that says what may stand nowhere; the linear engine looks for what follows."""
 
 # What these mean to `re`, in the words of the linear engine, which reads them as ASCII.
 _ESCAPES = {
@@ -71,27 +76,63 @@ _IN_SETS = {
 
 
 def is_match(pattern: str, flags: str, text: str) -> bool:
-    """Whether a pattern that was accepted, now or by an older version, matches somewhere in the text."""
-    letters = "".join(flag for flag in flags if flag in _FLAGS)
-    validator = _linear(pattern, letters)
-    if validator is not None:
-        return validator.is_valid(text)
+    """Whether a pattern matches somewhere in the text; ask `estimate_work` before."""
+    letters = _known_letters(flags)
+    linear = _match_in_linear_time(pattern, letters, text)
+    if linear is not None:
+        return linear
     return re.search(pattern, text, sum(_FLAGS[letter] for letter in letters)) is not None
 
 
-def estimate_work(pattern: str, characters: int) -> int:
-    """What it takes at most to look for a pattern in a text of so many characters."""
-    return (characters + _START_CHARACTERS) * (1 + count_atoms(pattern))
+def estimate_work(pattern: str, flags: str, characters: int) -> int:
+    """What it takes at most to look for a pattern in a text of so many characters, with its engine."""
+    return (characters + _START_CHARACTERS) * (1 + _count_tries(pattern, _known_letters(flags)))
+
+
+def _known_letters(flags: str) -> str:
+    return "".join(flag for flag in flags if flag in _FLAGS)
+
+
+@lru_cache(maxsize=256)
+def _count_tries(pattern: str, flags: str) -> int:
+    """What may be tried at one place of the text."""
+    measured = _measure(pattern)
+    if measured.tries <= _LIGHT:  # either engine is quick
+        return int(measured.tries)
+    is_linear = _match_in_linear_time(pattern, flags, "") is not None
+    return int(min(measured.length if is_linear else measured.tries, MAX_MATCH_WORK))
+
+
+def explain_pinned_refusal(pattern: str, flags: str) -> str:
+    """Why a pattern that a workflow was pinned with cannot be matched, as a sentence; empty when it can."""
+    if reason := _explain_unreadable(pattern):
+        return reason
+    is_heavy = estimate_work(pattern, flags, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK
+    return _TOO_LONG if is_heavy else ""
 
 
 def explain_refusal(pattern: str) -> str:
     """Why nobody may write a pattern, as a sentence; empty when they may."""
+    if reason := _explain_unreadable(pattern) or next(_refused_parts(pattern), ""):
+        return reason
+    if count_atoms(pattern) <= _LIGHT:
+        return ""
+    is_heavy = estimate_work(pattern, "", MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK
+    return _TOO_LONG if is_heavy or _linear(pattern, "") is None else ""
+
+
+_TOO_LONG = "The pattern takes too long on long notes: its repetitions and counts are too large together."
+
+
+def _explain_unreadable(pattern: str) -> str:
     if len(pattern) > MAX_PATTERN_CHARACTERS:
         return f"The pattern has {len(pattern)} characters; the limit is {MAX_PATTERN_CHARACTERS}."
     if re.search(_VERBOSE, pattern):
         return "The pattern switches verbose mode on."
-    if reason := next(_refused_parts(pattern), ""):
-        return reason
+    for token in re.finditer(_PART, pattern):
+        if token.lastgroup == "set" and re.search(_SET_OF_THE_FUTURE, token.group()):
+            held = quote(token.group())
+            return f"The set {held} may mean something else in a later Python; escape its characters."
     try:
         re.compile(pattern)
     except re.error as error:
@@ -101,23 +142,44 @@ def explain_refusal(pattern: str) -> str:
     counts = [count for token in re.finditer(_PART, pattern) for count in _bounds(token) if count != inf]
     if max(counts, default=0) > MAX_PATTERN_COUNT:
         return f"The pattern counts to {max(counts):.0f}; the limit is {MAX_PATTERN_COUNT}."
-    is_heavy = estimate_work(pattern, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK
-    if is_heavy or (count_atoms(pattern) > _LIGHT and _linear(pattern, "") is None):
-        return "The pattern takes too long on long notes: its repetitions and counts are too large together."
     return ""
 
 
 def _refused_parts(pattern: str) -> Iterator[str]:
     is_multiline = re.search(_MULTILINE, pattern) is not None
     for token in re.finditer(_PART, pattern):
-        if token.lastgroup == "set" and re.search(_SET_OF_THE_FUTURE, token.group()):
-            held = quote(token.group())
-            yield f"The set {held} may mean something else in a later Python; escape its characters."
-        elif token.lastgroup in ("escape", "remark", "open") and re.match(_TRIED, token.group()):
+        if token.lastgroup in ("escape", "remark", "open") and re.match(_TRIED, token.group()):
             held = quote(token.group())
             yield f"The pattern has {held}: look-around and back references are matched by trying every way."
         elif _translated_part(token, is_multiline) is None:
             yield f"The pattern has {quote(token.group())} where only trying every way can match it."
+
+
+def _match_in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
+    """The same in time that grows only with the text; None when the pattern cannot be matched like that."""
+    if (unwanted := _find_unwanted(pattern)) is not None:
+        inner = _match_in_linear_time(unwanted, flags, text)
+        return None if inner is None else not inner
+    validator = _linear(pattern, flags)
+    return None if validator is None else validator.is_valid(text)
+
+
+def _find_unwanted(pattern: str) -> str | None:
+    """What may not be found, where that is all the pattern says; None where it says anything else."""
+    if pattern.startswith("(?:" + _NOWHERE) and _is_one(pattern[3:-1]):
+        pattern = pattern[3:-1]
+    inner = pattern[len(_NOWHERE) : -1]
+    return inner if pattern.startswith(_NOWHERE) and pattern.endswith(")") and _is_one(inner) else None
+
+
+def _is_one(part: str) -> bool:
+    """Whether a part of a pattern stands alone: no group is closed that it did not open, nor left open."""
+    depth = 0
+    for token in re.finditer(_PART, part):
+        depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
+        if depth < 0 or (depth == 0 and token.lastgroup == "bar"):
+            return False
+    return depth == 0
 
 
 @lru_cache(maxsize=8)
@@ -164,46 +226,83 @@ def _translated_part(token: re.Match[str], is_multiline: bool) -> str | None:
 @lru_cache(maxsize=256)
 def count_atoms(pattern: str) -> int:
     """Characters and classes that a pattern stands for when its counted repetitions are written out."""
-    groups = [_Open()]
+    return int(min(_measure(pattern).length, MAX_MATCH_WORK))
+
+
+class _Measured(NamedTuple):
+    """A pattern or a part of it, never smaller than it is."""
+
+    ways: float = 1
+    """In how many ways it can match."""
+    tries: float = 0
+    """What an engine that tries them all looks at."""
+    length: float = 0
+    """What it stands for when counted repetitions are written out."""
+
+    def then(self, after: _Measured) -> _Measured:
+        """What comes after is tried once for each way in which this one matches."""
+        tries = self.tries + (self.ways * after.tries if after.tries else 0)
+        return _Measured(self.ways * after.ways, tries, self.length + after.length)
+
+    def repeated(self, least: float, most: float) -> _Measured:
+        if most == inf or least > most:  # a circle, not a row of copies; or no repetition at all
+            return _Measured(inf, inf, self.length)
+        length = min(self.length * most, MAX_MATCH_WORK)
+        if self.ways == 1:
+            return _Measured(most - least + 1, self.tries * most, length)
+        if most > _MOST_WAYS or self.ways > MAX_MATCH_WORK:
+            return _Measured(inf, inf, length)
+        powers = [self.ways**count for count in range(int(most) + 1)]
+        return _Measured(sum(powers[int(least) :]), self.tries * sum(powers), length)
+
+
+class _Open:
+    """An open group while it is measured: its branches, what stands in the last one, and its last atom."""
+
+    def __init__(self) -> None:
+        self._branches: list[_Measured] = []
+        self._whole = self._last = _Measured()
+
+    def add(self, atom: _Measured) -> None:
+        self._whole, self._last = self._whole.then(self._last), atom
+
+    def branch(self) -> None:
+        self.add(_Measured())
+        self._branches.append(self._whole)
+        self._whole = _Measured()
+
+    def repeat(self, least: float, most: float) -> None:
+        self._last = self._last.repeated(least, most)
+
+    def close(self) -> _Measured:
+        """An empty branch is a try too: a repetition goes round it."""
+        self.branch()
+        ways, tries, lengths = zip(*self._branches, strict=True)
+        return _Measured(sum(ways), sum(tries) + len(tries), max(lengths))
+
+
+def _measure(pattern: str) -> _Measured:
+    groups, longest = [_Open()], 1.0
     for token in re.finditer(_PART, pattern):
         match token.lastgroup:
             case "open":
                 groups.append(_Open())
             case "close" if len(groups) > 1:
                 inner = groups.pop().close()
+                longest = max(longest, inner.length)
                 groups[-1].add(inner)
             case "bar":
                 groups[-1].branch()
             case "repeat":
-                groups[-1].repeat(_bounds(token)[1])
+                groups[-1].repeat(*_bounds(token))
             case _:
-                groups[-1].add(1)
+                # A back reference compares as much as a group before it may hold.
+                is_reference = bool(re.match(r"\\[1-9]|\(\?P=", token.group()))
+                groups[-1].add(_Measured(tries=longest if is_reference else 1, length=1))
     while len(groups) > 1:
         inner = groups.pop().close()
         groups[-1].add(inner)
-    return int(min(groups[0].close(), MAX_MATCH_WORK))
-
-
-class _Open:
-    """An open group while it is measured: its longest branch, the one at hand, and the last atom of that."""
-
-    def __init__(self) -> None:
-        self._longest = self._length = self._last = 0.0
-
-    def add(self, length: float) -> None:
-        self._length, self._last = self._length + self._last, length
-
-    def repeat(self, most: float) -> None:
-        """A repetition without an end is a circle, not a row of copies."""
-        self._last *= 1 if most == inf else most
-
-    def branch(self) -> None:
-        self._longest = max(self._longest, self._length + self._last)
-        self._length = self._last = 0.0
-
-    def close(self) -> float:
-        self.branch()
-        return self._longest
+    return groups[0].close()
 
 
 def _bounds(token: re.Match[str]) -> tuple[float, float]:
