@@ -290,6 +290,10 @@ def test_conditions_ask_only_for_values_that_can_occur(workflow_id: str) -> None
         )
 
 
+NOTES_BY_PATTERN = {"wr.discovery": ["frame"], "wr.feature_delivery": ["acceptance"]}
+"""Steps whose notes must match a pattern: a simulation makes up no text for it, and says so."""
+
+
 @pytest.mark.thorough
 @every
 def test_it_simulates_to_completion_on_every_branch_in_every_mode(workflow_id: str) -> None:
@@ -298,7 +302,8 @@ def test_it_simulates_to_completion_on_every_branch_in_every_mode(workflow_id: s
     everything = Coverage(reached=report.coverage.total, total=report.coverage.total)
     assert report.dead_steps == []
     assert report.by_mode == dict.fromkeys(ALL_MODES, everything)
-    assert (report.problems, report.unproven, report.truncated) == ([], [], False)
+    assert report.unproven == NOTES_BY_PATTERN.get(workflow_id, [])
+    assert (report.problems, report.truncated) == ([], False)
     assert report.completed >= len(ALL_MODES)
 
 

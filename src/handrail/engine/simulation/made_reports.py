@@ -135,10 +135,14 @@ def report_without_artifact(
     return MadeReport(label="no artifact", notes=notes, artifacts=rest)
 
 
+PLAIN_NOTES = "Done, with the evidence in the report."
+"""For a step without rules, and for one whose rules no notes that are made up keep."""
+
+
 def notes_for(rules: tuple[Rule, ...]) -> str | None:
     """Make up notes that keep every rule; None where patterns or schemas ask for more."""
     if not rules:
-        return "Done, with the evidence in the report."
+        return PLAIN_NOTES
     every = list(walk_rules(rules))
     texts = [one.value for one in every if isinstance(one, ContainsRule)]
     least = max((one.minimum for one in every if isinstance(one, LengthRule)), default=0)

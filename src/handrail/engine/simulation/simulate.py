@@ -27,6 +27,7 @@ from handrail.engine.navigate import (
 )
 from handrail.engine.reasons import Block
 from handrail.engine.simulation.made_reports import (
+    PLAIN_NOTES,
     MadeReport,
     Paths,
     flip_condition,
@@ -377,7 +378,7 @@ class Walks:
         if step.id in self._checked or self._mode != "full_auto_never_stop":
             return
         self._checked.add(step.id)
-        report = report_without_artifact(self._workflow, step, state, self._notes_of(step) or "")
+        report = report_without_artifact(self._workflow, step, state, self._notes_of(step) or PLAIN_NOTES)
         answer = None if report is None else self._answer(step, state, facts, report)
         if answer is not None and not isinstance(answer.outcome, Block) and answer.outcome.gaps:
             self._go_on(state, facts, answer, waiting)
@@ -431,7 +432,7 @@ class Walks:
     def _valid(self, step: Step, state: Running) -> list[MadeReport]:
         key = (step.id, *(frame.loop_id for frame in state.loops))
         if key not in self._made:
-            self._made[key] = valid_reports(self._workflow, step, state, self._notes_of(step) or "")
+            self._made[key] = valid_reports(self._workflow, step, state, self._notes_of(step) or PLAIN_NOTES)
         return self._made[key]
 
     def _turned_loop(self, step: Step, state: Running, facts: Facts) -> dict[str, Any] | None:
