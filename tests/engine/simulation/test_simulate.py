@@ -217,10 +217,11 @@ def test_prompt_sizes_are_those_of_the_longest_form() -> None:
     assert size.tokens > 0
 
 
-def test_rules_that_no_notes_could_be_made_up_for_are_named_and_do_not_stop_the_walks() -> None:
+def test_pattern_that_no_notes_are_made_for_stops_no_walk() -> None:
     rule = PatternRule(pattern="^[^a-zA-Z0-9 _./:-]+$", message="m")
+    leaf = step("a", rules=(rule,), notes_required=True)
 
-    report = simulate(flow(step("a", rules=(rule,)), step("b")))
+    report = simulate(flow(leaf, step("b")))
 
     assert report.unproven == ["a"]
     assert report.coverage == Coverage(reached=2, total=2)
