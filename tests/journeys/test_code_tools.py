@@ -223,17 +223,74 @@ def test_a_preview_says_which_public_name_it_keeps(tmp_path: Path) -> None:
     assert followed["items"][0]["note"].startswith("Others have to call it g too")
 
 
-def test_the_line_that_accepts_all_places_can_be_run_as_it_is(tmp_path: Path) -> None:
-    code = CodeProject(tmp_path, {"a.js": "class A {\n  $go() {}\n}\nx.$go();\ny.$go();\n"})
-    status, told = code.line("js-edit --rename $go --to run")
+MEMBER = {"a.js": "class A {\n  $go() {}\n}\nx.$go();\ny.$go();\n"}
+RENAME_GO = ["code", "rename", "$go", "--to", "run"]
 
-    program, *words = shlex.split(told["recovery"]["suggestion"].partition("accept them: ")[2])
+
+def test_the_line_that_leaves_every_place_can_be_run_as_it_is(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, MEMBER)
+    _, told = code.line("js-edit --rename $go --to run")
+
+    program, *words = shlex.split("handrail " + told["recovery"]["suggestion"].partition(": handrail ")[2])
     ran = run_here(code.runtime, words)
-    accepted = json.loads(ran.out)["data"]
 
-    assert (status, program, ran.status) == (2, "handrail", 0)
-    assert accepted["items"][0]["note"] == "Accepted, not proven: a.js:4:3, a.js:5:3."
-    assert accepted["complete"] is False
+    assert (program, ran.status) == ("handrail", 0)
+    shown = json.loads(ran.out)["data"]
+    assert shown["items"][0]["note"] == "Left as it is, not proven: a.js:4:3, a.js:5:3."
+    assert shown["complete"] is False
+
+
+def test_each_place_in_doubt_is_answered_and_then_written(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, MEMBER)
+    refused = run_here(code.runtime, RENAME_GO)
+    details = json.loads(refused.out)["error"]["details"]
+    assert details["places"] == ["a.js:4:3", "a.js:5:3"]
+
+    answers = ["--also", "./a.js:4:3", "--not", "a.js:5:3", "--ai-mode"]
+    shown = json.loads(run_here(code.runtime, [*RENAME_GO, *answers]).out)["data"]
+    applied = code.told("js-edit --continuation T --fix", T=shown["continuation_tokens"]["apply"])
+
+    assert shown["items"][0]["note"] == (
+        "Renamed too, not proven: a.js:4:3. Left as it is, not proven: a.js:5:3."
+    )
+    assert applied["files_modified"] == ["a.js"]
+    assert code.text("a.js") == "class A {\n  run() {}\n}\nx.run();\ny.$go();\n"
+
+
+def test_an_answer_to_no_place_is_refused_with_the_list(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, MEMBER)
+
+    refused = run_here(code.runtime, [*RENAME_GO, "--not", "a.js:9:3"])
+
+    error = json.loads(refused.out)["error"]
+    assert error["message"].startswith("The rename is refused: a.js:9:3 is no place in doubt")
+    assert error["details"]["places"] == ["a.js:4:3", "a.js:5:3"]
+
+
+def test_a_batch_takes_the_answers_of_each_rename(tmp_path: Path) -> None:
+    code = CodeProject(tmp_path, MEMBER)
+    change = {"rename": "$go", "to": "run", "also": ["a.js:5:3"], "not": ["a.js:4:3"]}
+
+    changes = tmp_path / "changes.json"
+    changes.write_text(json.dumps([change]))
+
+    shown = code.told(f"js-edit --changes '{changes}'")
+
+    assert [(one["added"], one["removed"]) for one in shown["changes"]] == [(2, 2)]
+
+
+def test_a_replacement_names_the_calls_that_no_longer_fit(tmp_path: Path) -> None:
+    code = CodeProject(
+        tmp_path, {"a.js": "export function f(a) {}\n", "b.js": "import {f} from './a.js';\nf(1);\n"}
+    )
+    (tmp_path / "new.txt").write_text("export function f(a, b) {}")
+    words = ["code", "replace", "f", "--file", "a.js", "--with-file", str(tmp_path / "new.txt")]
+
+    shown = json.loads(run_here(code.runtime, words).out)["data"]
+
+    assert shown["complete"] is False
+    assert shown["reasons"] == [{"code": "too_few_arguments", "file": "b.js", "line": 2, "column": 1}]
+    assert shown["items"][0]["note"] == "Calls that no longer fit: b.js:2:1 (it gives no b)."
 
 
 def test_a_person_sees_a_preview_as_a_diff(tmp_path: Path) -> None:

@@ -27,7 +27,11 @@ _WITH_FILE = Spelling(
     value="FILE",
     text="That text; `-` is stdin.",
 )
-_ACCEPT = Spelling(field="accept", kind="ids", value="PLACE", text="FILE:LINE of a refusal that is fine.")
+_ANSWERS = (
+    Spelling(field="also", kind="ids", value="PLACE", text="Rename it too: FILE:LINE:COLUMN of a refusal."),
+    Spelling(field="not", kind="ids", value="PLACE", text="Leave it as it is."),
+    Spelling(field="accept", kind="text", value="TOKEN", text="Leave every place of that refusal."),
+)
 _SCOPE = Spelling(field="scope", kind="text", value="DIR")
 _KINDS = Spelling(
     field="kind",
@@ -93,7 +97,7 @@ def _locate(field: str, summary: str, *own: Spelling) -> Row:
 _SEARCHED = (_KINDS, _HASH, Spelling(field="exported"), Spelling(field="text"), _LIMIT)
 _EXPLAINED = "Show one definition: what it is, who uses it, what it uses."
 _TRACED = (Spelling(field="depth", value="N"), Spelling(field="down"), _HASH, _LIMIT)
-_RENAMED = (_take("to", "NEW"), Spelling(field="public"), _ACCEPT)
+_RENAMED = (_take("to", "NEW"), Spelling(field="public"), *_ANSWERS)
 _MOVED = (_take("toModule", "FILE"), Spelling(field="exportNeeds"))
 _WORDS = "--to-module src/words.js --export-needs"
 _TOOL_ROWS = (

@@ -342,7 +342,7 @@ ACTION_NOT_ALLOWED = _like(
 EDIT_REFUSED = _like(
     E_VALIDATION, "EDIT_REFUSED", http_status=422,
     hint="Choose another name, or change the code at that place first.",
-    details=("reason", "file", "line", "column", "item", "places"),
+    details=("reason", "file", "line", "column", "item", "places", "accept"),
 )
 RESULTS_STALE = _like(
     E_CONFLICT, "RESULTS_STALE", lafs_code="E_CONTEXT_STALE",

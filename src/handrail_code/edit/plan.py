@@ -38,6 +38,8 @@ RefusalCode: TypeAlias = Literal[
     "other_package",  # packages import each other by name
     "twin",  # the module has another form, which would not change along
     "language",  # not proven for this language
+    "unknown_place",  # an answer about a place that is not in doubt, or not any more
+    "two_answers",  # one place is to change and to stay
 ]
 
 
@@ -52,6 +54,19 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
     replacement: str
 
 
+MisfitCode: TypeAlias = Literal["too_few_arguments", "too_many_arguments", "missing_keyword"]
+
+
+class Misfit(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that no longer fits given text, and what is wrong with it."""
+
+    path: str
+    start: int
+    end: int
+    code: MisfitCode
+    why: str
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[Edit, ...]
     """By path and place; no two overlap."""
@@ -62,6 +77,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Names in given text that nothing in the project declares and that the file did not use before."""
     removed: tuple[str, ...] = ()
     """Files that go away; their one edit leaves no text."""
+    misfits: tuple[Misfit, ...] = ()
+    """Calls that no longer fit the parameters of given text."""
 
 
 class Refusal(Exception):
@@ -83,8 +100,10 @@ class Refusal(Exception):
         self.end = 0 if place is None else place.end
         self.needs = needs
         """The neighbours that would have to be exported, or to come along."""
-        self.others: tuple[tuple[str, int], ...] = ()
-        """Further places, each a path and an offset, that are refused for such a reason."""
+        self.places: tuple[str, ...] = ()
+        """Every place that waits for an answer, as `FILE:LINE:COLUMN`."""
+        self.token = ""
+        """It accepts the whole list of places."""
 
 
 def refuse_troubles(path: str, facts: FileFacts) -> Refusal:

@@ -7,10 +7,12 @@ another declaration, or would catch another's uses, is refused with the place.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 
 import msgspec
 
+from handrail.contract.json.canonical import digest
 from handrail_code.edit.plan import Edit, Plan, Refusal, refuse_troubles
 from handrail_code.edit.python_rules import is_python_name, refuse_in_python
 from handrail_code.edit.verify import verify_importers, verify_plan
@@ -19,7 +21,15 @@ from handrail_code.facts.join import Component, Found, Project, Style, Symbol
 from handrail_code.facts.model import NONE, Dynamic, FileFacts, Span, list_ties
 from handrail_code.facts.python_words import is_python
 from handrail_code.facts.source import line_and_column
-from handrail_code.facts.spelled_names import Exported, Local, Shared, Slot, Token, Trouble, doubt
+from handrail_code.facts.spelled_names import (
+    Exported,
+    Local,
+    Shared,
+    Slot,
+    Token,
+    Trouble,
+    doubt,
+)
 
 IDENTIFIER = re.compile(r"#?(?:[^\W\d]|\$)(?:\w|\$)*")
 RESERVED = frozenset(
@@ -38,24 +48,64 @@ ACCEPTABLE = frozenset({"dynamic", "external"})
 """Refusals about places that only a run or somebody else can tell about: a person may have looked."""
 
 
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody decided about places in doubt, each `FILE:LINE:COLUMN` as the refusal listed it."""
+
+    also: frozenset[str] = frozenset()
+    """Renamed too."""
+    leave: frozenset[str] = frozenset()
+    """Left as they are."""
+    accept: str = ""
+    """The token of the whole list: what has no answer of its own is left as it is."""
+
+
+class _Decided(msgspec.Struct, frozen=True, kw_only=True):
+    also: tuple[Refusal, ...]
+    leave: tuple[Refusal, ...]
+
+    def list_reasons(self) -> tuple[Trouble, ...]:
+        return (
+            *(doubt("renamed_unproven", one.path, one) for one in self.also),
+            *(doubt("left_unproven", one.path, one) for one in self.leave),
+        )
+
+    def list_left(self) -> set[tuple[str, int]]:
+        return {(one.path, one.start) for one in self.leave}
+
+    def list_edits(self, project: Project, old: str, new: str) -> Iterator[Edit]:
+        for one in self.also:
+            uses = project.look(one.path).uses
+            is_pair = any(use.start == one.start and use.role in ("shorthand", "pattern") for use in uses)
+            spelled = f"{new}: {old}" if is_pair else new
+            yield Edit(path=one.path, start=one.start, end=one.end, replacement=spelled)
+
+
+NO_ANSWERS = Answers()
+_TOKEN_LENGTH = 16
+
+
 def plan_rename(
     project: Project,
     symbol: Symbol,
     new_name: str,
     style: Style = "keep",
-    accept: Collection[str] = (),
+    answers: Answers = NO_ANSWERS,
 ) -> Plan:
     """The edits, proven by reading the edited files again. Raises Refusal.
 
     `keep` and `follow` are those of TypeScript's service: what editors ask it for, and what it does when
     nothing is asked; `public` also changes what CommonJS and barrels call it.
-    A place in `accept`, `FILE:LINE` or `FILE:LINE:COLUMN`, is a refusal that a person has looked at.
+    Every place in doubt needs one of the answers.
     """
     _refuse_name(symbol, new_name)
     component = project.component(symbol, style)
-    accepted = _accept(project, _list_refusals(project, symbol, new_name, component), accept)
+    refusals = _list_refusals(project, symbol, new_name, component)
+    decided = _decide(project, symbol.name, refusals, answers)
+    left = decided.list_left()
     edits = []
     for token in component.tokens:
+        if (token.path, token.start) in left:
+            continue
         text = project.source.text(token.path)
         assert text is not None, "a token stands in a file"
         replacement = spell(token, component.slots, symbol.name, new_name)
@@ -68,15 +118,18 @@ def plan_rename(
             Edit(path=token.path, start=start, end=end, replacement=spelled)
             for start, end, spelled in sorted(places)
         ]
-    plan = Plan(edits=tuple(edits))
-    edited = verify_plan(project, plan)
+    edited_places = {(edit.path, edit.start) for edit in edits}
+    more = decided.list_edits(project, symbol.name, new_name)
+    edits += [edit for edit in more if (edit.path, edit.start) not in edited_places]
+    plan = Plan(edits=tuple(sorted(edits, key=lambda each: (each.path, each.start))))
+    edited = verify_plan(project, plan, left)
     if any(not isinstance(slot, Local) for slot in component.slots):
         verify_importers(project, edited, plan, new_name)
-    return _add_rest(project, symbol, plan, accepted)
+    return _add_rest(project, symbol, plan, decided.list_reasons())
 
 
-def plan_member_rename(project: Project, found: Found, new_name: str, accept: Collection[str] = ()) -> Plan:
-    """The same for a member of a class: a place that may be another's is refused, or accepted as it is."""
+def plan_member_rename(project: Project, found: Found, new_name: str, answers: Answers = NO_ANSWERS) -> Plan:
+    """The same for a member of a class: a place that may be another's needs an answer."""
     old = found.definition
     uses = find_member_uses(project, found)
     if uses is None or old.name == "constructor":
@@ -89,45 +142,82 @@ def plan_member_rename(project: Project, found: Found, new_name: str, accept: Co
         raise Refusal("collision", "The class may have a member of this name already.", each.path, each)
     message = "Whether this is a member of the class only a run can tell."
     refusals = (Refusal("dynamic", message, each.path, each) for each in uses.unsure)
-    accepted = _accept(project, refusals, accept)
+    decided = _decide(project, old.name, refusals, answers)
     edits = [
         Edit(path=each.path, start=each.start, end=each.end, replacement=new_name) for each in uses.proven
     ]
-    reasons = (*accepted, *uses.troubles)
+    edits += decided.list_edits(project, old.name, new_name)
+    edited_places = {(edit.path, edit.start) for edit in edits}
     mentions = (
         one for path in project.slots.candidates(old.name) for one in project.mentions(path, [old.name])
     )
     rest = {(one.path, one.start): one for one in (*mentions, *uses.other, *uses.unsure)}
     plan = Plan(
         edits=tuple(sorted(edits, key=lambda each: (each.path, each.start))),
-        untouched=tuple(rest[place] for place in sorted(rest)),
-        reasons=reasons,
+        untouched=tuple(rest[place] for place in sorted(rest.keys() - edited_places)),
+        reasons=(*decided.list_reasons(), *uses.troubles),
     )
     verify_plan(project, plan)
     return plan
 
 
-def _accept(project: Project, refusals: Iterable[Refusal], accept: Collection[str]) -> list[Trouble]:
-    """The refusals that somebody has looked at. Raises one that nobody may accept, or all that nobody has."""
-    accepted, doubtful = [], []
+def _decide(project: Project, old: str, refusals: Iterable[Refusal], answers: Answers) -> _Decided:
+    """What is to become of each place in doubt.
+
+    Raises Refusal for what nobody may answer, for answers that fit no place, and with all places that have
+    no answer.
+    """
+    doubtful: dict[str, Refusal] = {}
     for refusal in refusals:
         if refusal.code not in ACCEPTABLE:
             raise refusal
-        if spell_places(project, refusal) & set(accept):
-            accepted.append(doubt("accepted", refusal.path, refusal))
-        else:
-            doubtful.append(refusal)
-    if doubtful:
-        first, *others = doubtful
-        first.others = tuple((one.path, one.start) for one in others)
+        doubtful.setdefault(_spell_place(project, refusal), refusal)
+    token = _name_list(project, doubtful)
+    also, leave = answers.also, answers.leave
+    wrong = _find_wrong_answer(project, old, doubtful, answers, token)
+    if wrong is not None:
+        wrong.places, wrong.token = tuple(doubtful), token
+        raise wrong
+    waiting = () if answers.accept else tuple(place for place in doubtful if place not in also | leave)
+    if waiting:
+        first = doubtful[waiting[0]]
+        first.places, first.token = waiting, token
         raise first
-    return accepted
+    return _Decided(
+        also=tuple(one for place, one in doubtful.items() if place in also),
+        leave=tuple(one for place, one in doubtful.items() if place not in also),
+    )
 
 
-def spell_places(project: Project, refusal: Refusal) -> set[str]:
-    """How a caller may name the place of a refusal."""
+def _find_wrong_answer(
+    project: Project, old: str, doubtful: dict[str, Refusal], answers: Answers, token: str
+) -> Refusal | None:
+    for place in sorted(answers.also & answers.leave):
+        return Refusal("two_answers", f"{place} is in --also and in --not; a place has one answer")
+    for place in sorted((answers.also | answers.leave) - doubtful.keys()):
+        return Refusal("unknown_place", f"{place} is no place in doubt; files may have changed since")
+    if answers.accept and answers.accept != token:
+        return Refusal(
+            "unknown_place", "The token of --accept is of another list; files may have changed since"
+        )
+    for place in sorted(answers.also):
+        one = doubtful[place]
+        if (project.source.text(one.path) or b"")[one.start : one.end] != old.encode():
+            return Refusal("unknown_place", f"{place} does not spell {old}, so --also cannot rename it")
+    return None
+
+
+def _spell_place(project: Project, refusal: Refusal) -> str:
     line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
-    return {f"{refusal.path}:{line}", f"{refusal.path}:{line}:{column}"}
+    return f"{refusal.path}:{line}:{column}"
+
+
+def _name_list(project: Project, doubtful: dict[str, Refusal]) -> str:
+    """The token of these places: another one where a place, or the text of its file, is another."""
+    texts = {one.path: project.source.text(one.path) or b"" for one in doubtful.values()}
+    content = {path: sha256(text).hexdigest() for path, text in texts.items()}
+    held = [[place, content[one.path]] for place, one in doubtful.items()]
+    return digest(held).rpartition(":")[2][:_TOKEN_LENGTH]
 
 
 def _list_refusals(
@@ -138,12 +228,12 @@ def _list_refusals(
         yield from refuse_in_python(project, symbol.name, new_name, component)
 
 
-def _add_rest(project: Project, symbol: Symbol, plan: Plan, accepted: Sequence[Trouble]) -> Plan:
+def _add_rest(project: Project, symbol: Symbol, plan: Plan, decided: Sequence[Trouble]) -> Plan:
     """What the plan leaves alone, so that whoever reads the preview can decide."""
     edited = {(edit.path, edit.start) for edit in plan.edits}
     found = project.references(symbol)
     rest = [each for each in found.items if (each.path, each.start) not in edited]
-    return msgspec.structs.replace(plan, untouched=tuple(rest), reasons=(*accepted, *found.reasons))
+    return msgspec.structs.replace(plan, untouched=tuple(rest), reasons=(*decided, *found.reasons))
 
 
 def spell(token: Token, slots: Sequence[Slot], old: str, new: str) -> str:

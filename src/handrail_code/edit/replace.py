@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from handrail_code.edit.fitting import find_misfits
 from handrail_code.edit.moving.meanings import compare_kept
 from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project, read_whole
 from handrail_code.facts.join import Found, Project
 from handrail_code.facts.model import NONE, Definition, FileFacts
 from handrail_code.facts.python_words import BUILTIN_NAMES, is_python
-from handrail_code.facts.spelled_names import Local
+from handrail_code.facts.spelled_names import Local, doubt
 from handrail_code.languages.python.indentation import indent_text, is_sound_block
 
 MAX_TEXT = 1_000_000
@@ -55,14 +56,20 @@ def plan_replace(project: Project, found: Found, new_text: str) -> Plan:
 def _plan(project: Project, found: Found, facts: FileFacts, edit: Edit) -> Plan:
     plan = Plan(edits=(edit,))
     edited = edited_project(project, plan)
-    _refuse_other_name(project, edited, found, edit)
+    new = _find_new(project, edited, found, edit)
     if is_python(found.path):
         refuse_more_than_one(edited, found, edit.start, edit.replacement)
         refuse_lost_keywords(project, edited, found, edit.start)
     else:
         _refuse_twice(found, facts, edited, edit)
     compare_kept(project, edited, found.path, plan.edits, lambda _, meaning: meaning)
-    return Plan(edits=plan.edits, unresolved=_newly_unresolved(facts, edited, edit))
+    misfits = find_misfits(project, edited, found, new)
+    return Plan(
+        edits=plan.edits,
+        unresolved=_newly_unresolved(facts, edited, edit),
+        reasons=tuple(doubt(one.code, one.path, one) for one in misfits),
+        misfits=misfits,
+    )
 
 
 def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
@@ -74,20 +81,25 @@ def _edit(path: str, text: bytes, definition: Definition, placed: str) -> Edit:
     return Edit(path=path, start=start, end=end, replacement=shown)
 
 
-def _refuse_other_name(project: Project, edited: Project, found: Found, edit: Edit) -> None:
+def _find_new(project: Project, edited: Project, found: Found, edit: Edit) -> Definition:
     """The text must define the name in the same place, and exports must be the same."""
     path, old = found.path, found.definition
     before, after = project.read_facts(path), edited.read_facts(path)
     end = edit.start + len(edit.replacement.encode())
-    if not any(
-        each.name == old.name and edit.start <= each.start < end and _is_alike(before, old, after, each, edit)
+    alike = [
+        each
         for each in after.definitions
-    ):
+        if each.name == old.name
+        and edit.start <= each.start < end
+        and _is_alike(before, old, after, each, edit)
+    ]
+    if not alike:
         raise Refusal("not_found", f"The given text does not define {old.name}.", path, old)
     old_names, new_names = _exports(project, path), _exports(edited, path)
     if old_names != new_names:
         names = ", ".join(sorted(old_names ^ new_names))
         raise Refusal("changed_meaning", f"The module would export other names ({names}).", path, old)
+    return alike[0]
 
 
 def _refuse_twice(found: Found, before: FileFacts, edited: Project, edit: Edit) -> None:

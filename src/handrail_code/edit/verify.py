@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from handrail_code.edit.plan import Edit, Plan, Refusal, edited_project
 from handrail_code.facts.join import Project
@@ -18,12 +18,16 @@ from handrail_code.facts.model import NONE, FileFacts, Use
 from handrail_code.facts.python_words import is_python
 
 
-def verify_plan(project: Project, plan: Plan) -> Project:
-    """The project as it would be. Raises Refusal where an edited file would mean something else."""
+def verify_plan(project: Project, plan: Plan, left: Collection[tuple[str, int]] = ()) -> Project:
+    """The project as it would be. Raises Refusal where an edited file would mean something else.
+
+    What the names at the places of `left` mean, somebody has judged.
+    """
     edited = edited_project(project, plan)
     for path in sorted({edit.path for edit in plan.edits}):
         before, after = project.read_facts(path), edited.read_facts(path)
-        _compare_names(path, before, after, [edit for edit in plan.edits if edit.path == path])
+        edits = [edit for edit in plan.edits if edit.path == path]
+        _compare_names(path, before, after, edits, {start for where, start in left if where == path})
         _compare_modules(project, edited, path)
     return edited
 
@@ -52,7 +56,9 @@ def _second_name(replacement: str) -> int:
     return 0 if found is None else len(replacement[: found.end()].encode())
 
 
-def _compare_names(path: str, before: FileFacts, after: FileFacts, edits: Sequence[Edit]) -> None:
+def _compare_names(
+    path: str, before: FileFacts, after: FileFacts, edits: Sequence[Edit], left: Collection[int]
+) -> None:
     places = Places(edits)
     first_sided = {each.local_span for each in before.exports if each.kind == "named"}
     local_first = {span.start for span in first_sided if span is not None}
@@ -63,6 +69,8 @@ def _compare_names(path: str, before: FileFacts, after: FileFacts, edits: Sequen
     same: dict[int, int] = {}
     back: dict[int, int] = {}
     for use in before.uses:
+        if use.start in left:
+            continue
         there = found.get(places.place(use.start) + inside.get(use.start, 0))
         if there is None:
             raise Refusal("changed_meaning", "This name would no longer be one.", path, use)

@@ -75,7 +75,11 @@ TroubleCode: TypeAlias = Literal[
     "unclear_call",
     "twin_file",
     "used_as_value",  # handed on: who calls it then cannot be told
-    "accepted",  # somebody has looked at it
+    "renamed_unproven",  # somebody wants it renamed too
+    "left_unproven",  # somebody wants it left
+    "too_few_arguments",  # a call that given text no longer fits
+    "too_many_arguments",
+    "missing_keyword",
     "unproven_member",  # which objects have it cannot be told
 ]
 

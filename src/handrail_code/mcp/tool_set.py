@@ -84,14 +84,16 @@ CODE_TOOLS = (
     CodeTool(
         name="code_edit",
         operation="code.edit",
-        description="Locate or show a definition, or preview an edit of it in all files. "
-        "A preview writes nothing; its apply token with fix: true writes it, once. Returns tokens.",
+        description="Locate, show or edit a definition. "
+        "A preview writes nothing; its apply token with fix: true writes it, once.",
         fields={
             "locate": "Name or id",
             "context": "",
             "rename": "",
-            "to": "New name",
+            "to": "",
             "public": "",
+            "also": "",
+            "not": "",
             "accept": "",
             "extract": "",
             "move": "",
@@ -99,7 +101,7 @@ CODE_TOOLS = (
             "exportNeeds": "",
             "replace": "",
             "withText": "",
-            "changes": "Several edits",
+            "changes": "",
             "names": "",
             "file": "",
             "continuation": "",

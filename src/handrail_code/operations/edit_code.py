@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from handrail.contract.catalogue import (
@@ -26,8 +27,8 @@ from handrail_code.edit.replace import MAX_TEXT
 from handrail_code.operations.code_answers import AskedOfCode, CodeCall
 from handrail_code.operations.continuing import require_fix
 from handrail_code.operations.editing import (
-    MOST_ACCEPTED,
     MOST_LOCATED,
+    MOST_PLACES,
     AskedChange,
     Editing,
     Public,
@@ -67,11 +68,16 @@ class EditCode(AskedOfCode, frozen=True, kw_only=True):
     public: (
         Annotated[Public, Meta(description="Whether the name for others changes; default keep.")] | UnsetType
     ) = UNSET
-    accept: (
-        Annotated[
-            list[str], Meta(description="Refused places that somebody looked at.", max_length=MOST_ACCEPTED)
-        ]
+    also: (
+        Annotated[list[str], Meta(description="Places in doubt to rename too.", max_length=MOST_PLACES)]
         | UnsetType
+    ) = UNSET
+    leave: (
+        Annotated[list[str], Meta(description="Places in doubt to leave.", max_length=MOST_PLACES)]
+        | UnsetType
+    ) = msgspec.field(default=UNSET, name="not")
+    accept: (
+        Annotated[str, Meta(description="Token that leaves all places in doubt.", max_length=100)] | UnsetType
     ) = UNSET
     names: (
         Annotated[list[str], Meta(description="Several to locate.", max_length=MOST_LOCATED)] | UnsetType

@@ -15,7 +15,7 @@ from handrail.contract.wording import format_count
 from handrail_code.edit.move import list_unrestored, plan_extract, plan_move
 from handrail_code.edit.moving.specifiers import suggest_module
 from handrail_code.edit.plan import Plan, Refusal, apply_in_memory
-from handrail_code.edit.rename import ACCEPTABLE, plan_member_rename, plan_rename
+from handrail_code.edit.rename import ACCEPTABLE, Answers, plan_member_rename, plan_rename
 from handrail_code.edit.replace import plan_replace
 from handrail_code.facts.class_members import find_member_uses
 from handrail_code.facts.join import Found, Project, Style, Symbol
@@ -55,9 +55,13 @@ def make_plan(project: Project, action: str, found: Found, asked: Mapping[str, J
     except Refusal as refusal:
         raise _explain(project, action, found, asked, refusal) from None
     to = "" if action == "replace" else str(asked[TARGETS[action]]).removeprefix("./")
-    note = _warn_of_public(project, found, made, asked) if action == "rename" else ""
-    if action == "move":
+    note = ""
+    if action == "rename":
+        note = _warn_of_public(project, found, made, asked)
+    elif action == "move":
         note = _describe_way_back(project, found, to, changed, made.removed)
+    elif action == "replace":
+        note = _describe_misfits(project, made)
     return Planned(plan=made, texts=changed, to=to, note=note)
 
 
@@ -65,19 +69,45 @@ def _rename(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
     new_name = _require(asked, "to", "A rename needs the new name.", "--to NEW")
     symbol = project.symbol_of(found.path, found.index)
     style: Style = "public" if asked.get("public") == "follow" else "keep"
-    accept = [str(one).removeprefix("./") for one in asked.get("accept", ())]
+    answers = Answers(
+        also=_list_places(asked, "also"),
+        leave=_list_places(asked, "leave"),
+        accept=str(asked.get("accept", "")),
+    )
     if symbol is None:
-        return plan_member_rename(project, found, new_name, accept)
-    return plan_rename(project, symbol, new_name, style, accept)
+        return plan_member_rename(project, found, new_name, answers)
+    return plan_rename(project, symbol, new_name, style, answers)
+
+
+def _list_places(asked: Mapping[str, Json], name: str) -> frozenset[str]:
+    return frozenset(str(one).removeprefix("./") for one in asked.get(name, ()))
+
+
+def _list_some(shown: Sequence[str]) -> str:
+    """The first few, and how many more there are."""
+    more = len(shown) - _MOST_LISTED
+    return ", ".join(shown[:_MOST_LISTED]) + (
+        f" and {format_count(more, 'more', 'more')}" if more > 0 else ""
+    )
+
+
+_DECIDED = {"renamed_unproven": "Renamed too", "left_unproven": "Left as it is"}
+
+
+def _describe_misfits(project: Project, plan: Plan) -> str:
+    """In a sentence: the calls that no longer fit, each with what is wrong."""
+    shown = [f"{_show_place(project, one.path, one.start)} ({one.why})" for one in plan.misfits]
+    return f"Calls that no longer fit: {_list_some(shown)}." if shown else ""
 
 
 def _warn_of_public(project: Project, found: Found, plan: Plan, asked: Mapping[str, Json]) -> str:
-    """In sentences: what others still call it, or have to call it now, and what somebody accepted."""
+    """In sentences: what others still call it, or have to call it now, and what somebody decided."""
     sentences: list[str] = []
-    accepted = [one for one in plan.reasons if one.code == "accepted"]
-    if accepted:
-        places = ", ".join(_show_place(project, one.path, one.start) for one in accepted)
-        sentences.append(f"Accepted, not proven: {places}.")
+    for code, said in _DECIDED.items():
+        decided = [one for one in plan.reasons if one.code == code]
+        if decided:
+            places = ", ".join(_show_place(project, one.path, one.start) for one in decided)
+            sentences.append(f"{said}, not proven: {places}.")
     name, is_followed = found.definition.name, asked.get("public") == "follow"
     own = [one for one in project.slots.links(found.path).exports if _is_named_after(one, found)]
     if is_followed and own:
@@ -154,6 +184,7 @@ def _replace(project: Project, found: Found, asked: Mapping[str, Json]) -> Plan:
 
 
 _MOST_NAMED = 5
+_MOST_LISTED = 10
 PROVEN_FOR_PYTHON = ("replace", "rename")
 PLANS: dict[str, Planner] = {
     "rename": _rename,
@@ -199,9 +230,9 @@ def _refuse_existing(project: Project, target: str) -> None:
         raise Refusal("collision", message, target)
 
 
-_MANY_HINT = (
-    "Look at each of details.places. If all are fine, send the rename again with --accept and all of them, "
-    "separated by commas."
+_ANSWERS_HINT = (
+    "Look at each of details.places. --also PLACE renames it too, --not PLACE leaves it, and details.accept "
+    "leaves all that have no answer"
 )
 _OTHER_HINT = "Look at the place in details, then change the code there first or make the edit by hand."
 _HINTS = {
@@ -224,32 +255,27 @@ def _explain(
         line, column = line_and_column(project.source.text(refusal.path) or b"", refusal.start)
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
-    if refusal.others:
-        where = f"{where} and at {format_count(len(refusal.others), 'more place', 'more places')}"
-    if refusal.others:
-        where = f"{where} and at {format_count(len(refusal.others), 'more place', 'more places')}"
+    if refusal.places:
+        where += f"; in doubt: {_list_some(refusal.places)}"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
     hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
-    if action == "rename" and refusal.code in ACCEPTABLE and refusal.path:
-        every = ((refusal.path, refusal.start), *refusal.others)
-        places = list(dict.fromkeys(_show_place(project, path, start) for path, start in every))
-        details["places"] = [*places]
-        hint = _describe_accepting(found, asked, places)
+    if refusal.places:
+        details |= {"places": [*refusal.places], "accept": refusal.token}
+        hint = _describe_answers(found, asked, refusal)
     fault = Fault(EDIT_REFUSED, message[:1000], details=details, hint=hint)
     if refusal.code == "not_exported":
         _offer_exports(fault, action, found, asked, refusal.needs)
     return fault
 
 
-def _describe_accepting(found: Found, asked: Mapping[str, Json], doubtful: Sequence[str]) -> str:
-    """The whole line, as not every command that renames has the flag; without it if there are many places."""
-    places = [*map(str, asked.get("accept", ())), *doubtful]
+def _describe_answers(found: Found, asked: Mapping[str, Json], refusal: Refusal) -> str:
+    """With the whole line where it fits, as not every command that renames has the flags."""
     words = ["handrail", "code", "rename", make_id(found), "--to", str(asked["to"])]
     follow = ["--public", "follow"] if asked.get("public") == "follow" else []
-    line = shlex.join([*words, *follow, "--accept", ",".join(places)])
-    which = "the place; if it is" if len(doubtful) == 1 else "the places; if all are"
-    hint = f"Look at {which} fine, accept {'it' if len(doubtful) == 1 else 'them'}: {line}"
-    return hint if len(hint) <= HINT_LIMIT else _MANY_HINT
+    also = sorted(_list_places(asked, "also")) if refusal.code in ACCEPTABLE else []
+    kept = ["--also", ",".join(also)] if also else []
+    hint = f"{_ANSWERS_HINT}: {shlex.join([*words, *follow, *kept, '--accept', refusal.token])}"
+    return hint if len(hint) <= HINT_LIMIT else f"{_ANSWERS_HINT}."
 
 
 def _offer_exports(

@@ -67,8 +67,9 @@ from handrail_code.operations.project_source import ProjectSource, find_skip_rea
 from handrail_code.scan.ids import make_id
 
 MOST_LOCATED = 50
-MOST_ACCEPTED = 1_000
 """Definitions that one call locates."""
+MOST_PLACES = 1_000
+"""Places in doubt that one call answers."""
 MOST_UNTOUCHED = 50
 """Places that a preview names beside those that it changes; the others are counted."""
 MOST_CONTEXT_BYTES = 8_000
@@ -101,7 +102,11 @@ class AskedChange(Input, frozen=True, kw_only=True):
     with_text: Annotated[str, Meta(description="The new text.")] | UnsetType = UNSET
     export_needs: Annotated[bool, Meta(description="Export what it needs.")] | UnsetType = UNSET
     public: Annotated[Public, Meta(description="Of a rename: the name for others.")] | UnsetType = UNSET
-    accept: Annotated[list[str], Meta(description="Refused places that are fine.")] | UnsetType = UNSET
+    also: Annotated[list[str], Meta(description="Places to rename too.")] | UnsetType = UNSET
+    leave: Annotated[list[str], Meta(description="Places to leave.")] | UnsetType = msgspec.field(
+        default=UNSET, name="not"
+    )
+    accept: Annotated[str, Meta(description="Token that leaves all places.")] | UnsetType = UNSET
 
 
 class _Prepared:
@@ -269,7 +274,7 @@ class Editing:
             action: found.definition.name,
             "target": make_id(found),
         }
-        kept = (TARGETS[action], "export_needs", "public", "accept")
+        kept = (TARGETS[action], "export_needs", "public", "also", "leave", "accept")
         parameters |= {name: asked[name] for name in kept if name in asked}
         prepared = _Prepared()
         self._add(prepared, self._source, action, found, asked)

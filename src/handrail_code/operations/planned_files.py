@@ -191,7 +191,7 @@ class EditedItem(Answer, frozen=True, kw_only=True):
     unresolved: list[str]
     """Names in a given text that nothing in the project declares."""
     note: str
-    """What a rename kept, or took along, and why; what was accepted."""
+    """What a rename kept or took along, what was decided, and calls that no longer fit."""
 
 
 class EditPreview(CodeAnswer, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.rename import Answers
 from tests.cases import every_case
 from tests.code_tools.planning import apply_in_memory, plan_extract, plan_move, plan_rename, texts_after
 from tests.code_tools.reading import project_with_mark
@@ -201,12 +202,12 @@ def test_name_that_another_package_needs_is_not_renamed(case: str) -> None:
     project, symbol, _ = project_with_mark(whole)
 
     refusal = plan_rename(project, symbol, "b")
-    looked_at = plan_rename(project, symbol, "b", accept=["n.js:1"])
+    looked_at = plan_rename(project, symbol, "b", answers=Answers(leave=frozenset({"n.js:1:1"})))
 
     assert isinstance(refusal, Refusal)
     assert (refusal.code, refusal.path) == ("external", "n.js")
     assert isinstance(looked_at, Plan)
-    assert [(each.code, each.path) for each in looked_at.reasons][:1] == [("accepted", "n.js")]
+    assert [(each.code, each.path) for each in looked_at.reasons][:1] == [("left_unproven", "n.js")]
 
 
 def test_a_private_name_with_one_meaning_is_followed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.rename import Answers
 from handrail_code.scan.callers import trace_callers
 from tests.cases import every_case
 from tests.code_tools.planning import plan_member_rename, texts_after
@@ -106,15 +107,15 @@ def test_member_that_may_be_anothers_is_refused_by_place(files: Files, code: str
     assert (refusal.code, bool(refusal.path)) == (code, True), refusal
 
 
-def test_a_place_that_somebody_accepted_stays_and_is_told() -> None:
+def test_a_place_that_somebody_leaves_stays_and_is_listed() -> None:
     project, found, _ = found_with_mark({"a.js": "class C { ^f(){}\n g(){ this.f() } }\nx.f()"})
 
-    plan = plan_member_rename(project, found, "z", ["a.js:3"])
+    plan = plan_member_rename(project, found, "z", Answers(leave=frozenset({"a.js:3:3"})))
 
     assert isinstance(plan, Plan), plan
     assert [edit.start for edit in plan.edits] == [10, 27]
     assert [each.start for each in plan.untouched] == [37]
-    assert plan.reasons[0].code == "accepted"
+    assert plan.reasons[0].code == "left_unproven"
 
 
 def test_only_private_members_are_said_to_be_complete() -> None:

@@ -1,10 +1,11 @@
-"""A rename to the end (`--public follow`), and one that goes on where a person has looked (`--accept`)."""
+"""A rename to the end (`--public follow`), and one that goes on where a person has looked (`--not`)."""
 
 from __future__ import annotations
 
 import pytest
 
 from handrail_code.edit.plan import Plan, Refusal
+from handrail_code.edit.rename import Answers
 from handrail_code.operations.edit_plans import make_plan
 from tests.cases import every_case
 from tests.code_tools.planning import plan_rename, texts_after
@@ -105,27 +106,29 @@ def test_one_refusal_names_every_place_to_look_at() -> None:
     refusal = plan_rename(project, symbol, "b")
 
     assert isinstance(refusal, Refusal)
-    every = ((refusal.path, refusal.start), *refusal.others)
-    lines = [(project.source.text(path) or b"")[:start].count(10) + 1 for path, start in every]
-    assert (refusal.code, lines) == ("dynamic", [2, 3, 4])
+    assert refusal.code == "dynamic"
+    assert [place.rpartition(":")[0] for place in refusal.places] == ["m.py:2", "m.py:3", "m.py:4"]
 
-    plan = plan_rename(project, symbol, "b", accept=["m.py:2", "m.py:3", "m.py:4"])
+    plan = plan_rename(project, symbol, "b", answers=Answers(leave=frozenset(refusal.places)))
     assert isinstance(plan, Plan), plan
-    assert {one.code for one in plan.reasons} >= {"accepted"}
+    assert {one.code for one in plan.reasons} >= {"left_unproven"}
 
 
 @pytest.mark.parametrize("place", ["m.py:9", "n.py:2", "m.py", ""])
 def test_another_place_accepts_nothing(place: str) -> None:
     project, symbol, _ = project_with_mark(TWO)
-    assert isinstance(plan_rename(project, symbol, "b", accept=[place]), Refusal)
+    assert isinstance(plan_rename(project, symbol, "b", answers=Answers(leave=frozenset({place}))), Refusal)
 
 
 def test_a_changed_meaning_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "const ^f = 1\nconst g = 2\nf"})
-    places = [f"a.js:{line}" for line in (1, 2, 3)]
-    assert isinstance(plan_rename(project, symbol, "g", accept=places), Refusal)
+    places = frozenset({"a.js:1:7", "a.js:2:7", "a.js:3:1"})
+    refusal = plan_rename(project, symbol, "g", answers=Answers(leave=places))
+    assert isinstance(refusal, Refusal)
 
 
 def test_a_name_that_is_taken_cannot_be_accepted() -> None:
     project, symbol, _ = project_with_mark({"a.js": "var ^f = 1", "b.js": "var g = 2"})
-    assert isinstance(plan_rename(project, symbol, "g", accept=["b.js:1"]), Refusal)
+    refusal = plan_rename(project, symbol, "g", answers=Answers(leave=frozenset({"b.js:1:5"})))
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "collision"
