@@ -86,7 +86,9 @@ def leaves_under_code(scan: Leaf, edit: Leaf) -> dict[str, Leaf]:
         ),
         "rename": (
             "code rename greet --to welcome --file src/app.js",
-            "code rename greet --to welcome --file src/app.js --public keep --accept src/app.js:1",
+            "code rename greet --to welcome --file src/app.js --public keep",
+            "code rename begin --to play --file src/player.js --also src/player.js:5:3 "
+            "--not src/player.js:6:3 --accept 80d3a1fa7df81f76",
         ),
         "move": ("code move polish --to-module src/polish.js --export-needs",),
         "extract": ("code extract polish --to-module src/polish.js",),

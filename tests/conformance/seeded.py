@@ -165,6 +165,9 @@ class Seeded:
         (project / "src").mkdir()
         (project / "src" / "app.js").write_bytes(SOURCE)
         (project / "src" / "main.js").write_bytes(b"import { greet } from './app.js';\n\ngreet('you');\n")
+        (project / "src" / "player.js").write_bytes(
+            b"class Player {\n  begin() {}\n}\n\na.begin();\nb.begin();\n"
+        )
         (project / "greet.txt").write_bytes(b"export function greet(name) {\n  return name;\n}\n")
         (project / "changes.json").write_bytes(b'[{"rename": "greet", "to": "welcome"}]')
         repository = project.parent / "repository"

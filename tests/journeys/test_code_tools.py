@@ -240,7 +240,7 @@ def test_the_line_that_leaves_every_place_can_be_run_as_it_is(tmp_path: Path) ->
     assert shown["complete"] is False
 
 
-def test_each_place_in_doubt_is_answered_and_then_written(tmp_path: Path) -> None:
+def test_each_unproven_place_is_answered_and_then_written(tmp_path: Path) -> None:
     code = CodeProject(tmp_path, MEMBER)
     refused = run_here(code.runtime, RENAME_GO)
     details = json.loads(refused.out)["error"]["details"]
@@ -263,7 +263,7 @@ def test_an_answer_to_no_place_is_refused_with_the_list(tmp_path: Path) -> None:
     refused = run_here(code.runtime, [*RENAME_GO, "--not", "a.js:9:3"])
 
     error = json.loads(refused.out)["error"]
-    assert error["message"].startswith("The rename is refused: a.js:9:3 is no place in doubt")
+    assert error["message"].startswith("The rename is refused: a.js:9:3 is no unproven place")
     assert error["details"]["places"] == ["a.js:4:3", "a.js:5:3"]
 
 

@@ -38,7 +38,7 @@ RefusalCode: TypeAlias = Literal[
     "other_package",  # packages import each other by name
     "twin",  # the module has another form, which would not change along
     "language",  # not proven for this language
-    "unknown_place",  # an answer about a place that is not in doubt, or not any more
+    "unknown_place",  # an answer about a place that is proven, or not there any more
     "two_answers",  # one place is to change and to stay
 ]
 

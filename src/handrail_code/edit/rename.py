@@ -49,7 +49,7 @@ ACCEPTABLE = frozenset({"dynamic", "external"})
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody decided about places in doubt, each `FILE:LINE:COLUMN` as the refusal listed it."""
+    """What somebody decided about unproven places, each `FILE:LINE:COLUMN` as the refusal listed it."""
 
     also: frozenset[str] = frozenset()
     """Renamed too."""
@@ -95,7 +95,7 @@ def plan_rename(
 
     `keep` and `follow` are those of TypeScript's service: what editors ask it for, and what it does when
     nothing is asked; `public` also changes what CommonJS and barrels call it.
-    Every place in doubt needs one of the answers.
+    Every unproven place needs one of the answers.
     """
     _refuse_name(symbol, new_name)
     component = project.component(symbol, style)
@@ -162,7 +162,7 @@ def plan_member_rename(project: Project, found: Found, new_name: str, answers: A
 
 
 def _decide(project: Project, old: str, refusals: Iterable[Refusal], answers: Answers) -> _Decided:
-    """What is to become of each place in doubt.
+    """What is to become of each unproven place.
 
     Raises Refusal for what nobody may answer, for answers that fit no place, and with all places that have
     no answer.
@@ -195,7 +195,7 @@ def _find_wrong_answer(
     for place in sorted(answers.also & answers.leave):
         return Refusal("two_answers", f"{place} is in --also and in --not; a place has one answer")
     for place in sorted((answers.also | answers.leave) - doubtful.keys()):
-        return Refusal("unknown_place", f"{place} is no place in doubt; files may have changed since")
+        return Refusal("unknown_place", f"{place} is no unproven place; files may have changed since")
     if answers.accept and answers.accept != token:
         return Refusal(
             "unknown_place", "The token of --accept is of another list; files may have changed since"

@@ -69,15 +69,15 @@ class EditCode(AskedOfCode, frozen=True, kw_only=True):
         Annotated[Public, Meta(description="Whether the name for others changes; default keep.")] | UnsetType
     ) = UNSET
     also: (
-        Annotated[list[str], Meta(description="Places in doubt to rename too.", max_length=MOST_PLACES)]
+        Annotated[list[str], Meta(description="Unproven places to rename too.", max_length=MOST_PLACES)]
         | UnsetType
     ) = UNSET
     leave: (
-        Annotated[list[str], Meta(description="Places in doubt to leave.", max_length=MOST_PLACES)]
+        Annotated[list[str], Meta(description="Unproven places to leave.", max_length=MOST_PLACES)]
         | UnsetType
     ) = msgspec.field(default=UNSET, name="not")
     accept: (
-        Annotated[str, Meta(description="Token that leaves all places in doubt.", max_length=100)] | UnsetType
+        Annotated[str, Meta(description="Token that leaves all unproven places.", max_length=100)] | UnsetType
     ) = UNSET
     names: (
         Annotated[list[str], Meta(description="Several to locate.", max_length=MOST_LOCATED)] | UnsetType

@@ -256,7 +256,7 @@ def _explain(
         details |= {"file": refusal.path, "line": line, "column": column}
         where = f" ({refusal.path}:{line}:{column})"
     if refusal.places:
-        where += f"; in doubt: {_list_some(refusal.places)}"
+        where += f"; unproven: {_list_some(refusal.places)}"
     message = f"The {action} is refused: {refusal.message.removesuffix('.')}{where}."
     hint = _HINTS.get(refusal.code, "" if action == "rename" else _OTHER_HINT)
     if refusal.places:

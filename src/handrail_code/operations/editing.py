@@ -69,7 +69,7 @@ from handrail_code.scan.ids import make_id
 MOST_LOCATED = 50
 """Definitions that one call locates."""
 MOST_PLACES = 1_000
-"""Places in doubt that one call answers."""
+"""Unproven places that one call answers."""
 MOST_UNTOUCHED = 50
 """Places that a preview names beside those that it changes; the others are counted."""
 MOST_CONTEXT_BYTES = 8_000

@@ -1,4 +1,4 @@
-"""A rename with places in doubt: one refusal lists them, and each is answered by itself or all by a token."""
+"""A rename with unproven places: one refusal lists them, and each is answered by itself or all by a token."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def refuse(answers: Answers, files: Files = THREE) -> Refusal:
     return refusal
 
 
-def test_one_refusal_lists_every_place_in_doubt() -> None:
+def test_one_refusal_lists_every_unproven_place() -> None:
     refusal = refuse(answer())
 
     assert (refusal.code, refusal.places) == ("dynamic", PLACES)
