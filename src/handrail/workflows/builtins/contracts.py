@@ -104,8 +104,8 @@ _A_PLACE = {
 _CAPABILITY_OBSERVATION = _contract(
     "capability_observation",
     title="Capability observation",
-    summary="What trying an optional capability of the agent's environment showed.",
-    guidance="Report what you tried and what came back; write unknown only when the attempt itself failed.",
+    summary="The result of an attempt to use an optional capability of the agent's environment.",
+    guidance="Report what you tried and what came back; write unknown only if the attempt itself failed.",
     required={
         "capability": _word("delegation", "web_browsing"),
         "status": _word("available", "unavailable", "unknown"),
@@ -123,7 +123,7 @@ _CAPABILITY_OBSERVATION = _contract(
 _WORKFLOW_DIVERGENCE = _contract(
     "workflow_divergence",
     title="Divergence",
-    summary="Where and why the agent left the instructions of a step on purpose.",
+    summary="Which instruction of a step the agent did not follow on purpose, and why.",
     guidance="Say which instruction you did not follow, why, and what you did instead.",
     required={
         "reason": _word(
@@ -147,7 +147,7 @@ _WORKFLOW_DIVERGENCE = _contract(
 _LOOP_CONTROL = _contract(
     "loop_control",
     title="Loop decision",
-    summary="Whether the loop around this step goes on or ends.",
+    summary="Whether the loop around this step continues or ends.",
     guidance="Decide continue or stop from what this iteration showed, and name that in the summary.",
     required={"decision": _word("continue", "stop")},
     optional={"loopId": _text(64), "summary": _text(_PARAGRAPH)},
@@ -158,8 +158,8 @@ _LOOP_CONTROL = _contract(
 _GAP = _contract(
     "gap",
     title="Gap",
-    summary="Something required that is missing, or the later settling of such a gap.",
-    guidance="Name what is missing and what follows from it; resolvesGapId settles an earlier gap.",
+    summary="Something required that is missing, or the later closing of such a gap.",
+    guidance="Name what is missing and what follows from it; resolvesGapId closes an earlier gap.",
     required={"severity": _word("info", "warning", "critical"), "summary": _text(_PARAGRAPH)},
     optional={"resolvesGapId": _text(_PLACE), "evidenceRefs": _some(_text(_PLACE), most=20)},
     example={
@@ -175,7 +175,7 @@ _VERIFICATION_REPORT = _contract(
     "verification_report",
     title="Verification report",
     summary="Claims, each confirmed or refuted by evidence that somebody else can repeat.",
-    guidance="Give every claim evidence from this step; what you did not check goes to notChecked.",
+    guidance="Give every claim evidence from this step; list in notChecked what you did not check.",
     required={
         "verdict": _word("passed", "failed", "incomplete"),
         "claims": _some(
@@ -305,7 +305,7 @@ _REPRODUCTION = _contract(
     "reproduction",
     title="Reproduction",
     summary="The command that shows a bug: what was expected, what happened, and how often.",
-    guidance="Give the line that shows the bug as you ran it, and what it printed; later steps run it again.",
+    guidance="Give the command that shows the bug as you ran it, and its output; later steps run it again.",
     required={
         "command": _text(_PLACE),
         "expected": _LINE,
@@ -351,8 +351,8 @@ _CAUSE = _contract(
 _DECISION = _contract(
     "decision",
     title="Decision",
-    summary="A question, the options with what speaks for and against each, and what was chosen.",
-    guidance="Give at least two real options, a drawback of the chosen one, and what would change your mind.",
+    summary="A question, the options with the advantages and drawbacks of each, and the choice.",
+    guidance="Give at least two real options, a drawback of the chosen one, and when to reconsider it.",
     required={
         "question": _LINE,
         "options": _some(
@@ -399,7 +399,7 @@ _PLAN = _contract(
     "plan",
     title="Plan",
     summary="A goal in slices that each end in a check, with what is left out and what could go wrong.",
-    guidance="Each slice can be checked on its own; doneWhen is something another person can observe.",
+    guidance="Each slice can be checked on its own; doneWhen is what another person can observe.",
     required={
         "goal": _LINE,
         "outOfScope": _LINES,
@@ -438,7 +438,7 @@ _ASSESSMENT = _contract(
     "assessment",
     title="Assessment",
     summary="The level of each dimension of a declared assessment, with the reason.",
-    guidance="Give every dimension one of its declared levels, and the rationale what you saw.",
+    guidance="Give every dimension one of its declared levels, and say in the rationale what you saw.",
     required={
         "assessmentId": _text(_PLACE),
         "dimensions": {"type": "object", "additionalProperties": _text(64)},

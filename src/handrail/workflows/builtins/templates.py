@@ -46,34 +46,37 @@ def _verification_pass(args: dict[str, Any], context: TemplateContext) -> tuple[
         f"Run this check and keep its exit code: {check}" for check in map(phrase_value, args["checks"])
     )
     blocks = PromptBlocks(
-        goal=(f"Find out whether {subject} does what was asked, by evidence produced now.",),
+        goal=(f"You are done when new evidence shows whether {subject} does what was asked.",),
         constraints=(
-            "Change nothing in this step, not even to make a check pass. What you would change goes to "
+            "Change nothing in this step, not even to make a check pass. Write what you would change into "
             "the notes.",
             "A result from before the last edit does not count.",
             _ref("evidence_before_claims"),
         ),
         procedure=(
-            "Go back to the request and to every promise in the notes of earlier steps. Write each one as a "
+            "Read the request and every promise in the notes of earlier steps again. Write each one as a "
             "claim that can be false.",
             *checks,
             "For each claim: choose the cheapest observation that would refute it, make it, and keep the "
-            "command or the place with what it showed.",
-            "Make at least one observation on a failure path: wrong input, missing file, interrupted work.",
-            "Look at the whole difference since the work began, and account for each changed file.",
-            "Give the verdict: passed when every claim is confirmed, failed when one is refuted, "
-            "incomplete when one that matters could not be checked.",
+            "command or the place with its result.",
+            "Test at least one failure: wrong input, missing file, interrupted work.",
+            "Read the whole diff since the work began, and explain each changed file.",
+            "Set the verdict: passed if every claim is confirmed, failed if one is refuted, "
+            "incomplete if you could not check an important one.",
         ),
         output_required=(
-            ("artifact", "The verification report: every claim with its evidence, and what was not checked."),
+            (
+                "artifact",
+                "The report: every claim with its evidence, and what you did not check.",
+            ),
             (
                 "notes",
-                "The verdict in one sentence, then each refuted claim with the smallest thing that fixes it.",
+                "The verdict in one sentence, then each refuted claim with its smallest fix.",
             ),
         ),
         verify=(
             "Another person could repeat every piece of evidence from what is written.",
-            "No claim rests on reading alone where a command could have shown it.",
+            "No claim relies on reading alone if a command can show it.",
         ),
     )
     step = SourceStep(
@@ -87,15 +90,14 @@ def _verification_pass(args: dict[str, Any], context: TemplateContext) -> tuple[
 
 
 _DELEGATE = (
-    "Hand each perspective to an agent of its own, all with the same facts: the subject, where to find "
-    "it, the "
-    "perspective, and the form of a finding. Let none of them see another's answer.",
+    "Delegate each perspective to an agent of its own, all with the same facts: the subject, its place, "
+    "the perspective, and the form of a finding. Do not show them each other's answers.",
     "If no agent can be started, report that once as an artifact of kind wr.capability_observation "
     "(capability "
-    "delegation, status unavailable), and take the perspectives one after the other yourself.",
+    "delegation, status unavailable), and review from each perspective yourself, one after the other.",
 )
 _ALONE = (
-    "Take the perspectives one after the other, and begin each from the subject, not from earlier findings.",
+    "Take the perspectives one after the other. Start each from the subject, not from earlier findings.",
 )
 
 
@@ -106,25 +108,24 @@ def _parallel_review(args: dict[str, Any], context: TemplateContext) -> tuple[So
         id="look",
         title="Review from several perspectives",
         blocks=PromptBlocks(
-            goal=(f"Every perspective has looked at {subject} on its own and written down what it found.",),
+            goal=(f"You are done when every perspective has its own findings about {subject}.",),
             constraints=(
-                "Look only; nothing is edited in this step.",
-                "No verdict and no merging yet: contradictions between perspectives are kept.",
+                "Only read and run. Do not edit anything in this step.",
+                "Do not judge or merge findings yet. Keep contradictions between perspectives.",
             ),
             procedure=(
                 *(_ALONE if is_alone else _DELEGATE),
                 *(f"Perspective: {perspective}" for perspective in map(phrase_value, args["perspectives"])),
-                "A finding has a place (file and line, or section), the trouble, the input or situation "
-                "that shows "
-                "it, and what was done to see it.",
+                "Give each finding a place (file and line, or section), the problem, the input or situation "
+                "that shows it, and how you saw it.",
             ),
             output_required=(
                 (
                     "notes",
-                    "Under a heading per perspective: what was read, the findings, what was not looked at.",
+                    "Under a heading per perspective: what you read, the findings, what you did not review.",
                 ),
             ),
-            verify=("Each perspective has at least one finding, or says what it tried that found none.",),
+            verify=("Each perspective has at least one finding, or says which attempts found none.",),
         ),
         pointer="",
     )
@@ -132,18 +133,17 @@ def _parallel_review(args: dict[str, Any], context: TemplateContext) -> tuple[So
         id="conclude",
         title="Conclude the review",
         blocks=PromptBlocks(
-            goal=(f"One list of proven findings about {subject}, with a verdict that follows from it.",),
+            goal=(f"You are done when you have one list of proven findings about {subject}, and a verdict.",),
             constraints=(_ref("synthesis_under_disagreement"),),
             procedure=(
-                "Join findings with the same cause. Settle contradictions by looking at the subject again.",
-                "Prove each remaining finding yourself: run it, or quote the lines that make it certain. "
-                "Drop what "
-                "you cannot show, or turn it into a question.",
-                "Give each one a severity by what happens to a user, and the smallest fix.",
-                "Reject when a blocker stands; approve only when neither a blocker nor a major finding does.",
+                "Merge findings with the same cause. Resolve contradictions by a new look at the subject.",
+                "Prove each remaining finding yourself: run it, or quote the lines that prove it. "
+                "Drop what you cannot show, or make it a question.",
+                "Give each one a severity by its effect on users, and the smallest fix.",
+                "Reject if there is a blocker. Approve only without blockers and major findings.",
             ),
             output_required=(
-                ("artifact", "The review findings, what was reviewed and what was not."),
+                ("artifact", "The review findings, what you reviewed and what you did not."),
                 ("notes", "The verdict and its reason; dropped findings in one line each, with why."),
             ),
             verify=("Every finding names evidence that you saw in this step.",),
@@ -160,18 +160,18 @@ def _handoff_summary(args: dict[str, Any], context: TemplateContext) -> tuple[So
         id="handoff",
         title="Hand over",
         blocks=PromptBlocks(
-            goal=(f"{audience} can continue or accept the work from this summary alone.",),
+            goal=(f"You are done when the reader can continue from the summary alone. Reader: {audience}.",),
             constraints=(
-                "Say nothing that the notes and reports of this run do not carry.",
+                "Write nothing that the notes and reports of this run do not support.",
                 _ref("honest_gaps"),
             ),
             procedure=(
                 "Read the recap of the whole run, not only the last steps.",
-                "List what was delivered and where it is, in the order in which the reader needs it.",
-                "Repeat the one command that best shows the result, now, and keep its output.",
+                "List what was delivered and its place, in the order in which the reader needs it.",
+                "Run the command that best shows the result again, and keep its output.",
                 "List every open point with its reason and the next action. Include assumptions, gaps and "
-                "divergences recorded on the way.",
-                "Choose the status: done only when no open point can change the result.",
+                "divergences recorded in the run.",
+                "Set the status: done only if no open point can change the result.",
             ),
             output_required=(
                 ("artifact", "The handoff."),
@@ -192,7 +192,7 @@ TEMPLATES: tuple[TemplateSpec, ...] = (
     TemplateSpec(
         id=PREFIX + "capability_probe",
         title="Probe a capability",
-        summary="One step that tries an optional capability and reports what happened.",
+        summary="One step that tests an optional capability and reports the result.",
         args={
             "capability": InputSpec(
                 type="string",
@@ -207,7 +207,7 @@ TEMPLATES: tuple[TemplateSpec, ...] = (
     TemplateSpec(
         id=PREFIX + "handoff_summary",
         title="Hand over",
-        summary="One step that tells somebody without this chat what was done, how it was checked, what "
+        summary="One step that reports to a reader without this chat what was done, how it was checked, what "
         "is open.",
         args={
             "audience": InputSpec(
@@ -222,7 +222,7 @@ TEMPLATES: tuple[TemplateSpec, ...] = (
     TemplateSpec(
         id=PREFIX + "parallel_review",
         title="Review from several perspectives",
-        summary="Independent looks, by other agents or one after the other, then one conclusion with proof.",
+        summary="Independent reviews, in parallel or one after the other, then one conclusion with proof.",
         args={
             "subject": InputSpec(
                 type="string", required=True, description="What is reviewed, as a noun phrase."
@@ -234,7 +234,7 @@ TEMPLATES: tuple[TemplateSpec, ...] = (
                     "failure: what happens when it is interrupted, repeated, overloaded or attacked?",
                     "use: what will surprise the caller, the operator or the next reader?",
                 ],
-                description="Short texts; each one is looked at independently.",
+                description="Short texts; each one is reviewed independently.",
             ),
         },
         expand=_parallel_review,
