@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from handrail.contract.catalogue import KINDS
 from handrail.host.workflow_library import list_bundled_files
 from handrail.surfaces.cli.self_description.help_table import read_help
 from handrail.surfaces.mcp.tools import tool_definitions
-from tests.house.tree import ROOT, check
+from tests.house.tree import ROOT, check, docstrings, nodes, python_files
 
 RETIRED = (
     *(r"whose (word|yes)", r"agent's (own )?word", r"nobody looks", r"(in|a|of|without) doubts?", "doubts"),
@@ -74,9 +75,24 @@ def list_texts() -> Iterator[tuple[str, str]]:
         yield tool["name"], tool["description"]
 
 
+QUOTED_REPLIES = ("This work is handed out: ",)
+"""What replies of earlier builds begin with: a repeat gets the same bytes."""
+
+
+def list_messages() -> Iterator[tuple[str, str]]:
+    """Every string of the program with a blank in it, which no docstring is."""
+    for source in python_files():
+        if source.path.startswith("src/"):
+            notes = docstrings(source)
+            for node in nodes(source):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in notes:
+                    if " " in node.value and not node.value.startswith(QUOTED_REPLIES):
+                        yield f"{source.path}:{node.lineno}", node.value
+
+
 def test_prompts_help_and_messages_use_no_retired_phrase() -> None:
-    texts = list(list_texts())
-    assert len(texts) > 200
+    texts = [*list_texts(), *list_messages()]
+    assert len(texts) > 4_000
     check(problem for where, text in texts for problem in find_phrases(where, text))
 
 
