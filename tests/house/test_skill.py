@@ -65,7 +65,7 @@ def test_versions_are_those_of_the_program(matter: dict[str, Any]) -> None:
 def test_it_lists_no_flags_and_stops_before_danger() -> None:
     text = page(SKILL).text
 
-    assert "STOP before any command that needs `--dangerous`" in text
+    assert "STOP before `--dangerous`" in text
     assert "_untrusted" in text
     exits = page("skills/handrail/references/exits.md").text
     assert all(f"| {status} |" in exits for status in ("0", "1", "2", "3", "4", "5", "6", "9", "130"))
