@@ -84,10 +84,11 @@ def list_messages() -> Iterator[tuple[str, str]]:
     for source in python_files():
         if source.path.startswith("src/"):
             notes = docstrings(source)
-            for node in nodes(source):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in notes:
-                    if " " in node.value and not node.value.startswith(QUOTED_REPLIES):
-                        yield f"{source.path}:{node.lineno}", node.value
+            texts = (node for node in nodes(source) if isinstance(node, ast.Constant) and node not in notes)
+            for text in texts:
+                value = text.value if isinstance(text.value, str) else ""
+                if " " in value and not value.startswith(QUOTED_REPLIES):
+                    yield f"{source.path}:{text.lineno}", value
 
 
 def test_prompts_help_and_messages_use_no_retired_phrase() -> None:
