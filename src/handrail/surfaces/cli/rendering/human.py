@@ -13,6 +13,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering import gate, runs, sessions, traces
 from handrail.surfaces.cli.rendering.text import (
+    INDENT,
     Page,
     format_cell,
     format_table,
@@ -73,6 +74,44 @@ def _verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
     return verified_lines(payload, page)
 
 
+def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
+    """How to put the script in place."""
+    size = format_count(payload["script"].count("\n"), "line")
+    return [
+        f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
+        "",
+        f"{INDENT}{one_line(payload['install'])}",
+        "",
+        "Then open a new shell.",
+    ]
+
+
+def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """Every setting in force, and the servers that still have another one."""
+    rows = [
+        (row["name"], _setting_text(row["applied"]), one_line(row["source"]), _setting_text(row["desired"]))
+        for row in payload["settings"]
+    ]
+    lines = format_table([("setting", "in force", "from", "asked for"), *rows], page.width, yielding=(1, 3))
+    servers = [
+        (str(one["pid"]), one["version"], one["transport"], "start again" if one["restart_needed"] else "")
+        for one in payload["servers"]
+    ]
+    if servers:
+        lines += ["", "MCP servers that run now:", *(INDENT + line for line in format_table(servers))]
+    for problem in payload["problems"]:
+        lines += ["", *wrap(f"{one_line(problem['message'])} {one_line(problem['fix'])}", page.width)]
+    return lines
+
+
+def _setting_text(value: Json) -> str:
+    """A value in one cell; of what stands under names of its own, the names."""
+    held = list(value) if isinstance(value, dict) else value
+    if isinstance(held, list):
+        return ", ".join(one_line(one) if isinstance(one, str) else "…" for one in held) or "-"
+    return format_cell(held)
+
+
 # Which layout a payload gets
 
 Layout: TypeAlias = Callable[[dict[str, Json], Page], list[str]]
@@ -87,14 +126,17 @@ _LAYOUTS: dict[str, Layout] = {
     "session.inbox": sessions.needs_lines,
     "session.resume": sessions.resume_lines,
     "session.show": sessions.session_lines,
+    "session.export": sessions.export_lines,
     "code.diff": runs.diff_lines,
+    "code.workflow": runs.file_lines,
     "code.scan": traces.trace_lines,
     "receipt.export": _receipt_lines,
     "receipt.verify": _verified_lines,
+    "self.completion": completion_lines,
     "self.doctor": doctor_lines,
+    "self.settings": settings_lines,
 }
 _ROWS = {
-    "self.settings": ("settings", ("name", "applied", "source", "desired")),
     "self.reference": ("commands", ("path", "type", "description")),
     "run.graph": ("nodes", ("title", "kind", "gap_count")),
 }
@@ -103,10 +145,8 @@ _TEXTS = {
     "workflow.graph": "drawing",
     "workflow.convert": "text",
     "workflow.fmt": "text",
-    "session.export": "content",
-    "self.completion": "script",
 }
-"""The field that is the answer itself, as it is: a drawing, a report or a file."""
+"""The field that is the answer itself, as it is: a drawing or a file."""
 
 
 def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: bool = False) -> str:

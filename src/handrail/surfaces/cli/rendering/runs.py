@@ -20,6 +20,7 @@ from handrail.surfaces.cli.rendering.text import (
     spell_command,
     spell_step,
     text_of,
+    typed_line,
     wrap,
 )
 
@@ -238,3 +239,26 @@ def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
         if file["note"]:
             lines += wrap(f"{one_line(file['path'])}: {one_line(file['note'])}", page.width)
     return [*lines, *unknown, "", f"{format_count(payload['differing'], 'file')} changed."]
+
+
+def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """A step of a workflow file: what ran before it, its prompt as written, and a command for each way on."""
+    lines: list[str] = []
+    for warning in payload["warnings"]:
+        lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)
+    for action in payload["ran"]:
+        lines += wrap(f"Handrail ran {one_line(action['step'])}: {one_line(action['result'])}", page.width)
+    lines += [""] if lines else []
+    if payload["current_step"] is None:
+        lines += ["The workflow is complete.", *wrap(one_line(payload["closing"]), page.width), ""]
+    else:
+        title, step_id = one_line(payload["title"]), spell_step(one_line(payload["current_step"]))
+        lines += [f"Step: {title} ({step_id})", "", *lines_of(payload["prompt"]), ""]
+    blocked = _blocked(payload, page)
+    lines += [*blocked, ""] if blocked else []
+    for way in payload["next_actions"]:
+        token = one_line(payload["continuation_tokens"][way["id"]])
+        command = typed_line(f"handrail run file --resume {token}", page)
+        lines += [f"{one_line(way['label'])}:", f"{INDENT}{command}{' --fix' if way['guard'] else ''}"]
+    named = [("Session", "session_id"), ("Run", "run_id"), ("Workflow", "workflow_id")]
+    return [*lines, *format_aligned([(label, one_line(payload[key])) for label, key in named])]

@@ -25,6 +25,7 @@ from handrail.surfaces.cli.rendering.text import (
     moment_text,
     one_line,
     repeat_line,
+    size_text,
     spell_command,
     spell_status,
     spell_step,
@@ -280,3 +281,26 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
     waiting = format_count(payload["total"] - payload.get("answered", 0), "thing")
     taken = f" {payload['answered']} answered, not taken up yet." if payload.get("answered") else ""
     return [*lines, f"Open: {waiting}.{taken}", *describe_list(payload, page)[1:]]
+
+
+def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """What was written where; without a file, the report itself, or how to get the bundle."""
+    session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
+    if "path" in payload:
+        rows = [
+            ("File", one_line(payload["path"])),
+            ("Size", size_text(payload["bytes"])),
+            ("SHA-256", one_line(payload["sha256"])),
+            ("Events", str(payload["event_count"])),
+            ("Health", one_line(payload["health"])),
+        ]
+        following = f"handrail session import {one_line(payload['path'])} --dry-run --human"
+        after = ["", f"On another machine: {following}"] if form == "bundle" else []
+        return [f"Session {session_id} exported as {form}.", *format_aligned(rows), *after]
+    if form == "markdown" and isinstance(payload.get("content"), str):
+        return lines_of(payload["content"].rstrip("\n"))
+    size = format_count(payload["event_count"], "event")
+    return [
+        f"Session {session_id} as {form}: {size}, {one_line(payload['health'])}.",
+        f"Into a file: {repeat_line(page, out='FILE')}",
+    ]
