@@ -85,11 +85,6 @@ def newer_event(tool: ForkedTool, names: Names) -> None:
     _appended(tool, names, "later", NEWER_EVENT)
 
 
-def untimed_event(tool: ForkedTool, names: Names) -> None:
-    """Somebody wrote an event with a time that no import takes."""
-    _appended(tool, names, "observation_recorded:untimed", UNTIMED_EVENT)
-
-
 def deep_event(tool: ForkedTool, names: Names) -> None:
     """Somebody wrote a context that is deeper than any call may send."""
     run = tool.data("session", "show", names["SESSION_ID"])["runs"][0]

@@ -353,7 +353,6 @@ LEAVES: dict[str, Leaf] = {
             "STORE_CORRUPT": wrong(damage.changed_blobs),
             "STORE_UNSUPPORTED_VERSION": wrong(damage.newer_event),
             "BUNDLE_TOO_LARGE": wrong(damage.deep_event),
-            "BUNDLE_INVALID_FORMAT": wrong(damage.untimed_event),
         },
     ),
     "session import": Leaf(

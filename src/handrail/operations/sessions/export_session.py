@@ -229,6 +229,5 @@ OPERATION = Operation(
         "STORE_CORRUPT",
         "STORE_UNSUPPORTED_VERSION",
         "BUNDLE_TOO_LARGE",
-        "BUNDLE_INVALID_FORMAT",
     ),
 )
