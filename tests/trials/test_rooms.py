@@ -238,10 +238,13 @@ def test_check_in_place_has_the_callers_variables(linked: Workshop) -> None:
     assert (linked.root / "left.log").exists()
 
 
-def test_project_without_git_is_not_tried(linked: Workshop, tmp_path: Path) -> None:
+def test_tree_that_is_not_here_is_not_tried(linked: Workshop, tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
 
     with linked.trials.open(str(tmp_path / "plain"), shell("true")) as room:
         result = room.run("0" * 40)
 
-    assert (result.state, result.reason) == ("not_started", "the project is not in a git repository")
+    assert (result.state, result.reason) == (
+        "not_started",
+        "the files of that tree are not on this machine any more",
+    )

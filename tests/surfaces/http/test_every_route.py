@@ -139,7 +139,10 @@ def around_the_store(running: Served) -> tuple[str, set[str]]:
     """The bytes of the project, and the names of everything beside it that is no work of calls."""
     home = running.server.home
     names = {str(path.relative_to(running.folder)) for path in running.folder.iterdir()}
-    return digest_of(running.server.project), names | {path.name for path in home.iterdir()} - {"audit"}
+    return digest_of(running.server.project), names | {path.name for path in home.iterdir()} - {
+        "audit",
+        "trees",
+    }
 
 
 def by_operation(work: Work) -> Iterator[tuple[str, Asking]]:

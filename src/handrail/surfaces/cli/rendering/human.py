@@ -15,6 +15,7 @@ from handrail.surfaces.cli.rendering import gate, runs, sessions, traces
 from handrail.surfaces.cli.rendering.text import (
     INDENT,
     Page,
+    format_aligned,
     format_cell,
     format_table,
     heading,
@@ -23,6 +24,7 @@ from handrail.surfaces.cli.rendering.text import (
     one_line,
     spell_for_people,
     text_of,
+    typed_line,
     value_lines,
     width_of,
     wrap,
@@ -72,6 +74,61 @@ def _verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
     from handrail.surfaces.cli.rendering.receipts import verified_lines  # noqa: PLC0415 - few calls do
 
     return verified_lines(payload, page)
+
+
+def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
+    """One command with its flags and examples, or every command in one line."""
+    commands = payload["commands"]
+    if len(commands) == 1:
+        views = payload.get("selection", {}).get("views", ())
+        others = [INDENT + typed_line(f"handrail reference --command '{one}' --human", page) for one in views]
+        return [*_describe_command(commands[0], page), *(["", "Other views:", *others] if others else [])]
+    if payload.get("selection", {}).get("kind") == "schema":
+        return [
+            line
+            for label, schema in payload["schemas"].items()
+            for line in _describe_type(label, schema, page)
+        ]
+    rows = [["COMMAND", "TYPE", "WHAT IT DOES"]]
+    rows += [[one["path"], one["type"], one_line(one["description"])] for one in commands]
+    more = typed_line("handrail reference --command 'run continue' --human", page)
+    return [
+        *format_table(rows, page.width, [2]),
+        "",
+        f"{format_count(len(commands), 'command')}. One of them: {more}",
+        "Everything, for programs: " + typed_line("handrail reference --mvi full", page),
+    ]
+
+
+def _describe_command(command: dict[str, Json], page: Page) -> list[str]:
+    lines = [*wrap(f"Usage: {one_line(command['usage'])}", page.width), ""]
+    lines += wrap(one_line(command["description"]), page.width)
+    lines += [
+        f"Effect: {command['effect']}"
+        + (f"; by {command['authorised_by']}" if command["authorised_by"] else "")
+    ]
+    lines += (
+        wrap(f"Reach: {one_line(command['blast_radius'])}", page.width) if command["blast_radius"] else []
+    )
+    rows = [(one.get("flag") or one["name"], _describe_param(one)) for one in command["params"]]
+    lines += ["", *format_aligned(rows, page.width)] if rows else []
+    lines += ["", "Global flags:", *wrap(" ".join(command["global_flags"]), page.width, INDENT)]
+    lines += ["", "Examples:", *(f"{INDENT}{one_line(one)}" for one in command["examples"])]
+    return [*lines, "", "Errors:", *wrap(", ".join(command["errors"]), page.width, INDENT)]
+
+
+def _describe_type(label: str, schema: dict[str, Json], page: Page) -> list[str]:
+    marked = ", ".join(schema["untrusted_fields"])
+    return [
+        f"{one_line(label)}: {schema['shape']} with {format_count(len(schema['fields']), 'field')}",
+        *(INDENT + one_line(name) for name in schema["fields"]),
+        *(wrap(f"From outside: {marked}", page.width) if marked else []),
+    ]
+
+
+def _describe_param(param: dict[str, Json]) -> str:
+    choices = f" One of {', '.join(map(str, param['values']))}." if param.get("values") else ""
+    return one_line(param["description"]) + choices + (" Required." if param.get("required") else "")
 
 
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
@@ -135,9 +192,9 @@ _LAYOUTS: dict[str, Layout] = {
     "self.completion": completion_lines,
     "self.doctor": doctor_lines,
     "self.settings": settings_lines,
+    "self.reference": reference_lines,
 }
 _ROWS = {
-    "self.reference": ("commands", ("path", "type", "description")),
     "run.graph": ("nodes", ("title", "kind", "gap_count")),
 }
 """The list that is the answer, and the columns of its table; the document has the rest."""
