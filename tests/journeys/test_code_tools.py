@@ -272,7 +272,7 @@ def test_a_batch_takes_the_answers_of_each_rename(tmp_path: Path) -> None:
     change = {"rename": "$go", "to": "run", "also": ["a.js:5:3"], "not": ["a.js:4:3"]}
 
     changes = tmp_path / "changes.json"
-    changes.write_text(json.dumps([change]))
+    changes.write_text(json.dumps([change]), encoding="utf-8")
 
     shown = code.told(f"js-edit --changes '{changes}'")
 
@@ -283,7 +283,7 @@ def test_a_replacement_names_the_calls_that_no_longer_fit(tmp_path: Path) -> Non
     code = CodeProject(
         tmp_path, {"a.js": "export function f(a) {}\n", "b.js": "import {f} from './a.js';\nf(1);\n"}
     )
-    (tmp_path / "new.txt").write_text("export function f(a, b) {}")
+    (tmp_path / "new.txt").write_text("export function f(a, b) {}", encoding="utf-8")
     words = ["code", "replace", "f", "--file", "a.js", "--with-file", str(tmp_path / "new.txt")]
 
     shown = json.loads(run_here(code.runtime, words).out)["data"]

@@ -69,7 +69,7 @@ def finish(
             params = send(dict(call)) if "ackToken" in call else filled_in(call)
         outcome = perform(runtime, "run.continue", params)
         if isinstance(outcome, Success):
-            reply, params = payload_of(outcome), {}
+            reply, params = dict(payload_of(outcome)), {}
         elif not correct(params, outcome.details.get("problems", ())):
             raise AssertionError(f"{workflow_id}: {outcome.message}")
     raise AssertionError(f"{workflow_id} does not end")

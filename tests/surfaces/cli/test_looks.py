@@ -392,7 +392,7 @@ def test_hint_is_shown_once_without_unknown_names() -> None:
 
 @every_case(
     ("operation", "field"),
-    [("workflow.convert", "text"), ("workflow.graph", "drawing"), ("session.export", "content")],
+    [("workflow.convert", "text"), ("workflow.graph", "drawing")],
 )
 def test_an_answer_that_is_a_text_is_shown_as_it_is(operation: str, field: str) -> None:
     check_look(operation, {field: _DIFF, "count": 1}, _DIFF)
@@ -426,16 +426,16 @@ def test_changed_files_are_shown_as_their_diff(payload: dict[str, Any], expected
 
 def test_rows_of_an_answer_are_a_table() -> None:
     rows = [
-        {"name": "idleMinutes", "applied": 60, "source": "default", "desired": None, "text": "Minutes."},
-        {"name": "auditReads", "applied": True, "source": "user", "desired": True, "text": "Reads too."},
+        {"title": "Plan", "kind": "step", "gap_count": 0, "lane": 0},
+        {"title": "Build", "kind": "blocked_attempt", "gap_count": 2, "lane": 1},
     ]
     expected = """\
-NAME         APPLIED  SOURCE   DESIRED
-idleMinutes  60       default  -
-auditReads   yes      user     yes
+TITLE  KIND             GAP COUNT
+Plan   step             0
+Build  blocked_attempt  2
 
-project: shop
+status: in progress
 2 rows; --json has more of each.
 """
 
-    check_look("self.settings", {"project": "shop", "settings": rows, "problems": []}, expected)
+    check_look("run.graph", {"status": "in progress", "nodes": rows, "runs": []}, expected)
