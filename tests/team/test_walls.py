@@ -283,9 +283,10 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
 
 
 def test_a_revoked_token_works_nowhere_within_five_seconds(
-    sides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server, here, _ = sides
+    server = Server(team_database, tmp_path)
+    here = settle(server, "here")
     other = Server(server.accounts.database._address, tmp_path)
     agent = here.person.agent("short-lived")
     elsewhere = Caller(other, agent.token, is_page=False)
