@@ -231,7 +231,7 @@ def test_the_line_that_leaves_every_place_can_be_run_as_it_is(tmp_path: Path) ->
     code = CodeProject(tmp_path, MEMBER)
     _, told = code.line("js-edit --rename $go --to run")
 
-    program, *words = shlex.split("handrail " + told["recovery"]["suggestion"].partition(": handrail ")[2])
+    program, *words = shlex.split(told["recovery"]["suggestion"].partition("`")[2].rstrip("`."))
     ran = run_here(code.runtime, words)
 
     assert (program, ran.status) == ("handrail", 0)

@@ -274,7 +274,7 @@ def _describe_answers(found: Found, asked: Mapping[str, Json], refusal: Refusal)
     follow = ["--public", "follow"] if asked.get("public") == "follow" else []
     also = sorted(_list_places(asked, "also")) if refusal.code in ACCEPTABLE else []
     kept = ["--also", ",".join(also)] if also else []
-    hint = f"{_ANSWERS_HINT}: {shlex.join([*words, *follow, *kept, '--accept', refusal.token])}"
+    hint = f"{_ANSWERS_HINT}: `{shlex.join([*words, *follow, *kept, '--accept', refusal.token])}`."
     return hint if len(hint) <= HINT_LIMIT else f"{_ANSWERS_HINT}."
 
 
