@@ -25,7 +25,12 @@ from tools.page_parts import listing, page, table
 
 _DECLARED = "declared_"
 _SAME_WITH_ID = tuple(name for name in SHAPES if name.startswith(_DECLARED) and name != "declared_condition")
-"""The conditions once more, with an id; the page tells it in one sentence."""
+"""The conditions once more, with an id; the page says so in one sentence."""
+
+
+_CONDITION = SHAPES["condition"]
+_CONDITIONS = frozenset(_CONDITION.records.values()) if isinstance(_CONDITION, Tagged) else frozenset()
+"""What every other shape that can be a condition refers to."""
 
 
 def language_page() -> str:
@@ -35,7 +40,8 @@ def language_page() -> str:
         "Every key of a workflow file, from the tables that the reader checks files with.\n"
         "`handrail workflow schema --format raw` gives the same as a JSON Schema for an editor.\n"
         "[Write a workflow](../how-to/write-a-workflow.md) begins more gently.\n"
-        "[Limits](limits.md) has the sizes.",
+        "[Limits](limits.md) has the sizes.\n"
+        "A bold key is required, and a key without a type is a text.",
         "## Workflow\n\n" + _section(SHAPES[ROOT]),
         *(_titled(name, SHAPES[name]) for name in _in_reading_order()),
         "## Builtins\n\nWhat a workflow can use by its id; "
@@ -103,35 +109,38 @@ def _section(shape: Shape) -> str:
         case Record():
             return _record(shape)
         case Tagged(description=description, tag=tag, records=records, default=default, own_keys=own_keys):
-            rows = (
-                [f"`{value}`", _link(record)] for value, record in records.items() if not _is_declared(record)
-            )
-            told = f"{_lines(description)}\n`{tag}` says which."
+            described = f"{_lines(description)}\n`{tag}` says which."
             if any(map(_is_declared, records.values())):
-                return f"{told}\nIt is a [condition](#condition) with an `id` beside its keys."
-            told += f"\nWithout it, it is `{default}`." if default else ""
+                return f"{described}\nIt is a [condition](#condition) with an `id` beside its keys."
+            described += f"\nWithout it, it is `{default}`." if default else ""
             for key, record in own_keys.items():
-                told += f"\nA part with the key `{key}` is a {_link(record)} and has no `{tag}`."
-            return told + "\n\n" + table((f"`{tag}`", "is"), rows)
+                described += f"\nA part with the key `{key}` is a {_link(record)} and has no `{tag}`."
+            named = [one for one in records.values() if shape is _CONDITION or one not in _CONDITIONS]
+            if len(named) < len(records):
+                described += "\nIt can be any [condition](#condition)."
+            rows = [[f"`{value}`", _link(one)] for value, one in records.items() if one in named]
+            return "\n\n".join([described, *([table((f"`{tag}`", "is"), rows)] if rows else [])])
         case _:
             return f"{_kind_of(shape).capitalize()}."
 
 
 def _record(shape: Record) -> str:
-    rows = (
-        (
-            f"`{name}`",
-            f"{_kind_of(key.shape)}{', required' if key.is_required else ''}",
-            key.description,
-        )
+    rows = [
+        (f"**`{name}`**" if key.is_required else f"`{name}`", _kind_unless_text(key.shape), key.description)
         for name, key in shape.keys.items()
-    )
-    told = _lines(shape.description)
+        if not (isinstance(key.shape, Word) and len(key.shape.values) == 1)  # the tag, which its table has
+    ]
+    described = _lines(shape.description)
     if shape.one_of:
-        told += f"\nExactly one of {_choice(shape.one_of)} is there."
+        described += f"\nExactly one of {_choice(shape.one_of)} is there."
     if shape.any_of:
-        told += f"\nAt least one of {_choice(shape.any_of)} is there."
-    return told + "\n\n" + listing(rows)
+        described += f"\nAt least one of {_choice(shape.any_of)} is there."
+    return described + ("\n\n" + listing(rows) if rows else "")
+
+
+def _kind_unless_text(shape: Shape) -> str:
+    kind = _kind_of(shape)
+    return "" if kind == "text" else kind
 
 
 def _kind_of(shape: Shape) -> str:
@@ -151,7 +160,7 @@ def _kind_of(shape: Shape) -> str:
         case Whole(least=least, most=most):
             return f"{least} to {most}"
         case Word(values=values):
-            return " or ".join(f"`{value}`" for value in values)
+            return f"`{'|'.join(values)}`"
         case Anything():
             return "any JSON"
         case Record() | Tagged():

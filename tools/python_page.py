@@ -11,7 +11,7 @@ import msgspec
 
 import handrail
 from handrail import contract
-from tools.page_parts import page, table
+from tools.page_parts import page
 
 _NOT_OBJECTS = {
     "KINDS": "Every row of the [error catalogue](errors.md) by its code.",
@@ -27,7 +27,8 @@ def python_page() -> str:
         "# Python",
         "The names that other programs may import; everything else may change in any release.\n"
         "[Use it from Python](../how-to/use-from-python.md) and "
-        "[use it in scripts and CI](../how-to/use-in-scripts.md) show them at work.",
+        "[use it in scripts and CI](../how-to/use-in-scripts.md) show them at work.\n"
+        "A field with `= …` can be left out.",
         "## handrail",
         "The operations of the command line, called in the same process.",
         *_names(handrail, handrail.__all__),
@@ -51,16 +52,17 @@ def _names(module: Any, names: list[str]) -> Iterator[str]:
 
 
 def _fields(struct: type[msgspec.Struct]) -> str:
-    rows = [
-        [f"`{field.name}`", f"`{_plain(struct, field.name)}`", "yes" if field.required else "no"]
+    """The fields as a stub has them; a field that may be left out is marked with `= …`."""
+    rows = (
+        f"{field.name}: {_plain(struct, field.name)}" + ("" if field.required else " = …")
         for field in msgspec.structs.fields(struct)
-    ]
-    return table(("field", "type", "needed"), rows)
+    )
+    return "```text\n" + "\n".join(rows) + "\n```"
 
 
 def _plain(struct: type[msgspec.Struct], name: str) -> str:
-    found = [told[name] for base in struct.__mro__ if name in (told := inspect.get_annotations(base))]
-    return _type(found[0])
+    found = (inspect.get_annotations(base).get(name) for base in struct.__mro__)
+    return _type(next(filter(None, found)))
 
 
 def _methods(found: type[Any]) -> Iterator[str]:
@@ -77,14 +79,14 @@ def _methods(found: type[Any]) -> Iterator[str]:
 
 
 def _signature(name: str, function: Any) -> str:
-    told = inspect.signature(function)
+    signature = inspect.signature(function)
     given = [
         parameter.replace(annotation=inspect.Parameter.empty, default=_default(parameter.default))
-        for parameter in told.parameters.values()
+        for parameter in signature.parameters.values()
         if parameter.name not in ("self", "cls")
     ]
-    shown = str(told.replace(parameters=given, return_annotation=inspect.Signature.empty))
-    returned = _type(told.return_annotation)
+    shown = str(signature.replace(parameters=given, return_annotation=inspect.Signature.empty))
+    returned = _type(signature.return_annotation)
     return f"```text\n{name}{shown}" + (f" -> {returned}" if returned not in ("", "None") else "") + "\n```"
 
 

@@ -6,11 +6,11 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import msgspec
 
-from handrail.contract.catalogue import KINDS, SHARED_ERRORS, Kind
+from handrail.contract.catalogue import KINDS, SHARED_ERRORS, UPDATE_DETAILS, Kind
 from handrail.contract.conformance.answers import EXITS
 from handrail.engine.events import Event, Fact
 from handrail.surfaces.cli.self_description.reference_data import cli_reference
@@ -35,8 +35,9 @@ _EFFECTS = {
 }
 
 
-_UNTOLD = {
-    "project": "The project directory; without it the one in which the server was started.",
+_Params: TypeAlias = dict[tuple[str, str, bool], tuple[Mapping[str, Any], str]]
+"""Parameters by name, text and whether they are required: of each, how it is given and its text."""
+_NOT_DESCRIBED = {
     "output": "What the step is acknowledged with.",
     "autonomy": "How far to go without the user.",
     "riskPolicy": "How much risk to take.",
@@ -53,17 +54,18 @@ def cli_page() -> str:
     shared = _shared_params(entries)
     return page(
         "# Command line",
-        "Every command of `handrail`, with its effect and its own flags.\n"
+        "Every command of `handrail`, with its own flags.\n"
         "[Global flags](global-flags.md) work on every command and are not repeated here.\n"
-        "`handrail reference --command COMMAND` shows the errors, examples and schema of one command.\n"
-        "`handrail COMMAND --help` shows its help.\n"
-        "The operation of a command has its name with dots (`run.start`), unless the command names another.",
-        "## Commands",
-        _command_links([one["path"] for one in entries]),
-        "## Shared flags",
-        "These flags mean the same on each command that lists them under *Also*.",
+        "A command has the [effect](global-flags.md#effects) `read` and changes nothing, "
+        "unless its entry names another.\n"
+        "The operation of a command has its name with dots (`run.start`), unless the entry names another.\n"
+        "`handrail reference --command COMMAND` shows the errors, the sort order and the schema of one "
+        "command.\n"
+        "Its help, `handrail COMMAND --help`, also shows examples.",
+        "## Shared parameters",
+        "These mean the same in each command that lists them under *Also*.",
         "\n".join(_param_row(*one) for one in shared.values()),
-        *(_command_section(entry, shared) for entry in entries),
+        *_command_groups(entries, shared),
     )
 
 
@@ -103,26 +105,33 @@ def global_flags_page() -> str:
     )
 
 
-def _command_links(paths: Sequence[str]) -> str:
-    """One line for each group of commands."""
+def _command_groups(entries: Sequence[Mapping[str, Any]], shared: _Params) -> Iterator[str]:
+    """One part of the page for each first word; commands of one word come last, together."""
     groups: dict[str, list[str]] = {}
-    for path in paths:
-        group, _, rest = path.partition(" ")
-        groups.setdefault(group if rest else "", []).append(f"[`{path}`](#{_anchor(path)})")
-    return "\n".join(f"- {', '.join(links)}" for links in groups.values())
+    for entry in entries:
+        group, _, rest = entry["path"].partition(" ")
+        groups.setdefault(group if rest else "", []).append(_command_section(entry, shared))
+    for group, sections in sorted(groups.items(), key=lambda one: not one[0]):
+        yield f"## The group {group}" if group else "## Other commands"
+        yield from sections
 
 
-def _shared_params(entries: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[Any, str]]:
-    """Flags that three commands or more offer with the same text: of each flag its commonest text."""
+def _shared_params(entries: Sequence[Mapping[str, Any]]) -> _Params:
+    """Parameters that several commands offer with the same text: of each name its commonest text."""
     counted = Counter(key for entry in entries for key in _params_of(entry))
     every = {key: one for entry in entries for key, one in _params_of(entry).items()}
-    most_used = {flag: (flag, text) for (flag, text), _ in reversed(counted.most_common()) if flag}
-    return {key: every[key] for _, key in sorted(most_used.items()) if counted[key] > 2}
+    most_used = {key[0]: key for key, _ in reversed(counted.most_common())}
+    return {key: every[key] for key in sorted(most_used.values()) if counted[key] > 1}
 
 
-def _params_of(entry: Mapping[str, Any]) -> dict[tuple[str, str], tuple[Any, str]]:
+def _params_of(entry: Mapping[str, Any]) -> _Params:
+    """The parameters that say more than the command itself."""
     rows = zip(entry["params"], entry["texts"], strict=True)
-    return {(param["flag"], text): (param, text) for param, text in rows}
+    return {
+        (param["flag"] or param["value"], text, param["required"]): (param, text)
+        for param, text in rows
+        if text != entry["summary"]
+    }
 
 
 def _param_row(param: Mapping[str, Any], text: str) -> str:
@@ -139,7 +148,10 @@ def errors_page() -> str:
         "Every trouble is one row of one catalogue.\n"
         "`error.code` of the CLI envelope is the native code.\n"
         "A code without `E_` travels in `details.domain_code`.\n"
-        "The exit status is the same in both envelopes.",
+        "The exit status is the same in both envelopes.\n"
+        "A code without `E_` has everything from its native code, except what its entry says.\n"
+        "The details of a failed update also have "
+        f"{', '.join(f'`{name}`' for name in UPDATE_DETAILS)}.",
         "## Exit statuses",
         "What a process ends with, and what to do about it.",
         table(("exit", "meaning", "what to do", "native codes"), _exit_rows()),
@@ -167,7 +179,8 @@ def events_page() -> str:
     return page(
         "# Events",
         "The closed set of facts in a session log.\n"
-        "An event is written once and never changed; a kind outside this set is refused.",
+        "An event is written once and never changed; Handrail rejects a kind outside this set.\n"
+        "A bold field is always there, and a field without a type is a string.",
         *(_event_section(fact, schemas) for fact in get_args(Event)),
         "## Parts",
         "What the fields above are made of; where there are several, `kind` says which.",
@@ -180,13 +193,16 @@ def mcp_tools_page() -> str:
     return page(
         "# MCP tools",
         "Every tool of `handrail mcp`, in the order in which clients receive them.\n"
-        "[The MCP server](mcp.md) tells what replies look like.\n"
+        "Each tool also takes `project` (string): the project directory, without it the one in which the "
+        "server was started.\n"
+        "A tool sets the hints that it lists to `true` and the other hints to `false`.\n"
+        "[The MCP server](mcp.md) shows what replies look like.\n"
         "[Build on the MCP server](../how-to/build-on-mcp.md) shows how to use them.",
         *(_tool_section(definition) for definition in tool_definitions(start_session=True)),
         "## The code set\n\n"
         "`handrail mcp --set code` serves these five tools instead, for agents without a shell; "
         "one server serves one set.\n"
-        "[Code tools](../explanation/code-tools.md) tells what the answers mean.\n"
+        "[Code tools](../explanation/code-tools.md) explains the answers.\n"
         "Each answer has tokens; pass one back as `continuation`, to the tool that `next_actions` names.",
         *(_tool_section(_with_descriptions(definition)) for definition in code_tool_definitions()),
     )
@@ -206,30 +222,31 @@ def _with_descriptions(definition: dict[str, Any]) -> dict[str, Any]:
     return {**definition, "inputSchema": {**definition["inputSchema"], "properties": described}}
 
 
-def _command_section(entry: Mapping[str, Any], shared: Mapping[tuple[str, str], Any]) -> str:
-    """A command in few lines: flags that other commands share are only named."""
-    facts = [f"Effect: [{entry['effect']}](global-flags.md#effects)"]
+def _command_section(entry: Mapping[str, Any], shared: _Params) -> str:
+    """A command in few lines: parameters that other commands share are only named."""
+    facts = [_answers(entry["path"])]
+    if entry["effect"] != "read":
+        facts.append(f"effect `{entry['effect']}`")
     if entry["operation"] and entry["operation"] != entry["path"].replace(" ", "."):
         facts.append(f"operation `{entry['operation']}`")
-    facts.append(_answers(entry["path"]))
-    if entry["sort"]:
-        facts.append(f"sorted by {entry['sort']}")
-    parts = [f"## {entry['path']}", entry["summary"] + "\n" + "; ".join(facts) + "."]
+    parts = [f"### {entry['path']}", entry["summary"] + "\n" + "; ".join(facts) + "."]
     params = _params_of(entry)
     rows = [_param_row(*one) for key, one in params.items() if key not in shared]
-    also = [f"`{flag}`" for flag, text in params if (flag, text) in shared]
+    also = [f"`{key[0]}`" for key in params if key in shared]
     if also:
         rows.append(f"- Also: {', '.join(also)}.")
     if rows:
         parts.append("\n".join(rows))
-    parts.append(f"```sh\n{entry['examples'][0]}\n```")
+    example = entry["examples"][0].removesuffix(" --compact")
+    if example != f"handrail {entry['path']}":
+        parts.append(f"```sh\n{example}\n```")
     return "\n\n".join(parts)
 
 
 def _answers(path: str) -> str:
-    told = _catalogue()[path]
-    labels = dict.fromkeys(filter(None, (told["output_schema"], told["dry_run_output_schema"])))
-    return "answers " + ", with `--dry-run` ".join(f"`{label}`" for label in labels)
+    described = _catalogue()[path]
+    labels = dict.fromkeys(filter(None, (described["output_schema"], described["dry_run_output_schema"])))
+    return "Answers " + ", with `--dry-run` ".join(f"`{label}`" for label in labels)
 
 
 @cache
@@ -238,20 +255,33 @@ def _catalogue() -> dict[str, dict[str, Any]]:
 
 
 def _error_section(kind: Kind) -> str:
-    """What the table above does not have."""
-    facts = [
-        f"`{kind.native}`, exit {kind.exit_status}, HTTP {kind.http_status}; "
-        f"LAFS `{kind.lafs_code}` ({kind.category}), action `{kind.agent_action}`."
-    ]
-    if kind.is_retryable and kind.wait_ms is not None:
-        facts.append(f"You may send the same call again after {kind.wait_ms} ms.")
-    if kind.needs_escalation:
-        facts.append("A person has to act.")
+    """What the table above does not have; a code of its own repeats nothing that its native code says."""
+    native = KINDS[kind.native]
+    shown = _error_facts(kind)
+    if kind is not native:
+        same = _error_facts(native)
+        differing = [fact for fact, other in zip(shown, same, strict=True) if fact != other]
+        shown = [f"Native `{kind.native}`", *differing]
+    else:
+        shown = [fact for fact in shown if not fact.startswith("no ")]
+    facts = ["; ".join(shown) + "."]
     if kind.is_reserved:
         facts.append("Reserved: nothing answers with it yet.")
-    if kind.details:
-        facts.append("Details: " + ", ".join(f"`{name}`" for name in kind.details) + ".")
+    own = [name for name in kind.details if name not in UPDATE_DETAILS]
+    if own:
+        facts.append("Details: " + ", ".join(f"`{name}`" for name in own) + ".")
     return f"## {kind.code}\n\n{kind.hint}\n" + "\n".join(facts)
+
+
+def _error_facts(kind: Kind) -> list[str]:
+    """How each interface shows the code; in every list the same fact has the same place."""
+    is_waiting = kind.is_retryable and kind.wait_ms is not None
+    return [
+        f"HTTP {kind.http_status}",
+        f"LAFS `{kind.lafs_code}` ({kind.category}), action `{kind.agent_action}`",
+        f"retry after {kind.wait_ms} ms" if is_waiting else "no retry",
+        "a person has to act" if kind.needs_escalation else "no person has to act",
+    ]
 
 
 def _event_section(fact: type[Fact], schemas: dict[str, Any]) -> str:
@@ -269,23 +299,28 @@ def _part_section(name: str, schema: dict[str, Any]) -> str:
 
 
 def _field_rows(schema: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Name and type of each field: bold if it is always there, without a type if it is a string."""
+    required = schema.get("required", ())
     return [
-        (f"`{name}`", "always there" if name in schema.get("required", ()) else "", type_text(field))
+        (f"**`{name}`**" if name in required else f"`{name}`", "", _type_unless_string(field))
         for name, field in schema["properties"].items()
     ]
 
 
+def _type_unless_string(field: dict[str, Any]) -> str:
+    text = type_text(field)
+    return "" if text == "string" else text
+
+
 def _tool_section(definition: dict[str, Any]) -> str:
     rows = list(_argument_rows(definition["inputSchema"], ""))
-    hints = ", ".join(
-        f"`{name}` {'yes' if value else 'no'}" for name, value in definition["annotations"].items()
-    )
+    hints = ", ".join(f"`{name}`" for name, value in definition["annotations"].items() if value)
     return "\n\n".join(
         [
             f"## {definition['name']}",
             _one_per_line(definition["description"]),
             listing(rows),
-            f"Hints: {hints}.",
+            *([f"Hints: {hints}."] if hints else []),
         ]
     )
 
@@ -293,8 +328,10 @@ def _tool_section(definition: dict[str, Any]) -> str:
 def _argument_rows(schema: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
     """Arguments, and those inside them by their path."""
     for name, field in schema["properties"].items():
+        if name == "project":  # each tool takes it, and the page says so once
+            continue
         required = ", required" if name in schema.get("required", ()) else ""
-        text = field.get("description") or _UNTOLD.get(name, "")
+        text = field.get("description") or _NOT_DESCRIBED.get(name, "")
         yield (f"`{prefix}{name}`", type_text(field) + required, text)
         if "properties" in field:
             yield from _argument_rows(field, f"{prefix}{name}.")
