@@ -298,7 +298,7 @@ PLACES = (
 
 AUDIT_FIELDS = {
     "at": "When, in UTC.",
-    "tool": "Through which door: the command line, MCP, a hook, Python.",
+    "tool": "Through which interface: the command line, MCP, a hook, Python.",
     "version": "Of Handrail.",
     "command": "What was asked for.",
     "args": "With what: ids, numbers, words and paths; a text by its size and digest, no token. "

@@ -19,7 +19,7 @@ if ROOT not in sys.path:
 from tools.measures import imports_inside_functions, python_files  # noqa: E402 - needs the path above
 
 SEAMS = {
-    "src/handrail/main.py": "the front door imports only what the command needs",
+    "src/handrail/main.py": "the entry point imports only what the command needs",
     "src/handrail/wiring.py": "what a call on a running session does not touch is loaded when asked for",
     "src/handrail/runtime/operation.py": "a command line pays for one operation",
     "src/handrail/__init__.py": "the public library loads its names on first use",

@@ -22,7 +22,7 @@ _MEANING = """`passed` is a check that held.
 `skipped` is one that the party found not to apply, or that belongs to an extension which is not offered."""
 _TARGETS = """`product` is the server that users get, behind HTTP.
 `fixtures` are what the official suite calls by name, laid over the product's own server.
-They are judged through the product's door, which answers in one JSON document."""
+They are judged through the product's own server, which answers in one JSON document."""
 
 
 def referees_page() -> str:

@@ -1,9 +1,9 @@
-"""The front door: picks a surface and imports only what the command needs.
+"""The entry point: picks an interface and imports only what the command needs.
 
 Only the interpreter's own modules are imported at the top: `handrail --version` pays for nothing else.
 """
 
-# ruff: noqa: PLC0415 - the front door imports only what the command needs
+# ruff: noqa: PLC0415 - the entry point imports only what the command needs
 
 import os
 import sys

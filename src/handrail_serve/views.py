@@ -152,7 +152,7 @@ def show_inbox_item(call: Call, query: Query, session_id: str, key: str) -> View
 
 
 def _show_inbox(call: Call, query: Query, asked: tuple[str, str] | None) -> View:
-    data = payload(call, "session.inbox", {**_asked(query, "cursor"), "limit": ROWS, "whose": "me"})
+    data = payload(call, "session.inbox", {**_asked(query, "cursor"), "limit": ROWS, "assigned": "me"})
     listed, inbox = _rows(data, InboxItem), _as(data, Inbox)
     if asked is None and not listed.items and not inbox.session_count:
         return msgspec.structs.replace(show_sessions(call, {}), waiting=0)  # how to begin

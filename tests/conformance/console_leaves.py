@@ -37,7 +37,7 @@ CONSOLE_LEAVES: dict[str, Leaf] = {
     ),
     "session inbox": Leaf(
         line=words("session inbox"),
-        further=(words("session inbox --limit 1 --cursor CURSOR"), words("session inbox --whose me")),
+        further=(words("session inbox --limit 1 --cursor CURSOR"), words("session inbox --assigned me")),
         ways=paged("session inbox"),
     ),
     "session show --timeline": Leaf(

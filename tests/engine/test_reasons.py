@@ -14,7 +14,7 @@ from handrail.engine.events import (
     CapabilityStatus,
     GapRecorded,
 )
-from handrail.engine.judge.settling import settle, settle_by_observation
+from handrail.engine.judge.resolving import resolve, resolve_by_observation
 from handrail.engine.reasons import (
     BLOCKER_CODES,
     Block,
@@ -166,19 +166,19 @@ def test_older_log_says_by_its_sentence_that_a_person_was_asked() -> None:
 
 
 @every_case(
-    ("status", "provenance", "earlier", "settled"),
+    ("status", "provenance", "earlier", "resolved"),
     [
         ("available", "attempted_use", (), ["gap_1_web_browsing"]),
         ("available", "manual_claim", (), []),
         ("unavailable", "attempted_use", (), []),
-        ("available", "attempted_use", (settle("gap_1_web_browsing", "It works.", ()),), []),
+        ("available", "attempted_use", (resolve("gap_1_web_browsing", "It works.", ()),), []),
     ],
 )
-def test_only_an_open_gap_is_settled_and_by_no_mere_claim(
+def test_only_an_open_gap_is_resolved_and_by_no_mere_claim(
     status: CapabilityStatus,
     provenance: CapabilityProvenance,
     earlier: tuple[GapRecorded, ...],
-    settled: list[str],
+    resolved: list[str],
 ) -> None:
     gaps = [
         GapRecorded(gap_id=f"gap_1_{name}", severity="warning", reason="reported", summary="None.")
@@ -186,6 +186,6 @@ def test_only_an_open_gap_is_settled_and_by_no_mere_claim(
     ]
     seen = CapabilityObserved(capability="web_browsing", status=status, provenance=provenance)
 
-    found = settle_by_observation(lambda: [*gaps, *earlier], [seen])
+    found = resolve_by_observation(lambda: [*gaps, *earlier], [seen])
 
-    assert [gap.resolves_gap_id for gap in found] == settled
+    assert [gap.resolves_gap_id for gap in found] == resolved

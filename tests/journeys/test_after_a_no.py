@@ -98,7 +98,7 @@ def test_note_of_a_no_reaches_the_next_reply_and_the_resume(runtime: Runtime) ->
     same = report(runtime, blocked["retryAckToken"], notes="Changed things.")
     other = report(runtime, same["retryAckToken"], notes="Changed a.py and b.py.")
 
-    assert NOTE in found["items"][0]["personSaid"]
+    assert NOTE in found["items"][0]["personAnswer"]
     assert NOTE in same["blockers"][0]["message"]
     assert NOTE in other["blockers"][0]["message"]
 

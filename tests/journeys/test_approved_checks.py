@@ -61,7 +61,7 @@ def test_approval_of_a_declaration_says_what_it_means(site: Site) -> None:
 
     assert "runs with your rights and without asking" in person.shown[0]
     assert f"tests: {TESTS} (in ., at most 600 s)" in person.shown[0]
-    assert (told["door"], told["is_new"], told["checks"][0]["is_approved"]) == ("terminal", True, True)
+    assert (told["source"], told["is_new"], told["checks"][0]["is_approved"]) == ("terminal", True, True)
     assert again["is_new"] is False
     assert is_approved(site.runtime)
     held = json.loads((site.home / "approved-checks.json").read_text(encoding="utf-8"))

@@ -238,11 +238,11 @@ def test_a_no_is_told_wherever_the_step_is_read(runtime: Runtime) -> None:
         for form in ("markdown", "html")
     ]
 
-    assert read["recap"]["personSaid"]["answer"] == "declined"
+    assert read["recap"]["personAnswer"]["answer"] == "declined"
     assert "Not on a Friday." in text
     assert "declined" in text
     (row,) = shown["runs"][0]["confirmations"]
-    assert (row["step_id"], row["answer"], row["door"], row["note"]) == (
+    assert (row["step_id"], row["answer"], row["source"], row["note"]) == (
         "third",
         "declined",
         "terminal",

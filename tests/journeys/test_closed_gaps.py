@@ -1,4 +1,4 @@
-"""Gaps that a person settles: at a terminal or in the Console, and nowhere else."""
+"""Gaps that a person resolves: at a terminal or in the Console, and nowhere else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from handrail.contract.outcome import Failure
 from handrail.engine.events import GapReason, GapRecorded
-from handrail.engine.judge.settling import how_to_settle, is_evidence_gap
+from handrail.engine.judge.resolving import describe_resolution, is_evidence_gap
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from tests.cases import every_case
@@ -40,23 +40,23 @@ def status_of(runtime: Runtime, reply: dict[str, Any]) -> str:
     return str(shown["runs"][0]["status"])
 
 
-@pytest.mark.parametrize("door", ["terminal", "console"])
-def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: str) -> None:
+@pytest.mark.parametrize("source", ["terminal", "console"])
+def test_a_person_resolves_a_gap_and_the_run_is_complete(runtime: Runtime, source: str) -> None:
     first, gap_id = ended_with_gap(runtime)
     before = answer(runtime, "session.inbox")["items"]
     page = f"/sessions/{first['session']['sessionId']}"
     assert "resolve" in words_of(runtime, page).lower(), "the page of the run has a form for it too"
     person = Person("y")
-    at_door = at_console(runtime) if door == "console" else seat(runtime, person)
+    at_source = at_console(runtime) if source == "console" else seat(runtime, person)
 
-    told = answer(at_door, "session.resolve_gap", gap=gap_id, note="I looked at it.")
-    again = answer(at_door, "session.resolve_gap", gap=gap_id, note="Twice.")
+    told = answer(at_source, "session.resolve_gap", gap=gap_id, note="I looked at it.")
+    again = answer(at_source, "session.resolve_gap", gap=gap_id, note="Twice.")
 
     assert [need["gap_ids"] for need in before] == [[gap_id]]
-    assert (told["door"], told["who"], told["status"]) == (door, runtime.workspace.account(), "complete")
+    assert (told["source"], told["who"], told["status"]) == (source, runtime.workspace.account(), "complete")
     assert again == told | {"is_new": False}
-    settled = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][-1]
-    assert (settled["severity"], settled["reason"], settled["resolvesGapId"], settled["summary"]) == (
+    resolved = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][-1]
+    assert (resolved["severity"], resolved["reason"], resolved["resolvesGapId"], resolved["summary"]) == (
         "info",
         "settled_by_person",
         gap_id,
@@ -66,12 +66,12 @@ def test_a_person_settles_a_gap_and_the_run_is_complete(runtime: Runtime, door: 
     assert status_of(runtime, first) == "complete"
     assert "Resolve it" not in words_of(runtime, page)
     assert "resolved by a person I looked at it." in words_of(runtime, page)
-    assert door == "console" or gap_id not in person.shown[0]
+    assert source == "console" or gap_id not in person.shown[0]
     ledger = answer(runtime, "ledger.show", runId=first["session"]["runId"])
     assert ledger["entries"][-1]["operation"] == "session.resolve_gap"
 
 
-def test_without_a_person_nothing_is_settled(runtime: Runtime) -> None:
+def test_without_a_person_nothing_is_resolved(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
 
     status, document = command(runtime, "session", "resolve", gap_id, "--note", "Fine.")
@@ -90,7 +90,7 @@ def test_a_gap_that_is_not_there_is_refused(runtime: Runtime) -> None:
     assert refused.kind.code == "E_NOT_FOUND"
 
 
-def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
+def test_what_a_person_resolved_travels_in_a_bundle(runtime: Runtime) -> None:
     first, gap_id = ended_with_gap(runtime)
     answer(at_console(runtime), "session.resolve_gap", gap=gap_id, note="I looked at it.")
     other = memory_runtime()
@@ -101,12 +101,12 @@ def test_what_a_person_settled_travels_in_a_bundle(runtime: Runtime) -> None:
     assert shown["runs"][0]["status"] == "complete"
 
 
-def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime) -> None:
+def test_an_agents_sentence_resolves_no_gap_that_evidence_opened(runtime: Runtime) -> None:
     first = begun(runtime, step("check", **REPORTING))
     done = sent(runtime, first["ackToken"], verified("failed"))
     assert done["isComplete"] is True
     (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
-    settling = {
+    resolving = {
         "kind": "wr.gap",
         "severity": "info",
         "summary": "It is fine.",
@@ -116,7 +116,7 @@ def test_an_agents_sentence_settles_no_gap_that_evidence_opened(runtime: Runtime
     refused = perform(
         runtime,
         "run.checkpoint",
-        {"checkpointToken": done["checkpointToken"], "output": {"artifacts": [settling]}},
+        {"checkpointToken": done["checkpointToken"], "output": {"artifacts": [resolving]}},
     )
 
     assert isinstance(refused, Failure)
@@ -137,12 +137,12 @@ def test_agents_sentence_closes_nothing_that_was_judged(runtime: Runtime, asked:
     ghost = {"kind": "wr.cause", "cause": "It rounds twice.", "place": "../ghost.py:1"}
     second = sent(runtime, first["ackToken"], *([ghost] if "cause" in str(asked) else []))
     (gap,) = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")]
-    settling = {"kind": "wr.gap", "severity": "info", "summary": "Fine.", "resolvesGapId": gap["gapId"]}
+    resolving = {"kind": "wr.gap", "severity": "info", "summary": "Fine.", "resolvesGapId": gap["gapId"]}
 
     refused = perform(
         runtime,
         "run.checkpoint",
-        {"checkpointToken": second["checkpointToken"], "output": {"artifacts": [settling]}},
+        {"checkpointToken": second["checkpointToken"], "output": {"artifacts": [resolving]}},
     )
 
     assert isinstance(refused, Failure)
@@ -150,7 +150,7 @@ def test_agents_sentence_closes_nothing_that_was_judged(runtime: Runtime, asked:
     assert any(f"handrail session resolve {gap['gapId']}" in told["message"] for told in second["warnings"])
 
 
-def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:
+def test_what_was_missing_is_resolved_when_it_comes(runtime: Runtime) -> None:
     first = begin(
         runtime, step("check", **REPORTING), step("again", **REPORTING), fields={}, preferences=NEVER_STOP
     )
@@ -159,8 +159,8 @@ def test_what_was_missing_is_settled_when_it_comes(runtime: Runtime) -> None:
 
     sent(runtime, second["ackToken"], verified("passed"))
 
-    settling = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][1:]
-    assert [(one["resolvesGapId"], one["reason"]) for one in settling] == [(gap["gapId"], "reported")]
+    resolving = [event["data"] for event in of_kind(events_of(runtime, first), "gap_recorded")][1:]
+    assert [(one["resolvesGapId"], one["reason"]) for one in resolving] == [(gap["gapId"], "reported")]
 
 
 BY_A_SENTENCE = {
@@ -173,8 +173,8 @@ BY_A_SENTENCE = {
 
 
 @every_case("reason", [one for part in get_args(GapReason) for one in get_args(part) or [part]])
-def test_each_reason_of_a_gap_says_who_settles_it(reason: GapReason) -> None:
+def test_each_reason_of_a_gap_says_who_resolves_it(reason: GapReason) -> None:
     gap = GapRecorded(gap_id="gap_x_1", severity="critical", reason=reason, summary="It is missing.")
     assert is_evidence_gap(gap) == (reason not in BY_A_SENTENCE)
     assert is_evidence_gap(replace(gap, gap_id="gap_x_evidence1"))
-    assert ("only evidence or a person" in how_to_settle(gap)) == is_evidence_gap(gap)
+    assert ("only evidence or a person" in describe_resolution(gap)) == is_evidence_gap(gap)

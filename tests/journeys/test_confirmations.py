@@ -254,7 +254,7 @@ def test_yes_in_the_console_confirms_the_shown_report(runtime: Runtime) -> None:
 
     assert "Shipped to staging." in question["shown"]
     assert (question["answer"], question["options"]) == (None, [])
-    assert (told["door"], told["answer"], told["is_new"]) == ("console", "confirmed", True)
+    assert (told["source"], told["answer"], told["is_new"]) == ("console", "confirmed", True)
     assert passed["isComplete"] is True
     assert claims_of(runtime, third)[-1]["level"] == "confirmed"
 
@@ -409,6 +409,6 @@ def test_command_asks_on_its_terminal_though_stdin_is_empty(tmp_path: Path) -> N
     asked.type(b"y\r")
     status, told = asked.end()
 
-    assert (status, told["data"]["answer"], told["data"]["door"]) == (0, "confirmed", "terminal")
+    assert (status, told["data"]["answer"], told["data"]["source"]) == (0, "confirmed", "terminal")
     assert told["data"]["session_id"] == first["data"]["session"]["sessionId"]
     assert b"Step: First" in shown

@@ -187,14 +187,14 @@ def test_a_yes_from_another_store_says_so_wherever_it_is_listed(runtime: Runtime
         exports = answer(runtime, "session.export", **{"sessionId": session_id, "as": "markdown"})
         ledger = answer(runtime, "ledger.show", runId=run_id)
         return {
-            "candidate": candidate["personSaid"],
-            "recap": reply["recap"]["personSaid"]["words"],
-            "shown": shown[0]["said"],
-            "node": node["person"]["said"],
-            "timeline": next(one["said"] for one in moments if one["what"] == "confirmed"),
+            "candidate": candidate["personAnswer"],
+            "recap": reply["recap"]["personAnswer"]["words"],
+            "shown": shown[0]["summary"],
+            "node": node["person"]["summary"],
+            "timeline": next(one["summary"] for one in moments if one["what"] == "confirmed"),
             "report": next(line for line in exports["content"].splitlines() if "confirmed it" in line),
             "badge": "in another store" if graph["is_pending_person_imported"] else "",
-            "badge of the node": graph["nodes"][-1]["answer"]["said"],
+            "badge of the node": graph["nodes"][-1]["answer"]["summary"],
             "ledger": "in another store" if "'imported': True" in str(ledger) else "",
         }
 

@@ -49,7 +49,7 @@ def test_loops_that_had_no_round_are_told_after_the_end_too(runtime: Runtime) ->
         ("again", "condition_false", False),
         ("each", "items_exhausted", True),
     ]
-    assert run["not_run_told"] == "1 part did not run"
+    assert run["not_run_summary"] == "1 part did not run"
     assert "1 part did not run" in human
     assert "no step is left (1 part did not run)" in closed.message
     for name, text in views(runtime, end).items():

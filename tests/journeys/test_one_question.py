@@ -203,7 +203,7 @@ def test_the_console_takes_what_the_terminal_takes(
 
     told = answer(at_console(runtime), "run.answer", session=session, given=given)
 
-    assert (told["door"], told["answer"], told["asked"]) == ("console", "confirmed", question["asked"])
+    assert (told["source"], told["answer"], told["asked"]) == ("console", "confirmed", question["asked"])
     assert question["takes_value"] is (typed == "eu")
 
 
@@ -379,8 +379,8 @@ def test_answer_stays_listed_until_the_agent_takes_it_up(
     assert f"handrail session resume {session}" in need["reply"]
     who = runtime.workspace.account()
     assert f"answered by {who}" in need["why"]
-    assert f"answered by {who}" in read["recap"]["personSaid"]["words"]
-    assert f"answered by {who}" in found["items"][0]["personSaid"]
+    assert f"answered by {who}" in read["recap"]["personAnswer"]["words"]
+    assert f"answered by {who}" in found["items"][0]["personAnswer"]
     assert [one["session_id"] for one in answer(runtime, "session.inbox")["items"]] == [still["session_id"]]
 
 
@@ -481,7 +481,7 @@ def test_step_read_after_a_no_says_who_answered(runtime: Runtime) -> None:
 
     read = read_from_resume(runtime, first["session"]["sessionId"])
 
-    assert read["recap"]["personSaid"]["answer"] == "declined"
+    assert read["recap"]["personAnswer"]["answer"] == "declined"
     assert "blockedBy" not in read["recap"]
     assert read["nextIntent"] == "await_user_confirmation"
     assert read["nextCall"]["params"]["output"] == {"notesMarkdown": "…"}

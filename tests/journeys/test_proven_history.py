@@ -254,7 +254,7 @@ def test_a_commit_added_to_our_session_by_hand_says_so(tmp_path: Path) -> None:
 
     (run,) = found["runs"]
     assert run["evidence_caveat"] == "as another store recorded it"
-    assert run["confirmations"][0]["said"] == "confirmed it in another store"
+    assert run["confirmations"][0]["summary"] == "confirmed it in another store"
 
 
 FORGED: dict[str, Any] = {

@@ -28,14 +28,14 @@ def renamed(runtime: Runtime) -> tuple[dict[str, Any], str]:
     return first, session_id
 
 
-@pytest.mark.parametrize("door", ["terminal", "console"])
-def test_a_person_renames_a_session_once(runtime: Runtime, door: str) -> None:
+@pytest.mark.parametrize("source", ["terminal", "console"])
+def test_a_person_renames_a_session_once(runtime: Runtime, source: str) -> None:
     first = start(runtime, goal=GOAL)
     session_id = first["session"]["sessionId"]
-    at_door = at_console(runtime) if door == "console" else seat(runtime, Person("y"))
+    at_source = at_console(runtime) if source == "console" else seat(runtime, Person("y"))
 
-    told = answer(at_door, "session.rename", session=session_id, title="  Release 7,\n the last bug ")
-    again = answer(at_door, "session.rename", session=session_id, title=TITLE)
+    told = answer(at_source, "session.rename", session=session_id, title="  Release 7,\n the last bug ")
+    again = answer(at_source, "session.rename", session=session_id, title=TITLE)
 
     assert told.pop("_untrusted") == again.pop("_untrusted") == ["title", "before"]
     assert told == {"session_id": session_id, "title": TITLE, "before": GOAL, "is_new": True}
@@ -50,7 +50,7 @@ def test_a_person_renames_a_session_once(runtime: Runtime, door: str) -> None:
         "key": "goal",
         "value": GOAL,  # an older version reads this and shows the goal
         "title": TITLE,
-        "door": door,
+        "door": source,
         "who": runtime.workspace.account(),
     }
 

@@ -44,7 +44,7 @@ def kept(tmp_path: Path) -> Any:
 
 def test_setting_of_the_look_is_set_by_anyone(runtime: Runtime, tmp_path: Path) -> None:
     for key, value in (("output.format", "text"), ("retentionDays", "30"), ("keptSessions", '["ses_1"]')):
-        assert try_setting(runtime, key, value).data["door"] == ""
+        assert try_setting(runtime, key, value).data["source"] == ""
     assert kept(tmp_path) == {"keptSessions": ["ses_1"], "output": {"format": "text"}, "retentionDays": 30}
 
     try_setting(runtime, "output.format", "null")
@@ -63,9 +63,9 @@ def test_rule_is_tightened_by_anyone_and_loosened_by_a_person(runtime: Runtime, 
     assert alone.details["action"] == "handrail settings set confirmations claimed --dry-run"
     assert kept(tmp_path) == {"confirmations": "person"}
     person = Person("y")
-    assert try_setting(seat(runtime, person), "confirmations", "claimed").data["door"] == "terminal"
+    assert try_setting(seat(runtime, person), "confirmations", "claimed").data["source"] == "terminal"
     assert 'It is "person" and would be "claimed", which loosens a rule' in person.shown[0]
-    assert try_setting(at_console(runtime), "plugins", '["flows"]').data["door"] == "console"
+    assert try_setting(at_console(runtime), "plugins", '["flows"]').data["source"] == "console"
     assert kept(tmp_path) == {"confirmations": "claimed", "plugins": ["flows"]}
 
 

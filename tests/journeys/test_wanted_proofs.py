@@ -194,7 +194,7 @@ def test_a_required_proof_stops_until_a_person_accepts(site: ProvenSite) -> None
     assert (done["kind"], done["pending"]["stepId"]) == ("ok", "end")
 
 
-def test_a_required_proof_that_comes_later_settles_its_gap(site: ProvenSite) -> None:
+def test_a_required_proof_that_comes_later_resolves_its_gap(site: ProvenSite) -> None:
     site.want({"wants": "proved", "demand": "required"})
     site.reply_session()
 

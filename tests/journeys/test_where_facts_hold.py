@@ -122,7 +122,7 @@ def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtim
     assert worth(graph) == {"confirmed": 1}
     assert deployed["is_imported"]
     assert graph["evidence_caveat"] == node["evidence_caveat"] == caveat
-    assert [claim["told"] for claim in node["claims"]] == [f"approved by a person, {caveat}"]
+    assert [claim["level_text"] for claim in node["claims"]] == [f"approved by a person, {caveat}"]
     for page in pages:
         assert f"1 approved by a person {caveat}" in page
         assert "approved by a person, in another store" in page

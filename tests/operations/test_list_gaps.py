@@ -20,7 +20,7 @@ def gap(summary: str, severity: str, **more: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def stored() -> Runtime:
-    """Two sessions with five gaps: one of them is settled, and one only informs."""
+    """Two sessions with five gaps: one of them is resolved, and one only informs."""
     runtime = memory_runtime()
     first = begin(runtime, step("look"), step("fix"), step("end"), fields={}, goal="Fix the parser")
     fix = report(
@@ -50,22 +50,22 @@ def test_open_and_worst_gaps_come_first(
         ("open", "critical", "No owner."),
         ("open", "warning", "No grammar."),
         ("open", "warning", "Slow tests."),
-        ("settled", "critical", "No database."),
+        ("resolved", "critical", "No database."),
         ("noted", "info", "Old tests stay."),
     ]
 
 
-def test_a_settled_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> None:
-    (settled,) = answer(stored, "session.gaps", only="settled")["items"]
+def test_a_resolved_gap_tells_how_and_every_gap_tells_where(stored: Runtime) -> None:
+    (resolved,) = answer(stored, "session.gaps", only="resolved")["items"]
 
-    assert settled["settled_by"] == "It is back."
-    assert (settled["step_id"], settled["goal"]) == ("look", "Fix the parser")
-    shown = answer(stored, "session.show", sessionId=settled["session_id"])
+    assert resolved["resolved_by"] == "It is back."
+    assert (resolved["step_id"], resolved["goal"]) == ("look", "Fix the parser")
+    shown = answer(stored, "session.show", sessionId=resolved["session_id"])
     (run,) = shown["runs"]
-    assert settled["run_id"] == run["id"]
-    graph = answer(stored, "run.graph", sessionId=settled["session_id"])
-    assert settled["node_id"] in {node["id"] for node in graph["nodes"]}
-    assert settled["id"] in {one["id"] for one in run["gaps"]}
+    assert resolved["run_id"] == run["id"]
+    graph = answer(stored, "run.graph", sessionId=resolved["session_id"])
+    assert resolved["node_id"] in {node["id"] for node in graph["nodes"]}
+    assert resolved["id"] in {one["id"] for one in run["gaps"]}
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_counts_of_every_state_equal_those_of_sessions(stored: Runtime) -> None:
     counts = answer(stored, "session.gaps", only="noted")["counts"]
     sessions = answer(stored, "session.list")["items"]
 
-    assert counts == {"open": 3, "settled": 1, "noted": 1, "critical": 1}
+    assert counts == {"open": 3, "resolved": 1, "noted": 1, "critical": 1}
     assert sum(one["open_gaps"] for one in sessions) == counts["open"]
     assert sum(one["critical_gaps"] for one in sessions) == counts["critical"]
 

@@ -116,7 +116,7 @@ class Oracle:
         shown = ask_about(self.log.history, self.log.workflow, node)
         fact = ConfirmationRecorded(
             node_id=node.node_id,
-            door="terminal",
+            source="terminal",
             who="someone",
             what_digest="",
             answer=answer,
@@ -150,7 +150,7 @@ class Oracle:
 @given(MOVES)
 @settings(max_examples=150)
 @pytest.mark.thorough
-def test_a_report_passes_if_and_only_if_a_person_said_yes_to_it(moves: list[tuple[str, int, int]]) -> None:
+def test_a_report_passes_if_and_only_if_a_person_answer_yes_to_it(moves: list[tuple[str, int, int]]) -> None:
     oracle = Oracle()
 
     for move in moves:

@@ -128,7 +128,7 @@ class Oracle:
     def _answer(self, node: Node, *, option_id: str = "", value: str = "") -> None:
         fact = ConfirmationRecorded(
             node_id=node.node_id,
-            door="terminal",
+            source="terminal",
             who="someone",
             what_digest="",
             answer="confirmed",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-NO_QUESTIONS = "the older era's questions need a session, and this door keeps none: the reply is `blocked`"
-NO_SESSION = "the older era's sessions are optional, and this door keeps none"
+NO_QUESTIONS = "the older era's questions need a session, and this server keeps none: the reply is `blocked`"
+NO_SESSION = "the older era's sessions are optional, and this server keeps none"
 NO_STREAM = "a call is answered at once in one JSON document, so nothing is reported before it"
 NO_SUBSCRIPTIONS = "the server declares that it takes none"
-NO_PARAM_HEADERS = "none of our tools asks for an argument in a header, so the door compares none"
+NO_PARAM_HEADERS = "none of our tools asks for an argument in a header, so the server compares none"
 NO_FIXTURE = "needs a tool of the suite's own; shown on its fixtures"
 
 _QUESTIONS = {

@@ -74,7 +74,7 @@ def test_another_person_confirms_what_an_agent_of_mine_did(server: Server) -> No
 
     assert (mine.status, agents.status, bens.status) == (403, 403, 200)
     assert "none of whose agents did the work" in mine.document["detail"]
-    assert (bens.document["data"]["door"], done["kind"]) == ("account", "ok")
+    assert (bens.document["data"]["source"], done["kind"]) == ("account", "ok")
     assert "not checked" not in bens.document["data"]["next"]
 
 
@@ -177,7 +177,7 @@ def test_what_waits_for_me_is_what_i_may_answer(server: Server) -> None:
     report(ben.agent("builder-2"), "ours.admin")
 
     mine = {
-        name: [row["session_id"] for row in one.data("session.inbox", whose="me")["items"]]
+        name: [row["session_id"] for row in one.data("session.inbox", assigned="me")["items"]]
         for name, one in (("ana", ana), ("ben", ben), ("cleo", cleo), ("eve", eve))
     }
 

@@ -59,7 +59,7 @@ class Divergence(ReportedShape, frozen=True, kw_only=True):
 
 
 class ReportedGap(ReportedShape, frozen=True, kw_only=True):
-    """Something the agent itself found missing, or an earlier gap that it settled."""
+    """Something the agent itself found missing, or an earlier gap that it resolved."""
 
     severity: GapSeverity = "warning"
     summary: str

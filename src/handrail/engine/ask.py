@@ -4,7 +4,7 @@ The problem: a confirmation, a choice of the user's, a value that only the user 
 looked like four things, each with rules of its own, so a yes to one report could count for another.
 
 The idea: all four are one `Ask`. It is named by the run, the step instance and the digest of what is shown:
-the report, the preview, the options or the question, not of how a door draws them. An answer names that
+the report, the preview, the options or the question, not of how an interface draws them. An answer names that
 digest. A yes counts for the report that it was given to and for no other; a no, an option and a
 value count on every branch of the run where the same is asked. After a no, another report is asked about
 again, and the agent's word alone does not pass it. What came in a bundle keeps its no; its yes is a claim.
@@ -453,14 +453,14 @@ def weigh_report(
 
 def describe_unchecked(fact: ConfirmationRecorded) -> str:
     """That nobody checked who answered where the step says who has to; empty: it was, or anybody may."""
-    return f", {UNCHECKED}" if fact.by and fact.door != "account" else ""
+    return f", {UNCHECKED}" if fact.by and fact.source != "account" else ""
 
 
 # What an answer changes for whoever reads the step again
 
 
 def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -> dict[AskKind, PersonsWord]:
-    """What people answered to the questions of the pending step, as far as it settles them."""
+    """What people answered to the questions of the pending step, as far as it resolves them."""
     if not history.confirmations or not isinstance(attempt.state, Running):
         return {}
     leaf = _asking_leaf(history, workflow, attempt)

@@ -167,8 +167,8 @@ def decide_advance(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
-    settled = [] if gathered.helper is None else _plan_helper(history, attempt.node, gathered.helper)
-    plan = [*_decide_report(history, attempt, gathered, salt), *settled]
+    resolved = [] if gathered.helper is None else _plan_helper(history, attempt.node, gathered.helper)
+    plan = [*_decide_report(history, attempt, gathered, salt), *resolved]
     other = gathered.other_files
     if other is None:
         return plan
@@ -180,9 +180,9 @@ def decide_advance(
 # Values are laid over each other from weak to strong (the agent's, an action's or a child's, a person's), so
 # that conditions read what will be recorded. The report is judged on facts with its context; only then is the
 # way looked for, on facts with the artifacts that were accepted and the option that was taken: a refused
-# artifact must not choose a branch. Both refusals make the same kind of node, and what the report observed to
-# be settled stays settled. Nothing here asks the world: an attempt whose append lost a race is decided again
-# on a longer history, with the same `gathered`.
+# artifact must not choose a branch. Both refusals make the same kind of node, and what the report observed as
+# resolved stays so. Nothing here asks the world: an attempt whose append lost a race is decided again on a
+# longer history, with the same `gathered`.
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
     node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
@@ -221,17 +221,17 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     )
     owners = _name_owners(work.result, persons, answer.option, word)
     work, judged = replace(work, context=answer.context, owners=owners), answer.verdict
-    settled = _settle(history, node, judged.observed, ())
-    settled += () if proven is None else proven.settled
+    resolved = _resolve_gaps(history, node, judged.observed, ())
+    resolved += () if proven is None else proven.resolved
     at, seen = attempt.attempt_id, gathered.sighting
     if isinstance(answer.outcome, Block):
-        settled += () if proven is None else proven.held
-        return plan_blocked(history, node, at, work, judged, answer.outcome, settled, salt, seen)
+        resolved += () if proven is None else proven.held
+        return plan_blocked(history, node, at, work, judged, answer.outcome, resolved, salt, seen)
     facts = facts_after(history, workflow, node, answer.context, judged.artifacts, answer.option)
     way = find_way(workflow, node.state, judged, autonomy, facts)
     if isinstance(way.outcome, Block):
-        return plan_blocked(history, node, at, work, judged, way.outcome, settled, salt, seen)
-    settled += _settle(history, node, (), judged.artifacts)
+        return plan_blocked(history, node, at, work, judged, way.outcome, resolved, salt, seen)
+    resolved += _resolve_gaps(history, node, (), judged.artifacts)
     accepted = Accepted(
         verdict=judged,
         outcome=Proceed(gaps=(*answer.outcome.gaps, *way.outcome.gaps)),
@@ -240,7 +240,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
             *list_unasked_gaps(leaf, autonomy),
             *way.gaps,
             *list_dropped_items(workflow, node.state, held, facts),
-            *settled,
+            *resolved,
             *(() if proven is None else proven.gaps),
             *_judge_end(way.move, judged, facts),
         ),
@@ -257,16 +257,16 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
     )
 
 
-def _settle(
+def _resolve_gaps(
     history: History, node: Node, observed: Sequence[CapabilityObserved], artifacts: Sequence[Artifact]
 ) -> list[GapRecorded]:
-    """The gaps on the way to a node that what was observed or delivered settles."""
+    """The gaps on the way to a node that what was observed or delivered resolves."""
     if not observed and not artifacts:
         return []
-    from handrail.engine.judge.settling import settle_by_observation, settle_by_output  # noqa: PLC0415 - not by notes
+    from handrail.engine.judge.resolving import resolve_by_observation, resolve_by_output  # noqa: PLC0415 - no notes
 
     find_gaps = partial(gaps_at, history, node.node_id)
-    return [*settle_by_observation(find_gaps, observed), *settle_by_output(find_gaps, artifacts)]
+    return [*resolve_by_observation(find_gaps, observed), *resolve_by_output(find_gaps, artifacts)]
 
 
 def _name_carried(
@@ -313,7 +313,7 @@ def _judge_end(move: Move, verdict: Verdict, facts: Facts) -> list[GapRecorded]:
     """The gap of a run that ends here although its last verification did not pass."""
     if not isinstance(move.state, Complete):
         return []
-    from handrail.engine.judge.settling import unverified_gaps  # noqa: PLC0415 - only the end of a run needs it
+    from handrail.engine.judge.resolving import unverified_gaps  # noqa: PLC0415 - only the end of a run needs it
 
     return unverified_gaps(facts, verdict.artifacts)
 
@@ -353,11 +353,11 @@ def decide_checkpoint(
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
     verdict = _progress(history, node, gathered)
     is_over = isinstance(node.state, Complete)
-    settled = _settle(history, node, verdict.observed, ())
+    resolved = _resolve_gaps(history, node, verdict.observed, ())
     if is_over and verdict.artifacts and not verdict.reasons:
-        from handrail.engine.judge.settling import settle_by_verification  # noqa: PLC0415 - only after the end
+        from handrail.engine.judge.resolving import resolve_by_verification  # noqa: PLC0415 - only after the end
 
-        settled += settle_by_verification(gaps_at(history, node.node_id), verdict.artifacts)
+        resolved += resolve_by_verification(gaps_at(history, node.node_id), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
         parent_node_id=node.node_id,
@@ -372,7 +372,7 @@ def decide_checkpoint(
         *plan_observed_changes(history, node, scope, gathered.seen),
         *plan_work(scope, work, verdict.artifacts),
         *plan_validations(scope, to_node_id, attempt_id, verdict),
-        *plan_disclosures(history, node, scope, verdict, verdict.reasons, settled),
+        *plan_disclosures(history, node, scope, verdict, verdict.reasons, resolved),
         *plan_evidence(node, to_node_id, attempt_id, verdict, gathered.sighting),
         *([] if gathered.helper is None else _plan_helper(history, node, gathered.helper)),
     ]
@@ -487,7 +487,7 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
-    from handrail.engine.judge.settling import is_evidence_gap  # noqa: PLC0415 - few reports settle a gap
+    from handrail.engine.judge.resolving import is_evidence_gap  # noqa: PLC0415 - few reports resolve a gap
 
     gaps = gaps_at(history, node.node_id)
     judged = frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap))

@@ -76,7 +76,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     identity: str = ""  # what tells it on every machine; empty: nothing but the directory does
 
 
-ConfirmationDoor: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
+AnswerSource: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
 """Where a person was asked: none of them is held by the agent."""
 
 
@@ -99,7 +99,7 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     title: str = ""
     """What a person called the session from here on. The event repeats the goal that it has, so an older
     version reads the log and shows the goal."""
-    door: ConfirmationDoor | None = None  # where the person did so
+    source: AnswerSource | None = msgspec.field(default=None, name="door")  # where the person did so
     who: str = ""
 
 
@@ -309,7 +309,7 @@ GapReason: TypeAlias = (
     ReasonName | Literal["reported", "loop_limit_reached", "items_dropped", "settled_by_person"]
 )
 """Why there is a gap: a reason that would have stopped another mode, a report of the agent, a loop that ended
-with work left, a list that lost items while a loop went through it; or who settled an earlier one."""
+with work left, a list that lost items while a loop went through it; or who resolved an earlier one."""
 
 
 class GapRecorded(Fact, frozen=True, kw_only=True):
@@ -319,12 +319,14 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     severity: GapSeverity
     reason: GapReason
     summary: str
-    resolves_gap_id: str = ""  # the earlier gap that this one settles; it is itself no open one
+    resolves_gap_id: str = ""  # the earlier gap that this one resolves; it is itself no open one
     evidence_refs: tuple[str, ...] = ()
-    door: ConfirmationDoor | None = None  # where a person settled the earlier one
+    source: AnswerSource | None = msgspec.field(
+        default=None, name="door"
+    )  # where a person resolved the earlier one
     who: str = ""
     node_id: NodeId | None = None
-    """Of what a person settled: where that gap was recorded; the event is of the run and moves no tip."""
+    """Of what a person resolved: where that gap was recorded; the event is of the run and moves no tip."""
     waits_for: WaitsFor | None = None
     """Where a reason that would block another mode became a gap: what it waited for."""
 
@@ -365,8 +367,8 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     """A person was asked about a pending step. Scoped to the run, it moves no tip and uses no token."""
 
     node_id: NodeId  # that was pending when the person answered
-    door: ConfirmationDoor
-    who: str  # the account that the door belongs to
+    source: AnswerSource = msgspec.field(name="door")
+    who: str  # the account of that source
     what_digest: str  # of what the person was shown
     answer: ConfirmationAnswer
     note: str = ""
@@ -376,7 +378,9 @@ class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
     subject: str = ""
     """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
     value: str = ""  # what the person gave
-    by: str = ""  # who had to confirm, where the step says it; only door `account` was held against it
+    by: str = (
+        ""  # who had to confirm, where the step says it; only the source `account` was checked against it
+    )
     based_on: str = ""
     """The id of the answer to this question that the person saw when they gave theirs; empty: none."""
 
@@ -536,7 +540,7 @@ class SessionImported(Fact, frozen=True, kw_only=True):
 class SessionAdopted(Fact, frozen=True, kw_only=True):
     """A person said that everything before this event is their own, although another store recorded it."""
 
-    door: ConfirmationDoor
+    source: AnswerSource = msgspec.field(name="door")
     who: str
 
 
@@ -581,8 +585,8 @@ def must_be_proven(data: Event) -> bool:
             return "person" in owners.values()
         case ConfirmationRecorded() | ReceiptRecorded() | ProofRecorded() | SessionAdopted():
             return True
-        case GapRecorded(door=door):
-            return door is not None
+        case GapRecorded(source=source):
+            return source is not None
         case EvidenceRecorded(claims=claims):
             return any(claim.level != "claimed" for claim in claims)
         case _:

@@ -84,7 +84,7 @@ from handrail.engine.history import (
     Run,
     SessionNotes,
     Title,
-    UnsignedSettlement,
+    UnsignedResolution,
     add_artifact,
     add_receipt,
     add_tree,
@@ -138,7 +138,7 @@ class _Folding:
         self._last_at = start.last_at
         self._imported = start.imported
         self._unsigned = start.unsigned
-        self._unsigned_settlements = start.unsigned_settlements
+        self._unsigned_resolutions = start.unsigned_resolutions
         self._listed = start.listed
         self._is_adopted = start.is_adopted
         self._runs = Growth(start.runs)
@@ -254,7 +254,7 @@ class _Folding:
             case SessionAdopted():
                 if record.is_ours:
                     self._unsigned = ()
-                    self._unsigned_settlements = ()
+                    self._unsigned_resolutions = ()
             case SessionImported(bundle_id=bundle_id, source_session_id=source):
                 self._imported = Imported(
                     bundle_id=bundle_id, source_session_id=source, index=record.index, at=body.at
@@ -273,12 +273,12 @@ class _Folding:
         self._inherited[node_id] = msgspec.structs.replace(self._inherited[node_id], **fields)
 
     def _gap(self, gap: GapRecorded, scope: Scope, record: StoredRecord) -> None:
-        """A gap at its node; one that a person settled is of the run, at the node of that gap."""
+        """A gap at its node; one that a person resolved is of the run, at the node of that gap."""
         node_id = _present(gap.node_id or scope.node_id)
         self._add(node_id, "gaps", gap)
-        if gap.door is not None and not record.is_ours:
-            one = UnsignedSettlement(index=record.index, node_id=node_id, gap_id=gap.gap_id)
-            self._unsigned_settlements = (*self._unsigned_settlements, one)
+        if gap.source is not None and not record.is_ours:
+            one = UnsignedResolution(index=record.index, node_id=node_id, gap_id=gap.gap_id)
+            self._unsigned_resolutions = (*self._unsigned_resolutions, one)
         if gap.node_id is not None:
             self._new_anchors.setdefault(_present(scope.run_id), []).append(record.index)
 

@@ -325,8 +325,8 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     at: str
 
 
-class UnsignedSettlement(msgspec.Struct, frozen=True, kw_only=True):
-    """A gap that a person settled, as far as the log tells: its index, its node and its id."""
+class UnsignedResolution(msgspec.Struct, frozen=True, kw_only=True):
+    """A gap that a person resolved, as far as the log tells: its index, its node and its id."""
 
     index: int
     node_id: NodeId
@@ -380,7 +380,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     last_at: str = ""
     imported: Imported | None = None
     """Set for good when the session came in a bundle; the latest import, if there were several."""
-    unsigned_settlements: tuple[UnsignedSettlement, ...] = ()
+    unsigned_resolutions: tuple[UnsignedResolution, ...] = ()
     unsigned: tuple[int, ...] = ()
     """The events that must be proven and are not, by index: the beginning, answers, check results."""
     listed: int = 0

@@ -134,9 +134,9 @@ def has_imported_facts(history: History) -> bool:
     return bool(history.unsigned) and history.unsigned[-1] >= history.listed
 
 
-def drop_imported_settlements(history: History) -> History:
-    """The history in which no person of another store settled a gap."""
-    imported = [one for one in history.unsigned_settlements if one.index >= history.listed]
+def drop_imported_resolutions(history: History) -> History:
+    """The history in which no person of another store resolved a gap."""
+    imported = [one for one in history.unsigned_resolutions if one.index >= history.listed]
     if not imported:
         return history
     attached = dict(history.attached.items())

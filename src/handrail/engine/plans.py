@@ -266,7 +266,7 @@ def plan_blocked(
     work: WorkDone,
     verdict: Verdict,
     block: Block,
-    settled: Sequence[GapRecorded],
+    resolved: Sequence[GapRecorded],
     salt: int,
     sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
@@ -293,7 +293,7 @@ def plan_blocked(
         plan_edge(node, to_node_id, "blocked", "validation_blocked"),
         *plan_carried_preferences(history, node, scope),
         *plan_work(scope, work, [_strip_acceptance(artifact) for artifact in verdict.brought]),
-        *plan_disclosures(history, node, scope, verdict, (), settled),
+        *plan_disclosures(history, node, scope, verdict, (), resolved),
         *plan_evidence(node, to_node_id, attempt_id, verdict, sighting),
     ]
 
@@ -365,7 +365,7 @@ def plan_disclosures(
     """What was observed, diverged from or missing on the way that begins at a node, whichever call takes it.
 
     Each is recorded once, although a retry is judged with what the attempts before it brought. Only a gap
-    that was settled since may be reported again.
+    that was resolved since may be reported again.
     """
     node_id = scope.node_id
     assert node_id is not None, "what is disclosed belongs to a node"
@@ -375,9 +375,9 @@ def plan_disclosures(
     instance = instance_of(history, node.node_id)
     before = [attached_to(history, held.node_id) for held in kept_in_instance(history, instance)]
     recorded = [gap for attached in before for gap in attached.gaps]
-    settled = {gap.resolves_gap_id for gap in recorded}
+    resolved = {gap.resolves_gap_id for gap in recorded}
     ever = {_without_name(gap) for gap in recorded}
-    still_open = {_without_name(gap) for gap in recorded if gap.gap_id not in settled}
+    still_open = {_without_name(gap) for gap in recorded if gap.gap_id not in resolved}
     kept = [gap for gap in map(_reported_gap, verdict.kept_gaps) if gap not in ever]
     gaps = [*map(gap_of, missing), *map(_reported_gap, verdict.gaps), *kept, *more]
     diverged = {one for attached in before for one in attached.divergences}
@@ -457,12 +457,12 @@ def plan_confirmation(history: History, answer: ConfirmationRecorded) -> list[Pl
     return [plan_event(key, Scope(run_id=run_id), answer)]
 
 
-def plan_settlement(history: History, settlement: GapRecorded) -> list[PlannedEvent]:
-    """Keep that a person settled a gap, once."""
-    assert settlement.node_id is not None, "a gap is recorded at a node"
-    run_id = history.nodes[settlement.node_id].run_id
-    gap = msgspec.structs.replace(settlement, gap_id=f"{settlement.resolves_gap_id}_settled")
-    return [plan_event(f"gap_recorded:settled:{settlement.resolves_gap_id}", Scope(run_id=run_id), gap)]
+def plan_resolution(history: History, resolution: GapRecorded) -> list[PlannedEvent]:
+    """Keep that a person resolved a gap, once."""
+    assert resolution.node_id is not None, "a gap is recorded at a node"
+    run_id = history.nodes[resolution.node_id].run_id
+    gap = msgspec.structs.replace(resolution, gap_id=f"{resolution.resolves_gap_id}_settled")
+    return [plan_event(f"gap_recorded:settled:{resolution.resolves_gap_id}", Scope(run_id=run_id), gap)]
 
 
 # A session without a run

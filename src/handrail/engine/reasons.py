@@ -123,7 +123,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     example: dict[str, Any] | None = None
     """An artifact that would have been accepted."""
     capability: str = ""
-    """The capability that it is about: an observation that it works settles the gap."""
+    """The capability that it is about: an observation that it works resolves the gap."""
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

@@ -184,12 +184,12 @@ class ClosedPlace(Payload, frozen=True, kw_only=True):
     at: str
 
 
-class PersonSaid(Payload, frozen=True, kw_only=True):
+class PersonAnswer(Payload, frozen=True, kw_only=True):
     """The last answer of a person about a step."""
 
     step_id: str
     answer: str
-    door: str
+    source: str
     at: str
     note: str = ""
     option_id: str = ""
@@ -226,9 +226,9 @@ class Recap(Payload, frozen=True, kw_only=True):
     """The session that this one was copied from, in a bundle; empty: it was begun here."""
     closed: ClosedPlace | None = None
     """Where the run was closed: why. Continuing reopens it."""
-    person_said: PersonSaid | None = None
+    person_answer: PersonAnswer | None = None
     """Where a person answered for the pending step: what. After a no, a report counts only with their yes."""
-    people: list[PersonSaid] = []
+    people: list[PersonAnswer] = []
     """The same of the steps before, the newest, oldest first."""
     read_in: str = ""
     """The project of this call, where it is not that of the run."""
@@ -518,14 +518,14 @@ def _default_warnings(standing: Standing) -> list[ReplyWarning]:
 
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
-    from handrail.engine.judge.settling import how_to_settle, is_evidence_gap  # noqa: PLC0415 - few steps have gaps
+    from handrail.engine.judge.resolving import describe_resolution, is_evidence_gap  # noqa: PLC0415 - few have gaps
 
     details = {"gapId": gap.gap_id, "reason": gap.reason}
-    settle = f"Kept as {gap.gap_id}; {how_to_settle(gap)}"
+    resolve = f"Kept as {gap.gap_id}; {describe_resolution(gap)}"
     if gap.reason == "loop_limit_reached":
-        return ReplyWarning(code="LOOP_LIMIT_REACHED", message=f"{gap.summary} {settle}", details=details)
+        return ReplyWarning(code="LOOP_LIMIT_REACHED", message=f"{gap.summary} {resolve}", details=details)
     if gap.reason.startswith("user_only_dependency:"):
-        message = f"This mode asks nobody: {gap.summary} ({gap.reason}). {settle}"
+        message = f"This mode asks nobody: {gap.summary} ({gap.reason}). {resolve}"
         return ReplyWarning(code="NOT_ASKED", message=message, details=details)
     if gap.reason == "reported" and not is_evidence_gap(gap):
         message = (
@@ -534,7 +534,7 @@ def _gap_warning(gap: GapRecorded) -> ReplyWarning:
         )
         return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
     what = "" if gap.reason == "reported" else f"Something required is missing: {gap.reason}: "
-    message = f"{what}{gap.summary} {settle}"
+    message = f"{what}{gap.summary} {resolve}"
     return ReplyWarning(code="GAP_RECORDED", message=message, details=details)
 
 

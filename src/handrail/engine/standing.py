@@ -560,7 +560,7 @@ def _is_shown_by_blocker(workflow: CompiledWorkflow, node: Node, seen: Capabilit
 
 
 def _is_shown(gap: GapRecorded) -> bool:
-    """Whether there is something to settle: of what the agent reported itself it does not know the id."""
+    """Whether there is something to resolve: of what the agent reported itself it does not know the id."""
     return gap.reason != "reported" or not (gap.resolves_gap_id or gap.severity == "info")
 
 

@@ -12,13 +12,13 @@ from handrail.engine.history import History, Node, gaps_at, steps_after
 
 
 def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Gaps that nothing settled later. A gap that settles another, or only informs, is not open."""
+    """Gaps that nothing resolved later. A gap that resolves another, or only informs, is not open."""
     every = gaps_at(history, node_id)
-    settled = {gap.resolves_gap_id for gap in every if gap.resolves_gap_id}
+    resolved = {gap.resolves_gap_id for gap in every if gap.resolves_gap_id}
     return tuple(
         gap
         for gap in every
-        if gap.gap_id not in settled and not gap.resolves_gap_id and gap.severity != "info"
+        if gap.gap_id not in resolved and not gap.resolves_gap_id and gap.severity != "info"
     )
 
 

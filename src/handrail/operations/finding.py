@@ -20,7 +20,7 @@ from handrail.contract.ids import (
 from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.suggest import find_nearest
 from handrail.contract.wording import quote
-from handrail.engine.events import ConfirmationDoor
+from handrail.engine.events import AnswerSource
 from handrail.engine.facts import Place, encode_project, is_same_place, place_of, run_place, session_place
 from handrail.engine.history import Run
 from handrail.ports.log import EventReader, Loaded
@@ -198,9 +198,9 @@ def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
     )
 
 
-def name_answerer(rt: ReadPorts, door: ConfirmationDoor) -> str:
+def name_answerer(rt: ReadPorts, source: AnswerSource) -> str:
     """Who answers, as it is recorded: the name of the account, and never its number."""
     account = rt.workspace.account()
     if not account.isdigit():
         return account
-    return "somebody in the Console" if door == "console" else "somebody at the terminal"
+    return "somebody in the Console" if source == "console" else "somebody at the terminal"

@@ -22,7 +22,7 @@ from handrail.engine.history import (
 )
 from handrail.engine.navigate import step_key
 from handrail.engine.reasons import Purpose
-from handrail.engine.reply import CurrentPlace, PersonSaid, Recap, ReplyWarning, ToolCall, show_closing
+from handrail.engine.reply import CurrentPlace, PersonAnswer, Recap, ReplyWarning, ToolCall, show_closing
 from handrail.operations.handles import TokenCall, mint_state_token, mint_work_token
 from handrail.ports.log import EventReader
 from handrail.ports.process import Keys
@@ -67,7 +67,7 @@ def add_place_left(
 
 def name_taker(
     reader: EventReader, history: History, recorded: Recorded, workflow: CompiledWorkflow
-) -> list[PersonSaid]:
+) -> list[PersonAnswer]:
     """Of an answer that took the option of a person: who took it, as a later read of the run says it too."""
     made = history.nodes[recorded.to_node_id]
     if made.parent is None or recorded.blocked is not None:

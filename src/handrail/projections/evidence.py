@@ -23,8 +23,8 @@ from handrail.engine.artifact_shapes import (
 )
 from handrail.engine.ask import describe_unchecked
 from handrail.engine.events import (
+    AnswerSource,
     Claim,
-    ConfirmationDoor,
     ConfirmationRecorded,
     EvidenceVerdict,
     GapRecorded,
@@ -211,13 +211,7 @@ def text_of(history: History, placed: PlacedClaim) -> str:
 
 # What people answered
 
-PERSON_DOORS: dict[ConfirmationDoor, str] = {
-    "terminal": "terminal",
-    "elicitation": "client",
-    "console": "console",
-    "account": "account",
-}
-DOORS: dict[ConfirmationDoor, str] = {
+SOURCE_WORDS: dict[AnswerSource, str] = {
     "terminal": "at a terminal",
     "elicitation": "in the client's form",
     "console": "in the Console",
@@ -246,7 +240,7 @@ def describe_answer(history: History, answer: Confirmation) -> str:
     """What a person answered, where, and under which account."""
     fact = answer.fact
     note = f": {fact.note}" if fact.note else ""
-    text = f"A person {spell_answer(history, answer)} {DOORS[fact.door]}, as {name_person(fact.who)}"
+    text = f"A person {spell_answer(history, answer)} {SOURCE_WORDS[fact.source]}, as {name_person(fact.who)}"
     return f"{text}{describe_unchecked(fact)}{note}"
 
 
@@ -267,15 +261,15 @@ def _spell_answer(answer: ConfirmationRecorded) -> str:
 
 
 def describe_gap(gap: GapRecorded, title: str = "") -> str:
-    """A gap, or how a person settled one, in a line of a report."""
+    """A gap, or how a person resolved one, in a line of a report."""
     if gap.reason != "settled_by_person":
         return f"Gap ({gap.severity}): {explain_gap(gap, title)}"
-    return f"Gap resolved by {describe_settler(gap)}: {gap.summary}"
+    return f"Gap resolved by {describe_resolver(gap)}: {gap.summary}"
 
 
-def describe_settler(gap: GapRecorded) -> str:
-    """Who settled a gap, and where."""
-    return f"{name_person(gap.who)} {DOORS[gap.door]}" if gap.door else name_person(gap.who)
+def describe_resolver(gap: GapRecorded) -> str:
+    """Who resolved a gap, and where."""
+    return f"{name_person(gap.who)} {SOURCE_WORDS[gap.source]}" if gap.source else name_person(gap.who)
 
 
 def _weakness(claim: Claim) -> tuple[int, int]:

@@ -166,12 +166,12 @@ class _Walk:
             case RunClosed(reason=reason, note=note):
                 self._is_closed = True
                 self._decide(f"closed.{index}", {"reason": reason} | ({"note": note} if note else {}))
-            case ConfirmationRecorded(node_id=asked, door=door, who=who, answer=answer, option_id=option):
+            case ConfirmationRecorded(node_id=asked, source=source, who=who, answer=answer, option_id=option):
                 more: dict[str, Json] = {"option": option} if option else {}
                 more |= {"imported": True} if is_imported(self._history, index) else {}
-                self._decide(f"{answer}.{index}", {"node": asked, "door": door, "who": who} | more)
+                self._decide(f"{answer}.{index}", {"node": asked, "source": source, "who": who} | more)
             case GapRecorded(node_id=at) as gap if at is not None:
-                self._settle(gap)
+                self._resolve_gaps(gap)
             case NodeCreated() as created if node_id is not None:
                 self._create(node_id, created)
             case AdvanceRecorded() as answered if node_id is not None:
@@ -211,8 +211,8 @@ class _Walk:
         if not self._is_aside(node_id):
             self._tip = node_id  # the newest node has the highest index: the preferred tip
 
-    def _settle(self, gap: GapRecorded) -> None:
-        """What a person settled is settled on every branch that has the gap."""
+    def _resolve_gaps(self, gap: GapRecorded) -> None:
+        """What a person resolved is resolved on every branch that has the gap."""
         for lines in (self._lines, self._saved):
             for node_id, line in lines.items():
                 if any(held.gap_id == gap.resolves_gap_id for held in line.gaps):
@@ -318,11 +318,11 @@ def _constraints(line: _Line) -> Listed:
 
 
 def _open(gaps: Sequence[GapRecorded]) -> Listed:
-    settled = {gap.resolves_gap_id for gap in gaps}
+    resolved = {gap.resolves_gap_id for gap in gaps}
     return {
         gap.gap_id: {"severity": gap.severity, "reason": gap.reason, "summary": gap.summary}
         for gap in gaps
-        if gap.gap_id not in settled and not gap.resolves_gap_id and gap.severity != "info"
+        if gap.gap_id not in resolved and not gap.resolves_gap_id and gap.severity != "info"
     }
 
 

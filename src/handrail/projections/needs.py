@@ -169,7 +169,7 @@ def reply_to_need(session_id: str, need: Need) -> str:
     opening = f"Continue the Handrail session {session_id}. {_HOW_TO_RESUME.format(session_id)}."
     match need.kind:
         case "blocked":
-            return f'{opening} The step "{need.title}" is blocked: {need.why} Settle that and report again.'
+            return f'{opening} The step "{need.title}" is blocked: {need.why} Resolve that and report again.'
         case "person" if need.is_declined:
             return f'{opening} I have said no to the step "{need.title}": {need.why} Change that and report.'
         case "person" if need.is_answered:
@@ -179,8 +179,8 @@ def reply_to_need(session_id: str, need: Need) -> str:
         case "gap":
             many = need.count > 1
             head = f"{need.count} critical gaps are open" if many else "A critical gap is open"
-            settle = f"Resolve {'them' if many else 'it'}, and record how."
-            return f"{opening} {head} ({list_names(need.gap_ids)}): {need.why} {settle}"
+            resolve = f"Resolve {'them' if many else 'it'}, and record how."
+            return f"{opening} {head} ({list_names(need.gap_ids)}): {need.why} {resolve}"
         case "damaged" | "newer":
             return ""
         case never:

@@ -37,7 +37,7 @@ from handrail.engine.history import (
 from handrail.engine.messages import name_session
 from handrail.engine.navigate import NO_ROUND_WORDS, PassedBy, Running, leaves_of, step_key
 from handrail.engine.progress import BranchSummary, RecapArtifact, RecapEntry, RecapInput
-from handrail.engine.reply import PersonSaid, Recap, SkippedPart
+from handrail.engine.reply import PersonAnswer, Recap, SkippedPart
 from handrail.projections.evidence import summarize_answer
 from handrail.projections.overview import imported_from
 from handrail.projections.run_graph import (
@@ -116,26 +116,26 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
         issues=list(blocked.every_issue) if blocked else [],
         example=blocked.example if blocked else None,
         imported_from=imported_from(history),
-        person_said=_find_answer(history, node_id),
+        person_answer=_find_answer(history, node_id),
         people=_list_answers(history, node_id, way),
     )
     return _with_notes(recap, history, workflow, node_id, way)
 
 
-def _find_answer(history: History, node_id: NodeId) -> PersonSaid | None:
+def _find_answer(history: History, node_id: NodeId) -> PersonAnswer | None:
     """What a person last answered about the pending step of a node; None where nobody was asked."""
     answer = confirmation_of(history, node_id)
     return None if answer is None else show_answer(history, answer)
 
 
-def show_answer(history: History, answer: Confirmation) -> PersonSaid:
+def show_answer(history: History, answer: Confirmation) -> PersonAnswer:
     """An answer of a person as replies tell it."""
     fact = answer.fact
     step_id = step_key(history.nodes[fact.node_id].state)
-    return make_from(PersonSaid, fact, answer, step_id=step_id, words=summarize_answer(history, answer))
+    return make_from(PersonAnswer, fact, answer, step_id=step_id, words=summarize_answer(history, answer))
 
 
-def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonSaid]:
+def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonAnswer]:
     """What people answered about the steps on the way to a node."""
     if not history.confirmations:
         return []

@@ -19,7 +19,7 @@ from handrail.contract.dsse import STATEMENT_TYPE
 from handrail.contract.json.canonical import digest
 from handrail.contract.wording import make_readable, name_person
 from handrail.engine.children.joins import list_parts
-from handrail.engine.events import ConfirmationDoor, ConfirmationRecorded
+from handrail.engine.events import AnswerSource, ConfirmationRecorded
 from handrail.engine.facts import notes_at
 from handrail.engine.history import (
     History,
@@ -72,7 +72,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """What a person answered where an agent cannot."""
 
     who: str
-    source: ConfirmationDoor
+    source: AnswerSource
     what: str
     """Such as "approved the report of fix"."""
     note: str = ""
@@ -240,7 +240,7 @@ def _list_approvals(history: History, run: Run, child: str) -> Iterator[Approval
     for one in sorted(last.values(), key=lambda held: held.index):
         yield Approval(
             who=name_person(one.fact.who),
-            source=one.fact.door,
+            source=one.fact.source,
             what=_cut(_describe_answer(history, one.fact)),
             note=_cut(one.fact.note),
             at=one.at,
@@ -249,13 +249,17 @@ def _list_approvals(history: History, run: Run, child: str) -> Iterator[Approval
     gaps = gaps_at(history, run_graph(history, run.run_id).preferred_tip)
     named = {gap.gap_id: gap for gap in gaps}
     for gap in gaps:
-        if gap.reason != "settled_by_person" or gap.door is None or _is_from_elsewhere(history, gap.node_id):
+        if (
+            gap.reason != "settled_by_person"
+            or gap.source is None
+            or _is_from_elsewhere(history, gap.node_id)
+        ):
             continue
         accepted = named.get(gap.resolves_gap_id)
         what = "a gap" if accepted is None else f"the gap “{explain_gap(accepted)}”"
         yield Approval(
             who=name_person(gap.who),
-            source=gap.door,
+            source=gap.source,
             what=_cut(f"accepted {what}"),
             note=_cut(gap.summary),
             child=child,

@@ -55,7 +55,7 @@ from handrail.engine.events import (
 )
 from handrail.engine.folding import extend, fold
 from handrail.engine.history import History
-from handrail.engine.owners import drop_imported_settlements
+from handrail.engine.owners import drop_imported_resolutions
 from handrail.engine.reply import ReplyWarning, imported_warnings
 from handrail.ports.log import (
     Blob,
@@ -169,7 +169,7 @@ def judge_origin(reader: EventReader, history: History) -> History:
         return history
     origin = reader.origin(history.session_id, history.head_digest)
     judged = msgspec.structs.replace(history, listed=origin.listed, is_adopted=origin.is_adopted)
-    return drop_imported_settlements(judged)
+    return drop_imported_resolutions(judged)
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:

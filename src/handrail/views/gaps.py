@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from handrail.contract.outcome import Answer
 from handrail.engine.events import GapSeverity
 
-GapState: TypeAlias = Literal["open", "settled", "noted"]
+GapState: TypeAlias = Literal["open", "resolved", "noted"]
 
 
 class GapItem(Answer, frozen=True, kw_only=True):
@@ -18,8 +18,8 @@ class GapItem(Answer, frozen=True, kw_only=True):
     severity: GapSeverity
     reason: str
     summary: str
-    settled_by: str
-    """How it was settled, in the words of the report; empty while it is open."""
+    resolved_by: str
+    """How it was resolved, in the words of the report; empty while it is open."""
     session_id: str
     run_id: str
     node_id: str
@@ -30,7 +30,7 @@ class GapItem(Answer, frozen=True, kw_only=True):
     project: str
     goal: str
     health: str
-    """Of the session; what came after the proven part of a damaged one may have settled it."""
+    """Of the session; what came after the proven part of a damaged one may have resolved it."""
     at: str
 
 
@@ -38,7 +38,7 @@ class GapCounts(Answer, frozen=True, kw_only=True):
     """How many there are by state, and how many of the open ones are critical."""
 
     open: int
-    settled: int
+    resolved: int
     noted: int
     critical: int
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from handrail.contract.outcome import Answer
-from handrail.engine.events import ConfirmationDoor
+from handrail.engine.events import AnswerSource
 from handrail.engine.receipts import ReceiptSource
 from handrail.views.summaries import DivergenceRow
 
@@ -23,10 +23,10 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
     """What a person answered about a step."""
 
     answer: str
-    said: str
+    summary: str
     """What they did, and whether another store recorded it."""
     option_id: str
-    door: ConfirmationDoor
+    source: AnswerSource
     who: str
     note: str
     at: str
@@ -68,7 +68,7 @@ class NodeArtifact(Answer, frozen=True, kw_only=True):
 
 
 class NodeBlocker(Answer, frozen=True, kw_only=True):
-    """Why the report was not accepted, and what settles it."""
+    """Why the report was not accepted, and what resolves it."""
 
     code: str
     message: str
@@ -96,7 +96,7 @@ class NodeClaim(Answer, frozen=True, kw_only=True):
     check: str
     level: str
     verdict: str
-    told: str
+    level_text: str
     refs: list[str]
 
 

@@ -68,7 +68,7 @@ class RailNode(Answer, frozen=True, kw_only=True):
     is_tip: bool
     is_fork: bool
     has_notes: bool
-    said: str
+    summary: str
     """The first line of its notes, or why the attempt was not accepted; empty: there is neither."""
     option: str
     """What was chosen there; empty: nothing was."""

@@ -24,7 +24,7 @@ class GapRow(Answer, frozen=True, kw_only=True):
     summary: str
     is_open: bool
     who: str = ""
-    """Of what a person wrote who settled the gap before it: who, and where."""
+    """Of what a person wrote who resolved the gap before it: who, and where."""
 
 
 class ArtifactRow(Answer, frozen=True, kw_only=True):
@@ -58,8 +58,8 @@ class ConfirmationRow(Answer, frozen=True, kw_only=True):
     step_id: str
     answer: str
     option_id: str = ""  # of a choice: the option that they took
-    said: str = ""
-    door: str
+    summary: str = ""
+    source: str
     who: str
     at: str
     note: str = ""
@@ -137,7 +137,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     divergences: list[DivergenceRow]
     skipped: list[SkippedRow]
     """Once for every round that passed the part by; `omitted` also counts those without a name in the log."""
-    not_run_told: str = ""
+    not_run_summary: str = ""
     """How many that are, in words; empty: everything ran."""
     loops: list[LoopRow]
     notes: list[StepNoteRow]

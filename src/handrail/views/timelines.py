@@ -28,7 +28,7 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     what: str
     """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
     the lane of the session `notes`, `renamed` (the last time) or `imported`."""
-    said: str = ""
+    summary: str = ""
     """What a person did who answered: chose an option, gave a value, confirmed, declined; of a check its
     command and how it ended; of a report that was not accepted why, in words for people."""
     who: str = ""
@@ -90,7 +90,7 @@ def _list_answers(history: History) -> Iterator[MomentRow]:
                 held,
                 **_pending_at(history.nodes[node_id]),
                 what=held.fact.answer,
-                said=spell_answer(history, held),
+                summary=spell_answer(history, held),
                 who=name_person(held.fact.who),
                 note=held.fact.note,
             )
@@ -108,7 +108,7 @@ def _list_checks(history: History) -> Iterator[MomentRow]:
                     receipt,
                     **_pending_at(history.nodes[node_id]),
                     what="receipt",
-                    said=f"{line}: {describe_outcome(fact.outcome)}",
+                    summary=f"{line}: {describe_outcome(fact.outcome)}",
                 )
 
 

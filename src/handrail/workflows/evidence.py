@@ -110,7 +110,7 @@ class CoversChange(EvidenceShape, frozen=True, kw_only=True, tag="covers_change"
 
 
 class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
-    """A person confirmed the artifact as a whole, through a door that the agent does not hold."""
+    """A person confirmed the artifact as a whole, where the agent cannot answer."""
 
     demand: Demand = "required"
 

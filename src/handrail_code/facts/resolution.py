@@ -201,7 +201,7 @@ class Modules:
         return self._list_in_table(home, _list_doors(exports), "." + rest)
 
     def list_entries(self) -> Iterator[list[str]]:
-        """The files that each door of a package may mean, under whatever condition."""
+        """The files that each entry of a package may mean, under whatever condition."""
         for home, settings in self._list_packages():
             exports, private = settings.get("exports"), settings.get("imports")
             table = _list_doors(exports)
@@ -423,7 +423,7 @@ class Twins:
 
     An import is resolved to one of them, as TypeScript does it, while programs load another. So what both
     export under one name is one thing, and who changes it in one form changes it in all. `entries` are the
-    files that one door of a package may mean.
+    files that one entry of a package may mean.
     """
 
     def __init__(self, files: frozenset[str], entries: Iterable[Sequence[str]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.gaps import GapCounts, GapItem, GapList
-from handrail_serve.pages.items import settle_form
+from handrail_serve.pages.items import resolve_form
 from handrail_serve.pages.parts import (
     Rows,
     ago,
@@ -26,7 +26,7 @@ from handrail_serve.pages.parts import (
     under,
 )
 
-_GAP_STATES = (("", "any state"), ("open", "open"), ("settled", "resolved"), ("noted", "noted"))
+_GAP_STATES = (("", "any state"), ("open", "open"), ("resolved", "resolved"), ("noted", "noted"))
 _SEVERITIES = (("", "any severity"), ("critical", "critical"), ("warning", "warning"), ("info", "info"))
 _GAP_LOOKS = {"critical": ("bad", "blocked"), "warning": ("warn", "gap"), "info": ("", "step")}
 _GAP_FILTERS = ("only", "severity", "workflow")
@@ -66,7 +66,7 @@ def _count_gaps(counts: GapCounts) -> Html:
         meta(
             count(counts.open, "open gap"),
             critical,
-            f"{counts.settled} resolved",
+            f"{counts.resolved} resolved",
             f"{counts.noted} noted",
         ),
         id="summary",
@@ -76,7 +76,7 @@ def _count_gaps(counts: GapCounts) -> Html:
 def _gap_row(gap: GapItem) -> Html:
     look, glyph = _GAP_LOOKS[gap.severity] if gap.state == "open" else ("", "done")
     word = gap.severity if gap.state == "open" else f"{gap.severity}, {gap.state}"
-    settled = f"Resolved: {gap.settled_by}" if gap.settled_by else None
+    resolved = f"Resolved: {gap.resolved_by}" if gap.resolved_by else None
     return element(
         "li",
         element("span", badge(word, look, glyph)),
@@ -89,12 +89,12 @@ def _gap_row(gap: GapItem) -> Html:
                 class_="row-link",
                 dir="auto",
             ),
-            element("span", settled, class_="under", dir="auto") if settled else None,
+            element("span", resolved, class_="under", dir="auto") if resolved else None,
             under(
                 element("span", gap.goal or gap.session_id, dir="auto"),
                 *(element("span", word) for word in (gap.project, gap.workflow_name) if word),
             ),
-            reveal("Resolve it", settle_form(gap.session_id, gap.id), class_="above")
+            reveal("Resolve it", resolve_form(gap.session_id, gap.id), class_="above")
             if gap.state == "open"
             else None,
         ),

@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.reasons import AskKind
-from handrail.projections.evidence import DOORS
+from handrail.projections.evidence import SOURCE_WORDS
 from handrail.projections.html.elements import Child, Html, element, join_html, notes_html
 from handrail.projections.plain_words import NEED_WORDS, spell_kind
 from handrail.views.hits import HitRow
@@ -180,7 +180,7 @@ def _note(label: str, *, is_required: bool = False) -> Html:
     return text_field(label, "note", is_required=is_required, longest=LONGEST_NOTE)
 
 
-def settle_form(session_id: str, *gap_ids: str) -> Html:
+def resolve_form(session_id: str, *gap_ids: str) -> Html:
     """A person says how gaps are resolved, with one note for all of them; they stay in the log."""
     many = len(gap_ids) > 1
     text = f"{'They leave' if many else 'It leaves'} this list. The log keeps your name and your note."
@@ -501,7 +501,7 @@ def _answers_to(card: Card, answered: NodeAnswer | None) -> Child:
             element("p", EARLY, class_="small") if is_early else None, answer_form(card.question)
         )
     elif row.kind == "gap":
-        form = settle_form(row.session_id, *row.gap_ids)
+        form = resolve_form(row.session_id, *row.gap_ids)
     elif row.kind == "person" and card.node is None:
         form = element("p", element("a", "Open it to answer", href=where(row), class_="button main"))
     note = None if form is not None else element("p", WITHOUT_FORM[row.kind], class_="small")
@@ -527,7 +527,7 @@ def _since(card: Card) -> Child:
 
 
 def _recorded(card: Card, answer: NodeAnswer, copy: Child) -> Html:
-    words = f"{answer.who} {answer.said} {DOORS[answer.door]}"
+    words = f"{answer.who} {answer.summary} {SOURCE_WORDS[answer.source]}"
     since = _since(card)
     again = (
         details("Change the answer", answer_form(card.question))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from handrail.contract.wording import spell_argv
 from handrail.engine.receipts import WHO_SAW
-from handrail.projections.evidence import DOORS
+from handrail.projections.evidence import SOURCE_WORDS
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.plain_words import spell_kind
 from handrail.views.diffs import CodeDiff
@@ -365,8 +365,8 @@ def _side(node: NodeView) -> Iterable[Child]:
 def _answer(person: NodeAnswer, node: NodeView) -> Html:
     return facts(
         [
-            ("Answer", person.said),
-            ("Where", DOORS[person.door]),
+            ("Answer", person.summary),
+            ("Where", SOURCE_WORDS[person.source]),
             ("Account", person.who),
             ("When", moment(person.at)),
             ("Note", person.note),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from handrail.projections.evidence import DOORS
+from handrail.projections.evidence import SOURCE_WORDS
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.diffs import CodeDiff, DiffedFile
 from handrail.views.nodes import NodeAnswer
@@ -149,7 +149,7 @@ def answer_line(answer: NodeAnswer) -> Html:
         element("span", class_="glyph person"),
         " ",
         element("strong", answer.who),
-        f" {answer.said} {DOORS[answer.door]}, ",
+        f" {answer.summary} {SOURCE_WORDS[answer.source]}, ",
         moment(answer.at),
         element("span", f": “{answer.note}”", dir="auto") if answer.note else None,
         class_=f"told {'declined' if answer.answer == 'declined' else 'answered'}",

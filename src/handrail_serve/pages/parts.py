@@ -608,7 +608,7 @@ def is_seen(claim: ClaimRow | NodeClaim) -> bool:
 
 def claim_row(claim: NodeClaim, *, is_imported: bool) -> Html:
     """The claim, and beside it how it is known; below it, what that word leaves out."""
-    more = claim.told.removeprefix(_WORDS.get(claim.level, "")).lstrip(":, ")
+    more = claim.level_text.removeprefix(_WORDS.get(claim.level, "")).lstrip(":, ")
     return element(
         "li",
         element("span", claim.text, dir="auto"),

@@ -227,7 +227,7 @@ def _tell(node: RailNode, files: CodeDiff | None, longest: int) -> list[Child]:
         f"{count(files.differing, 'file')} {spell_lines(files)}".rstrip() if files else "",
         duration(node.seconds) if node.seconds else "",
     ]
-    said = " ".join(filter(None, (chosen, node.said)))
+    said = " ".join(filter(None, (chosen, node.summary)))
     is_quoted = node.kind != "blocked_attempt"  # of that it is our own sentence
     words = ", ".join(filter(None, facts))
     return [

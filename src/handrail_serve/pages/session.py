@@ -10,7 +10,7 @@ from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
 from handrail.views.runs import RunView
 from handrail.views.summaries import GapRow, RunRow, SessionSummary
-from handrail_serve.pages.items import Card, close_form, own_card, rename_form, settle_form, whose_agent
+from handrail_serve.pages.items import Card, close_form, own_card, rename_form, resolve_form, whose_agent
 from handrail_serve.pages.outcome import UNKNOWN, Changes, outcome_panel
 from handrail_serve.pages.parts import (
     ANSWERED,
@@ -279,7 +279,7 @@ def _sentence(run: RunRow, graph: RunView) -> str:
         closed = run.closed
         note = f" {closed.note}" if closed.note else ""
         return f"Closed, {CLOSE_WORDS.get(closed.reason, closed.reason)}.{note}"
-    skipped = run.not_run_told
+    skipped = run.not_run_summary
     passed = f"{skipped[0].upper()}{skipped[1:]}." if skipped else ""
     if status == "complete_with_gaps":
         left = count(graph.open_gap_count, "open gap is", "open gaps are")
@@ -297,7 +297,7 @@ def _gap(gap: GapRow, session_id: str) -> Html:
     if gap.reason == "settled_by_person":
         summary = element("span", gap.summary, dir="auto")
         return element("li", badge("resolved by a person", "", "done"), " ", summary)
-    form = settle_form(session_id, gap.id) if gap.is_open and session_id else None
+    form = resolve_form(session_id, gap.id) if gap.is_open and session_id else None
     state = "open" if gap.is_open else "resolved"
     return element("li", *gap_words(gap, state), reveal("Resolve it", form) if form else None)
 

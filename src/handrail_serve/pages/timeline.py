@@ -132,7 +132,7 @@ def _words(session_id: str, entry: MomentRow) -> Html:
     loop = loop_words(entry.step_id) if entry.what == "step" else ""
     is_start = entry.what == "step" and not entry.step_id
     took = f" after {duration(entry.seconds)}" if entry.seconds else ""
-    more = entry.said if entry.what in MOMENTS_WITH_MORE else entry.note
+    more = entry.summary if entry.what in MOMENTS_WITH_MORE else entry.note
     return element(
         "span",
         "The run " if is_start else _describe_answer(entry) or _name_moment(entry.what),
@@ -151,7 +151,7 @@ def _name_moment(what: str) -> str:
 
 def _describe_answer(entry: MomentRow) -> str:
     """What a person chose, gave, confirmed or declined."""
-    answer = "" if entry.what in MOMENTS_WITH_MORE else entry.said
+    answer = "" if entry.what in MOMENTS_WITH_MORE else entry.summary
     return f"A person {answer} at " if answer else ""
 
 

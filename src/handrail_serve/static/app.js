@@ -172,7 +172,7 @@ async function countNeeds(told) {
   if (performance.now() - countedAt < COUNT_WAIT) return;
   countedAt = performance.now();
   try {
-    const found = await call("session.inbox", { limit: 1, whose: "me" });
+    const found = await call("session.inbox", { limit: 1, assigned: "me" });
     showNeeds(found.total - found.answered);
   } catch {
     // the page itself says what is wrong

@@ -11,7 +11,7 @@ from tests.projections.html.test_elements import Seen
 
 
 def test_picture_has_one_mark_and_one_label_per_node() -> None:
-    texts = ("step_id", "pending_title", "at", "verdict", "level", "person", "said", "option", "tree_id")
+    texts = ("step_id", "pending_title", "at", "verdict", "level", "person", "summary", "option", "tree_id")
     flags = ("is_fork", "has_notes", "is_imported", "is_diverged", "is_person_imported")
     placed: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(flags, False)}
     placed |= {"artifact_count": 0, "gap_count": 0, "passed": [], "passed_omitted": 0}

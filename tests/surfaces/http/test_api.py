@@ -233,7 +233,7 @@ def test_only_a_page_of_the_console_answers_for_a_person(app: App) -> None:
 
     for one in (asked, by_program, forged, by_script):
         refused(one, 403, "E_HUMAN_REQUIRED")
-    assert by_person.document["data"]["door"] == "console"
+    assert by_person.document["data"]["source"] == "console"
 
 
 @pytest.mark.promise("http.deprecation")

@@ -28,7 +28,7 @@ from handrail.engine.history import (
     list_proofs,
     path_to,
 )
-from handrail.engine.judge.settling import list_unsettled
+from handrail.engine.judge.resolving import list_unresolved
 from handrail.engine.navigate import frames_of
 from handrail.engine.owners import is_imported
 from handrail.engine.reasons import FIX_BYTES, Reason, WaitsFor, WorkflowStep, shorten_message
@@ -88,7 +88,7 @@ class ProofVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What is disclosed if the report is accepted."""
     held: tuple[GapRecorded, ...] = ()
     """What a person can accept while the report is not."""
-    settled: tuple[GapRecorded, ...] = ()
+    resolved: tuple[GapRecorded, ...] = ()
 
 
 NOTHING_WANTED = ProofVerdict()
@@ -181,10 +181,10 @@ def judge_proof(
         },
     )
     if word is not None and word in SATISFIED_BY[demand.wants]:
-        settled = tuple(settle_proof_gaps(gaps_at(history, node.node_id), word, base))
+        resolved = tuple(resolve_proof_gaps(gaps_at(history, node.node_id), word, base))
         review = word in FOR_REVIEW and not _is_open(history, node, waits)
         gaps = (_make_gap(step, waits, proofs, "warning"),) if review else ()
-        return ProofVerdict(gaps=gaps, settled=settled)
+        return ProofVerdict(gaps=gaps, resolved=resolved)
     if _is_accepted(history, node):
         return NOTHING_WANTED
     lack = describe_lack(demand.wants, word, proofs, facts.untried)
@@ -244,8 +244,8 @@ def _describe_proof(proof: Proof) -> str:
     return f"{LABELS[proof.word]}. {describe(proof)}{names}."
 
 
-def settle_proof_gaps(gaps: Iterable[GapRecorded], word: ProofWord, base: str) -> Iterable[GapRecorded]:
-    """Settle the open proof gaps about the change since this base that a word satisfies."""
+def resolve_proof_gaps(gaps: Iterable[GapRecorded], word: ProofWord, base: str) -> Iterable[GapRecorded]:
+    """Resolve the open proof gaps about the change since this base that a word satisfies."""
     every = list(gaps)
     closed = {gap.resolves_gap_id for gap in every}
     for gap in every:
@@ -280,7 +280,7 @@ def _make_gap(
 def _is_open(history: History, node: Node, waits: WaitsFor) -> bool:
     """Whether a step before wanted the same of the same change, and its gap is still open."""
     names = ("wants", "word", "base")
-    for gap in list_unsettled(gaps_at(history, node.node_id)):
+    for gap in list_unresolved(gaps_at(history, node.node_id)):
         held = gap.waits_for
         is_of_proof = held is not None and held.kind == "proof"
         if held and is_of_proof and all(held.values.get(name) == waits.values[name] for name in names):

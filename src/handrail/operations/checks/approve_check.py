@@ -63,7 +63,7 @@ class ApprovedChecks(Answer, frozen=True, kw_only=True):
     """What the user's word is now; `is_new` is false where it was the same before this call."""
 
     checks: list[ApprovedCheck]
-    door: str
+    source: str
     """Where a person was asked; empty: nobody was."""
     who: str
     is_new: bool
@@ -90,10 +90,10 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
     if all(known.find(project, one).is_approved for one in digests.values()):
         return _describe_all(rt, checks, project, "", is_new=False)
     _refuse_secrets(rt, checks)
-    door = _ask_console(request, digests) if rt.is_at_console else _ask_terminal(rt, checks, project)
+    source = _ask_console(request, digests) if rt.is_at_console else _ask_terminal(rt, checks, project)
     known.approve(project, digests, rt.workspace.account(), rt.clock.now())
     rt.commits.note(reads_back)
-    return _describe_all(rt, checks, project, door, is_new=True)
+    return _describe_all(rt, checks, project, source, is_new=True)
 
 
 def _refuse_secrets(rt: ReadPorts, checks: tuple[DeclaredCheck, ...]) -> None:
@@ -140,7 +140,7 @@ def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
 
 
 def _describe_all(
-    rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: str, door: str, *, is_new: bool
+    rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: str, source: str, *, is_new: bool
 ) -> ApprovedChecks:
     rows = [
         ApprovedCheck(
@@ -151,7 +151,7 @@ def _describe_all(
         )
         for check in checks
     ]
-    return ApprovedChecks(checks=rows, door=door, who=rt.workspace.account(), is_new=is_new)
+    return ApprovedChecks(checks=rows, source=source, who=rt.workspace.account(), is_new=is_new)
 
 
 OPERATION = Operation(

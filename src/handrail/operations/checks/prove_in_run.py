@@ -16,10 +16,10 @@ from handrail.contract.outcome import Fault, NextCall, refuse_argument
 from handrail.contract.wording import quote
 from handrail.engine.events import GapRecorded, PlannedEvent, ProofRecorded
 from handrail.engine.history import History, Node, attached_to, gaps_at, list_tellers
-from handrail.engine.judge.proofs import choose_for_step, find_base, settle_proof_gaps
-from handrail.engine.judge.settling import list_unsettled
+from handrail.engine.judge.proofs import choose_for_step, find_base, resolve_proof_gaps
+from handrail.engine.judge.resolving import list_unresolved
 from handrail.engine.navigate import Running, leaf_at
-from handrail.engine.plans import plan_proof, plan_settlement
+from handrail.engine.plans import plan_proof, plan_resolution
 from handrail.evidence.proof import Proof
 from handrail.operations.finding import find_run
 from handrail.operations.kept_trees import is_project_of
@@ -89,7 +89,7 @@ def _describe(rt: ReadPorts, session: Session, node: Node) -> ProvenRun:
         return ProvenRun(
             session=session, node=node, base=find_base(history, node.node_id, demand), step_id=leaf.id
         )
-    waiting = (gap.waits_for for gap in list_unsettled(gaps_at(history, node.node_id)))
+    waiting = (gap.waits_for for gap in list_unresolved(gaps_at(history, node.node_id)))
     bases = [
         held.values["base"] for held in waiting if held and held.kind == "proof" and "base" in held.values
     ]
@@ -106,14 +106,14 @@ def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) ->
 
     def decide(now: Session) -> PlanWith:
         plan = [plan_proof(target.node, fact) for fact in facts]
-        plan += _plan_settlements(now.history, target, proofs)
+        plan += _plan_resolutions(now.history, target, proofs)
         return lambda _: plan
 
     session, _ = decide_and_commit(rt, target.session, decide, by_token=False)
     return session
 
 
-def _plan_settlements(history: History, target: ProvenRun, proofs: Sequence[Proof]) -> list[PlannedEvent]:
+def _plan_resolutions(history: History, target: ProvenRun, proofs: Sequence[Proof]) -> list[PlannedEvent]:
     """Close the open gaps of steps that wanted these proofs."""
     word = choose_for_step(proofs)
     node_id = target.node.node_id
@@ -123,7 +123,7 @@ def _plan_settlements(history: History, target: ProvenRun, proofs: Sequence[Proo
         for gap in attached_to(history, node.node_id).gaps
     }
     plan: list[PlannedEvent] = []
-    for gap in settle_proof_gaps(gaps_at(history, node_id), word, target.base) if word else ():
-        settled: GapRecorded = msgspec.structs.replace(gap, node_id=places[gap.resolves_gap_id])
-        plan += plan_settlement(history, settled)
+    for gap in resolve_proof_gaps(gaps_at(history, node_id), word, target.base) if word else ():
+        resolved: GapRecorded = msgspec.structs.replace(gap, node_id=places[gap.resolves_gap_id])
+        plan += plan_resolution(history, resolved)
     return plan

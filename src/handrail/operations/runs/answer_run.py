@@ -23,7 +23,7 @@ from handrail.contract.parameters import MintedId, ProjectPath, TokenText
 from handrail.contract.redaction import Secrets, redact_shapes
 from handrail.contract.wording import name_person, quote
 from handrail.engine.ask import UNCHECKED, Ask, ask_about, describe_unchecked, read_value, weigh_answers
-from handrail.engine.events import ConfirmationAnswer, ConfirmationDoor, ConfirmationRecorded
+from handrail.engine.events import AnswerSource, ConfirmationAnswer, ConfirmationRecorded
 from handrail.engine.facts import answer_to
 from handrail.engine.history import (
     Confirmation,
@@ -112,7 +112,7 @@ class AnsweredRun(Answer, frozen=True, kw_only=True):
     run_id: str
     step_id: str
     answer: str
-    door: str
+    source: str
     who: str
     what_digest: str
     """Of what the person was shown."""
@@ -165,12 +165,12 @@ def answer_run(rt: WritePorts, request: AnswerRun) -> AnsweredRun | Question:
     note = "" if request.note is UNSET else request.note.strip()
     if note:
         shown += f"\n\nNote: {rt.secrets.redact_text(flatten_text(note))}"
-    door: ConfirmationDoor = "console" if rt.principal is None else "account"
+    source: AnswerSource = "console" if rt.principal is None else "account"
     if meant is None:
-        meant, door = _ask(rt, shown, pending, ask, workflow, closed), "terminal"
+        meant, source = _ask(rt, shown, pending, ask, workflow, closed), "terminal"
     if closed and not note and meant.answer == "declined":
         note = f"{closed} Send it again without the secret."
-    return record_answer(rt, pending, ask, meant, door, shown, based_on=based_on, note=note)
+    return record_answer(rt, pending, ask, meant, source, shown, based_on=based_on, note=note)
 
 
 _DECLINE = "Decline it; the agent then sends it again without the secret."
@@ -412,7 +412,7 @@ def record_answer(
     pending: PendingStep,
     ask: Ask,
     meant: Meant,
-    door: ConfirmationDoor,
+    source: AnswerSource,
     shown: str,
     *,
     based_on: str,
@@ -425,8 +425,8 @@ def record_answer(
     """
     fact = ConfirmationRecorded(
         node_id=pending.node.node_id,
-        door=door,
-        who=name_answerer(rt, door),
+        source=source,
+        who=name_answerer(rt, source),
         what_digest=digest(shown),
         answer=meant.answer,
         note=note,
@@ -570,7 +570,7 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     """What would let this attempt go on; None where only the agent, a secret or a document would.
 
     `retry_ack` is the ack of the blocked reply, or the token of any of its options. An answer in a form went
-    to this very attempt, so a repeat of its call goes on with it; an answer at another door is for the next
+    to this very attempt, so a repeat of its call goes on with it; an answer given elsewhere is for the next
     attempt. Nobody is asked about an attempt that went on without an answer, or about what they declined.
     Raises Fault for a token that does not verify.
     """
@@ -597,7 +597,7 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     facts = (held.fact for held in history.confirmations.get(node.node_id, ()))
     answers = [fact for fact in facts if fact.asked in (None, ask.kind)]
     if answers:
-        is_form = answers[-1].door == "elicitation"
+        is_form = answers[-1].source == "elicitation"
         return msgspec.structs.replace(needed, given=_make_answer(ask, answers[-1])) if is_form else None
     is_answered = find_recorded_answer(session, claims, "advance") is not None
     return None if is_answered or _is_declined_before(history, node, attempt, digest(shown)) else needed

@@ -39,7 +39,9 @@ def find_answer(history: History, node: Node) -> NodeAnswer | None:
 def show_answer(history: History, answer: Confirmation) -> NodeAnswer:
     """Return an answer in words, with who gave it, where and when."""
     fact = answer.fact
-    return make_from(NodeAnswer, fact, answer, said=spell_answer(history, answer), who=name_person(fact.who))
+    return make_from(
+        NodeAnswer, fact, answer, summary=spell_answer(history, answer), who=name_person(fact.who)
+    )
 
 
 def describe_node(
@@ -48,7 +50,7 @@ def describe_node(
     """Return the fields of a row that say what happened at a node; `recorded` is by the node it led to."""
     before, attempts = _find_step_before(history, node)
     return {
-        "said": _explain(recorded.get(node.node_id), title) or _first_line(history, node),
+        "summary": _explain(recorded.get(node.node_id), title) or _first_line(history, node),
         "option": find_choice(history, workflow, recorded.get(node.node_id), node),
         "answer": find_answer(history, node),
         "seconds": 0 if before is None else find_seconds(before.at, node.at) or 0,

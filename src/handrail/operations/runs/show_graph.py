@@ -345,7 +345,7 @@ OPERATION = Operation(
             "nodes.title",
             "nodes.pending_title",
             "nodes.passed",
-            *("nodes.said", "nodes.option", "nodes.answer.said", "nodes.answer.note"),
+            *("nodes.summary", "nodes.option", "nodes.answer.summary", "nodes.answer.note"),
             *("outcome.sentence", "outcome.proofs", "outcome.review", "children.result"),
             "ahead.title",
             "waiting",

@@ -260,7 +260,7 @@ def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
         claim,
         text=describe_claim(claim, moment.artifacts),
         level=level_of(claim),
-        told=", ".join(filter(None, (describe_level(claim), caveat))),
+        level_text=", ".join(filter(None, (describe_level(claim), caveat))),
         refs=list(claim.refs),
     )
 
@@ -308,7 +308,7 @@ OPERATION = Operation(
         windows=("artifacts", "receipts", "claims"),
         untrusted=(
             *("goal", "title", "notes", "artifacts.kind", "artifacts.body", "blockers.message"),
-            *("blockers.fix", "gaps.summary", "claims.text", "claims.told", "divergences.summary"),
+            *("blockers.fix", "gaps.summary", "claims.text", "claims.level_text", "divergences.summary"),
             *("capabilities.summary", "trace", "validations.issues", "pending.title", "pending.prompt"),
             *("pending.report", "person.note", "receipts.command", "receipts.tail", "origin.workflow_name"),
             *("origin.project", "origin.branch", "context_keys", "parent.title", "children.title"),

@@ -26,7 +26,7 @@ from handrail.operations.stored_sessions import (
     sort_latest,
 )
 from handrail.ports.log import SessionStamp
-from handrail.projections.evidence import describe_settler
+from handrail.projections.evidence import describe_resolver
 from handrail.projections.overview import session_project, session_title
 from handrail.projections.run_graph import completed_step, run_graphs
 from handrail.runtime.operation import Input, Maybe, Operation
@@ -59,7 +59,7 @@ def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:
     found, unsound = ask_sessions(rt, lambda sessions: _find_gaps(rt, request, sessions))
     counts = GapCounts(
         open=_count(found, "open"),
-        settled=_count(found, "settled"),
+        resolved=_count(found, "resolved"),
         noted=_count(found, "noted"),
         critical=sum(item.state == "open" and item.severity == "critical" for _, item in found),
     )
@@ -120,13 +120,13 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
         run = history.runs[run_id]
         tellers = list_tellers(history, graph.preferred_tip)
         placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
-        settled = {gap.resolves_gap_id: _describe_settled(gap) for _, gap in placed if gap.resolves_gap_id}
+        resolved = {gap.resolves_gap_id: _describe_resolved(gap) for _, gap in placed if gap.resolves_gap_id}
         still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
-        # What settles a gap is told with it.
+        # What resolves a gap is told with it.
         shown = [(node, gap) for node, gap in placed if not gap.resolves_gap_id]
         name = load_pinned_workflow(rt.log, run.workflow_hash).name if shown else ""
         for node, gap in shown:
-            state: GapState = "open" if gap.gap_id in still_open else "settled"
+            state: GapState = "open" if gap.gap_id in still_open else "resolved"
             yield make_from(
                 GapItem,
                 node,
@@ -134,7 +134,7 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
                 id=gap.gap_id,
                 state="noted" if gap.severity == "info" else state,
                 summary=explain_gap(gap),
-                settled_by=settled.get(gap.gap_id, ""),
+                resolved_by=resolved.get(gap.gap_id, ""),
                 session_id=history.session_id,
                 step_id=completed_step(history, node),
                 workflow_id=run.workflow_id,
@@ -145,10 +145,10 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
             )
 
 
-def _describe_settled(gap: GapRecorded) -> str:
-    """The words of the report that settled it, or of a person with who they are."""
+def _describe_resolved(gap: GapRecorded) -> str:
+    """The words of the report that resolved it, or of a person with who they are."""
     is_persons = gap.reason == "settled_by_person"
-    return f"{gap.summary} (by {describe_settler(gap)})" if is_persons else gap.summary
+    return f"{gap.summary} (by {describe_resolver(gap)})" if is_persons else gap.summary
 
 
 OPERATION = Operation(
@@ -163,7 +163,7 @@ OPERATION = Operation(
         levels={"minimal": ("id", "state", "severity", "session_id")},
         id_field="id",
         select="items",
-        untrusted=("summary", "settled_by", "workflow_name", "project", "goal"),
+        untrusted=("summary", "resolved_by", "workflow_name", "project", "goal"),
     ),
     default_sort="state (open first), severity (critical first), last activity of the session, id",
 )

@@ -38,7 +38,7 @@ _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits
 class ListInbox(Input, frozen=True, kw_only=True):
     """Which window of them."""
 
-    whose: Maybe[
+    assigned: Maybe[
         Annotated[
             Literal["me", "all"],
             Meta(description="In a team: me is what only you, or your role, can resolve. Default all."),
@@ -49,7 +49,7 @@ class ListInbox(Input, frozen=True, kw_only=True):
 
 
 def list_inbox(rt: ReadPorts, request: ListInbox) -> Success:
-    """One page of what waits among the latest sessions, the kind that nobody else can settle first."""
+    """One page of what waits among the latest sessions, the kind that nobody else can resolve first."""
     found, count = ask_sessions(rt, lambda sessions: (_find_needs(rt, request, sessions), sessions.count()))
     page = page_of(rt, OPERATION, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
     is_whole = count <= MOST_SESSIONS
@@ -77,7 +77,7 @@ def _find_needs(rt: ReadPorts, request: ListInbox, sessions: Sessions) -> list[I
     """Everything that waits among the latest sessions."""
     found: list[InboxItem] = []
     silence = find_silence(rt)
-    me = rt.principal if request.whose == "me" else None
+    me = rt.principal if request.assigned == "me" else None
     for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
         facts = sessions.facts(stamp.session_id)
         if me is not None:

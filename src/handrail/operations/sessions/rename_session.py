@@ -12,7 +12,7 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.fence import flatten_text
 from handrail.contract.outcome import Answer, refuse_argument
 from handrail.contract.parameters import MintedId
-from handrail.engine.events import ConfirmationDoor, ObservationRecorded, PlannedEvent, Scope
+from handrail.engine.events import AnswerSource, ObservationRecorded, PlannedEvent, Scope
 from handrail.engine.facts import LONGEST_GOAL
 from handrail.engine.history import History
 from handrail.engine.plans import plan_event
@@ -55,16 +55,16 @@ def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
     before = session_title(session.history)
     if before == title:
         return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=False)
-    at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
-    door = at_page if rt.is_at_console else _ask(rt, session, before, title)
-    who = name_answerer(rt, door)
+    at_page: AnswerSource = "console" if rt.principal is None else "account"
+    source = at_page if rt.is_at_console else _ask(rt, session, before, title)
+    who = name_answerer(rt, source)
     decide_and_commit(
-        rt, session, lambda now: partial(_plan_title, now.history, title, door, who), by_token=False
+        rt, session, lambda now: partial(_plan_title, now.history, title, source, who), by_token=False
     )
     return RenamedSession(session_id=session.history.session_id, title=title, before=before, is_new=True)
 
 
-def _ask(rt: WritePorts, session: Session, before: str, title: str) -> ConfirmationDoor:
+def _ask(rt: WritePorts, session: Session, before: str, title: str) -> AnswerSource:
     """A person says yes at the terminal itself: by its title a person finds the session again."""
     session_id = session.history.session_id
     now = flatten_text(rt.secrets.redact_text(before)) or "it has no title"
@@ -76,10 +76,10 @@ def _ask(rt: WritePorts, session: Session, before: str, title: str) -> Confirmat
     return require_yes(rt, text, command=command, resume=f"handrail session show {session_id}")
 
 
-def _plan_title(history: History, title: str, door: ConfirmationDoor, who: str, _: int) -> list[PlannedEvent]:
+def _plan_title(history: History, title: str, source: AnswerSource, who: str, _: int) -> list[PlannedEvent]:
     """What a person calls the session from now on; a program that knows no titles reads the goal again."""
     goal = history.observations.get("goal", "")
-    fact = ObservationRecorded(key="goal", value=goal, title=title, door=door, who=who)
+    fact = ObservationRecorded(key="goal", value=goal, title=title, source=source, who=who)
     return [plan_event(f"observation_recorded:{history.session_id}:title:{history.head}", Scope(), fact)]
 
 

@@ -1,4 +1,4 @@
-"""`session.resolve_gap`: a person settles a gap, and no agent's tool does.
+"""`session.resolve_gap`: a person resolves a gap, and no agent's tool does.
 
 At a terminal the person says yes to what is shown there; in the Console to what the page shows.
 """
@@ -16,10 +16,10 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, Fault, NextCall, refuse_argument
 from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
-from handrail.engine.events import ConfirmationDoor, GapRecorded
+from handrail.engine.events import AnswerSource, GapRecorded
 from handrail.engine.history import History, Node
 from handrail.engine.messages import explain_gap
-from handrail.engine.plans import plan_settlement
+from handrail.engine.plans import plan_resolution
 from handrail.operations.finding import find_session, name_answerer
 from handrail.operations.stored_sessions import Sessions, ask_sessions, facet
 from handrail.projections.run_graph import run_graph
@@ -32,7 +32,7 @@ LONGEST_NOTE = 500
 
 
 class ResolveGap(Input, frozen=True, kw_only=True):
-    """Which gap, and why it is settled."""
+    """Which gap, and why it is resolved."""
 
     gap: Annotated[
         MintedId,
@@ -47,7 +47,7 @@ class ResolveGap(Input, frozen=True, kw_only=True):
 
 
 class ResolvedGap(Answer, frozen=True, kw_only=True):
-    """The settlement as it is recorded; `is_new` is false where the gap was settled before this call."""
+    """The resolution as it is recorded; `is_new` is false where the gap was resolved before this call."""
 
     session_id: str
     run_id: str
@@ -55,7 +55,7 @@ class ResolvedGap(Answer, frozen=True, kw_only=True):
     summary: str
     """Of the gap."""
     note: str
-    door: str
+    source: str
     who: str
     status: str
     """Of the run, now."""
@@ -63,41 +63,41 @@ class ResolvedGap(Answer, frozen=True, kw_only=True):
 
 
 def resolve_gap(rt: WritePorts, request: ResolveGap) -> ResolvedGap:
-    """Ask the person once, and record that the gap is settled.
+    """Ask the person once, and record that the gap is resolved.
 
     Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, VALIDATION_ERROR for what cannot
-    be settled, and E_NOT_FOUND for a gap that is not there.
+    be resolved, and E_NOT_FOUND for a gap that is not there.
     """
     session = _find(rt, request)
     found = _gap_in(session.history, request.gap)
     if found is None:
         raise _unknown(request.gap)
     node, gap = found
-    settled = _settlement_of(session.history, gap.gap_id)
-    if settled is not None:
-        return _describe(session.history, node, gap, settled, is_new=False)
+    resolved = _find_resolution(session.history, gap.gap_id)
+    if resolved is not None:
+        return _describe(session.history, node, gap, resolved, is_new=False)
     note = request.note.strip()
-    at_page: ConfirmationDoor = "console" if rt.principal is None else "account"
-    door = at_page if rt.is_at_console else _ask(rt, session, gap, note)
-    settlement = GapRecorded(
+    at_page: AnswerSource = "console" if rt.principal is None else "account"
+    source = at_page if rt.is_at_console else _ask(rt, session, gap, note)
+    resolution = GapRecorded(
         gap_id="",
         severity="info",
         reason="settled_by_person",
         summary=note,
         resolves_gap_id=gap.gap_id,
-        door=door,
-        who=name_answerer(rt, door),
+        source=source,
+        who=name_answerer(rt, source),
         node_id=node.node_id,
     )
 
     def decide(now: Session) -> PlanWith:
-        plan = plan_settlement(now.history, settlement)
+        plan = plan_resolution(now.history, resolution)
         return lambda _: plan
 
     committed, _ = decide_and_commit(rt, session, decide, by_token=False)
-    settled = _settlement_of(committed.history, gap.gap_id)
-    assert settled is not None, "it was recorded a moment ago"
-    return _describe(committed.history, node, gap, settled, is_new=True)
+    resolved = _find_resolution(committed.history, gap.gap_id)
+    assert resolved is not None, "it was recorded a moment ago"
+    return _describe(committed.history, node, gap, resolved, is_new=True)
 
 
 def _find(rt: ReadPorts, request: ResolveGap) -> Session:
@@ -126,7 +126,7 @@ def _gap_in(history: History, gap_id: str) -> tuple[Node, GapRecorded] | None:
     return None
 
 
-def _settlement_of(history: History, gap_id: str) -> GapRecorded | None:
+def _find_resolution(history: History, gap_id: str) -> GapRecorded | None:
     gaps = (gap for held in history.attached.values() for gap in held.gaps)
     return next((gap for gap in gaps if gap.resolves_gap_id == gap_id), None)
 
@@ -137,8 +137,8 @@ def _unknown(gap_id: str) -> Fault:
     return Fault(E_NOT_FOUND, message, details={"resource": "gap", "id": gap_id[:128]}, next_call=call)
 
 
-def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> ConfirmationDoor:
-    """A person says yes at the terminal itself: a line that an agent runs settles nothing."""
+def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> AnswerSource:
+    """A person says yes at the terminal itself: a line that an agent runs resolves nothing."""
     told = explain_gap(gap)
     shown = flatten_text(rt.secrets.redact_text(told))
     if shown != flatten_text(told):
@@ -158,16 +158,16 @@ def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> Confi
 
 
 def _describe(
-    history: History, node: Node, gap: GapRecorded, settled: GapRecorded, *, is_new: bool
+    history: History, node: Node, gap: GapRecorded, resolved: GapRecorded, *, is_new: bool
 ) -> ResolvedGap:
     return ResolvedGap(
         session_id=history.session_id,
         run_id=node.run_id,
         gap_id=gap.gap_id,
         summary=explain_gap(gap),
-        note=settled.summary,
-        door=settled.door or "",
-        who=settled.who,
+        note=resolved.summary,
+        source=resolved.source or "",
+        who=resolved.who,
         status=run_graph(history, node.run_id).status,
         is_new=is_new,
     )
@@ -176,7 +176,7 @@ def _describe(
 OPERATION = Operation(
     name="session.resolve_gap",
     effect="record",
-    summary="Settle a gap as a person, at a terminal or in the Console.",
+    summary="Resolve a gap as a person, at a terminal or in the Console.",
     input=ResolveGap,
     output=ResolvedGap,
     perform=resolve_gap,

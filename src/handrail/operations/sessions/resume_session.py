@@ -108,7 +108,7 @@ class Candidate(Payload, frozen=True, kw_only=True):
     why_matched: list[str]
     snippet: str = ""
     imported_from: str = ""
-    person_said: str = ""
+    person_answer: str = ""
     """What a person last answered about the pending step: `confirmed` or `declined`."""
     since_step: str = ""
     """Of the first candidate of this project: what happened since its pending step began."""
@@ -424,7 +424,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str, query: str) ->
         pending_title=title,
         why_matched=list(found.why),
         imported_from=imported_from(history),
-        person_said="" if answer is None else summarize_answer(history, answer, with_note=True),
+        person_answer="" if answer is None else summarize_answer(history, answer, with_note=True),
         evidence=None if evidence is None else msgspec.structs.asdict(evidence),
         warnings=list(warnings),
         children=children,
@@ -482,7 +482,7 @@ OPERATION = Operation(
             "title",
             "snippet",
             "pendingTitle",
-            "personSaid",
+            "personAnswer",
             "sinceStep",
             "children.result",
         ),

@@ -40,7 +40,7 @@ from handrail.projections.evidence import (
     EvidenceSum,
     PlacedClaim,
     caveat_of,
-    describe_settler,
+    describe_resolver,
     is_from_elsewhere,
     level_of,
     list_claims,
@@ -221,7 +221,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         evidence_caveat=caveat_of(history),
         claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
-        not_run_told=describe_not_run(not_run),
+        not_run_summary=describe_not_run(not_run),
         notes=notes[0],
         notes_omitted=notes[1],
         omitted={name: count for name, count in omitted.items() if count},
@@ -246,7 +246,7 @@ def _confirmation_row(history: History, answer: Confirmation) -> ConfirmationRow
     step_id = pending_step(history.nodes[fact.node_id]) or ""
     who = name_person(fact.who)
     words = spell_answer(history, answer)
-    return make_from(ConfirmationRow, fact, answer, step_id=step_id, said=words, who=who)
+    return make_from(ConfirmationRow, fact, answer, step_id=step_id, summary=words, who=who)
 
 
 def describe_divergence(divergence: DivergenceRecorded) -> DivergenceRow:
@@ -259,7 +259,7 @@ def _skipped_row(part: PassedBy) -> SkippedRow:
 
 def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
     is_open = gap.gap_id in still_open
-    who = describe_settler(gap) if gap.reason == "settled_by_person" else ""
+    who = describe_resolver(gap) if gap.reason == "settled_by_person" else ""
     return make_from(GapRow, gap, id=gap.gap_id, summary=explain_gap(gap), is_open=is_open, who=who)
 
 

@@ -56,13 +56,13 @@ def show_timeline(rt: ReadPorts, request: ShowTimeline) -> Success:
     def complete(one: MomentRow) -> MomentRow:
         workflow = workflows.get(RunId(one.lane))
         title = _find_title(workflow, one.step_id)
-        refused = blocked.get(NodeId(one.node_id)) if not one.said else None
+        refused = blocked.get(NodeId(one.node_id)) if not one.summary else None
         why = [] if refused is None else [explain_to_person(refused.blockers[0], (), title).why]
         return msgspec.structs.replace(
             one,
             seconds=find_seconds(before.get(one.index, ""), one.at),
             workflow_name="" if workflow is None else workflow.name,
-            said=one.said or "".join(why),
+            summary=one.summary or "".join(why),
             title=title,
         )
 
@@ -110,7 +110,7 @@ OPERATION = Operation(
         levels={"minimal": ("index", "what", "node_id")},
         id_field="index",
         select="items",
-        untrusted=("workflow_name", "title", "said", "note"),
+        untrusted=("workflow_name", "title", "summary", "note"),
     ),
     default_sort="index, the newest first",
     errors=("SESSION_NOT_FOUND", "STORE_CORRUPT", "STORE_UNSUPPORTED_VERSION"),

@@ -198,7 +198,7 @@ def _adopt(rt: Runtime, session_id: SessionId) -> None:
     """Record in the session itself that a person adopted it, if there is anything to adopt."""
     session = read_session(rt.log, session_id)
     assert session is not None, "it was copied just now"
-    adopted = SessionAdopted(door="terminal", who=rt.workspace.account())
+    adopted = SessionAdopted(source="terminal", who=rt.workspace.account())
 
     def decide(current: Session) -> PlanWith | None:
         if not current.history.unsigned:

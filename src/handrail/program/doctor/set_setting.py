@@ -62,7 +62,7 @@ class SettingSet(Answer, frozen=True, kw_only=True):
     before: Json
     after: Json
     file: str
-    door: str
+    source: str
     """Where a person agreed; empty: nobody had to."""
 
 
@@ -80,11 +80,11 @@ def set_setting(rt: Runtime, request: SetSetting) -> DryRun | Success:
     is_looser = loosens(one, before, after)
     if not (is_looser or rt.is_at_console):  # a program may do it, so what binds programs does
         require_permission(rt.settings.of(), OPERATION.effect)
-    doors: list[str] = []
+    sources: list[str] = []
 
     def wait() -> None:
         if is_looser:
-            doors.append("console" if rt.is_at_console else _ask(rt, one, before, after, request.value))
+            sources.append("console" if rt.is_at_console else _ask(rt, one, before, after, request.value))
 
     def resolve() -> Plan[Json]:
         change = Change(
@@ -113,7 +113,7 @@ def set_setting(rt: Runtime, request: SetSetting) -> DryRun | Success:
             before=redact_value(held),
             after=redact_value(after),
             file=desired.user_file,
-            door="".join(doors),
+            source="".join(sources),
         )
 
     return preview_or_write(rt, OPERATION, request, workspace="", resolve=resolve, write=write, wait=wait)

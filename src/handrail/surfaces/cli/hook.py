@@ -223,8 +223,8 @@ def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
     if isinstance(reply, Failure):
         return _trouble(reply)
     head = f"Handrail: a run of {one.workflow_id} is in progress here (session {one.session_id}).\n"
-    if one.person_said:
-        head += f"It was {flatten_text(one.person_said)[:_GOAL_LENGTH]}\n"
+    if one.person_answer:
+        head += f"It was {flatten_text(one.person_answer)[:_GOAL_LENGTH]}\n"
     lines = [f"Goal: {flatten_text(one.goal)[:_GOAL_LENGTH]}"] if one.goal else []
     return HookAnswer(
         out=damage + _one(head, one.pending_title, one.next_call.params, lines, reply, most_bytes)

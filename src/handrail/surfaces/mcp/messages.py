@@ -169,7 +169,7 @@ def _read_list(text: bytes) -> Message | list[Message]:
 
 
 def _read(text: bytes) -> Message:
-    """Which of two keys is meant is not guessed, on this door as on the others."""
+    """Which of two keys is meant is not guessed, on this interface as on the others."""
     message = _read_once(text)
     if isinstance(message, Malformed) or not repeats_a_key(text.decode()):
         return message

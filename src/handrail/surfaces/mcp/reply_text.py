@@ -229,8 +229,8 @@ def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
         held = recap["closed"]
         note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
         yield f"\nThis run was closed as {held['reason']}{note}. Continuing reopens it: ask the user first."
-    if recap.get("personSaid"):
-        yield f"\n{_describe_answer(recap['personSaid'])}"
+    if recap.get("personAnswer"):
+        yield f"\n{_describe_answer(recap['personAnswer'])}"
     if recap.get("people"):
         yield "\nWhat people answered before:"
         yield from (f"- {one['stepId']}: {_answered(one)}" for one in recap["people"])

@@ -232,8 +232,8 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
         yield fence_text(candidate["goal"], f"goal of session {candidate['sessionId']}")
     if candidate.get("sinceStep"):
         yield f"  {flatten_text(candidate['sinceStep'])}"
-    if candidate.get("personSaid"):
-        yield end_sentence(f"  The pending step was {flatten_text(candidate['personSaid'])}")
+    if candidate.get("personAnswer"):
+        yield end_sentence(f"  The pending step was {flatten_text(candidate['personAnswer'])}")
     if candidate.get("importedFrom"):
         yield f"Imported from {candidate['importedFrom']}."
     if candidate.get("snippet"):

@@ -102,9 +102,9 @@ def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the
 def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded(runtime: Runtime) -> None:
     said = {
         "answer": "confirmed",
-        "said": "confirmed it",
+        "summary": "confirmed it",
         "option_id": "",
-        "door": "console",
+        "source": "console",
         "who": "ada",
         "note": "Go.",
         "at": "",

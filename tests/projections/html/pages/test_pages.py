@@ -140,7 +140,7 @@ def test_a_node_page_tells_everything_that_is_recorded(rich: tuple[Runtime, str]
         for one in node["blockers"]:
             assert one["message"] in words
         for one in node["claims"]:
-            assert one["told"] in words
+            assert one["level_text"] in words
         for line in node["trace"]:
             assert line in words
         if node["pending"] is not None:

@@ -86,11 +86,11 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
         )
         return [*lines_of(payload["shown"]), *asked]
     step, answer = spell_step(one_line(payload["step_id"])), one_line(payload["answer"])
-    who, door = one_line(payload["who"]), one_line(payload["door"])
+    who, source = one_line(payload["who"]), one_line(payload["source"])
     when = "" if payload.get("is_new", True) else " before"
     given = one_line(payload.get("value", ""))
     what = f"answered with {given}" if given else answer
-    first = f"The step {step} was {what}{when} by {who} ({door})."
+    first = f"The step {step} was {what}{when} by {who} ({source})."
     return [*wrap(first, page.width), *wrap(one_line(payload.get("next", "")), page.width)]
 
 
@@ -156,7 +156,7 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
     if recap.get("closed"):
         why = one_line(recap["closed"]["reason"]).replace("_", " ")
         lines += wrap(f"This run is closed ({why}). Continuing reopens it.", page.width)
-    for answer in [*recap.get("people", []), *filter(None, [recap.get("personSaid")])]:
+    for answer in [*recap.get("people", []), *filter(None, [recap.get("personAnswer")])]:
         note = f": {one_line(answer['note'])}" if answer.get("note") else ""
         text = f"{spell_step(one_line(answer['stepId']))} was {one_line(answer['words'])}{note}"
         lines += wrap(text, page.width)

@@ -84,7 +84,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
             ("Branch", f"ends at {item['nodeId']}" if item.get("nodeId") else ""),
             ("Project", "" if item.get("isHere", True) else item.get("project") or "unknown, not this one"),
             ("Evidence", _evidence(item.get("evidence") or {})),
-            ("Answer", item.get("personSaid", "")),
+            ("Answer", item.get("personAnswer", "")),
             ("So far", item.get("sinceStep", "")),
             ("Imported", f"from {item['importedFrom']}" if item.get("importedFrom") else ""),
         ]
@@ -161,7 +161,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
         ("Worker", f"{one_line(run['worker'])}, as they state" if run.get("worker") else ""),
         ("Closed", _closed(closing) if closing else ""),
         ("Mode", ", ".join(one_line(str(value)) for value in run.get("preferences", {}).values())),
-        ("Skipped", one_line(run.get("not_run_told") or "")),
+        ("Skipped", one_line(run.get("not_run_summary") or "")),
         ("Summary", one_line(run.get("summary") or "")),
         ("Evidence", _evidence(run.get("evidence", {}))),
     ]
@@ -177,7 +177,7 @@ def _describe_people(run: dict[str, Json]) -> Iterator[str]:
         where = f" at {spell_step(one_line(one['step_id']))}" if one.get("step_id") else ""
         yield f"Left the instructions{where} ({one_line(one['reason'])}): {one_line(one['summary'])}"
     for answer in run.get("confirmations", [])[-_MOST_FACTS:]:
-        what = one_line(answer.get("said") or answer["answer"])
+        what = one_line(answer.get("summary") or answer["answer"])
         note = f": {one_line(answer['note'])}" if answer.get("note") else ""
         place = spell_step(one_line(answer["step_id"]))
         yield f"A person {what} at {place}: {one_line(answer['who'])}{note}"
@@ -202,7 +202,7 @@ def _gaps(run: dict[str, Json], page: Page) -> list[str]:
     """Each gap, and below an open one the line that resolves it."""
     lines: list[str] = []
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
-        state = "open" if gap.get("is_open") else "settled"
+        state = "open" if gap.get("is_open") else "resolved"
         what = f"Gap ({one_line(gap['severity'])}, {state})"
         what = f"Resolved by {one_line(gap['who'])}" if gap.get("who") else what
         lines += wrap(f"{what}: {one_line(gap['summary'])}", page.width, INDENT)

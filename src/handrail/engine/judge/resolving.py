@@ -1,4 +1,4 @@
-"""The gap of a run that ends unverified; outputs, observations and evidence that settle a gap. Pure."""
+"""The gap of a run that ends unverified; outputs, observations and evidence that resolve a gap. Pure."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
     ]
 
 
-def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """The gaps on the branch that a verification settles if it passed after the end."""
+def resolve_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
+    """The gaps on the branch that a verification resolves if it passed after the end."""
     reports = [artifact for artifact in artifacts if _is_verification(artifact)]
     if not reports or not all(_is_passed(report.body) for report in reports):
         return []
@@ -51,10 +51,10 @@ def settle_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Arti
     return _resolve_gaps(gaps, {UNVERIFIED: "A later verification passed."}, evidence)
 
 
-def settle_by_observation(
+def resolve_by_observation(
     gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
 ) -> list[GapRecorded]:
-    """The gaps on the branch that an observed capability settles; a claim settles none."""
+    """The gaps on the branch that an observed capability resolves; a claim resolves none."""
     works: dict[str, str] = {
         seen.capability: f"{seen.capability} was tried and works."
         for seen in observed
@@ -63,29 +63,29 @@ def settle_by_observation(
     return _resolve_gaps(gaps(), works) if works else []
 
 
-def settle_by_output(
+def resolve_by_output(
     gaps: Callable[[], Iterable[GapRecorded]], artifacts: Iterable[Artifact]
 ) -> list[GapRecorded]:
     """The gaps on the branch of outputs that did not come, and came now."""
     came = {one.kind: one.digest for one in artifacts if one.contract_ref}
-    unsettled = list_unsettled(gaps()) if came else []
-    waits = {gap.gap_id: gap.waits_for for gap in unsettled if gap.waits_for is not None}
+    unresolved = list_unresolved(gaps()) if came else []
+    waits = {gap.gap_id: gap.waits_for for gap in unresolved if gap.waits_for is not None}
     due = {
         gap: held.values["artifact"]
         for gap, held in waits.items()
         if (held.kind, held.state) == ("output", "missing")
     }
-    return [settle(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items() if kind in came]
+    return [resolve(gap, f"{kind} came.", (came[kind],)) for gap, kind in due.items() if kind in came]
 
 
-def list_unsettled(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
-    """Those of the gaps on a branch that none of them settles."""
+def list_unresolved(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
+    """Those of the gaps on a branch that none of them resolves."""
     every = list(gaps)
-    settled = {gap.resolves_gap_id for gap in every}
-    return [gap for gap in every if gap.gap_id not in settled]
+    resolved = {gap.resolves_gap_id for gap in every}
+    return [gap for gap in every if gap.gap_id not in resolved]
 
 
-def settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
+def resolve(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
     return GapRecorded(
         gap_id="",
         severity="info",
@@ -99,17 +99,17 @@ def settle(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded:
 def _resolve_gaps(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
-    """Settle the open gaps whose id ends in one of these names, with the summary beside the name."""
+    """Resolve the open gaps whose id ends in one of these names, with the summary beside the name."""
     return [
-        settle(gap.gap_id, summary, evidence)
-        for gap in list_unsettled(gaps)
+        resolve(gap.gap_id, summary, evidence)
+        for gap in list_unresolved(gaps)
         for name, summary in by_name.items()
         if gap.gap_id.endswith(f"_{name}")
     ]
 
 
 def is_evidence_gap(gap: GapRecorded) -> bool:
-    """Whether only evidence or a person settles it: what would have blocked a run, and how it ended."""
+    """Whether only evidence or a person resolves it: what would have blocked a run, and how it ended."""
     is_judged = gap.reason in BLOCKER_CODES or gap.gap_id.rpartition("_")[2].startswith(EVIDENCE)
     return is_judged or is_ending_gap(gap)
 
@@ -128,9 +128,9 @@ def _is_passed(report: dict[str, Any]) -> bool:
     return bool(report.get("verdict") == PASSED)
 
 
-def how_to_settle(gap: GapRecorded) -> str:
+def describe_resolution(gap: GapRecorded) -> str:
     """What an agent can do about an open gap."""
-    if is_ending_gap(gap):  # which only a verification settles
+    if is_ending_gap(gap):  # which only a verification resolves
         return "a checkpoint with a verification report that passed resolves it."
     if is_evidence_gap(gap):
         by_hand = f"or a person resolves it (`handrail session resolve {gap.gap_id} --note TEXT`)."
