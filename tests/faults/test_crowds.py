@@ -35,9 +35,9 @@ from handrail.operations.runs import continue_run
 from handrail.runtime import sessions
 
 text = inspect.getsource(handles.answer_attempt)
-checked = "        if find_recorded_answer(now, claims, use) is not None:\\n            return None\\n"
+checked = "            if recorded is not None:\\n                return"
 assert checked in text
-exec(text.replace(checked, ""), vars(handles))
+exec(text.replace(checked, checked.replace("recorded is not None", "False")), vars(handles))
 for module in (continue_run, checkpoints):
     module.answer_attempt = handles.answer_attempt
 numbers = itertools.count()

@@ -49,8 +49,6 @@ PROVENANCE: type[program.Provenance] = LocalProvenance
 CLIENT: type[server.HttpClient] = LocalHttpClient
 UNSEEN: type[worktree.Worktree] = worktree.UnseenWorktree
 UNSEEN_TREES: type[trees.Trees] = trees.UnseenTrees
-NO_TRIALS: type[trials.Trials] = trials.NoTrials
-NOTHING_TRIED: type[trials.TrialResults] = trials.NothingTried
 NOTHING_KEPT: type[worktree.FactStore] = worktree.NothingKept
 NOTHING_KNOWN: type[checks.KnownChecks] = checks.NoChecksKnown
 

@@ -100,7 +100,6 @@ SERVERS = "Belongs to a shared HTTP server, which does not exist yet."
 LATER: dict[str, str] = {
     "CONTEXT_STALE": NOBODY,
     "TOKEN_WORKFLOW_HASH_MISMATCH": NOBODY,
-    "WORKFLOW_SOURCE_UNAVAILABLE": NOBODY,
     "STORE_TARGET_NOT_EMPTY": "Copying a store tells it per item, by the native code E_CONFLICT.",
     "E_UNKNOWN": UPSTREAM,
     "UPSTREAM_OPEN": UPSTREAM,

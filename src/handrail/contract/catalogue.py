@@ -278,11 +278,6 @@ WORKFLOW_ID_LEGACY = _like(
     hint="Use the suggested id, which has a namespace.",
     details=("workflow_id", "suggested_id"),
 )
-WORKFLOW_SOURCE_UNAVAILABLE = _like(
-    E_NETWORK, "WORKFLOW_SOURCE_UNAVAILABLE",
-    hint="Wait, then send the same call again.",
-    details=("source",),
-)
 
 
 # Tokens

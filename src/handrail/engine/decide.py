@@ -37,7 +37,6 @@ from handrail.engine.events import (
 )
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
-    Helper,
     KeptWork,
     WorkDone,
     apply_delta,
@@ -54,6 +53,7 @@ from handrail.engine.history import (
     Node,
     gaps_at,
 )
+from handrail.engine.judge.actions import runs_unasked
 from handrail.engine.judge.arrival import (
     PersonsWord,
     assess_arrival,
@@ -69,6 +69,14 @@ from handrail.engine.judge.assess import (
     collect_brought,
     find_way,
     place_of,
+)
+from handrail.engine.judge.missing_lists import name_carried
+from handrail.engine.judge.resolving import (
+    is_evidence_gap,
+    resolve_by_observation,
+    resolve_by_output,
+    resolve_by_verification,
+    unverified_gaps,
 )
 from handrail.engine.navigate import Complete, Move, Running, first_move, frames_of, leaf_at
 from handrail.engine.owners import find_refused, keep_stronger, refuse_context
@@ -158,16 +166,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     attempt_id: AttemptId
 
 
-def _plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
-
-    return plan_helper(history, node, helper)
-
-
 def decide_advance(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
     """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
-    resolved = [] if gathered.helper is None else _plan_helper(history, attempt.node, gathered.helper)
+    resolved = [] if gathered.helper is None else plan_helper(history, attempt.node, gathered.helper)
     plan = [*_decide_report(history, attempt, gathered, salt), *resolved]
     other = gathered.other_files
     if other is None:
@@ -263,8 +266,6 @@ def _resolve_gaps(
     """The gaps on the way to a node that what was observed or delivered resolves."""
     if not observed and not artifacts:
         return []
-    from handrail.engine.judge.resolving import resolve_by_observation, resolve_by_output  # noqa: PLC0415 - no notes
-
     find_gaps = partial(gaps_at, history, node.node_id)
     return [*resolve_by_observation(find_gaps, observed), *resolve_by_output(find_gaps, artifacts)]
 
@@ -274,8 +275,6 @@ def _name_carried(
 ) -> Move:
     if not frames_of(node.state):
         return move
-    from handrail.engine.judge.missing_lists import name_carried  # noqa: PLC0415 - only inside loops
-
     return name_carried(history, workflow, node, artifacts, move)
 
 
@@ -313,8 +312,6 @@ def _judge_end(move: Move, verdict: Verdict, facts: Facts) -> list[GapRecorded]:
     """The gap of a run that ends here although its last verification did not pass."""
     if not isinstance(move.state, Complete):
         return []
-    from handrail.engine.judge.resolving import unverified_gaps  # noqa: PLC0415 - only the end of a run needs it
-
     return unverified_gaps(facts, verdict.artifacts)
 
 
@@ -355,8 +352,6 @@ def decide_checkpoint(
     is_over = isinstance(node.state, Complete)
     resolved = _resolve_gaps(history, node, verdict.observed, ())
     if is_over and verdict.artifacts and not verdict.reasons:
-        from handrail.engine.judge.resolving import resolve_by_verification  # noqa: PLC0415 - only after the end
-
         resolved += resolve_by_verification(gaps_at(history, node.node_id), verdict.artifacts)
     created = NodeCreated(
         node_kind="checkpoint",
@@ -374,7 +369,7 @@ def decide_checkpoint(
         *plan_validations(scope, to_node_id, attempt_id, verdict),
         *plan_disclosures(history, node, scope, verdict, verdict.reasons, resolved),
         *plan_evidence(node, to_node_id, attempt_id, verdict, gathered.sighting),
-        *([] if gathered.helper is None else _plan_helper(history, node, gathered.helper)),
+        *([] if gathered.helper is None else plan_helper(history, node, gathered.helper)),
     ]
 
 
@@ -419,8 +414,6 @@ def _weigh_people(
     is_person, is_implied = gathered.confirmations == "person", False
     is_due = is_person or word.is_due or (isinstance(leaf, Step) and bool(leaf.confirmed_by))
     if isinstance(leaf, Action) and not is_due:
-        from handrail.engine.judge.actions import runs_unasked  # noqa: PLC0415 - few steps are actions
-
         is_implied = runs_unasked(history, workflow, node)
     word = replace(word, is_due=is_due, can_be_asked=gathered.can_ask, is_implied=is_implied)
     return word, replace(given, is_due=is_person)
@@ -487,8 +480,6 @@ def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]])
     """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
-    from handrail.engine.judge.resolving import is_evidence_gap  # noqa: PLC0415 - few reports resolve a gap
-
     gaps = gaps_at(history, node.node_id)
     judged = frozenset(gap.gap_id for gap in gaps if is_evidence_gap(gap))
     return KnownGaps(ids=tuple(gap.gap_id for gap in gaps), by_evidence=judged)

@@ -20,6 +20,7 @@ from handrail.engine.history import Closing, History, Run
 from handrail.engine.judge.arrival import named_confirmer
 from handrail.engine.judge.artifacts import MisnamedKind
 from handrail.engine.judge.report_frame import add_observations, make_retry_frame
+from handrail.engine.judge.resolving import describe_resolution, is_evidence_gap
 from handrail.engine.messages import judged_words
 from handrail.engine.navigate import Running, step_key
 from handrail.engine.owners import has_imported_facts
@@ -518,8 +519,6 @@ def _default_warnings(standing: Standing) -> list[ReplyWarning]:
 
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
     """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
-    from handrail.engine.judge.resolving import describe_resolution, is_evidence_gap  # noqa: PLC0415 - few have gaps
-
     details = {"gapId": gap.gap_id, "reason": gap.reason}
     resolve = f"Kept as {gap.gap_id}; {describe_resolution(gap)}"
     if gap.reason == "loop_limit_reached":

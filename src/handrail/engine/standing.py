@@ -15,6 +15,7 @@ from handrail.contract.ids import Autonomy
 from handrail.contract.outcome import Fault
 from handrail.engine.artifact_shapes import LOOP_CONTROL
 from handrail.engine.children.joins import list_options
+from handrail.engine.children.waiting import find_wait
 from handrail.engine.events import Blocked, CapabilityObserved, GapRecorded, Preferences
 from handrail.engine.facts import (
     DEFAULT_PREFERENCES,
@@ -520,8 +521,6 @@ def standing_at(
             )
             loop_id = deciding_loop(workflow, state.loops)
             if isinstance(leaf, Delegate):
-                from handrail.engine.children.waiting import find_wait  # noqa: PLC0415 - few steps hand out work
-
                 is_recorded = occasion == "reply" and node.kind != "blocked_attempt"
                 wait = find_wait(history, workflow, node, is_recorded=is_recorded)
                 standing = msgspec.structs.replace(standing, join=wait.join, is_waiting=wait.is_waiting)

@@ -125,9 +125,5 @@ def is_plain_path(path: str) -> bool:
     return is_plain(read_path(path)) and "\0" not in path and all(path.split("/"))
 
 
-def show_path(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
-
-
 def read_path(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")

@@ -6,8 +6,6 @@ only known by where it is, which the log keeps anyway. What git says of that is 
 asking takes as long as the history is; nothing else here starts a process.
 """
 
-# ruff: noqa: PLC0415 - who a project is, is asked at a start and on a way back, never by an advance
-
 from __future__ import annotations
 
 import hashlib
@@ -31,6 +29,7 @@ from handrail.host.private_files import (
     replace_private,
     walk_up,
 )
+from handrail.host.programs import open_listing
 from handrail.host.settings import LocalSettings
 
 MOST_PROJECTS = 1_000
@@ -275,8 +274,6 @@ class ProjectPlaceFiles:
 
 def _find_root_commit(root: str, home: str, environment: Mapping[str, str]) -> str:
     """The oldest commit without a parent; empty where there is none yet, or a shallow clone hides it."""
-    from handrail.host.programs import open_listing
-
     shared = shared_directory(root)
     if os.path.lexists(os.path.join(shared, "shallow")):
         return ""

@@ -42,11 +42,13 @@ from handrail.runtime.damaged_sessions import refuse_lost_work
 from handrail.runtime.operation import Input, ValueRule
 from handrail.runtime.runtime import WritePorts
 from handrail.runtime.sessions import (
-    PlanWith,
+    COMMIT_TRIES,
     Session,
-    decide_and_commit,
+    commit,
+    healthy_session,
     load_last_seen,
     read_session,
+    refuse_moving,
     require_healthy,
 )
 from handrail.workflows.compiled import Choice
@@ -322,17 +324,19 @@ def answer_attempt(
     decide: Decide,
 ) -> Answer:
     """Answer an open attempt from gathered facts; where another call was faster, its answer counts."""
-
-    def decide_now(now: Session) -> PlanWith | None:
-        if find_recorded_answer(now, claims, use) is not None:
-            return None
-        attempt = Attempt(node=node_of(now.history, claims), attempt_id=claims.attempt_id)
-        return partial(decide, now.history, attempt, prepared.gathered)
-
-    session, is_new = decide_and_commit(rt, session, decide_now, prepared.blobs, by_token=True)
-    recorded = find_recorded_answer(session, claims, use)
-    assert recorded is not None, "a committed answer is in the history"
-    return Answer(session=session, recorded=recorded, prepared=prepared if is_new else None)
+    for _ in range(COMMIT_TRIES):
+        with healthy_session(rt, session, by_token=True) as (session, witness):
+            recorded = find_recorded_answer(session, claims, use)
+            if recorded is not None:
+                return Answer(session=session, recorded=recorded)
+            attempt = Attempt(node=node_of(session.history, claims), attempt_id=claims.attempt_id)
+            plan_with = partial(decide, session.history, attempt, prepared.gathered)
+            committed = commit(rt, witness, session, plan_with, prepared.blobs)
+        if committed is not None:
+            recorded = find_recorded_answer(committed, claims, use)
+            assert recorded is not None, "a committed answer is in the history"
+            return Answer(session=committed, recorded=recorded, prepared=prepared)
+    raise refuse_moving(session)
 
 
 def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:

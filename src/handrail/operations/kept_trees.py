@@ -15,6 +15,7 @@ import msgspec
 from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import format_count
+from handrail.engine.children.joins import list_children
 from handrail.engine.code_trees import LONGEST_CHAIN, find_latest_tree, find_nearest_tree
 from handrail.engine.events import Scope, TreeCause, TreeRecorded
 from handrail.engine.history import History, Node, RecordedTree
@@ -98,8 +99,6 @@ def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str)
     """Record what the children of a step begin with, before anybody has the reply that names them."""
     if rt.trees_due is None or not looks_at_code(rt, project):
         return
-    from handrail.engine.children.joins import list_children  # noqa: PLC0415 - few steps hand out work
-
     children = list_children(session.history, node)
     first = [one.first_node for one in children if one.parent and one.parent.node_id == node.node_id]
     taken = take_present(rt, project, FIRST_SECONDS) if first else None

@@ -34,6 +34,7 @@ from handrail.engine.history import (
     ledger_version,
     path_to,
 )
+from handrail.engine.judge.actions import describe_ran, find_preview_node, follow_actions
 from handrail.engine.navigate import Complete, EnteredLoop, ExitedLoop, own_action_at, step_key
 from handrail.engine.progress import ChildStatus, HandedOut
 from handrail.engine.reply import (
@@ -246,8 +247,6 @@ def _follow_actions(
     before = None if made.parent is None else history.nodes[made.parent].state
     if not own_action_at(workflow, made.state) and not (before and own_action_at(workflow, before)):
         return recorded, []
-    from handrail.engine.judge.actions import describe_ran, follow_actions
-
     answers = [recorded, *follow_actions(history, workflow, recorded, most)]
     ran = [
         RanAction(step_id=step, operation=called, result=result)
@@ -263,8 +262,6 @@ def _warn_of_stale_plan(
     waits = [blocker.waits_for for blocker in blocked.blockers]
     if not any(one is not None and one.values.get("code") == RESULTS_STALE.code for one in waits):
         return ()
-    from handrail.engine.judge.actions import find_preview_node
-
     earlier = find_preview_node(history, workflow, history.nodes[answer.to_node_id])
     if earlier is None:
         return ()

@@ -32,6 +32,7 @@ from handrail.engine.judge.report_frame import find_marks
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.owners import refuse_context
 from handrail.operations.handles import LONGEST_WORKER, WORKER_RULE, Prepared, is_worker
+from handrail.operations.proof_trees import gather_proof_facts
 from handrail.operations.replies import load_handed
 from handrail.operations.same_project import find_own_project, settle_project
 from handrail.ports.log import Blob, EventReader
@@ -335,8 +336,6 @@ def gather(
     )
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     if isinstance(leaf, Step) and leaf.proof is not None:
-        from handrail.operations.proof_trees import gather_proof_facts  # noqa: PLC0415 - few steps want a proof
-
         gathered = msgspec.structs.replace(gathered, proof_facts=gather_proof_facts(rt, run, own))
     prepared = Prepared(gathered=gathered, blobs=blobs_of(work), project=own)
     wanted = plan_attempt_look(history, workflow, node, work.artifacts)

@@ -9,7 +9,7 @@ reason that ends a sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
@@ -162,20 +162,6 @@ class TrialResults(Protocol):
         """Keep it for some days. Never raises: then the trial runs again."""
 
 
-# Where nobody may run anything, and for tests
-
-
-class NothingTried:
-    """`TrialResults` that keep nothing: every trial runs."""
-
-    def find(self, key: str) -> TrialResult | None:
-        del key
-        return None
-
-    def keep(self, key: str, result: TrialResult) -> None:
-        del key, result
-
-
 class RefusedRoom:
     """`TrialRoom` in which nothing runs, and why."""
 
@@ -198,18 +184,3 @@ class RefusedRoom:
 
     def run_in_place(self) -> TrialResult:
         return self._result
-
-
-class NoTrials:
-    """`Trials` where nobody may run anything: in a store without a project, and over the network."""
-
-    def open(
-        self,
-        project: str,
-        check: TrialCheck,
-        *,
-        is_in_place: bool = False,
-        stop_reason: Callable[[], StopReason] = lambda: "",
-    ) -> AbstractContextManager[TrialRoom]:
-        del project, check, is_in_place, stop_reason
-        return nullcontext(RefusedRoom("no check can be run here"))

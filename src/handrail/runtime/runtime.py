@@ -141,15 +141,13 @@ def no_terminal() -> Terminal:
 
 no_worktree = _stand_in("worktree:UnseenWorktree")
 no_trees = _stand_in("trees:UnseenTrees")
-no_trials = _stand_in("trials:NoTrials")
-no_trial_results = _stand_in("trials:NothingTried")
 no_facts = _stand_in("worktree:NothingKept")
 no_known_checks = _stand_in("checks:NoChecksKnown")
 no_installation = _refuse("This runtime does not know how it was installed.")
 no_clients = _refuse("This runtime does not know any agent client.")
 no_updates = no_installation
 no_provenance = _refuse("This runtime cannot verify releases.")
-no_check_programs = _refuse("This runtime starts no programs.")
+no_check_programs = no_trials = no_trial_results = _refuse("This runtime starts no programs.")
 no_receipt_keys = _refuse("This runtime has no keys for receipts.")
 no_http_client = _refuse("This runtime asks no other server.")
 no_processes = _refuse("This runtime does not know which servers run.")

@@ -319,11 +319,13 @@ def decide_and_commit(
             committed = commit(rt, witness, session, plan_with, blobs)
         if committed is not None:
             return committed, True
-    raise Fault(
-        INVARIANT_VIOLATION,
-        "The log kept changing during this call.",
-        details={"session_id": session.history.session_id},
-    )
+    raise refuse_moving(session)
+
+
+def refuse_moving(session: Session) -> Fault:
+    """The refusal of a call that other writers overtook in each of its tries."""
+    details = {"session_id": session.history.session_id}
+    return Fault(INVARIANT_VIOLATION, "The log kept changing during this call.", details=details)
 
 
 def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:

@@ -16,6 +16,7 @@ from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.contract.wording import shorten
 from handrail.engine.events import Claim, GapRecorded, Preferences
 from handrail.engine.history import Confirmation
+from handrail.engine.judge.missing_lists import find_missing_lists, judge_handouts
 from handrail.engine.navigate import ExitedLoop, Move, Running, TraceEntry, find_loop, leaf_at, list_passed
 from handrail.engine.owners import counter_of
 from handrail.engine.reasons import (
@@ -521,8 +522,6 @@ def _list_lacking(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple
     if not is_missed and not isinstance(leaf, Delegate):
         return ()
     # Few moves miss a list.
-    from handrail.engine.judge.missing_lists import find_missing_lists, judge_handouts  # noqa: PLC0415
-
     return (*find_missing_lists(workflow, move), *judge_handouts(workflow, move, facts))
 
 

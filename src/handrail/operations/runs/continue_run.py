@@ -28,6 +28,7 @@ from handrail.operations.handles import (
     node_of,
     read_ack,
 )
+from handrail.operations.kept_trees import keep_first_trees, look_at_present
 from handrail.operations.replies import RUN_SHAPE, reply_to_answer, warn_of_present
 from handrail.operations.report import Output, check_change, check_merged, gather, read_report
 from handrail.operations.same_project import find_own_project
@@ -116,8 +117,6 @@ def advance(
     made = session.history.nodes[recorded.to_node_id]
     run = session.history.runs[made.run_id]
     if prepared is not None and prepared.project is not None and prepared.gathered.handed:
-        from handrail.operations.kept_trees import keep_first_trees
-
         keep_first_trees(rt, session, made, prepared.project)
     known = None if prepared is None else prepared.gathered.workflow
     session = run_following_actions(rt, session, recorded, request.project, actions, known)
@@ -159,8 +158,6 @@ def _gather_facts(
     prepared = replace(prepared, gathered=gathered)
     if not history.trees or not (steps_after(history, node.node_id) or is_older(history, node)):
         return prepared
-    from handrail.operations.kept_trees import look_at_present
-
     other = look_at_present(rt, history, node, prepared.project)
     if other is None:
         return prepared
