@@ -1,7 +1,7 @@
-"""The accounts of a team as a server asks for them: who calls, and the runtime of their workspace.
+"""The accounts of a team server: identifies callers and makes the runtime of their workspace.
 
-A credential that was good is asked for again after three seconds, so one that is revoked anywhere works
-nowhere five seconds later. A runtime has the adapters of one workspace; what they keep in memory is theirs.
+The server checks a valid credential again after three seconds, so a revoked one works nowhere five seconds
+later. A runtime has the adapters of one workspace, and so does every cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from handrail.contract.catalogue import (
     E_AUTH,
     E_CONFIG,
     E_NOT_FOUND,
-    E_RATE_LIMITED,
     E_VALIDATION,
     FEATURE_DISABLED,
     STORE_UNAVAILABLE,
@@ -63,6 +62,7 @@ from handrail_team.accounts.provider import STATE_SECONDS, Provider, ProviderOpt
 from handrail_team.accounts.refusals import refuse_credential, refuse_invitation
 from handrail_team.accounts.role_guard import LogOfPerson
 from handrail_team.accounts.roles import SCOPES, need_of, require_right
+from handrail_team.accounts.throttling import CallPace, SignInTries
 from handrail_team.client.answer import answer_client
 from handrail_team.client.sent_ports import ServersSettings
 from handrail_team.notices import NoticeSender
@@ -76,20 +76,11 @@ from handrail_team.store.store_key import TeamStoreKey
 
 FRESH_SECONDS: Final = 3.0
 MOST_KEPT: Final = 10_000
-FREE_TRIES: Final = 5
-"""So often somebody may mistype in a row before they have to wait."""
-FREE_TRIES_OF_AN_ADDRESS: Final = 20
-"""The same at one address, whatever names are tried there."""
-FREE_TRIES_OF_A_NAME: Final = 20
-"""After so many wrong ones from anywhere, each address has one free try for the name."""
-FORGOTTEN_S: Final = 900
-"""Wrong tries that are older count no longer."""
 CALLS_OF_A_WORKSPACE: Final = 10
-"""So many times those of an account: one workspace leaves room for the others."""
-LONGEST_WAIT_S: Final = 60
+"""Calls a minute of a workspace, as a multiple of those of an account."""
 SIGN_IN: Final = "sign_in"
 SOMEBODY: Final = "somebody"
-"""Who tried to come in, as the audit names them: nobody knows whether it was who they said."""
+"""The audit's name for whoever failed to sign in: their identity is unknown."""
 _WAYS: Final = {
     "invitation": "join by invitation",
     "passphrase": "sign in by passphrase",
@@ -97,13 +88,13 @@ _WAYS: Final = {
     "enter": "sign in from another workspace",
     "leave": "sign out",
 }
-"""What the audit calls a way in or out."""
+"""The audit's words for each way to sign in or out."""
 NOWHERE: Final = "/nonexistent/handrail"
-"""No directory of the server: what a caller calls its project names it, and is never opened."""
+"""A path that does not exist: the server never opens a caller's project."""
 
 
 class TeamService:
-    """`handrail_serve.accounts.service.Door` over one database."""
+    """`handrail_serve.accounts.service.AccountService` over one database."""
 
     def __init__(
         self,
@@ -114,11 +105,11 @@ class TeamService:
         counts: Counts | None = None,
         workers: int = 1,
     ) -> None:
-        """`counts` are those of all `workers` of one server; each keeps its part in memory.
+        """`counts` are shared by all `workers` of one server; each worker caches its share.
 
-        `provider` has the fields of `ProviderOptions`, where people come from an identity provider.
+        `provider` has the fields of `ProviderOptions` if people sign in through an identity provider.
 
-        `note` takes what the operator reads and no caller is told.
+        `note` takes messages for the operator alone.
         """
         for secret in find_secrets(address):
             runtime.secrets.register(secret.encode())
@@ -129,28 +120,28 @@ class TeamService:
         self._base = runtime
         self._lock = threading.Lock()
         self._known: dict[str, tuple[float, Credential]] = {}
-        self._rooms: dict[str, dict[str, Any]] = {}
+        self._adapters: dict[str, dict[str, Any]] = {}
         paces, tries = counts or OwnCounts(), counts or OwnCounts()
         self._histories = make_histories(MOST_TEAM_BYTES // workers)
-        self._tries = Tries(tries)
+        self._tries = SignInTries(tries)
         self._limits = runtime.settings.of().limits
-        self._paces = Paces(paces, self._limits.calls_a_minute)
-        self._paces_of_workspaces = Paces(
+        self._paces = CallPace(paces, self._limits.calls_a_minute)
+        self._paces_of_workspaces = CallPace(
             paces, self._limits.calls_a_minute * CALLS_OF_A_WORKSPACE, "workspace"
         )
 
     def check(self) -> None:
-        """Raises Fault when there is no team, the tables are too new, or a superuser would pass the walls."""
+        """Raise Fault if there is no team, the tables are too new, or the role bypasses row security."""
         try:
             known = self.directory.workspaces()
         except Fault as fault:
-            if fault.kind is STORE_UNAVAILABLE:  # it may come back, and until then every call says so
+            if fault.kind is STORE_UNAVAILABLE:  # it may come back; until then every call reports it
                 return
             raise
         if not known:
             raise Fault(
                 E_CONFIG,
-                "This database holds no team yet.",
+                "This database has no team yet.",
                 details={"setting": "--store"},
                 hint="Make one first: handrail team init --store URI --request-id first.",
             )
@@ -176,7 +167,7 @@ class TeamService:
         return found
 
     def _identify_subject(self, provider: Provider, token: str) -> Principal:
-        """The agent of somebody whom the provider vouches for. Raises Fault E_AUTH."""
+        """Return the agent of a person that the provider knows. Raises Fault E_AUTH."""
         claims = provider.check_token(token)
         account = self.directory.find_subject(provider.options.issuer, str(claims["sub"]))
         mine = self.directory.workspaces(account) if account else []
@@ -219,12 +210,12 @@ class TeamService:
     def enter(self, runtime: Runtime, principal: Principal) -> Runtime:
         self._paces.require(principal.account)
         self._paces_of_workspaces.require(principal.workspace)
-        rooms = self.rooms(principal.workspace)
+        adapters = self.adapters(principal.workspace)
         if principal.kind == "person":
-            rooms = rooms | {"log": LogOfPerson(rooms["log"], principal)}
+            adapters = adapters | {"log": LogOfPerson(adapters["log"], principal)}
         return msgspec.structs.replace(
             runtime,
-            **rooms,
+            **adapters,
             workspace=AccountWorkspace(principal.account),
             principal=principal,
             settings=ServersSettings(runtime.settings),
@@ -236,7 +227,7 @@ class TeamService:
         )
 
     def _require_right(self, principal: Principal, called: Operation, effect: Effect) -> None:
-        """What a person alone may is asked of the role that they have now, not of the one that was kept."""
+        """Check a right. For what only people may do, their present role counts, not the cached one."""
         need = need_of(called, effect)
         if need is not None and need.is_persons and principal.kind == "person":
             now = self.roles(principal.workspace).get(principal.account)
@@ -253,14 +244,14 @@ class TeamService:
 
     def start_sending(self, origin: str) -> None:
         base = self._base
-        with suppress(Fault):  # the database may be away; then links have the address of the one before
+        with suppress(Fault):  # if the database is away, links keep the previous address
             self.directory.keep_origin(origin)
         NoticeSender(
             self.directory, base.settings, base.http_client(), base.clock, self.open_workspace
         ).start()
 
     def marks(self, workspace: str) -> Callable[[], Mapping[str, str]]:
-        log: HotLog = self.rooms(workspace)["log"]
+        log: HotLog = self.adapters(workspace)["log"]
         return lambda: {stamp.session_id: str(stamp.order) for stamp in log.list_sessions()}
 
     def roles(self, workspace: str) -> Mapping[str, Role]:
@@ -309,7 +300,7 @@ class TeamService:
 
     def _require_provider(self) -> Provider:
         if self._provider is None or not self._provider.options.client_id:
-            raise Fault(E_NOT_FOUND, "Nobody signs in through a provider here.")
+            raise Fault(E_NOT_FOUND, "This server has no identity provider.")
         return self._provider
 
     def sign_in(self, way: str, given: Mapping[str, Json], token: str, address: str) -> dict[str, Json]:
@@ -317,13 +308,13 @@ class TeamService:
             case "invitation":
                 invitation = _text(given, "invitation")
                 name, passphrase = _text(given, "name"), _text(given, "passphrase")
-                # By the name as well, so that nobody guesses here instead; and by the workspace, whose admins
-                # make as many invitations as they like to try names with.
+                # Tries count by name and by workspace: an admin of a workspace can make any number of
+                # invitations to try names with.
                 held = self.directory.find(invitation)
                 is_good = held is not None and held.is_good(self._base.clock.unix_seconds())
 
                 def accept() -> Made:
-                    if not is_good:  # no guess at an invitation costs a hash
+                    if not is_good:  # a wrong invitation costs no hash
                         raise refuse_invitation()
                     return self.directory.accept(invitation, name, passphrase)
 
@@ -342,7 +333,7 @@ class TeamService:
                     address,
                     (f"{way} {fold_name(name)}",),
                     lambda: self.directory.sign_in(name, passphrase, workspace),
-                    lambda: [(room, {"member": one}) for room, one in self.directory.places_of(name)],
+                    lambda: [(place, {"member": one}) for place, one in self.directory.places_of(name)],
                 )
             case "machine":
                 asking = ask_to_enter(
@@ -376,12 +367,12 @@ class TeamService:
         work: Callable[[], Made],
         places: Callable[[], Sequence[tuple[str, dict[str, Json]]]],
     ) -> dict[str, Json]:
-        """`places` are the workspaces that are told of a wrong try, each with what it was about."""
+        """Try to sign in. A wrong try is noted in the audit of each of `places`."""
         self._tries.require(address, names)
         try:
             made = work()
         except Fault as fault:
-            if fault.kind is not STORE_UNAVAILABLE:  # then nobody guessed
+            if fault.kind is not STORE_UNAVAILABLE:  # that was not a guess
                 self._tries.note(address, names)
                 self._note_refused(way, fault.kind.code, places())
             raise
@@ -389,14 +380,14 @@ class TeamService:
         return _page(self._note_entry(way, made))
 
     def _note_entry(self, way: str, made: Made) -> Made:
-        """Say in the audit of the workspace that somebody came in."""
+        """Note in the audit of the workspace that a person signed in."""
         held = self.directory.find(made.secret)
         if held is not None:
             self._note(way, held.workspace, held.account)
         return made
 
     def _note_refused(self, way: str, code: str, places: Sequence[tuple[str, dict[str, Json]]]) -> None:
-        """Say that somebody did not; where no workspace is concerned, in the audit of this machine."""
+        """Note a failed sign-in; if it concerns no workspace, in the audit of this machine."""
         for workspace, about in places or [("", {})]:
             self._note(way, workspace, SOMEBODY, code, about)
 
@@ -419,24 +410,26 @@ class TeamService:
             effect="create",
             code=code,
         )
-        audit: Audit = self.rooms(workspace)["audit"] if workspace else self._base.audit
+        audit: Audit = self.adapters(workspace)["audit"] if workspace else self._base.audit
         audit.record(line, self._base.settings.of().audit_months)
 
     def open_workspace(self, workspace: str) -> Runtime:
-        """The runtime of the server itself in a workspace: of no account, to read what is there."""
-        return msgspec.structs.replace(self._base, **self.rooms(workspace))
+        """Return the server's own runtime for a workspace, without an account."""
+        return msgspec.structs.replace(self._base, **self.adapters(workspace))
 
-    def rooms(self, workspace: str) -> dict[str, Any]:
-        """The adapters of a workspace; what they remember is of that workspace alone."""
+    def adapters(self, workspace: str) -> dict[str, Any]:
+        """Return the adapters of a workspace. Their caches hold only that workspace."""
         with self._lock:
-            if workspace not in self._rooms:
+            if workspace not in self._adapters:
                 open_runs = OpenRuns(workspace, self._limits.open_runs)
                 database, memory = self.database.within(workspace), self._histories
-                self._rooms[workspace] = _build_room(self._base, database, open_runs, memory, workspace)
-            return self._rooms[workspace]
+                self._adapters[workspace] = _build_adapters(
+                    self._base, database, open_runs, memory, workspace
+                )
+            return self._adapters[workspace]
 
 
-def _build_room(
+def _build_adapters(
     base: Runtime, database: Database, open_runs: OpenRuns, memory: KeptHistories, workspace: str
 ) -> dict[str, Any]:
     key = TeamStoreKey(database, base.randomness.bytes)
@@ -467,7 +460,7 @@ def _build_room(
 def _list_outward(
     base: Runtime, session_id: SessionId, records: Sequence[Record]
 ) -> Sequence[tuple[str, bytes]]:
-    """What the settings of the server want told about these events."""
+    """Return the notices that the server's settings want for these events."""
     notify = base.settings.of().notify
     if notify is None or not notify.url:
         return ()
@@ -476,109 +469,24 @@ def _list_outward(
 
 
 class AccountWorkspace(NamedWorkspace):
-    """That of a call of an account: nothing is seen around its project."""
+    """The workspace of a call to the server, which sees nothing of the caller's project."""
 
     def project(self, asked: str) -> str:
-        if asked.startswith(f"{NOWHERE}/"):  # as an earlier reply named it
+        if asked.startswith(f"{NOWHERE}/"):  # the name from an earlier reply
             return asked
         digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         return f"{NOWHERE}/{digest}/{os.path.basename(asked.rstrip('/')) or 'project'}"
 
 
 class NoAuthoredFiles:
-    """`ports.AuthoredFiles` of a server that writes no file for anybody."""
+    """`ports.AuthoredFiles` of a server, which writes no files."""
 
     def __getattr__(self, name: str) -> Any:
         raise Fault(
             FEATURE_DISABLED,
-            "The server of a team reads and writes no files of a project.",
-            hint="Run it on the machine where the work is done.",
+            "A team server does not read or write project files.",
+            hint="Run the command on the machine that has the project.",
         )
-
-
-class Paces:
-    """How many calls an account or a workspace may make: so many a minute, counted by one server, with a
-    minute's worth saved up at most.
-    """
-
-    def __init__(self, counts: Counts, a_minute: int, whose: str = "account") -> None:
-        self._most = a_minute
-        self._whose = whose
-        self._counts = counts
-
-    def require(self, account: str) -> None:
-        """Raises Fault E_RATE_LIMITED, with when to come back."""
-        name, now = f"pace {self._whose} {account}", time.monotonic()
-        with self._counts.guarded():
-            left, at = self._counts.get(name) or (float(self._most), now)
-            left = min(self._most, left + (now - at) * self._most / 60)
-            is_over = left < 1
-            self._counts.put(name, (left if is_over else left - 1, now))
-        if is_over:
-            raise Fault(
-                E_RATE_LIMITED,
-                f"This {self._whose} makes more than {self._most} calls a minute.",
-                retry_after_ms=int((1 - left) * 60_000 / self._most) + 1,
-            )
-
-
-class Tries:
-    """Slows down whoever guesses: each wrong try beyond the first few doubles the wait for the next one.
-
-    It is the address that waits: for a name that it got wrong, and for any name once it got many wrong. A
-    name that many addresses get wrong leaves each of them one free try, so a guesser gains nothing by having
-    many, and the right passphrase works at once from an address that tried no wrong one.
-    """
-
-    def __init__(self, counts: Counts, clock: Callable[[], float] = time.monotonic) -> None:
-        """Kept by address and name: how often it was wrong, and when the last wait ends."""
-        self._clock = clock
-        self._counts = counts
-
-    def require(self, address: str, names: Sequence[str]) -> None:
-        """Raises Fault E_RATE_LIMITED while the next try has to wait."""
-        with self._counts.guarded():
-            left = max(
-                [self._find_wait((address, ""), FREE_TRIES_OF_AN_ADDRESS)]
-                + [self._find_wait((address, name), self._count_free(name)) for name in names]
-            )
-        if left > 0:
-            raise Fault(
-                E_RATE_LIMITED,
-                "There were too many wrong tries; wait before the next one.",
-                retry_after_ms=int(left * 1000) + 1,
-            )
-
-    def note(self, address: str, names: Sequence[str]) -> None:
-        with self._counts.guarded():
-            self._add((address, ""), FREE_TRIES_OF_AN_ADDRESS)
-            for name in names:
-                self._add((address, name), self._count_free(name))
-                self._add((None, name), FREE_TRIES_OF_A_NAME)
-
-    def forget(self, address: str, names: Sequence[str]) -> None:
-        with self._counts.guarded():
-            for name in names:
-                self._counts.remove(_tried((address, name)))
-
-    def _count_free(self, name: str) -> int:
-        count, _ = self._counts.get(_tried((None, name))) or (0, 0.0)
-        return FREE_TRIES if count < FREE_TRIES_OF_A_NAME else 1
-
-    def _find_wait(self, key: tuple[str | None, str], free: int) -> float:
-        count, until = self._counts.get(_tried(key)) or (0, 0.0)
-        return until - self._clock() if count >= free else 0.0
-
-    def _add(self, key: tuple[str | None, str], free: int) -> None:
-        now = self._clock()
-        count, until = self._counts.get(_tried(key)) or (0, 0.0)
-        count = 1 if now - until > FORGOTTEN_S else count + 1
-        self._counts.put(_tried(key), (count, now + min(LONGEST_WAIT_S, 2 ** max(0, int(count) - free))))
-
-
-def _tried(key: tuple[str | None, str]) -> str:
-    """How a try is counted. No name: any; None: any address."""
-    return f"try {key!r}"
 
 
 def _page(made: Made) -> dict[str, Json]:

@@ -109,7 +109,7 @@ def test_steps_of_agents_stand_in_the_log_alone(server: Server, person: Caller) 
     person.data("session.rename", session=reply["session"]["sessionId"], title="Renamed")
 
     rows = person.data("team.audit")["items"]
-    loaded = server.accounts.rooms(server.workspace("main"))["log"].load(reply["session"]["sessionId"])
+    loaded = server.accounts.adapters(server.workspace("main"))["log"].load(reply["session"]["sessionId"])
     steps = [json.loads(one.body) for one in loaded.records if b"advance_recorded" in one.body]
 
     commands = [row["command"].rpartition("/")[2] for row in rows]

@@ -94,10 +94,10 @@ def test_every_operation_says_whose_it_is_in_a_team() -> None:
 
 
 def test_every_port_of_a_call_is_of_its_workspace_or_of_no_home(team: Team) -> None:
-    room = set(team.server.accounts.rooms("ws_of_nobody"))
+    adapters = set(team.server.accounts.adapters("ws_of_nobody"))
 
-    assert room | SHARED | OF_THE_CALLER == set(Runtime.__struct_fields__)
-    assert room.isdisjoint(SHARED | OF_THE_CALLER)
+    assert adapters | SHARED | OF_THE_CALLER == set(Runtime.__struct_fields__)
+    assert adapters.isdisjoint(SHARED | OF_THE_CALLER)
 
 
 @pytest.mark.parametrize("called", NOT_OFFERED, ids=lambda called: called.name)

@@ -20,7 +20,8 @@ from handrail_serve.app import App, Parts
 from handrail_serve.endpoints import health
 from handrail_serve.feed import Feed
 from handrail_serve.guard import team_identity
-from handrail_team.service import FREE_TRIES, NOWHERE, Paces
+from handrail_team.accounts.throttling import FREE_TRIES, CallPace
+from handrail_team.service import NOWHERE
 from handrail_team.store.database import Database
 from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import NEWEST
@@ -166,7 +167,7 @@ def test_who_guesses_passphrases_has_to_wait_longer_each_time(server: Server) ->
 
 
 def test_the_rate_is_of_one_account() -> None:
-    paces = Paces(OwnCounts(), 600)
+    paces = CallPace(OwnCounts(), 600)
     for _ in range(600):
         paces.require("a")
 

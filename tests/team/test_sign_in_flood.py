@@ -12,12 +12,12 @@ from handrail.contract.outcome import Fault
 from handrail.host.counts import OwnCounts
 from handrail_serve.accounts.refusals import HASHES_AT_ONCE, SIGN_INS_WAITING
 from handrail_team.accounts import credentials
-from handrail_team.service import (
+from handrail_team.accounts.throttling import (
     FORGOTTEN_S,
     FREE_TRIES,
     FREE_TRIES_OF_A_NAME,
     FREE_TRIES_OF_AN_ADDRESS,
-    Tries,
+    SignInTries,
 )
 from tests.surfaces.http.client import Answered, asked, write_call
 from tests.team.team_server import ORIGIN, PAGE, PASSPHRASE, Caller, Server
@@ -28,7 +28,7 @@ class Guessing:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.tries = Tries(OwnCounts(), lambda: self.now)
+        self.tries = SignInTries(OwnCounts(), lambda: self.now)
 
     def fails(self, address: str, name: str = "ana", times: int = 1) -> None:
         for _ in range(times):

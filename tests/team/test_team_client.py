@@ -19,9 +19,9 @@ from handrail.ports.checks import ProgramCall
 from handrail.ports.server import TeamCall
 from handrail.runtime.hub import perform, perform_chunked
 from handrail.surfaces.cli.hook import answer_hook
-from handrail_team.client.looking import Looking
+from handrail_team.client.gathering import FactGatherer
 from handrail_team.client.team_file import KeptServer, change_team_file
-from handrail_team.client.wire import ActionOrder, LookOrder, ProgramOrder, Sighting
+from handrail_team.client.wire import ActionOrder, ClientFacts, FactsOrder, ProgramOrder
 from tests.conftest import THREE_STEPS
 from tests.journeys.given_workflows import step
 from tests.team.linked_machine import Machine, Stopped, data_of
@@ -37,7 +37,7 @@ pytestmark = [
 
 def server_events(server: Server, reply: Any) -> int:
     """How many events a session has on the server."""
-    (log,) = [room["log"] for room in server.accounts._rooms.values()]
+    (log,) = [kept["log"] for kept in server.accounts._adapters.values()]
     return len(log.load(reply["session"]["sessionId"]).records)
 
 
@@ -222,7 +222,7 @@ def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Mac
     call = TeamCall(
         operation="run.continue", where="server", effect="ack", params={"ackToken": "x"}, ask=Ask()
     )
-    order = LookOrder(
+    order = FactsOrder(
         checks=(
             ProgramOrder(
                 call=ProgramCall(
@@ -232,7 +232,9 @@ def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Mac
         )
     )
 
-    seen = Looking(machine.runtime, str(machine.project), link.machine, call).look(order, Sighting())
+    seen = FactGatherer(machine.runtime, str(machine.project), link.machine, call).gather(
+        order, ClientFacts()
+    )
 
     assert seen.programs[0].end.trouble
     assert not marker.exists()
@@ -242,9 +244,11 @@ def test_a_server_cannot_order_an_action_for_another_call(machine: Machine) -> N
     """A team server that was taken over edits nothing by answering a call that only reads."""
     link = machine.link
     call = TeamCall(operation="session.list", where="server", effect="read", params={}, ask=Ask())
-    order = LookOrder(actions=(ActionOrder(operation="code.edit", params={"rename": "a", "to": "b"}),))
+    order = FactsOrder(actions=(ActionOrder(operation="code.edit", params={"rename": "a", "to": "b"}),))
 
-    seen = Looking(machine.runtime, str(machine.project), link.machine, call).look(order, Sighting())
+    seen = FactGatherer(machine.runtime, str(machine.project), link.machine, call).gather(
+        order, ClientFacts()
+    )
 
     assert (seen.actions[0].code, seen.actions[0].result) == ("INTERNAL_ERROR", None)
 

@@ -15,7 +15,7 @@ from handrail.engine.events import decode_event
 from handrail.runtime.hub import perform
 from handrail.wiring import build_runtime
 from handrail_team.accounts import credentials
-from handrail_team.service import FREE_TRIES
+from handrail_team.accounts.throttling import FREE_TRIES
 from tests.journeys.test_after_a_commit import after_the_commit
 from tests.surfaces.http.client import Answered
 from tests.team.team_server import COST_OF_A_GUESS, ORIGIN, PAGE, PASSPHRASE, Caller, Server
@@ -198,7 +198,7 @@ def test_an_agent_works_and_its_person_confirms_with_their_account(server: Serve
     started = agent.start()
     bodies = [
         decode_event(record.body)
-        for record in server.accounts.rooms(ana.data("team.members")["workspace_id"])["log"]
+        for record in server.accounts.adapters(ana.data("team.members")["workspace_id"])["log"]
         .load(started["session"]["sessionId"])
         .records
     ]

@@ -277,7 +277,7 @@ def test_a_person_at_the_door_of_programs_is_an_agent(sides: Any) -> None:
     started = json.loads(agent.tool("start_workflow", **given).body)["result"]["structuredContent"]
 
     session = started["session"]["sessionId"]
-    log = agent.server.accounts.rooms(agent.data("team.members")["workspace_id"])["log"]
+    log = agent.server.accounts.adapters(agent.data("team.members")["workspace_id"])["log"]
     assert {json.loads(one.body)["actor"]["kind"] for one in log.load(session).records} == {"agent"}
     assert registry().operation("run.answer").tool == ""
 

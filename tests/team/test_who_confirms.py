@@ -355,7 +355,7 @@ def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
     found: list[str] = []
     commit = TeamHold._commit
 
-    def look_first(self: TeamHold, *told: Any) -> bool:
+    def facts_first(self: TeamHold, *told: Any) -> bool:
         with psycopg.connect(team_database, autocommit=True) as link, link.transaction():
             link.execute(SCOPE, (scope_of(workspace),))
             for name in ("Ana", "Ben"):
@@ -369,7 +369,7 @@ def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
                     found.append(name)
         return commit(self, *told)
 
-    monkeypatch.setattr(TeamHold, "_commit", look_first)
+    monkeypatch.setattr(TeamHold, "_commit", facts_first)
 
     assert confirm(ben, session).status == 200
     assert found == ["Ben"]
@@ -400,5 +400,7 @@ def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
 
 
 def confirmations(server: Server, workspace: str, session: str) -> list[Any]:
-    events = [decode_event(one.body) for one in server.accounts.rooms(workspace)["log"].load(session).records]
+    events = [
+        decode_event(one.body) for one in server.accounts.adapters(workspace)["log"].load(session).records
+    ]
     return [one for one in events if isinstance(one.data, ConfirmationRecorded)]

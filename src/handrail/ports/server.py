@@ -123,26 +123,27 @@ class TeamState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Team(Protocol):
-    """The server of the team. Nothing is kept for later, and nothing falls back to a local store."""
+    """The server of the team. Calls are never queued and never fall back to a local store."""
 
     def takes(self, call: TeamCall) -> bool:
-        """Whether the server answers this call: its project belongs to the team, or its token is of there."""
+        """Whether the server answers this call: its project is linked, or its token is the team's."""
 
     def perform(self, call: TeamCall) -> Outcome:
-        """What the server answers; the looks that it asks for are made here.
+        """Return the server's answer. Facts that it asks for are gathered on this machine.
 
         Raises Fault STORE_UNAVAILABLE, E_AUTH or VERSION_UNSUPPORTED.
         """
 
     def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
-        """The team of a project and how its server answers now, unless nobody may be asked; None: it belongs
-        to none. Never raises.
+        """Return the team of a project and whether its server answers; None: the project has no team.
+
+        With `is_offline` the server is not asked. Never raises.
         """
 
 
-class LookDue(BaseException):
-    """A call needs a look that only the machine of its caller can make. `order` says which."""
+class FactsDue(BaseException):
+    """A call needs facts that only its caller's machine can gather. `order` says which."""
 
     def __init__(self, order: Json) -> None:
-        super().__init__("a look is due")
+        super().__init__("facts are missing")
         self.order = order

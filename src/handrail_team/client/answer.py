@@ -1,7 +1,7 @@
-"""The server's side of a team client's call: performed with what it saw, or answered with what to look at.
+"""Answer a team client's call: perform it with the facts it sent, or ask for the facts that are missing.
 
-A look that is asked for is recorded nowhere: the operation is left before it changes anything, and the state
-that comes with the order says which call it was for.
+Asking records nothing: the operation stops before it changes anything. The state that comes with the order
+names the call that it belongs to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from handrail.contract.tokens import sealed
 from handrail.contract.wording import make_readable_json
 from handrail.operations.kept_trees import take_due_tree
 from handrail.operations.sessions.resume_session import WORK_HERE
-from handrail.ports.server import LookDue
+from handrail.ports.server import FactsDue
 from handrail.runtime.hub import perform_operation, try_afterwards
 from handrail.runtime.operation import Effect, Operation
 from handrail.runtime.permission import Caller
@@ -33,7 +33,7 @@ from handrail_team.client.wire import (
     PROTOCOL,
     ClientAnswer,
     ClientCall,
-    LookOrder,
+    FactsOrder,
     from_wire,
     require_same_major,
     to_wire,
@@ -41,21 +41,21 @@ from handrail_team.client.wire import (
 
 DOMAIN: Final = "handrail.team_client"
 LIFETIME_SECONDS: Final = 900
-"""How long a look may take: as long as the programs that it starts."""
+"""How long gathering may take: as long as the programs that it starts."""
 _MAC_BYTES: Final = 16
 _OF_HOOKS: Final = {one.name: one for one in (NOTE_TREE, WORK_HERE)}
-"""What no caller asks for, only the hook of a client or a team client itself."""
+"""Operations outside the registry: only a client's hook or the team client sends them."""
 _RECORDED: Final[tuple[Effect, ...]] = ("process", "record")
 
 
 def answer_client(runtime: Runtime, content: bytes) -> bytes:
-    """The answer to one message. Raises Fault E_VALIDATION for what is none."""
+    """Return the answer to one message. Raises Fault E_VALIDATION if it is not a client's call."""
     try:
         call = from_wire(content, ClientCall)
     except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
         raise Fault(
             E_VALIDATION,
-            "This is no call of a team client.",
+            "The message is not a call of a team client.",
             details={"param": ""},
             hint="Call the operations of /api directly, or update the team client.",
         ) from trouble
@@ -65,7 +65,7 @@ def answer_client(runtime: Runtime, content: bytes) -> bytes:
 def _answer(runtime: Runtime, call: ClientCall) -> ClientAnswer:
     try:
         require_same_major(call.here.version, "the team client")
-        _require_own_look(runtime, call)
+        _require_own_facts(runtime, call)
         called = _find_operation(runtime, call)
         ask = _read_ask(call.ask)
     except Fault as fault:
@@ -78,11 +78,11 @@ def _answer(runtime: Runtime, call: ClientCall) -> ClientAnswer:
     )
     try:
         outcome = perform_operation(entered, called, call.params, ask, None, caller)
-    except LookDue as due:
-        order: LookOrder = due.order
+    except FactsDue as due:
+        order: FactsOrder = due.order
         state = _mint_state(runtime, call)
         return ClientAnswer(
-            version=__version__, look_first=msgspec.structs.replace(order, request_state=state)
+            version=__version__, facts_first=msgspec.structs.replace(order, request_state=state)
         )
     for due_tree in entered.trees_due or ():
         if isinstance(due_tree, TreeDue):
@@ -95,7 +95,7 @@ def _make_answer(outcome: Outcome) -> ClientAnswer:
 
 
 def _find_operation(runtime: Runtime, call: ClientCall) -> Operation:
-    """The operation, if the server performs it; receipts of programs that ran elsewhere are recorded here."""
+    """Return the operation if the server performs it, or records the result of a program on the client."""
     called = _OF_HOOKS.get(call.operation) or runtime.registry.operation(call.operation)
     if called.where != "client":
         return called
@@ -104,8 +104,8 @@ def _find_operation(runtime: Runtime, call: ClientCall) -> Operation:
         return own
     raise Fault(
         FEATURE_DISABLED,
-        "This operation is performed by the team client itself.",
-        hint="Update the team client: this version does not send it.",
+        "The team client performs this operation itself.",
+        hint="Update the team client.",
     )
 
 
@@ -113,10 +113,10 @@ def _read_ask(given: dict[str, Json]) -> Ask:
     try:
         return msgspec.convert(given, Ask)
     except msgspec.ValidationError as trouble:
-        raise Fault(E_VALIDATION, "The call asks for its answer in an unknown way.") from trouble
+        raise Fault(E_VALIDATION, "The call has unknown options for its answer.") from trouble
 
 
-# The state of a look: which call it is for
+# The state of an order: which call it belongs to
 
 
 def _mint_state(runtime: Runtime, call: ClientCall) -> str:
@@ -124,8 +124,8 @@ def _mint_state(runtime: Runtime, call: ClientCall) -> str:
     return f"{ends_at}.{sealed.encode(_sign(runtime, call, ends_at))}"
 
 
-def _require_own_look(runtime: Runtime, call: ClientCall) -> None:
-    """Raises Fault E_VALIDATION where a sighting was made for another call, or too long ago."""
+def _require_own_facts(runtime: Runtime, call: ClientCall) -> None:
+    """Raise Fault E_VALIDATION if the facts were gathered for another call, or too long ago."""
     if not call.request_state:
         return
     ends_at, _, mac = call.request_state.partition(".")
@@ -135,7 +135,7 @@ def _require_own_look(runtime: Runtime, call: ClientCall) -> None:
         return
     raise Fault(
         E_VALIDATION,
-        "What was seen belongs to another call, or was seen too long ago. Nothing was done.",
+        "These facts belong to another call or are too old. Handrail did nothing.",
         details={"param": "requestState"},
         hint="Make the call again.",
     )

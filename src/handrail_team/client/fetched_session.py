@@ -1,8 +1,8 @@
-"""A session of the team for an operation that looks at files of this machine.
+"""A session of the team, for an operation that reads files of this machine.
 
-What the server has is fetched as a bundle, checked as an import is, and kept in memory for this one call: the
-files, their contents and the key of receipts stay on this machine. Before files are brought back, the server
-records which are there, so that this too can be undone.
+The client fetches the session as a bundle, checks it like an import and keeps it in memory for this one call.
+The files, their contents and the key of receipts stay on this machine. Before the client restores files, the
+server records the present ones, so that a restore can be undone too.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from handrail.runtime.runtime import Runtime
 from handrail_team.client.kept_contents import KeepingTrees
 from handrail_team.client.note_tree import NOTE_TREE
 
-LOOKS_AT_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
-"""Operations of a team client that read a session beside the files."""
+READS_A_SESSION: Final = ("code.status", "code.diff", "code.restore", "receipt.export")
+"""Operations that read both a session and files of this machine."""
 
 _MOST_NAMED: Final = 5
 Ask = Callable[[str, dict[str, Json]], Outcome]
@@ -41,13 +41,13 @@ def perform_here(
     ask: Ask,
     keeping: Callable[[Callable[[], str]], tuple[Worktree, KeepingTrees]],
 ) -> Outcome:
-    """Perform such an operation on this machine, with the session as the server has it.
+    """Perform such an operation on this machine, with the server's copy of the session.
 
-    Raises Fault CONTEXT_MISSING where it cannot be told which one is meant.
+    Raises Fault CONTEXT_MISSING if the call fits no session, or several.
     """
     params = {name: value for name, value in call.params.items() if name != "stateToken"}
     if "stateToken" in call.params:
-        raise refuse_unclear("In a team a session is named by its id here, not by a token.", [])
+        raise refuse_unclear("In a team, this command takes a session id, not a token.", [])
     named = params.get("session")
     if not isinstance(named, str):
         named = (_find_newest if call.operation == "receipt.export" else _find_open)(project, ask)
@@ -72,25 +72,25 @@ def _open_bundle(text: str) -> EventLog:
 
 
 def _find_open(project: str, ask: Ask) -> str:
-    """The session of the one run in progress in this project."""
-    del project  # the server is told with every call where it comes from
+    """Return the session of the only run in progress in this project."""
+    del project  # every call carries its project
     found = _require(ask("session.work", {})).get("candidates", [])
     sessions = list(dict.fromkeys(one["sessionId"] for one in found))
     if len(sessions) != 1:
-        text = f"{len(sessions)} runs in progress here fit." if sessions else "No run in progress here fits."
+        text = f"{len(sessions)} runs are in progress here." if sessions else "No run is in progress here."
         raise refuse_unclear(text, sessions)
     return str(sessions[0])
 
 
 def _find_newest(project: str, ask: Ask) -> str:
-    """The session of this project that agents of this account began and that changed last."""
+    """Return the latest session of this project that agents of this account began."""
     me = _require(ask("team.whoami", {}))["account"]
     asked: dict[str, Json] = {"projectName": encode_project(project).name, "limit": _MOST_NAMED}
     own = _list_sessions(ask("session.list", {**asked, "account": me}))
     if own:
         return own[0]
     others = _list_sessions(ask("session.list", asked))
-    text = "Agents of yours began no run here, others did." if others else "There is no run here."
+    text = "Only agents of other accounts began runs here." if others else "This project has no run."
     raise refuse_unclear(text, others)
 
 

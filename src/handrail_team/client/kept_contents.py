@@ -1,6 +1,6 @@
-"""The files of a linked project, kept in the home of its machine: a server has their names and ids alone.
+"""File contents of a linked project, kept in the home of its machine; the server has only names and ids.
 
-A tree that a step of the team saw is kept in our git directory for ninety days after it was last seen.
+A tree of a step stays in our git directory for ninety days after its last use.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from handrail.worktree.local_worktree import LocalWorktree
 
 
 class KeepingTrees(GitTrees):
-    """Whatever contents it packs are kept in the home."""
+    """Git trees that keep the contents they pack in the home of the machine."""
 
     def __init__(self, home: str, environment: Mapping[str, str]) -> None:
         super().__init__(home, environment)
         self.seen = ""
-        """The tree that was taken last."""
+        """The id of the last tree taken."""
 
     def take(
         self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
@@ -40,9 +40,9 @@ class KeepingTrees(GitTrees):
 
 
 class KeepingWorktree(LocalWorktree):
-    """Writes only what the server has recorded before.
+    """Writes files only after the server recorded those that are there.
 
-    `note` has the server record the files that are there, and tells the id of their tree.
+    `note` makes the server record them and returns the id of their tree.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class KeepingWorktree(LocalWorktree):
         self._note = note
 
     def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
-        """Raises Fault before anything is written where the server does not record what is there now."""
+        """Write the files. Raises Fault before any write if the server did not record the present files."""
         if self._note() != self.trees.seen:
             raise refusal("target_changed")
         done = super().write_files(project, writes, is_whole=is_whole)

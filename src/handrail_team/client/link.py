@@ -1,7 +1,7 @@
-"""The team client: a machine that belongs to a team sends its calls to the server, and looks for it.
+"""The team client: sends the calls of a linked machine to the team server and gathers facts for it.
 
-Nothing is kept for later and nothing falls back to the store of this machine: a call that the server did not
-answer was not made.
+A call that the server did not answer was not made. The client queues nothing and never falls back to the
+store of this machine.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from handrail.ports.worktree import Worktree
 from handrail.runtime.hub import try_afterwards
 from handrail.runtime.runtime import Runtime, keeps_code
 from handrail.version import __version__
-from handrail_team.client.fetched_session import LOOKS_AT_A_SESSION, perform_here
+from handrail_team.client.fetched_session import READS_A_SESSION, perform_here
+from handrail_team.client.gathering import FactGatherer, describe_surroundings, gather_beforehand
 from handrail_team.client.kept_contents import KeepingTrees, KeepingWorktree
-from handrail_team.client.looking import Looking, describe_surroundings, look_beforehand
 from handrail_team.client.team_file import Link, TeamFile, read_team_file
 from handrail_team.client.wire import (
     ClientAnswer,
     ClientCall,
-    LookOrder,
-    Sighting,
+    ClientFacts,
+    FactsOrder,
     from_wire,
     require_same_major,
     to_wire,
@@ -55,15 +55,15 @@ WHOAMI: Final = "team.whoami"
 WHO: Final = "/api/" + WHOAMI
 _PERSONS: Final = ("run.answer", "session.resolve_gap", "session.rename")
 STATE_SECONDS: Final = 5.0
-MOST_LOOKS: Final = 12
-"""Rounds of one call; an honest one needs two or three."""
+MOST_ROUNDS: Final = 12
+"""The most rounds of one call; two or three are usual."""
 MOST_ANSWER_BYTES: Final = 32 * 1024 * 1024
 ANSWER_SECONDS: Final = 60.0
 _TOKENS: Final = ("ackToken", "stateToken", "checkpointToken", "session", "sessionId", "runId", "ids")
 _STORED_BY_CLIENT: Final = ("process", "record")
-"""Effects of a team client's operations that leave something with a session: the server records it."""
+"""Effects of operations on the client that add to a session: the server records them."""
 _NOT_IN_A_TEAM: Final = ("keys.", "store.")
-"""What only the operator does, who has the database."""
+"""Operations that need the database, so only the operator can do them."""
 
 
 class TeamLink:
@@ -74,15 +74,15 @@ class TeamLink:
         self._environment = environment
         self._local = local
 
-    # Which calls are the team's
+    # Which calls go to the server
 
     def takes(self, call: TeamCall) -> bool:
         is_stored = call.operation.startswith("check.") and call.effect in _STORED_BY_CLIENT
-        is_stored = is_stored and call.operation != "check.prove"  # which needs copies of the files
-        if call.where == "client" and not is_stored and call.operation not in LOOKS_AT_A_SESSION:
+        is_stored = is_stored and call.operation != "check.prove"  # it needs copies of the files
+        if call.where == "client" and not is_stored and call.operation not in READS_A_SESSION:
             return False
         if call.operation.startswith("team.") and "store" in call.params:
-            return False  # the operator's word, who has the database
+            return False  # the operator names the database
         if call.operation.startswith("preferences.") and "session" not in call.params:
             return False  # the user's own file
         if call.operation.startswith(_NOT_IN_A_TEAM):
@@ -91,13 +91,13 @@ class TeamLink:
         link = self._find_link(self._find_project(call.params))
         if is_local is None:
             return link is not None
-        # Without any team, what is not in this store is refused as on every other machine.
+        # Without a team, an unknown session fails locally, as it does on every other machine.
         return not is_local and (link is not None or bool(self._list_servers()))
 
     def _is_of_this_store(self, params: Mapping[str, Json]) -> bool | None:
-        """Whether what a call names was begun in the store of this machine; None: it names nothing.
+        """Whether the session that a call names is in the store of this machine; None: it names none.
 
-        A session stays where it began.
+        A session stays in the store where it began.
         """
         named = [value for name in _TOKENS for value in _texts(params.get(name))]
         if not named:
@@ -110,7 +110,7 @@ class TeamLink:
         try:
             claims = read_token(self._local.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
         except Fault as fault:
-            return fault.kind is not TOKEN_BAD_SIGNATURE  # what is no token at all is refused here
+            return fault.kind is not TOKEN_BAD_SIGNATURE  # the local call reports malformed tokens
         return self._local.log.load(claims.session_id) is not None
 
     @cached_property
@@ -118,7 +118,7 @@ class TeamLink:
         return read_team_file(self._home)
 
     def _find_link(self, project: str) -> Link | None:
-        """The team of a project: what the environment says, else the user's setting for it."""
+        """Return the team of a project: from the environment, else from the user's setting."""
         if server := self._environment.get(SERVER_VARIABLE, ""):
             return Link(server=server.rstrip("/"))
         return self._file.projects.get(project)
@@ -131,7 +131,7 @@ class TeamLink:
             return ""
 
     def _require_link(self, project: str) -> Link:
-        """The team of a project, or the only one there is: a token of elsewhere is of there."""
+        """Return the team of a project, or the only team that this machine knows."""
         link = self._find_link(project)
         if link is not None:
             return link
@@ -140,8 +140,8 @@ class TeamLink:
             return Link(server=known[0])
         raise Fault(
             TOKEN_BAD_SIGNATURE,
-            "What this call names is not in the store of this machine, and this project belongs to no team.",
-            hint="Make the call in the project of its run, or link this one with handrail team link.",
+            "This call names a session of another store, and this project is not linked to a team.",
+            hint="Send the call from the run's project, or link this one with handrail team link.",
         )
 
     def _list_servers(self) -> list[str]:
@@ -154,7 +154,7 @@ class TeamLink:
         link = self._require_link(project)
         if call.operation in _PERSONS or (call.operation.startswith("team.") and call.operation != WHOAMI):
             raise _needs_console(link.server, call)
-        if call.operation in LOOKS_AT_A_SESSION:
+        if call.operation in READS_A_SESSION:
 
             def ask(operation: str, params: dict[str, Json]) -> Outcome:
                 asked = TeamCall(operation=operation, where="server", effect="read", params=params, ask=Ask())
@@ -173,18 +173,18 @@ class TeamLink:
             ask=_describe_ask(call),
             needs_key=call.needs_key,
             here=describe_surroundings(self._local, project, machine, call, __version__),
-            sighting=look_beforehand(self._local, project, call),
+            facts=gather_beforehand(self._local, project, call),
         )
-        looking = Looking(self._local, project, machine, call)
-        for _ in range(MOST_LOOKS):
+        gatherer = FactGatherer(self._local, project, machine, call)
+        for _ in range(MOST_ROUNDS):
             answered = self._send(link, sent)
             if answered.outcome is not None:
-                try_afterwards(self._local, partial(self._keep_contents, project, sent.sighting))
+                try_afterwards(self._local, partial(self._keep_contents, project, sent.facts))
                 return read_outcome(answered.outcome)
-            order = answered.look_first or LookOrder()
-            seen: Sighting = looking.look(order, sent.sighting)
-            sent = msgspec.structs.replace(sent, sighting=seen, request_state=order.request_state)
-        raise _unavailable("The server kept asking for another look.")
+            order = answered.facts_first or FactsOrder()
+            seen: ClientFacts = gatherer.gather(order, sent.facts)
+            sent = msgspec.structs.replace(sent, facts=seen, request_state=order.request_state)
+        raise _unavailable("The server kept asking for more facts.")
 
     def _open_worktree(self, note: Callable[[], str]) -> tuple[Worktree, KeepingTrees]:
         trees = KeepingTrees(self._home, self._environment)
@@ -193,8 +193,8 @@ class TeamLink:
         confined = worktree if roots is None else cast("Worktree", RootedWorktree(worktree, roots))
         return confined, trees
 
-    def _keep_contents(self, project: str, seen: Sighting) -> str:
-        """What the files held that the server knows by name now, for `code.restore`."""
+    def _keep_contents(self, project: str, seen: ClientFacts) -> str:
+        """Keep the contents of the files that the server knows by name, for `code.restore`."""
         trees = KeepingTrees(self._home, self._environment)
         if keeps_code(self._local, project):
             for tree in (seen.tree, *(row.tree for row in seen.programs)):
@@ -216,7 +216,7 @@ class TeamLink:
             try:
                 answered = from_wire(response.body, ClientAnswer)
             except (msgspec.MsgspecError, UnicodeDecodeError) as trouble:
-                raise _unavailable("The server answered with something else.") from trouble
+                raise _unavailable("The server's answer is not one of a team server.") from trouble
             require_same_major(answered.version, "this program")
             return answered
         raise _refusal_of(response.status, response.body)
@@ -243,10 +243,10 @@ class TeamLink:
 
     @cached_property
     def machine(self) -> str:
-        """What the team calls this machine."""
+        """The name of this machine in the team."""
         return os.uname().nodename or "unknown"
 
-    # Telling
+    # Showing the link
 
     def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
         try:
@@ -274,7 +274,7 @@ class TeamLink:
 
 
 def _needs_console(server: str, call: TeamCall) -> Fault:
-    """In a team a person answers in the Console alone, signed in."""
+    """Return the error for an answer that a person must give in the Console, signed in."""
     named = call.params.get("session")
     page = "/team" if call.operation.startswith("team.") else "/"
     page = f"/sessions/{named}" if isinstance(named, str) and is_session_id(named) else page
@@ -300,14 +300,14 @@ def _describe_ask(call: TeamCall) -> dict[str, Json]:
 def _unavailable(message: str) -> Fault:
     return Fault(
         STORE_UNAVAILABLE,
-        f"{message} Whether the call was carried out is not known; nothing is kept for later.",
+        f"{message} The server may or may not have carried out the call.",
         details={"reason": "server_away"},
-        hint="Wait, then send the same call again: it is carried out once.",
+        hint="Wait, then send the same call again; it takes effect only once.",
     )
 
 
 def _refusal_of(status: int, body: bytes) -> Fault:
-    """What a server says that did not take the call at all: a problem document of HTTP."""
+    """Return the error of a response that is not an outcome: an HTTP problem document."""
     answer = _read_problem(body)
     message = answer.get("detail") or answer.get("title") or f"The server answered with the status {status}."
     if status in (502, 503, 504, 429):

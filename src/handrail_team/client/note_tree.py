@@ -1,4 +1,4 @@
-"""Record the files that a team client has now, around a restore; only a team client brings them."""
+"""Record the files that a team client has now, before and after a restore."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from handrail.runtime.runtime import WritePorts, project_of
 
 
 class NoteTree(Input, frozen=True, kw_only=True):
-    """Of which session."""
+    """The session, and the project with the files."""
 
     session: Annotated[MintedId, Meta(description="Session id.", max_length=128)]
     project: ProjectPath | UnsetType = UNSET
 
 
 class TreeNoted(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """What was seen."""
+    """The recorded file snapshot."""
 
     tree_id: str
 
 
 def note_tree(rt: WritePorts, request: NoteTree) -> TreeNoted:
-    """Record it at the open place of the session's latest run. Raises Fault E_IO where it cannot be seen."""
+    """Record the files at the tip of the session's latest run. Raises Fault E_IO if they cannot be read."""
     project = project_of(rt, request.project)
     taken = look(rt, project)
     session, tip = find_run_here(rt, request.session, project)
@@ -43,10 +43,10 @@ NOTE_TREE = Operation(
     name="code.note",
     effect="record",
     where="client",
-    summary="Record the files that are there around a restore.",
+    summary="Record the files before and after a restore.",
     input=NoteTree,
     output=TreeNoted,
     perform=note_tree,
     shape=Shape(levels={"minimal": ("treeId",)}, select="top"),
 )
-"""Not in the registry: no caller asks for it, only a team client that restores."""
+"""Not in the registry: only a team client that restores files sends it."""

@@ -1,8 +1,8 @@
-"""The ports of a call that a team client makes: each answers from what the team client sent.
+"""Ports for a team client's call: each answers from the facts that the client sent.
 
-The server opens no file of a project and starts no program. What was not sent is asked for: the operation is
-left by `LookDue`, without a lock or a record, and the team client repeats the call with what it saw. A call
-is the same in every repeat, so what chance gives it is drawn from its id.
+The server opens no project file and starts no program. If a fact is missing, the port raises `FactsDue`: it
+leaves the operation without a lock or a record; the client then repeats the call with that fact. Repeats must
+be identical, so random bytes are derived from the id of the call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from handrail.contract.workflow_files import WorkflowFile
 from handrail.ports.actions import Preview
 from handrail.ports.checks import KnownCheck, NoChecksKnown, ProgramCall, ProgramEnd, ReportFile
 from handrail.ports.process import Randomness
-from handrail.ports.server import LookDue
+from handrail.ports.server import FactsDue
 from handrail.ports.trees import (
     CHANGED_SECONDS,
     MOST_READ_BYTES,
@@ -47,7 +47,7 @@ from handrail_team.client.wire import (
     ActionOrder,
     ActionRow,
     ClientCall,
-    LookOrder,
+    FactsOrder,
     ProgramOrder,
     SourceName,
     Surroundings,
@@ -55,12 +55,12 @@ from handrail_team.client.wire import (
 )
 
 DECLARED_ON: Final = " (declared on {})"
-"""Follows the name of a workflow file that the server did not bring."""
+"""Suffix of the name of a workflow file that came from a client."""
 _LOOKING: Final = ("git", "always", "off")
 
 
 def enter_client(runtime: Runtime, call: ClientCall) -> Runtime:
-    """The runtime for a call of this team client: store and keys are the server's, the looks are sent."""
+    """Return the runtime for a client's call: the server's store and keys, the client's facts."""
     here, account = call.here, runtime.workspace.account()
     worktree = SentWorktree(call)
     trees = SentTrees(call)
@@ -87,11 +87,11 @@ def enter_client(runtime: Runtime, call: ClientCall) -> Runtime:
 
 
 def _ask(**wanted: Any) -> NoReturn:
-    raise LookDue(LookOrder(**wanted))
+    raise FactsDue(FactsOrder(**wanted))
 
 
 class CallRandomness:
-    """Chance that is the same in every repeat of a call, and that nobody outside can foretell."""
+    """Random bytes that are the same in every repeat of a call and unpredictable without the key."""
 
     def __init__(self, chance: Randomness, key: bytes, call_id: str) -> None:
         self._chance = chance
@@ -104,14 +104,14 @@ class CallRandomness:
 
 
 class SentWorkspace(NamedWorkspace):
-    """That of a machine elsewhere."""
+    """The workspace of the client's machine."""
 
     def __init__(self, here: Surroundings, account: str) -> None:
         super().__init__(account)
         self._here = here
 
     def project(self, asked: str) -> str:
-        del asked  # the team client has found out which directory a call means
+        del asked  # the client has resolved the directory
         return f"{self._here.machine}:{self._here.project}"
 
     def observations(self, project: str) -> dict[ObservationKey, str]:
@@ -127,7 +127,7 @@ class SentWorkspace(NamedWorkspace):
 
 
 class SentSettings:
-    """`ports.SettingsFiles`: what the project and the user decided there; ceilings are the server's."""
+    """`ports.SettingsFiles` with the client's project and user settings, and the server's limits."""
 
     def __init__(self, own: SettingsFiles, here: Surroundings) -> None:
         self._own = own
@@ -168,7 +168,7 @@ class SentSettings:
 
 
 class ServersSettings:
-    """`ports.SettingsFiles` of a server for who has an account: its operator alone changes them."""
+    """`ports.SettingsFiles` of a server, read-only: only its operator can change them."""
 
     def __init__(self, own: SettingsFiles) -> None:
         self.of = own.of
@@ -178,19 +178,24 @@ class ServersSettings:
 
     def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
         del changes, held
-        message = "The settings and preferences of a user are kept on their machine, and set there."
-        raise Fault(E_VALIDATION, message, details={"param": "session"}, hint="Name a session of the team.")
+        message = "Settings and preferences of a user belong to their machine."
+        raise Fault(
+            E_VALIDATION,
+            message,
+            details={"param": "session"},
+            hint="Set them there, or name a session of the team.",
+        )
 
     def check(self, changes: Mapping[str, Json]) -> None:
         self.keep(changes, {})
 
 
 _SERVERS: Final = ("bundled", "user")
-"""Of these kinds the server has files of its own: those that come with it, and those of its operator."""
+"""Sources for which the server has its own files: bundled ones, and those of its operator."""
 
 
 class SentLibrary:
-    """`ports.WorkflowLibrary`: what the server offers, and what the team client found."""
+    """`ports.WorkflowLibrary` with the server's files and those that the client sent."""
 
     def __init__(self, own: WorkflowLibrary, call: ClientCall) -> None:
         self._own = own
@@ -198,11 +203,11 @@ class SentLibrary:
         self._mark = DECLARED_ON.format(call.here.machine)
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        sent = self._call.sighting.sources
+        sent = self._call.facts.sources
         if sent is None:
             _ask(sources=True)
         own = [file for file in self._own.files(project) if file.source_kind in _SERVERS]
-        # What they say of themselves is the word of the team client: only their content counts.
+        # The summary and the decoded form are only stated by the client, so the server reads the content.
         declared = [
             msgspec.structs.replace(file, source_ref=file.source_ref + self._mark, summary=b"", decoded=b"")
             for file in sent
@@ -216,7 +221,7 @@ class SentLibrary:
         if not source_ref.endswith(self._mark):
             return None
         name = source_ref.removesuffix(self._mark)
-        for row in self._call.sighting.contents:
+        for row in self._call.facts.contents:
             if (row.source_kind, row.source_ref) == (source_kind, name):
                 return row.content
         _ask(contents=(SourceName(source_kind=source_kind, source_ref=name),))
@@ -231,10 +236,10 @@ class SentLibrary:
 
 
 class SentWorktree(UnseenWorktree):
-    """`ports.Worktree` by what the team client saw. Contents of files are not sent."""
+    """`ports.Worktree` from the client's facts. File contents are not sent."""
 
     def __init__(self, call: ClientCall) -> None:
-        seen = call.sighting
+        seen = call.facts
         self._places = {row.asked: row.seen for row in seen.places}
         self._files = {row.text: row.file for row in seen.files}
 
@@ -252,14 +257,14 @@ class SentWorktree(UnseenWorktree):
 
 
 _UNKNOWN: Final = GitEntry(path="", mode="100644", object_id="")
-"""Stands for the files of a tree: a server has their names at most, for whoever compares trees."""
+"""Stands for any file of a tree: the server has names at most, which is enough to compare trees."""
 
 
 class SentTrees(UnseenTrees):
-    """`ports.Trees` by what the team client saw. Contents of files are not sent."""
+    """`ports.Trees` from the client's facts. File contents are not sent."""
 
     def __init__(self, call: ClientCall) -> None:
-        seen = call.sighting
+        seen = call.facts
         self._changes = {(row.before, row.after): row for row in seen.changes}
         self._changed = {row.tree: row for row in seen.changed}
         self._trouble = seen.tree_trouble
@@ -267,7 +272,7 @@ class SentTrees(UnseenTrees):
         self._seen = {row.tree.taken.tree: row.tree for row in seen.programs if row.tree is not None}
         self._seen |= {} if seen.tree is None else {seen.tree.taken.tree: seen.tree}
         self.now = seen.tree
-        """The files now; those that a program left, once it ran."""
+        """The present files; after a program ran, the files that it left."""
 
     def take(
         self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
@@ -323,12 +328,12 @@ class SentTrees(UnseenTrees):
 
 
 class SentPrograms:
-    """`ports.CheckPrograms` by programs that the team client started. It decides itself which it starts."""
+    """`ports.CheckPrograms` from programs that the client ran. The client decides which it starts."""
 
     def __init__(self, call: ClientCall, trees: SentTrees) -> None:
         self._machine = call.here.machine
-        self._directories = {row.asked: row for row in call.sighting.directories}
-        self._ran = list(call.sighting.programs)
+        self._directories = {row.asked: row for row in call.facts.directories}
+        self._ran = list(call.facts.programs)
         self._trees = trees
         self._report_path = ""
         self._report = ReportFile()
@@ -378,13 +383,13 @@ class SentPrograms:
 
 
 def is_same_call(one: ProgramCall, other: ProgramCall) -> bool:
-    """Whether both start the same program; how long it may take depends on what is left of a call."""
+    """Whether both start the same program. Time limits differ between repeats, so they do not count."""
     same = (one.argv, one.directory, one.is_declared)
     return same == (other.argv, other.directory, other.is_declared)
 
 
 class SentKnownChecks(NoChecksKnown):
-    """`ports.KnownChecks` as the machine keeps them; nothing is approved from here."""
+    """`ports.KnownChecks` as the client keeps them; the server can approve none."""
 
     def __init__(self, here: Surroundings) -> None:
         self._known = {row.digest: row for row in here.known_checks}
@@ -396,10 +401,10 @@ class SentKnownChecks(NoChecksKnown):
 
 
 class SentAction:
-    """`ports.OwnAction` by the team client, one call each."""
+    """`ports.OwnAction` that the client performs."""
 
     def __init__(self, call: ClientCall, operation: str, params: dict[str, Any]) -> None:
-        self._done = call.sighting.actions
+        self._done = call.facts.actions
         self._operation = operation
         self._params = params
 

@@ -1,7 +1,7 @@
-"""What a team client and its server say to each other: who calls from where, what to look at, what was seen.
+"""The messages between a team client and its server: the call, the facts asked for, the facts sent.
 
-Everything is rows, because a file may be asked about in many ways. A path of the system may be no text; such
-a string travels as its bytes, and arrives as it was.
+Facts are rows, because one call can ask several questions about a file. A path that is not valid text travels
+as bytes and arrives unchanged.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _T = TypeVar("_T")
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """Shared options of rows; what a newer version adds is left alone."""
+    """Shared options of rows. Fields of a newer version are ignored."""
 
 
-# What was seen
+# Facts
 
 
 class PlaceRow(_Row, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class FileRow(_Row, frozen=True, kw_only=True):
 
 
 class ChangesRow(_Row, frozen=True, kw_only=True):
-    """What differs between two trees, by their ids; without changes, why nobody knows."""
+    """The differences between two trees. `trouble` says why there are none to show."""
 
     before: str
     after: str
@@ -54,15 +54,15 @@ class ChangesRow(_Row, frozen=True, kw_only=True):
 
 
 class ChangedRow(_Row, frozen=True, kw_only=True):
-    """The paths that differ from a tree by the times of the files; None: why nobody knows."""
+    """Paths that changed since a tree, by file times. `trouble` says why there are none to show."""
 
     tree: str
     paths: tuple[str, ...] | None = None
     trouble: str = ""
 
 
-class SeenTree(_Row, frozen=True, kw_only=True):
-    """The files at one moment: names and ids, no contents."""
+class TreeRow(_Row, frozen=True, kw_only=True):
+    """A file snapshot: names and ids, no contents."""
 
     taken: TakenTree
     names: bytes = b""
@@ -71,7 +71,7 @@ class SeenTree(_Row, frozen=True, kw_only=True):
 
 
 class ContentRow(_Row, frozen=True, kw_only=True):
-    """What a workflow file holds now; None: that cannot be told."""
+    """The present content of a workflow file; None: it cannot be read."""
 
     source_kind: SourceKind
     source_ref: str
@@ -79,7 +79,7 @@ class ContentRow(_Row, frozen=True, kw_only=True):
 
 
 class DirectoryRow(_Row, frozen=True, kw_only=True):
-    """Where a program would start; without a path, why not."""
+    """The directory a program would start in. Without a path, `trouble` says why."""
 
     asked: str
     path: str = ""
@@ -87,17 +87,17 @@ class DirectoryRow(_Row, frozen=True, kw_only=True):
 
 
 class ProgramRow(_Row, frozen=True, kw_only=True):
-    """A program that ran here, what it printed, the report that it wrote, and the files afterwards."""
+    """A program that ran on the client: its output, its report file, and the files afterwards."""
 
     call: ProgramCall
     end: ProgramEnd
     printed: bytes = b""
     report: ReportFile = ReportFile()
-    tree: SeenTree | None = None
+    tree: TreeRow | None = None
 
 
 class ActionRow(_Row, frozen=True, kw_only=True):
-    """What an action of ours answered, or why it did not."""
+    """The result of an action, or its error."""
 
     operation: str
     params: dict[str, Json]
@@ -108,14 +108,14 @@ class ActionRow(_Row, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class Sighting(_Row, frozen=True, kw_only=True):
-    """Everything that a team client saw for one call."""
+class ClientFacts(_Row, frozen=True, kw_only=True):
+    """All facts that a team client gathered for one call."""
 
     places: tuple[PlaceRow, ...] = ()
     files: tuple[FileRow, ...] = ()
-    tree: SeenTree | None = None
+    tree: TreeRow | None = None
     tree_trouble: str = ""
-    """Why there is no tree; both empty: nobody looked."""
+    """Why there is no tree. If both are empty, no tree was asked for."""
     changes: tuple[ChangesRow, ...] = ()
     changed: tuple[ChangedRow, ...] = ()
     sources: tuple[WorkflowFile, ...] | None = None
@@ -126,14 +126,14 @@ class Sighting(_Row, frozen=True, kw_only=True):
     actions: tuple[ActionRow, ...] = ()
 
 
-# What is to be looked at
+# Facts that the server asks for
 
 
 class TreePair(_Row, frozen=True, kw_only=True):
     before: str
     after: str
     packs: tuple[bytes, ...] = ()
-    """What the server has of them."""
+    """Git packs that the server has of them."""
 
 
 class SourceName(_Row, frozen=True, kw_only=True):
@@ -144,21 +144,21 @@ class SourceName(_Row, frozen=True, kw_only=True):
 class ProgramOrder(_Row, frozen=True, kw_only=True):
     call: ProgramCall
     report: str = ""
-    """The file in which it counts its tests."""
+    """The file in which the program counts its tests."""
 
 
 class ActionOrder(_Row, frozen=True, kw_only=True):
     operation: str
     params: dict[str, Json]
     preview: Preview | None = None
-    """The plan that it writes; None: it only asks."""
+    """The plan to apply; None: only preview."""
 
 
-class LookOrder(_Row, frozen=True, kw_only=True):
-    """What a call needs to have seen before it can be decided. It is recorded nowhere and holds no lock."""
+class FactsOrder(_Row, frozen=True, kw_only=True):
+    """Facts that a call needs before it can be decided. Asking records nothing and holds no lock."""
 
     request_state: str = ""
-    """To be sent back with the sighting; of this call alone."""
+    """Sent back with the facts; valid only for this call."""
     paths: tuple[PlaceAsked, ...] = ()
     files: tuple[str, ...] = ()
     tree: bool = False
@@ -175,7 +175,7 @@ class LookOrder(_Row, frozen=True, kw_only=True):
 
 
 class KnownRow(_Row, frozen=True, kw_only=True):
-    """What the machine knows of one declaration of a check."""
+    """One declared check as the client knows it."""
 
     digest: str
     is_approved: bool = False
@@ -184,7 +184,7 @@ class KnownRow(_Row, frozen=True, kw_only=True):
 
 
 class Surroundings(_Row, frozen=True, kw_only=True):
-    """Where a call comes from: the project, what it declares, and the program that asks."""
+    """Where a call comes from: the project, its settings, and the calling program."""
 
     machine: str
     version: str
@@ -192,7 +192,7 @@ class Surroundings(_Row, frozen=True, kw_only=True):
     worker: str = ""
     can_ask: bool = False
     project: str
-    """The directory, as the machine names it; the server never opens it."""
+    """The directory's path on the client; the server never opens it."""
     identity: str = ""
     observations: dict[ObservationKey, str] = {}
     checks: tuple[DeclaredCheck, ...] = ()
@@ -205,7 +205,7 @@ class Surroundings(_Row, frozen=True, kw_only=True):
 
 
 class ClientCall(_Row, frozen=True, kw_only=True):
-    """One call of a team client; its repeats have the same `call_id`."""
+    """One call of a team client. Repeats have the same `call_id`."""
 
     protocol: int = PROTOCOL
     call_id: str
@@ -215,27 +215,27 @@ class ClientCall(_Row, frozen=True, kw_only=True):
     needs_key: bool = False
     here: Surroundings
     request_state: str = ""
-    sighting: Sighting = Sighting()
+    facts: ClientFacts = ClientFacts()
 
 
 class ClientAnswer(_Row, frozen=True, kw_only=True):
-    """The outcome, or what to look at first."""
+    """The outcome, or the facts to send first."""
 
     version: str
     outcome: dict[str, Json] | None = None
-    look_first: LookOrder | None = None
+    facts_first: FactsOrder | None = None
 
 
-# Strings that are no text
+# Strings that are not valid text
 
 
 def to_wire(value: object) -> bytes:
-    """The message as JSON."""
+    """Return the message as JSON."""
     return msgspec.json.encode(_wrap(msgspec.to_builtins(value)))
 
 
 def from_wire(content: bytes, kind: type[_T]) -> _T:
-    """The message again. Raises msgspec.MsgspecError for what is none."""
+    """Return the decoded message. Raises msgspec.MsgspecError if it does not fit `kind`."""
     return msgspec.convert(_unwrap(msgspec.json.decode(content)), kind)
 
 
@@ -261,7 +261,7 @@ def _unwrap(value: Any) -> Any:
             try:
                 return base64.b64decode(held, validate=True).decode("utf-8", "surrogateescape")
             except ValueError as trouble:
-                raise msgspec.ValidationError("bytes that are no base64") from trouble
+                raise msgspec.ValidationError("invalid base64") from trouble
         case dict():
             return {name: _unwrap(held) for name, held in value.items()}
         case list():
@@ -270,11 +270,11 @@ def _unwrap(value: Any) -> Any:
             return value
 
 
-# Versions: those of one major version go together
+# Versions
 
 
-def require_same_major(other: str, whose: str) -> None:
-    """Raises Fault VERSION_UNSUPPORTED unless both have the same major version."""
+def require_same_major(other: str, side: str) -> None:
+    """Raise Fault VERSION_UNSUPPORTED unless both have the same major version."""
     own = __version__.partition(".")[0]
     if other.partition(".")[0] == own:
         return
@@ -282,5 +282,5 @@ def require_same_major(other: str, whose: str) -> None:
         VERSION_UNSUPPORTED,
         f"The team client and the server have different versions: {__version__} here, {other} there.",
         details={"requested": other[:40], "supported": [__version__]},
-        hint=f"Update the older one: {whose} with handrail update.",
+        hint=f"Run handrail update on the older side ({side}).",
     )

@@ -106,8 +106,8 @@ class TeamKeeper:
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
         totals = []
-        for room in self._rooms():
-            for found in room._check_room(session_ids):
+        for one in self._keepers():
+            for found in one._check_workspace(session_ids):
                 if isinstance(found, StoreCheck):
                     totals.append(found)
                 else:
@@ -119,7 +119,7 @@ class TeamKeeper:
             elsewhere=tuple(name for one in totals for name in one.elsewhere),
         )
 
-    def _check_room(self, session_ids: Sequence[SessionId]) -> Iterator[SessionCheck | StoreCheck]:
+    def _check_workspace(self, session_ids: Sequence[SessionId]) -> Iterator[SessionCheck | StoreCheck]:
         workspace = self._database.workspace
         wanted = sorted(session_ids or (stamp.session_id for stamp in self._log.list_sessions()))
         checks = []
@@ -151,13 +151,13 @@ class TeamKeeper:
         )
 
     def usage(self) -> StoreUsage:
-        rooms = self._rooms()
+        keepers = self._keepers()
         sessions = [
             SessionUsage(session_id=SessionId(name), events=head, bytes=size)
-            for room in rooms
-            for name, head, _, _, size in room._sizes(None)
+            for one in keepers
+            for name, head, _, _, size in one._sizes(None)
         ]
-        sizes = [room._blob_sizes() for room in rooms]
+        sizes = [one._blob_sizes() for one in keepers]
         blobs, blob_bytes, left, left_bytes = (sum(column) for column in zip(*sizes, strict=True))
         return StoreUsage(
             sessions=tuple(sorted(sessions, key=lambda one: (-one.bytes, one.session_id))),
@@ -167,7 +167,7 @@ class TeamKeeper:
             leftover_blobs=left,
             leftover_sessions=0,
             leftover_bytes=left_bytes,
-            cache_bytes=sum(room._cache_bytes() for room in rooms),
+            cache_bytes=sum(one._cache_bytes() for one in keepers),
         )
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
@@ -261,7 +261,7 @@ class TeamKeeper:
         if way.source:
             return plan_copy(open_source(way.source), self._log, session_ids)
         target = self._target(way)
-        return merge_plans(plan_copy(room._log, target, session_ids) for room in self._rooms())
+        return merge_plans(plan_copy(one._log, target, session_ids) for one in self._keepers())
 
     def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
         if way.source and way.target:
@@ -270,16 +270,16 @@ class TeamKeeper:
             source = open_source(way.source)
             copy_session(source, commits_in(source, session.session_id), self._log, session)
         else:
-            room = next((one for one in self._rooms() if one._ends_with(session)), self)
-            copy_session(room._log, room._commits(session.session_id), self._target(way), session)
+            keeper = next((one for one in self._keepers() if one._ends_with(session)), self)
+            copy_session(keeper._log, keeper._commits(session.session_id), self._target(way), session)
 
-    def _rooms(self) -> list[TeamKeeper]:
+    def _keepers(self) -> list[TeamKeeper]:
         if not self._has_address:
             return [self]
         names = list_workspaces(self._database)
-        return [self, *(self._room(one) for one in names)]
+        return [self, *(self._keeper_of(one) for one in names)]
 
-    def _room(self, workspace: str) -> TeamKeeper:
+    def _keeper_of(self, workspace: str) -> TeamKeeper:
         key = self._log.key
         log = TeamLog(self._database.within(workspace), key=None if key is None else key.within(workspace))
         return TeamKeeper(log, self._data, key_of=self._key_of)

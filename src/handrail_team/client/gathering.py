@@ -1,7 +1,7 @@
-"""The looks that a server asks a team client for, by the very code that looks for a local run.
+"""Gather the facts about files and programs that a team server asks for, with the code of a local run.
 
-A server decides what it wants to know, and this machine what it starts: a program only where the call itself
-names it, or the user approved just that declaration; an action only where a part of this program brings it.
+The server decides what it wants to know. This machine decides what it starts: a program only if the call
+names it or the user approved exactly that declaration, and an action only if this program brings it.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from handrail_team.client.wire import (
     ActionRow,
     ChangedRow,
     ChangesRow,
+    ClientFacts,
     ContentRow,
     DirectoryRow,
+    FactsOrder,
     FileRow,
     KnownRow,
-    LookOrder,
     PlaceRow,
     ProgramOrder,
     ProgramRow,
-    SeenTree,
-    Sighting,
     Surroundings,
     TreePair,
+    TreeRow,
 )
 
 MOST_PRINTED_BYTES = 1_000_000
-"""Of what a program prints, sent to the server: its last part."""
+"""How much of a program's output is sent to the server: its end."""
 _WITH_TREE = frozenset({"run.start", "run.continue", "run.checkpoint"})
-"""Where the files at the time of the call are kept with its node, so they come with it."""
-_NO_ACTION = "This machine carries out no action for such a call."
-_REFUSED = "this machine starts no program that its own call did not name"
+"""Calls whose node keeps the files of that moment, so the tree is sent along."""
+_NO_ACTION = "This machine runs actions only for a report."
+_REFUSED = "this machine only starts programs that its own call names"
 
 
 def describe_surroundings(
     rt: Runtime, project: str, machine: str, call: TeamCall, version: str
 ) -> Surroundings:
-    """Where a call comes from. Settings that cannot be read are a Fault, as in a local call."""
+    """Return where a call comes from. Raises Fault if the settings cannot be read, as a local call does."""
     settings = rt.settings.of(project)
     known = rt.known_checks() if settings.checks else None
     digests = map(digest_check, settings.checks)
@@ -71,9 +71,9 @@ def describe_surroundings(
     )
 
 
-def look_beforehand(rt: Runtime, project: str, call: TeamCall) -> Sighting:
-    """What a call is known to need, so that it is made once."""
-    seen = Sighting()
+def gather_beforehand(rt: Runtime, project: str, call: TeamCall) -> ClientFacts:
+    """Return the facts that the call is known to need, so that one request is enough."""
+    seen = ClientFacts()
     if call.where == "both":
         seen = msgspec.structs.replace(seen, sources=_find_sources(rt, project))
     if call.operation in _WITH_TREE and call.effect != "read" and looks_at_code(rt, project):
@@ -81,8 +81,8 @@ def look_beforehand(rt: Runtime, project: str, call: TeamCall) -> Sighting:
     return seen
 
 
-class Looking:
-    """The looks of one call."""
+class FactGatherer:
+    """Gathers the facts of one call."""
 
     def __init__(self, rt: Runtime, project: str, machine: str, call: TeamCall) -> None:
         self._rt = rt
@@ -90,8 +90,8 @@ class Looking:
         self._prefix = f"{machine}:"
         self._call = call
 
-    def look(self, order: LookOrder, seen: Sighting) -> Sighting:
-        """What was seen before, and what this order asks for beside it."""
+    def gather(self, order: FactsOrder, seen: ClientFacts) -> ClientFacts:
+        """Return the facts gathered before, with what this order asks for added."""
         rt, project = self._rt, self._project
         worktree = rt.worktree()
         if order.tree and seen.tree is None and not seen.tree_trouble:
@@ -153,7 +153,7 @@ class Looking:
             return DirectoryRow(asked=asked, trouble=fault.message)
 
     def _run(self, order: ProgramOrder) -> ProgramRow:
-        """Start a program that the call names, or that the user approved; any other is refused."""
+        """Start a program that the call names or the user approved; reject any other."""
         if not self._may_start(order):
             return ProgramRow(call=order.call, end=ProgramEnd(trouble=_REFUSED))
         rt, programs = self._rt, self._rt.check_programs()
@@ -214,22 +214,22 @@ class Looking:
             result = opened.call() if order.preview is None else opened.apply(order.preview)
         except Fault as fault:
             return msgspec.structs.replace(row, code=fault.kind.code, message=fault.message, hint=fault.hint)
-        except AssertionError:  # an operation that is none of ours
+        except AssertionError:  # the operation is not an action
             return msgspec.structs.replace(row, code=INTERNAL_ERROR.code, message="There is no such action.")
         return msgspec.structs.replace(row, result=msgspec.to_builtins(result))
 
 
-def _with_tree(rt: Runtime, project: str, seen: Sighting) -> Sighting:
+def _with_tree(rt: Runtime, project: str, seen: ClientFacts) -> ClientFacts:
     taken = take_present(rt, project)
     if isinstance(taken, Unseen):
         return msgspec.structs.replace(seen, tree_trouble=taken.reason)
     return msgspec.structs.replace(seen, tree=_describe(rt, project, taken))
 
 
-def _describe(rt: Runtime, project: str, taken: TakenTree) -> SeenTree:
+def _describe(rt: Runtime, project: str, taken: TakenTree) -> TreeRow:
     known = (f"{taken.head}^{{tree}}",) if taken.head else ()
     names = rt.trees().pack_step(project, taken.tree, known, 0)
-    return SeenTree(
+    return TreeRow(
         taken=taken,
         names=b"" if isinstance(names, Unseen) else names,
         is_clean=bool(taken.head) and rt.trees().is_clean(project, taken) is True,
@@ -237,7 +237,7 @@ def _describe(rt: Runtime, project: str, taken: TakenTree) -> SeenTree:
 
 
 def _find_sources(rt: Runtime, project: str) -> tuple[Any, ...]:
-    """Workflow files of the user and the project; what the program brings, the server has itself."""
+    """Return the workflow files of the user and the project. The server has the bundled ones itself."""
     return tuple(
         msgspec.structs.replace(file, summary=b"", decoded=b"")
         for file in rt.library.files(project)

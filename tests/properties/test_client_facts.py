@@ -17,14 +17,14 @@ from handrail_team.client.wire import (
     ChangedRow,
     ChangesRow,
     ClientCall,
+    ClientFacts,
+    FactsOrder,
     FileRow,
-    LookOrder,
     PlaceRow,
     ProgramRow,
-    SeenTree,
-    Sighting,
     Surroundings,
     TreePair,
+    TreeRow,
     from_wire,
     to_wire,
 )
@@ -39,7 +39,7 @@ ENTRIES = st.builds(
 )
 LEFT_OUT = st.builds(LeftOut, path=PATHS, why=st.just("it is no file"))
 TREES = st.builds(
-    SeenTree,
+    TreeRow,
     taken=st.builds(
         TakenTree,
         tree=st.just("c" * 40),
@@ -62,7 +62,7 @@ PROGRAMS = st.builds(
     tree=st.none() | TREES,
 )
 SIGHTINGS = st.builds(
-    Sighting,
+    ClientFacts,
     places=st.lists(st.builds(PlaceRow, asked=ASKED, seen=SEEN), max_size=3).map(tuple),
     files=st.lists(st.builds(FileRow, text=PATHS, file=st.builds(LocatedFile, paths=MANY)), max_size=3).map(
         tuple
@@ -79,9 +79,9 @@ SIGHTINGS = st.builds(
 
 @pytest.mark.thorough
 @given(seen=SIGHTINGS, project=PATHS)
-def test_a_call_with_its_sighting_arrives_as_it_was_sent(seen: Sighting, project: str) -> None:
+def test_call_and_its_facts_survive_the_wire(seen: ClientFacts, project: str) -> None:
     here = Surroundings(machine="m", version="1", project=project)
-    sent = ClientCall(call_id="0", operation="run.continue", params={}, here=here, sighting=seen)
+    sent = ClientCall(call_id="0", operation="run.continue", params={}, here=here, facts=seen)
 
     assert from_wire(to_wire(sent), ClientCall) == sent
 
@@ -95,9 +95,9 @@ def test_an_order_arrives_as_it_was_given(
     paths: tuple[PlaceAsked, ...], files: tuple[str, ...], packs: tuple[bytes, ...]
 ) -> None:
     pair = TreePair(before="a", after="b", packs=packs)
-    order = LookOrder(request_state="s", paths=paths, files=files, tree=True, compare=(pair,))
+    order = FactsOrder(request_state="s", paths=paths, files=files, tree=True, compare=(pair,))
 
-    assert from_wire(to_wire(order), LookOrder) == order
+    assert from_wire(to_wire(order), FactsOrder) == order
 
 
 @every_case("content", [b"", b"[]", b'{"machine": {"bytes!": "*"}}', b'{"call": 1}', b"\xff"])
