@@ -127,7 +127,7 @@ def review(path: str) -> dict[str, Any]:
 
 def find_orders(machine: Machine) -> list[Any]:
     told = map(msgspec.json.decode, machine.wire.told)
-    return [one["lookFirst"] for one in told if "lookFirst" in one]
+    return [one["factsFirst"] for one in told if "factsFirst" in one]
 
 
 def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
@@ -172,11 +172,11 @@ def test_changed_files_are_listed_from_the_machine_that_has_them(machine: Machin
 def test_a_look_is_of_one_call_and_no_other(machine: Machine, server: Server) -> None:
     begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     before = server_events(server, begun)
-    machine.wire.keep = lambda body: b'"lookFirst"' not in body
+    machine.wire.keep = lambda body: b'"factsFirst"' not in body
     with pytest.raises(Stopped):
         machine.call("run.continue", ackToken=begun["ackToken"], output=review("b.py"))
     sent = msgspec.json.decode(machine.wire.sent[-1])
-    state = msgspec.json.decode(machine.wire.told[-1])["lookFirst"]["requestState"]
+    state = msgspec.json.decode(machine.wire.told[-1])["factsFirst"]["requestState"]
 
     sent["requestState"] = state
     sent["params"]["output"]["notesMarkdown"] = "Another report."

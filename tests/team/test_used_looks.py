@@ -31,9 +31,9 @@ def test_a_look_that_is_used_again_changes_nothing(team_database: str, tmp_path:
         assert used["requestState"], "the server asked for a look"
         before = server_events(server, begun)
         told = [server.ask("POST", "/api/team-client", machine.token, body=used).document]
-        for row in used["sighting"].get("programs", ()):
+        for row in used["facts"].get("programs", ()):
             row["end"]["status"] = 1
-        used["sighting"]["places"] = []
+        used["facts"]["places"] = []
         told.append(server.ask("POST", "/api/team-client", machine.token, body=used).document)
         assert server_events(server, begun) == before, "a look counts once"
         return first, *(one["outcome"]["success"]["data"] for one in told)
