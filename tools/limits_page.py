@@ -163,11 +163,11 @@ CHAPTERS: dict[str, tuple[tuple[str, str, str], ...]] = {
             "Times `limits.callsAMinute`: calls of one workspace.",
         ),
         (
-            "handrail_team.service",
+            "handrail_team.accounts.throttling",
             "FREE_TRIES",
             "Wrong passphrases in a row before the next one has to wait.",
         ),
-        ("handrail_team.service", "LONGEST_WAIT_S", "The longest such wait, in seconds."),
+        ("handrail_team.accounts.throttling", "LONGEST_WAIT_S", "The longest such wait, in seconds."),
     ),
 }
 """Module below `handrail`, name, and what it limits."""
