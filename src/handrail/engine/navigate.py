@@ -261,6 +261,10 @@ def _list_offered(workflow: CompiledWorkflow) -> frozenset[str]:
 
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     """Every leaf by its id, for callers that look up many."""
+    return derive_once(workflow, _map_leaves)
+
+
+def _map_leaves(workflow: CompiledWorkflow) -> dict[str, Leaf]:
     return {leaf.id: leaf for leaf in list_leaves(workflow.steps)}
 
 

@@ -127,7 +127,7 @@ class DirectoryLibrary:
         if ".." in folders or source_ref.startswith("/"):
             return None
         named = "/".join(folders[:-1])
-        if source_kind == "project":
+        if source_kind == "project" and named:
             asked = read_project_settings(project).directories
             if any(named == one or named.startswith(f"{one}/") for one in asked):
                 return project

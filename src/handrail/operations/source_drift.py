@@ -96,6 +96,8 @@ def _is_pinned_by(files: Sequence[WorkflowFile], run: Run) -> bool:
 
 _MOST_STEPS = 10
 """Of a base, that are named."""
+_FEW = 10
+"""Sessions among which its last run nearly always is."""
 
 
 def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
@@ -124,10 +126,10 @@ def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[str]
 
 def _find_last(rt: ReadPorts, workflow_id: str) -> tuple[str, CompiledWorkflow | None]:
     """The last run of a workflow, and what it is pinned to."""
-    from handrail.operations.stored_sessions import ask_sessions
+    from handrail.operations.stored_sessions import ask_sessions, facet
 
     def look(sessions: Sessions) -> tuple[str, CompiledWorkflow | None]:
-        for stamp in sessions.stamps:
+        for stamp in sessions.find([(facet("workflow_id", workflow_id),)], first=_FEW):
             facts = sessions.facts(stamp.session_id)
             if facts.workflow_id == workflow_id:
                 with suppress(Fault):  # a workflow that is lost says nothing, and stops nobody

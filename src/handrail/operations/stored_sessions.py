@@ -44,7 +44,7 @@ FAR = 10**24
 FIRST_LOOKED_AT = 300
 """Sessions that a filtered list looks at before it asks the index for those that fit."""
 _MOST_FOUND = 1_000
-"""Sessions that a search looks at before it knows that it needs more."""
+"""Of a search."""
 MOST_NEW = 200
 """Sessions that a list reads only for the index, beside those of its page."""
 
@@ -94,14 +94,19 @@ class Sessions:
         """At least as many of the first ones, or of those after this one, as there are."""
         return self.stamps if self._view is None else self._learn(self._view.look(most, after))
 
-    def find(self, needed: Sequence[Choice], parts: Sequence[str] = ()) -> Iterator[SessionStamp]:
-        """Without some that surely have neither all the words nor all the parts; no more than are needed."""
+    def find(
+        self, needed: Sequence[Choice], parts: Sequence[str] = (), first: int = _MOST_FOUND
+    ) -> Iterator[SessionStamp]:
+        """Without some that surely have neither all the words nor all the parts; no more than are needed.
+
+        `first` are looked for before it is known that more are needed.
+        """
         if self._view is None:
             yield from self.stamps
             return
-        found = self._learn(self._view.find(needed, parts, _MOST_FOUND))
+        found = self._learn(self._view.find(needed, parts, first))
         yield from found
-        if len(found) == _MOST_FOUND:
+        if len(found) >= first:
             yield from self._learn(self._view.find(needed, parts, after=found[-1]))
 
     def filtered(self, facets: Sequence[str]) -> Iterator[SessionStamp]:

@@ -127,6 +127,8 @@ from handrail.runtime.recent import Recent
 
 EVERYTHING: Final = 1 << 62
 """More events than a session has."""
+LATEST: Final = 2**63 - 1
+"""No session sorts after this: the index holds no larger number."""
 _MOST_ORIGINS: Final = 4_096
 _LISTING_BYTES = 64 * 1024
 """How much of a manifest a listing reads: nearly always enough for the first line."""
@@ -561,7 +563,7 @@ class FileLog:
             if self._is_plain_file(path):
                 return None  # not a session, like any other name
             order = 0
-        return SessionStamp(session_id=session_id, order=order or self._changed_at(path))
+        return SessionStamp(session_id=session_id, order=min(order or self._changed_at(path), LATEST))
 
     def _beginning(self, directory: int) -> tuple[int, bool]:
         """The time of the last commit, and whether the manifest has a first line, intact or damaged."""

@@ -24,7 +24,7 @@ import msgspec
 from handrail.contract.ids import SessionId, is_session_id
 from handrail.contract.search_terms import Choice
 from handrail.event_log.files.disk import make_directory
-from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.log import LATEST, FileLog
 from handrail.event_log.files.manifest import MANIFEST_NAME
 from handrail.event_log.files.touched import INDEX_FOLDER, Position
 from handrail.ports.log import EventReader, SessionStamp
@@ -38,7 +38,6 @@ ALSO_CHECKED = 32
 """Others of which each view looks at the files, so that no change by other hands is missed for long."""
 _OLD_AFTER_NS = 7 * 24 * 3600 * 10**9
 _WAIT_MS = 200
-_LAST = 2**63 - 1
 _TABLES = {
     "form": "CREATE TABLE form(name TEXT PRIMARY KEY) WITHOUT ROWID",
     "state": "CREATE TABLE state(number INTEGER NOT NULL, position BLOB NOT NULL)",
@@ -271,7 +270,7 @@ class FileIndexView:
         self, asked: str, values: tuple[object, ...], most: int, after: SessionStamp | None
     ) -> list[Indexed]:
         """The sessions of an answer, in order, each as it is on the disk now."""
-        window = (_LAST, _LAST, "") if after is None else (after.order, after.order, after.session_id)
+        window = (LATEST, LATEST, "") if after is None else (after.order, after.order, after.session_id)
         with _translate_errors():
             while True:
                 count = len(self._seen)
@@ -402,7 +401,7 @@ def _version_of(path: str) -> _Row:
             for entry in entries:  # the lock too: it holds the note
                 name, seen = entry.name, entry.stat(follow_symlinks=False)
                 parts.append((name, *seen[:3], seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns))
-                order = seen.st_mtime_ns if name == MANIFEST_NAME else order
+                order = min(seen.st_mtime_ns, LATEST) if name == MANIFEST_NAME else order
     except OSError:
         return _Row(inode=inode)
     if not order:
@@ -418,6 +417,6 @@ def _translate_errors() -> Iterator[None]:
         yield
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise IndexTrouble(str(error), is_broken=True) from error
-    except (apsw.Error, OSError, UnicodeError, msgspec.MsgspecError) as error:
-        # SQLite accepts no path that is not text.
+    except (apsw.Error, OSError, OverflowError, UnicodeError, msgspec.MsgspecError) as error:
+        # SQLite accepts no path that is not text, and no number of more than 63 bits.
         raise IndexTrouble(str(error)) from error

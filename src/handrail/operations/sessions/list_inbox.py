@@ -18,6 +18,7 @@ from handrail.operations.stored_sessions import (
     FindSilence,
     Sessions,
     ask_sessions,
+    facet,
     find_silence,
 )
 from handrail.projections.overview import Need, SessionFacts
@@ -29,8 +30,6 @@ from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
 from handrail.views.inbox import Inbox, InboxItem, key_of, list_items, make_item
 
-MOST_SESSIONS = 2_000
-"""The latest ones are looked at."""
 _KINDS = ("person", "blocked", "damaged", "newer", "gap")
 _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits for is not known."
 
@@ -49,12 +48,11 @@ class ListInbox(Input, frozen=True, kw_only=True):
 
 
 def list_inbox(rt: ReadPorts, request: ListInbox) -> Success:
-    """One page of what waits among the latest sessions, the kind that nobody else can resolve first."""
+    """One page of what waits, first the kind that only a person can end."""
     found, count = ask_sessions(rt, lambda sessions: (_find_needs(rt, request, sessions), sessions.count()))
     page = page_of(rt, OPERATION, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
-    is_whole = count <= MOST_SESSIONS
     listed = Inbox(
-        scope="all sessions of this store" if is_whole else f"the latest {MOST_SESSIONS} sessions",
+        scope="all sessions of this store",
         total=len(found),
         answered=sum(row.is_answered for row in found),
         session_count=count,
@@ -74,11 +72,11 @@ def _sort_need(row: InboxItem) -> tuple[str, ...]:
 
 
 def _find_needs(rt: ReadPorts, request: ListInbox, sessions: Sessions) -> list[InboxItem]:
-    """Everything that waits among the latest sessions."""
+    """Everything that waits. The index names the sessions with needs; it never knows a damaged one."""
     found: list[InboxItem] = []
     silence = find_silence(rt)
     me = rt.principal if request.assigned == "me" else None
-    for stamp in sessions.latest(MOST_SESSIONS)[:MOST_SESSIONS]:
+    for stamp in sessions.find([(facet("needs"),)]):
         facts = sessions.facts(stamp.session_id)
         if me is not None:
             mine = [need for need in facts.needs if _is_mine(rt, stamp.session_id, facts, need, me)]

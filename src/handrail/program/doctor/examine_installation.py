@@ -22,6 +22,7 @@ from handrail.contract.suggest import find_nearest
 from handrail.contract.tokens.workflow import WORKFLOW
 from handrail.contract.wording import format_count, quote
 from handrail.engine.events import is_newer
+from handrail.operations.stored_sessions import ask_sessions
 from handrail.operations.workflow_catalog import find_undeclared_checks, list_errors_in_use, load_catalog
 from handrail.ports.program import ClientServer, PlaceFacts
 from handrail.ports.server import TeamState
@@ -154,7 +155,7 @@ def check_skill_sync(given: CheckInput) -> DoctorCheck:
     return report_pass(message, skills=listed)
 
 
-# What is kept: store, workflow library, keys, used tokens, audit. The checks read and never write.
+# What is kept: store, workflow library, keys, used tokens, audit. The checks write nothing but caches.
 
 
 MOST_SESSIONS = 100
@@ -224,16 +225,16 @@ def _check_database(given: CheckInput, found: DatabaseFacts) -> DoctorCheck:
 
 def _check_sessions(given: CheckInput, facts: dict[str, Json]) -> tuple[str, DoctorCheck | None]:
     """How many there are, in words, and what is wrong with the newest; adds the numbers to the facts."""
-    stamps = given.rt.log.list_sessions()
-    states = Counter(_health(given, stamp.session_id) for stamp in stamps[:MOST_SESSIONS])
+    count, latest = ask_sessions(given.rt, lambda all_: (all_.count(), all_.latest(MOST_SESSIONS)))
+    states = Counter(_health(given, stamp.session_id) for stamp in latest[:MOST_SESSIONS])
     facts |= {
-        "sessions": len(stamps),
+        "sessions": count,
         "looked_at": sum(states.values()),
         "health": dict(sorted(states.items())),
     }
     newer = sum(count for state, count in states.items() if is_newer(state))
     unsound = sum(count for state, count in states.items() if state != "healthy") - newer
-    counted = format_count(len(stamps), "session is", "sessions are")
+    counted = format_count(count, "session is", "sessions are")
     if unsound:
         message = f"{format_count(unsound, 'session is', 'sessions are')} not sound and can only be read."
         return counted, report_failure(message, "handrail store verify", **facts)
