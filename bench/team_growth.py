@@ -209,7 +209,7 @@ class Team:
             ]
 
     @contextmanager
-    def serve(self, number: int, **limits: int) -> Iterator[int]:
+    def serve(self, number: int, *, workers: int = 1, **limits: int) -> Iterator[int]:
         """The port of one more server; `limits` are those of its settings."""
         os.makedirs(f"{self._home}/server{number}")
         with open(f"{self._home}/server{number}/config.json", "w", encoding="utf-8") as settings:
@@ -222,6 +222,7 @@ class Team:
             "PYTHONPATH": os.pathsep.join(sys.path),
         }
         command = [sys.executable, "-m", "handrail.main", "serve", "--team", "--port", "0"]
+        command += ["--workers", str(workers)]
         with subprocess.Popen(command, env=around, stdout=subprocess.PIPE, encoding="utf-8") as process:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
