@@ -6,7 +6,6 @@ No page reads the store by itself, so each of its numbers equals the JSON of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -68,7 +67,6 @@ from handrail_serve.pages.gaps import gaps_page
 from handrail_serve.pages.inbox import inbox_page
 from handrail_serve.pages.items import Card, answer_panel
 from handrail_serve.pages.node import node_page
-from handrail_serve.pages.outcome import Changes
 from handrail_serve.pages.parts import SILENCES, Rows, acts, button, cluster, empty, head, page
 from handrail_serve.pages.session import session_page
 from handrail_serve.pages.sessions import sessions_page
@@ -238,30 +236,20 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
     graph = _as(data_of(outcome), RunView)
     shown = read(call, "session.show", {"sessionId": session_id, "run": graph.run_id}, SessionSummary)
     cards = [find_card(call, item) for item in graph.waiting]
-    changes = find_changes(call, graph)
-    html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards, changes=changes)
+    files = find_files(call, graph)
+    html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards, files=files)
     return View(title=shown.goal or graph.workflow_name, html=html)
 
 
-MOST_COMPARED = 8
-"""Steps whose files are compared with those of the step before: the newest."""
-
-
-def find_changes(call: Call, graph: RunView) -> Changes:
-    """The files that a run changed, in all and by its newest steps; it asks nothing where none did."""
-    way = [node for node in graph.nodes if node.is_on_path and node.tree_id]
-    steps = [pair for pair in pairwise(way) if pair[0].tree_id != pair[1].tree_id][-MOST_COMPARED:]
-    pairs = {after.id: (before.id, after.id) for before, after in steps}
-    ends = graph.outcome.first_tree, graph.outcome.last_tree
-    pairs |= {"": ends} if steps else {}
-    found = {
-        name: read_or_none(
-            call, "code.diff", {"before": one, "after": other, "session": graph.session_id}, CodeDiff
-        )
-        for name, (one, other) in pairs.items()
-    }
-    known = {name: files for name, files in found.items() if files is not None and files.differing}
-    return Changes(whole=known.pop("", None), steps=known, is_hidden=bool(pairs) and not any(found.values()))
+def find_files(call: Call, graph: RunView) -> CodeDiff | None:
+    """The files that a run changed; None where none did, or where this server cannot compare them."""
+    trees = {node.tree_id for node in graph.nodes if node.is_on_path and node.tree_id}
+    outcome = graph.outcome
+    if len(trees) < 2:
+        return None
+    pair = {"before": outcome.first_tree, "after": outcome.last_tree, "session": graph.session_id}
+    found = read_or_none(call, "code.diff", pair, CodeDiff)
+    return found if found is not None and found.differing else None
 
 
 def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) -> View:

@@ -54,6 +54,9 @@ class Work:
         told = [json.loads(line)["event"] for line in lines if line]
         return [event for event in told if event["data"]["kind"] == kind]
 
+    def kept(self, reply: Any) -> list[dict[str, Any]]:
+        return self.events(reply, "tree_recorded")
+
 
 @pytest.fixture
 def work(tmp_path: Path, fork_server: ForkServer) -> Work:
@@ -78,6 +81,23 @@ def test_each_node_leaves_the_tree_that_it_was_made_with(work: Work) -> None:
     assert picture(work.root / ".git") == before
     assert saved["session"]["sessionId"] == started["session"]["sessionId"]
     assert work.tool.data("store", "verify")["problem_count"] == 0
+
+
+@pytest.mark.thorough
+def test_a_tree_counts_what_changed_in_all_and_in_its_step(work: Work) -> None:
+    started = work.start()
+    write(work.root, "a.py", "a = 1\nb = 2\nc = 3\n")
+    planned = work.tool.data("run", "continue", "--ack", started["ackToken"], "--notes", "Planned.")
+    write(work.root, "new.py", "d = 4\n")
+    work.save(planned, "half way")
+
+    counts = [(one["data"].get("changed"), one["data"].get("changedInStep")) for one in work.kept(started)]
+
+    of_first = {"files": 1, "added": 2}
+    in_all, in_step = {"files": 2, "added": 3}, {"files": 1, "added": 1}
+    assert counts == [(None, None), (of_first, of_first), (in_all, in_step)]
+    (row,) = work.tool.data("session", "list", "--mvi", "full")["items"]
+    assert row["changed"] == in_all
 
 
 @pytest.mark.thorough

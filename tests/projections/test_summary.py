@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from handrail.engine.events import ChangeSum
 from handrail.projections.summary import MOST_CHARACTERS, RunSummary
 
 
 def test_summary_of_a_proven_fix_has_nothing_for_review() -> None:
     sentence = "1 new test fails without the change and passes with it"
-    summary = RunSummary(steps=3, files=2, added=12, removed=3, label="PROVED", proof=sentence)
+    summary = RunSummary(
+        steps=3, changed=ChangeSum(files=2, added=12, removed=3), label="PROVED", proof=sentence
+    )
 
     assert summary.text == (
         "Done: 3 steps, 2 files (+12 −3). PROVED: 1 new test fails without the change and passes with it. "

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from handrail.contract.ids import BlobRef, NodeId, RunId
-from handrail.engine.events import TreeRecorded
-from handrail.engine.history import History, RecordedTree
+from handrail.engine.events import ChangeSum, TreeRecorded
+from handrail.engine.history import History, RecordedTree, way_to
 
 LONGEST_CHAIN = 16
 """Lists that build on each other, before one is kept whole again."""
@@ -40,6 +40,21 @@ def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:
     """The first tree on the way from the start of the run to this node: what its work began with."""
     *_, first = (None, *(trees[0] for trees in _list_upwards(history, node_id)))
     return first
+
+
+def find_changed(history: History, node_id: NodeId) -> ChangeSum | None:
+    """How much changed since the run began, as it was counted last up to a node; None: nobody counted.
+
+    A report that speaks of its files is judged by a count; any other gets one with the tree that is kept.
+    """
+    for node in reversed(way_to(history, node_id)):
+        judged = history.evidence.get(node.node_id)
+        if judged is not None and judged.changed is not None:
+            return judged.changed
+        tree = find_tree_of(history, node.node_id)
+        if tree is not None and tree.fact.changed is not None:
+            return tree.fact.changed
+    return None
 
 
 def _list_upwards(history: History, node_id: NodeId) -> Iterator[tuple[RecordedTree, ...]]:

@@ -520,6 +520,8 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
     uncommitted: tuple[str, ...] = ()  # and files and `config.json#CHECK`s that the commit has otherwise
     apart: dict[str, str] | None = None  # as in `ports.worktree.Tree`
+    changed: ChangeSum | None = None  # since the run began; None: nobody counted
+    changed_in_step: ChangeSum | None = None  # since the tree before; None: nothing, or nobody counted
     differs_from: NodeId | None = None
     differing: int = 0
     """Where an older step was continued: the node whose files were compared, and how many differ."""

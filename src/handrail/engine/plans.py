@@ -19,7 +19,6 @@ from handrail.engine.events import (
     AdvanceRecorded,
     Artifact,
     Blocked,
-    ChangeSum,
     CloseReason,
     ConfirmationRecorded,
     ContextSet,
@@ -57,7 +56,7 @@ from handrail.engine.history import (
     steps_after,
 )
 from handrail.engine.judge.assess import Verdict
-from handrail.engine.judge.computed import count_lines
+from handrail.engine.judge.computed import sum_changes
 from handrail.engine.navigate import (
     DetectedNonTipAdvance,
     EnteredLoop,
@@ -332,7 +331,8 @@ def plan_evidence(
     sighting: Sighting | None,
 ) -> list[PlannedEvent]:
     """What was seen of a report, for the run as a whole: the event moves no tip."""
-    changed = None if sighting is None else _sum_changes(sighting)
+    changes = None if sighting is None else sighting.changes
+    changed = None if changes is None else sum_changes(changes)
     if not verdict.claims and changed is None:
         return []
     recorded = EvidenceRecorded(
@@ -345,13 +345,6 @@ def plan_evidence(
         changed=changed,
     )
     return [plan_event(f"evidence_recorded:{to_node_id}", Scope(run_id=node.run_id), recorded)]
-
-
-def _sum_changes(sighting: Sighting) -> ChangeSum | None:
-    if sighting.changes is None:
-        return None
-    added, removed = count_lines(sighting.changes)
-    return ChangeSum(files=len(sighting.changes), added=added, removed=removed)
 
 
 def plan_disclosures(

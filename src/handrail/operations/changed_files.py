@@ -44,6 +44,14 @@ def list_changed_files(
     return None if isinstance(found, Unseen) else tuple(_describe(one) for one in found)
 
 
+def list_differing(
+    trees: TreeReader, project: str, before: str, after: str
+) -> tuple[ChangedFile, ...] | None:
+    """Return every file that differs between two trees; None: one of them is not on this machine."""
+    found = trees.diff(project, before, after)
+    return None if isinstance(found, Unseen) else tuple(map(_describe, found))
+
+
 def list_named_change(rt: ReadPorts, project: str, name: str) -> tuple[str, ...] | Unseen:
     """Return the files of a change: `REV` (that commit), `REV..REV`, or empty (merge base to working tree).
 

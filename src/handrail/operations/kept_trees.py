@@ -16,11 +16,18 @@ from handrail.contract.ids import BlobRef, NodeId, blob_ref
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import format_count
 from handrail.engine.children.joins import list_children
-from handrail.engine.code_trees import LONGEST_CHAIN, find_latest_tree, find_nearest_tree
+from handrail.engine.code_trees import (
+    LONGEST_CHAIN,
+    find_baseline,
+    find_latest_tree,
+    find_nearest_tree,
+)
 from handrail.engine.events import Scope, TreeCause, TreeRecorded
 from handrail.engine.history import History, Node, RecordedTree
+from handrail.engine.judge.computed import sum_changes
 from handrail.engine.plans import plan_tree
 from handrail.engine.reply import ReplyWarning
+from handrail.operations.changed_files import list_changed_files, list_differing
 from handrail.operations.earlier_trees import is_earlier
 from handrail.operations.proof_trees import drop_kept_trees, may_begin_change, take_present
 from handrail.operations.same_project import is_project
@@ -133,13 +140,36 @@ def record_tree(
     prepared = prepare_node_tree(rt, history, node_id, project, taken, cause)
     if isinstance(prepared, Unseen):
         return prepared.reason
+    fact = _count_changes(rt, history, node_id, project, prepared.fact)
     session = read_session(rt.log, history.session_id)
     if session is None:
         return "the session is gone"
     with healthy_session(rt, session, by_token=False) as (current, witness):
         at_node = Scope(run_id=current.history.nodes[node_id].run_id, node_id=node_id)
-        commit(rt, witness, current, lambda _: [plan_tree(at_node, prepared.fact)], prepared.blobs)
+        commit(rt, witness, current, lambda _: [plan_tree(at_node, fact)], prepared.blobs)
     return ""
+
+
+def _count_changes(
+    rt: ReadPorts, history: History, node_id: NodeId, project: str, fact: TreeRecorded
+) -> TreeRecorded:
+    """The tree with how much changed since the run began, and since the tree before.
+
+    It is counted once, after the reply, so that no list compares trees.
+    """
+    before, first = find_nearest_tree(history, node_id), find_baseline(history, node_id)
+    if before is None or first is None or is_earlier(before):
+        return fact
+    if before.fact.tree_id == fact.tree_id:
+        return msgspec.structs.replace(fact, changed=before.fact.changed)
+    found = list_changed_files(rt, history, history.nodes[node_id], project, fact.tree_id)
+    changed = None if found is None else sum_changes(found)
+    if changed is None or before is first:
+        return msgspec.structs.replace(fact, changed=changed, changed_in_step=changed)
+    in_step = list_differing(rt.trees(), project, before.fact.tree_id, fact.tree_id)
+    return msgspec.structs.replace(
+        fact, changed=changed, changed_in_step=None if in_step is None else sum_changes(in_step)
+    )
 
 
 def prepare_node_tree(

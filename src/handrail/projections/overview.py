@@ -7,6 +7,8 @@ import msgspec
 
 from handrail.contract.ids import NodeId, RunId
 from handrail.engine.children.joins import find_join
+from handrail.engine.code_trees import find_changed
+from handrail.engine.events import ChangeSum
 from handrail.engine.facts import facts_at, notes_at, run_place, session_place, title_of_goal
 from handrail.engine.history import History, Node, answer_about, gaps_at, path_to, way_to
 from handrail.engine.navigate import step_key
@@ -172,6 +174,8 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     since: str = ""
     """When it came to where it stands."""
     sources: Sources = Sources()
+    changed: ChangeSum | None = None
+    """How much changed since it began; None: nobody counted."""
     agent: str = ""
     account: str = ""
     """Whose agent began it, where there are accounts; and on which machine."""
@@ -251,6 +255,7 @@ def add_standing(
         started_at=run.started_at,
         since=tip.at,
         sources=count_sources(history, tip.node_id),
+        changed=find_changed(history, tip.node_id),
         agent=run.agent,
         account="" if run.actor is None else run.actor.id,
         machine="" if run.actor is None else run.actor.machine,

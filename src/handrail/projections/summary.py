@@ -9,7 +9,8 @@ import msgspec
 from handrail.contract.fence import flatten_text
 from handrail.contract.ids import NodeId
 from handrail.contract.wording import format_count, list_names, name_person
-from handrail.engine.events import GapRecorded, ReceiptRecorded
+from handrail.engine.code_trees import find_changed
+from handrail.engine.events import ChangeSum, GapRecorded, ReceiptRecorded
 from handrail.engine.history import (
     History,
     RecordedProof,
@@ -39,10 +40,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     steps: int
     skipped: int = 0
-    files: int | None = None
-    """Files that changed; None: Handrail did not count them."""
-    added: int = 0
-    removed: int = 0
+    changed: ChangeSum | None = None
+    """Files that changed, and their lines; None: Handrail did not count them."""
     label: str = ""
     """The word of the proof, as in PROVED; empty: the workflow wants none and nobody made one."""
     proof: str = ""
@@ -68,9 +67,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     def _describe_work(self) -> str:
         parts = [format_count(self.steps, "step"), f"{self.skipped} skipped" if self.skipped else ""]
-        if self.files is not None:
-            lines = f" (+{self.added} −{self.removed})" if self.added or self.removed else ""
-            parts.append(format_count(self.files, "file") + lines)
+        if (changed := self.changed) is not None:
+            lines = f" (+{changed.added} −{changed.removed})" if changed.added or changed.removed else ""
+            parts.append(format_count(changed.files, "file") + lines)
         return f"Done: {', '.join(filter(None, parts))}{self.origin}."
 
     def _describe_proof(self) -> str:
@@ -89,13 +88,13 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 def summarize_run(
     history: History, workflow: CompiledWorkflow, node_id: NodeId, *, at_end: bool = False
 ) -> RunSummary:
-    """Return what the run that ends at a node did and left; `at_end`: without proofs that came later.
+    """Return what the run that ends at a node did and left.
 
-    A recorded reply says the same whenever it is sent again.
+    `at_end`: without proofs and counts that came later, so that a recorded reply stays the same.
     """
     until = history.nodes[node_id].index if at_end else history.head
     gaps = sorted(open_gaps(history, node_id), key=lambda gap: _SEVERITIES.index(gap.severity))
-    files, added, removed = _count_files(history, node_id)
+    changed = _find_judged(history, node_id) if at_end else find_changed(history, node_id)
     label, proof = _find_proof(history, workflow, node_id, gaps, until)
     total = sum_evidence(history, node_id)
     way = {node.node_id for node in way_to(history, node_id)}
@@ -107,9 +106,7 @@ def summarize_run(
     return RunSummary(
         steps=history.nodes[node_id].steps_done,
         skipped=not_run_at(history, node_id).total,
-        files=files,
-        added=added,
-        removed=removed,
+        changed=changed,
         label=label,
         proof=proof,
         sources=0 if total is None else total.exists,
@@ -125,13 +122,13 @@ def summarize_run(
     )
 
 
-def _count_files(history: History, node_id: NodeId) -> tuple[int | None, int, int]:
-    """The changed files and lines that Handrail counted for the last report that speaks of them."""
+def _find_judged(history: History, node_id: NodeId) -> ChangeSum | None:
+    """The count by which the last report that speaks of its files was judged."""
     for node in reversed(way_to(history, node_id)) if history.evidence else ():
         judged = history.evidence.get(node.node_id)
         if judged is not None and judged.changed is not None:
-            return judged.changed.files, judged.changed.added, judged.changed.removed
-    return None, 0, 0
+            return judged.changed
+    return None
 
 
 def _find_proof(

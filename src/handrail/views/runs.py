@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Answer
+from handrail.engine.events import ChangeSum
 from handrail.views.inbox import InboxItem
 from handrail.views.nodes import NodeAnswer
 
@@ -44,6 +45,8 @@ class OutcomeRow(Answer, frozen=True, kw_only=True):
     """The newest of each check."""
     review: list[str]
     """What a person must look at, the worst first."""
+    changed: ChangeSum | None
+    """Files that changed, and their lines; null: nobody counted."""
     first_tree: str
     """The first and the last node of the way whose files are recorded; empty: there is none."""
     last_tree: str
@@ -80,6 +83,8 @@ class RailNode(Answer, frozen=True, kw_only=True):
     """Reports of the step that were not accepted on the way."""
     tree_id: str
     """Of the files as it was made; empty: they are not recorded."""
+    changed: ChangeSum | None
+    """Files that the step changed, and their lines; null: none, or nobody counted."""
     artifact_count: int
     gap_count: int
     verdict: str

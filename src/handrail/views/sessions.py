@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from handrail.contract.outcome import Answer
+from handrail.engine.events import ChangeSum
 from handrail.projections.overview import Sources
 
 
@@ -49,6 +50,8 @@ class SessionView(Answer, frozen=True, kw_only=True):
     """From there to where it stands."""
     sources: Sources = Sources()
     """What is known of the run, by who recorded it."""
+    changed: ChangeSum | None = None
+    """Files that changed since the run began, and their lines; null: nobody counted."""
     branch: str = ""
     """The git branch that it was last seen on."""
     last_activity: str = ""

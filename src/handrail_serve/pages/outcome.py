@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
+from handrail.engine.events import ChangeSum
 from handrail.projections.evidence import SOURCE_WORDS
 from handrail.projections.html.elements import Child, Html, element
 from handrail.views.diffs import CodeDiff, DiffedFile
@@ -28,34 +27,21 @@ from handrail_serve.pages.parts import (
     panel,
     points,
     soft,
+    spell_changed,
     table,
 )
 
-HIDDEN = "Files changed, and this server cannot compare them. Add the project to its roots in the settings."
+HIDDEN = "This server cannot compare them: add the project to its roots in the settings."
 _GOOD = frozenset({"PROVED", "KEPT"})
 
 
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that a run changed, as far as they are recorded."""
-
-    whole: CodeDiff | None = None
-    steps: Mapping[str, CodeDiff] = {}
-    """By node: since the step before."""
-    is_hidden: bool = False
-    """Whether files changed that this server cannot compare."""
-
-
-UNKNOWN = Changes()
-"""Of a run whose files are not recorded."""
-
-
-def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], changes: Changes) -> Child:
+def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files: CodeDiff | None) -> Child:
     """What a reader wants to know first; nothing where nothing is known yet.
 
-    `changes` are the files of the whole run.
+    `files` are those that the run changed, where they can be compared.
     """
     outcome = graph.outcome
-    if not (outcome.sentence or outcome.proofs or run.claims or changes.whole):
+    if not (outcome.sentence or outcome.proofs or run.claims or outcome.changed or files):
         return None
     shown = [one for one in (_sentence(graph), *map(proof_part, outcome.proofs)) if one is not None]
     review = outcome.review[1:] if outcome.sentence else outcome.review
@@ -63,8 +49,7 @@ def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], change
         "Outcome" if outcome.sentence else "So far",
         *shown,
         _claims(run, titles),
-        changed_files(changes.whole),
-        soft(HIDDEN) if changes.is_hidden else None,
+        changed_files(files, outcome.changed),
         element("div", element("h3", "Also for review"), points(review)) if review else None,
         beside=meta(f"took {duration(outcome.seconds)}" if outcome.seconds else None),
         class_="stack tight",
@@ -117,23 +102,25 @@ def _claims(run: RunRow, titles: Mapping[str, str]) -> Html:
 # Files
 
 
-def changed_files(files: CodeDiff | None) -> Child:
-    """How many files changed, with each of them and the lines behind it."""
+def changed_files(files: CodeDiff | None, counted: ChangeSum | None = None) -> Child:
+    """How many files changed, with each of them and the lines behind it.
+
+    `counted` is what the log says; without it the lines that are shown are counted.
+    """
     if files is None:
-        return None
+        return soft(spell_changed(counted), f". {HIDDEN}") if counted and counted.files else None
     more = files.differing - len(files.files)
     return details(
-        f"{count(files.differing, 'file')} changed {spell_lines(files)}".rstrip(),
+        spell_changed(counted or _count_lines(files)),
         points(file_line(one) for one in files.files),
         soft(f"And {more} more.") if more else None,
         diff_lines(files.diff) if files.diff else None,
     )
 
 
-def spell_lines(files: CodeDiff) -> str:
-    """Lines that were added and removed, as in (+12 −3); empty where no line is known."""
+def _count_lines(files: CodeDiff) -> ChangeSum:
     added, removed = (sum(getattr(one, name) for one in files.files) for name in ("added", "removed"))
-    return f"(+{added} −{removed})" if added or removed else ""
+    return ChangeSum(files=files.differing, added=added, removed=removed)
 
 
 def file_line(one: DiffedFile) -> Html:

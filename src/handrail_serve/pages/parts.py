@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from handrail.contract.outcome import UNTRUSTED, Json
-from handrail.engine.events import is_newer
+from handrail.engine.events import ChangeSum, is_newer
 from handrail.projections.evidence import PROOF, WORTH_WORDS, is_proven
 from handrail.projections.html.elements import Address, Child, Html, element, join_html, notes_html
 from handrail.projections.overview import Sources
@@ -237,6 +237,12 @@ def cut(text: str, most: int = LONGEST_TITLE) -> str:
 
 def count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", "\u202f")
+
+
+def spell_changed(changed: ChangeSum) -> str:
+    """How many files changed, and their lines: `3 files changed (+12 −4)`."""
+    lines = f" (+{changed.added} −{changed.removed})" if changed.added or changed.removed else ""
+    return f"{count(changed.files, 'file')} changed{lines}"
 
 
 # Badges: a shape and a word, never a colour alone

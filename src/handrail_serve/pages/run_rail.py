@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from handrail.projections.evidence import PROOF
 from handrail.projections.html.elements import Child, Html, element
-from handrail.views.diffs import CodeDiff
 from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunView
-from handrail_serve.pages.outcome import UNKNOWN, Changes, answer_line, spell_lines
+from handrail_serve.pages.outcome import answer_line
 from handrail_serve.pages.parts import (
     add_query,
     asked_badge,
@@ -23,6 +22,7 @@ from handrail_serve.pages.parts import (
     more_link,
     node_path,
     run_path,
+    spell_changed,
 )
 from handrail_serve.pages.rail_drawing import draw_rail
 
@@ -38,12 +38,12 @@ DEEPEST = 8
 _KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
 
 
-def rail_list(graph: RunView, before: int | None = None, changes: Changes = UNKNOWN) -> Html:
+def rail_list(graph: RunView, before: int | None = None) -> Html:
     """The rows of a run from top to bottom, then the step that is pending and those ahead."""
     rows = [node for node in graph.nodes if before is None or node.row < before]
     shown = rows[-MOST_SHOWN:]
     earlier = len(rows) - len(shown)
-    listing = _Listing(graph, shown, changes)
+    listing = _Listing(graph, shown)
     listed = listing.rows()
     is_last = before is None
     return element(
@@ -83,9 +83,8 @@ def _earlier(graph: RunView, row: int, earlier: int) -> Html:
 class _Listing:
     """The rows that are being made."""
 
-    def __init__(self, graph: RunView, shown: Sequence[RailNode], changes: Changes) -> None:
+    def __init__(self, graph: RunView, shown: Sequence[RailNode]) -> None:
         self._graph = graph
-        self._changes = changes
         self._longest = max((node.seconds for node in shown), default=0)
         self._is_asked = bool(asked_word(graph.waiting))
         self._prefix = node_path(graph.session_id, graph.run_id, "")
@@ -210,7 +209,7 @@ class _Listing:
             class_="spot",
             data_node=node.id,
         )
-        told = _tell(node, self._changes.steps.get(node.id), self._longest)
+        told = _tell(node, self._longest)
         return element("li", spot, *told, class_=" ".join(classes), data_key=node.id)
 
 
@@ -218,13 +217,13 @@ WIDEST = 96
 """Pixels of the bar of the step that took longest."""
 
 
-def _tell(node: RailNode, files: CodeDiff | None, longest: int) -> list[Child]:
+def _tell(node: RailNode, longest: int) -> list[Child]:
     """What happened: the first line of the notes, the choice, the answer of a person, files and time."""
     is_of_person = node.answer is not None and bool(node.answer.option_id)  # their answer says it
     chosen = f"Chose {node.option}." if node.option and not is_of_person else ""
     facts = [
         count(node.attempts, "attempt was", "attempts were") + " not accepted" if node.attempts else "",
-        f"{count(files.differing, 'file')} {spell_lines(files)}".rstrip() if files else "",
+        "" if node.changed is None else spell_changed(node.changed),
         duration(node.seconds) if node.seconds else "",
     ]
     said = " ".join(filter(None, (chosen, node.summary)))

@@ -8,10 +8,11 @@ from handrail.engine.events import is_newer
 from handrail.projections.html.elements import Child, Html, element, join_html
 from handrail.projections.overview import UNDER_WAY
 from handrail.projections.plain_words import CLOSE_WORDS, spell_kind
+from handrail.views.diffs import CodeDiff
 from handrail.views.runs import RunView
 from handrail.views.summaries import GapRow, RunRow, SessionSummary
 from handrail_serve.pages.items import Card, close_form, own_card, rename_form, resolve_form, whose_agent
-from handrail_serve.pages.outcome import UNKNOWN, Changes, outcome_panel
+from handrail_serve.pages.outcome import outcome_panel
 from handrail_serve.pages.parts import (
     ANSWERED,
     WAITING,
@@ -42,6 +43,7 @@ from handrail_serve.pages.parts import (
     session_path,
     silence_badge,
     soft,
+    spell_changed,
     spell_preferences,
     status_badge,
     tabs,
@@ -64,11 +66,11 @@ def session_page(
     *,
     before: int | None = None,
     cards: Sequence[Card] = (),
-    changes: Changes = UNKNOWN,
+    files: CodeDiff | None = None,
 ) -> Html:
     """`shown` is of session.show with the run that is open, `graph` of run.graph; None: there is no run.
 
-    `changes` are the files that it changed, `cards` what the run waits for. Nothing changes a session that
+    `files` are those that it changed, `cards` what the run waits for. Nothing changes a session that
     is damaged, and no agent goes on in it.
     """
     session_id = shown.session_id
@@ -85,7 +87,7 @@ def session_page(
         _tabs(shown, graph),
         _without_run(shown)
         if graph is None or run is None
-        else _with_run(shown, graph, run, before, cards, changes),
+        else _with_run(shown, graph, run, before, cards, files),
         live=session_id,
         new="step",
     )
@@ -104,11 +106,13 @@ def _status(shown: SessionSummary, run: RunRow | None, graph: RunView | None) ->
 
 def _meta(shown: SessionSummary, graph: RunView | None) -> Html:
     imported = shown.imported
+    changed = None if graph is None else graph.outcome.changed
     return meta(
         shown.project,
         shown.branch,
         whose_agent(graph) if graph is not None else None,
         join_html("last change ", ago(shown.last_activity)) if shown.last_activity else None,
+        spell_changed(changed) if changed is not None and changed.files else None,
         count(shown.event_count, "event"),
         "imported from another store" if imported else None,
     )
@@ -169,7 +173,7 @@ def _with_run(
     run: RunRow,
     before: int | None,
     cards: Sequence[Card],
-    changes: Changes,
+    files: CodeDiff | None,
 ) -> Html:
     asked = {gap_id for card in cards for gap_id in card.row.gap_ids}  # their card has the form
     is_one = len(graph.runs) == 1
@@ -180,8 +184,8 @@ def _with_run(
         element(
             "div",
             _waiting(cards),
-            outcome_panel(graph, run, titles, changes),
-            _rail(graph, run, before, changes),
+            outcome_panel(graph, run, titles, files),
+            _rail(graph, run, before),
             _session_notes(shown),
             class_="stack",
         ),
@@ -240,7 +244,7 @@ def _runs(graph: RunView) -> Html:
     )
 
 
-def _rail(graph: RunView, run: RunRow, before: int | None, changes: Changes) -> Html:
+def _rail(graph: RunView, run: RunRow, before: int | None) -> Html:
     drawn = rail_map(graph) if graph.branch_count > 1 else None
     return element(
         "section",
@@ -258,7 +262,7 @@ def _rail(graph: RunView, run: RunRow, before: int | None, changes: Changes) -> 
                 class_="soft small",
             ),
         ),
-        rail_list(graph, before, changes),
+        rail_list(graph, before),
         details("Map of the run", drawn) if drawn is not None else None,
         class_="panel stack",
         id="run",

@@ -41,6 +41,7 @@ from handrail_serve.pages.parts import (
     select,
     session_path,
     silence_badge,
+    spell_changed,
     status_badge,
     under,
 )
@@ -194,6 +195,7 @@ def _row(item: SessionView) -> Html:
         *(element("span", word) for word in (item.project, item.branch) if word),
         element("span", whose_agent(item)) if item.run_id else None,
         element("span", count(item.run_count, "run")) if item.run_count > 1 else None,
+        element("span", spell_changed(item.changed)) if item.changed and item.changed.files else None,
         element("span", f"took {duration(item.seconds)}") if item.seconds and not is_open else None,
         element("span", "imported") if item.imported_from else None,
     ]

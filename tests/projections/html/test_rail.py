@@ -15,7 +15,7 @@ def test_picture_has_one_mark_and_one_label_per_node() -> None:
     flags = ("is_fork", "has_notes", "is_imported", "is_diverged", "is_person_imported")
     placed: dict[str, Any] = {**dict.fromkeys(texts, ""), **dict.fromkeys(flags, False)}
     placed |= {"artifact_count": 0, "gap_count": 0, "passed": [], "passed_omitted": 0}
-    placed |= {"answer": None, "seconds": 0, "attempts": 0}
+    placed |= {"answer": None, "changed": None, "seconds": 0, "attempts": 0}
     placed |= {"kind": "step", "title": "<b>" + "x" * 100, "lane": 0, "is_on_path": True}
     first = {**placed, "id": "nod_1", "parent": None, "row": 0, "is_tip": False}
     last = {**placed, "id": "nod_2", "parent": "nod_1", "row": 1, "is_tip": True}

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from handrail.engine.events import ChangeSum
 from handrail.workflows.compiled import Contract
 from handrail.workflows.contracts.own_members import FILES, list_own_members
 
@@ -99,12 +100,12 @@ def _list_changes(sent: Mapping[str, Any], files: Any, known: Computed | None) -
     largest = sorted(known.changes, key=lambda one: (-one.size, one.path))[:MOST_FILES_LISTED]
     why = sent.get("why")
     reasons = why if isinstance(why, dict) else {}
-    added, removed = count_lines(known.changes)
+    total = sum_changes(known.changes)
     return {
         FILES: [_write_row(one, reasons.get(one.path)) for one in largest],
-        "filesTotal": len(known.changes),
-        "linesAdded": added,
-        "linesRemoved": removed,
+        "filesTotal": total.files,
+        "linesAdded": total.added,
+        "linesRemoved": total.removed,
         "source": "observed",
     }
 
@@ -116,6 +117,7 @@ def _write_row(one: ChangedFile, why: Any) -> dict[str, Any]:
     return row | ({"why": why} if isinstance(why, str) else {})
 
 
-def count_lines(changes: Sequence[ChangedFile]) -> tuple[int, int]:
-    """Return the lines that were added and removed."""
-    return sum(one.added or 0 for one in changes), sum(one.removed or 0 for one in changes)
+def sum_changes(changes: Sequence[ChangedFile]) -> ChangeSum:
+    """Return how many files changed, and their lines."""
+    added, removed = sum(one.added or 0 for one in changes), sum(one.removed or 0 for one in changes)
+    return ChangeSum(files=len(changes), added=added, removed=removed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import make_from
-from handrail.engine.code_trees import find_tree_of
+from handrail.engine.code_trees import find_changed, find_tree_of
 from handrail.engine.history import History, RecordedProof, path_to, way_to
 from handrail.engine.navigate import Complete
 from handrail.evidence.proof import LABELS
@@ -25,6 +25,7 @@ def find_outcome(history: History, workflow: CompiledWorkflow, node_id: NodeId) 
         seconds=find_seconds(history.runs[node.run_id].started_at, node.at) or 0,
         proofs=list_newest_proofs(history, node_id),
         review=[] if summary is None else list(summary.review),
+        changed=find_changed(history, node_id),
         first_tree=recorded[0] if recorded else "",
         last_tree=recorded[-1] if recorded else "",
     )

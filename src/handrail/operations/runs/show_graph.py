@@ -283,6 +283,7 @@ def _rail_node(
         pending_title=title_at(workflow, node),
         **describe_node(history, workflow, recorded, node, title),
         tree_id="" if tree is None else tree.fact.tree_id,
+        changed=None if tree is None else tree.fact.changed_in_step,
         is_on_path=node.node_id in graph.preferred_path,
         is_tip=not graph.children[node.node_id],
         is_fork=node.node_id in graph.forks,
