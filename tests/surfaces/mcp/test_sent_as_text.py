@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from handrail.surfaces.mcp.arguments import Accepted, read_arguments, read_texts
+from handrail.surfaces.mcp.arguments import read_texts
 from handrail.surfaces.mcp.tools import fields_of, offered_tools
 from tests.cases import every_case
 
@@ -38,15 +38,6 @@ def test_artifacts_are_read_from_text_and_named(given: dict[str, Any], named: di
     check("continue_workflow", given, {"output": {"artifacts": [ARTIFACT]}}, named)
 
 
-def test_preferences_and_context_are_read_from_text() -> None:
-    check(
-        "start_workflow",
-        {"preferences": '{"autonomy": "guided"}', "context": '{"a": "{}"}'},
-        {"preferences": {"autonomy": "guided"}, "context": {"a": "{}"}},
-        {"context": "an object", "preferences": "an object"},
-    )
-
-
 @every_case(
     "given",
     [
@@ -60,17 +51,3 @@ def test_preferences_and_context_are_read_from_text() -> None:
 )
 def test_other_text_stays_text(given: dict[str, Any]) -> None:
     check("start_workflow", given, given, {})
-
-
-def test_the_warning_names_the_place_and_what_belongs_there() -> None:
-    sent = {"checkpointToken": "ck1", "output": '{"notesMarkdown": "x"}'}
-
-    read = read_arguments(TOOLS["checkpoint_workflow"], sent)
-
-    assert isinstance(read, Accepted)
-    assert read.warnings == (
-        {
-            "code": "INPUT_REPAIRED",
-            "message": "output was sent as text and read as JSON; send it as an object next time.",
-        },
-    )
