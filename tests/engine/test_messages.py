@@ -61,7 +61,8 @@ OF_AN_AGENT = ("a JSON pointer", "a step path", "a fence", "the protocol", "a di
 
 
 @every_case("refusal", list_refusals())
-def test_no_refusal_of_a_server_or_the_team_client_has_a_part_of_the_protocol(refusal: Refusal) -> None:
+def test_no_refusal_for_people_shows_the_protocol(refusal: Refusal) -> None:
+    """No refusal of a server or the team client has a part of the protocol."""
     said = A_COMMAND.sub("", f"{refusal.message} {refusal.hint}")
 
     assert [name for name in OF_AN_AGENT if NOT_FOR_PEOPLE[name].search(said)] == []
@@ -102,7 +103,7 @@ def test_an_agent_reads_the_fix_that_was_recorded() -> None:
     assert explain(told(waits, suggestedFix="As it was."), (), "shell").fix == "Add it to --artifacts."
 
 
-def test_the_faults_of_a_report_stand_with_their_blocker_and_each_is_told_once() -> None:
+def test_each_fault_of_a_report_stands_once_at_its_blocker() -> None:
     waits = {"kind": "output", "state": "invalid", "values": {"artifact": "wr.changed_files"}}
     blocker: dict[str, Any] = {
         "code": "INVALID_REQUIRED_OUTPUT",
@@ -149,7 +150,7 @@ def test_a_gap_is_told_from_what_it_waits_for() -> None:
     assert explain_gap(msgspec.structs.replace(gap, waits_for=None)) == gap.summary
 
 
-def test_what_a_refused_report_is_worth_is_said_to_each_reader_in_its_words() -> None:
+def test_each_reader_reads_a_refused_report_in_own_words() -> None:
     for reader in ("agent", "shell"):
         assert "Fix the report and send it with " in judged_words(reader)
         assert "until that has changed" in judged_words(reader, is_retryable=False)

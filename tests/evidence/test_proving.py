@@ -54,7 +54,7 @@ def prove(files: dict[str, str], answers: dict[str, RunResult], **known: Any) ->
     return " ".join(shown[step] for step in done), following
 
 
-def test_fix_with_a_new_test_is_proved_by_three_runs_and_a_repeat() -> None:
+def test_three_runs_and_a_repeat_prove_a_fix_with_a_test() -> None:
     red = make_run(OLD, "F test_a.py::new")
     order, proof = prove(
         FIX, {"4": make_run(OLD, ". test_a.py::new"), "3": red, "2": make_run(OLD), "repeat": red}
@@ -163,7 +163,7 @@ def test_new_file_that_cannot_be_loaded_is_one_fact() -> None:
     assert proof.reason == "only because rounded is missing without the change"
 
 
-def test_missing_name_is_no_weakness_if_one_new_test_fails_otherwise() -> None:
+def test_missing_name_is_fine_if_a_new_test_fails_otherwise() -> None:
     red = make_run(OLD, "F test_a.py::one missing rounded", "F test_a.py::two")
     new = (". test_a.py::one", ". test_a.py::two")
     _, proof = prove(FIX, {"4": make_run(OLD, *new), "3": red, "2": make_run(OLD)})

@@ -129,7 +129,8 @@ def test_the_newest_files_stay_when_a_month_begins(home: str) -> None:
 
 
 @pytest.mark.parametrize("now", ["1970-01", "2029-01", "9999-12"])
-def test_a_clock_that_is_wrong_takes_at_most_the_oldest_file_and_never_its_own(home: str, now: str) -> None:
+def test_wrong_clock_removes_at_most_the_oldest_file(home: str, now: str) -> None:
+    """A clock that is wrong takes at most the oldest file and never its own."""
     audit = AuditFiles(home, Secrets())
     for month in MONTHS:
         audit.record(at(month), 12)
@@ -159,9 +160,8 @@ def test_only_the_first_line_of_a_month_looks_for_what_is_old(home: str) -> None
     ]
 
 
-def test_a_log_that_cannot_be_written_is_one_line_on_stderr_and_no_failure(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_unwritable_log_is_one_line_on_stderr(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A log that cannot be written is one line on stderr and no failure."""
     (tmp_path / "audit").write_text("in the way", encoding="utf-8")
 
     AuditFiles(str(tmp_path), Secrets()).record(LINE, 12)

@@ -63,7 +63,7 @@ def test_a_link_to_nowhere_counts_as_something(tmp_path: Path) -> None:
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_an_own_directory_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:
+def test_own_directory_outside_of_the_project_is_refused(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / ".handrail").symlink_to(tmp_path)
@@ -78,7 +78,7 @@ def test_a_file_in_the_place_of_a_directory_is_refused(tmp_path: Path) -> None:
     check_refused(tmp_path, str(tmp_path / "file" / "below"), "E_VALIDATION")
 
 
-def test_a_new_file_is_readable_like_any_other_and_its_directories_are_made(tmp_path: Path) -> None:
+def test_new_file_is_readable_and_its_directories_are_made(tmp_path: Path) -> None:
     path = tmp_path / "one" / "two" / "a.json"
     mask = os.umask(0o022)
 
@@ -138,9 +138,10 @@ def test_a_name_that_no_directory_can_have_is_refused(tmp_path: Path, directory:
     check_refused(tmp_path, directory, "E_VALIDATION")
 
 
-def test_what_a_killed_export_left_goes_with_the_next_one_and_what_is_being_written_stays(
+def test_next_export_removes_what_a_killed_one_left(
     tmp_path: Path,
 ) -> None:
+    """What a killed export left goes with the next one and what is being written stays."""
     (tmp_path / ".handrail-0011223344556677.tmp").write_bytes(b"half")
     (tmp_path / ".handrail-notes").write_bytes(b"mine")
     seen: list[list[str]] = []

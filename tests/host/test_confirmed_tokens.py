@@ -58,9 +58,7 @@ def test_a_claim_that_is_still_empty_counts(home: str) -> None:
 
 
 @pytest.mark.promise("cli.claims-pruned")
-def test_claims_an_hour_past_their_expiry_are_forgotten_some_per_call(
-    home: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_claims_an_hour_past_expiry_are_forgotten(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_KEPT_CLAIMS", 2)
     for number in range(70):
         claimed(home, f"old {number}", expires_at=NOW)

@@ -63,7 +63,7 @@ def test_a_redirect_never_leads_to_something_weaker(here: str, there: str, is_fo
         (b"HTTP/1.1 418 Teapot\r\n\r\n", "E_VALIDATION"),
     ],
 )
-def test_a_server_that_breaks_the_protocol_is_trouble_and_no_exception(answer: bytes, code: str) -> None:
+def test_broken_protocol_of_a_server_raises_nothing(answer: bytes, code: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:

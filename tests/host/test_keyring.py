@@ -92,7 +92,7 @@ def test_keys_are_derived_per_purpose_and_stay_the_same(home: Path, keyring: Fil
     assert FileKeyring(str(home), Dice(99)).signing_key("workflow") == first
 
 
-def test_a_rotation_keeps_the_previous_key_and_ends_the_one_before(home: Path, keyring: FileKeyring) -> None:
+def test_rotation_keeps_the_previous_key_only(home: Path, keyring: FileKeyring) -> None:
     tokens = []
     for _ in range(3):
         tokens.append(mint(keyring.signing_key("workflow"), CLAIMS))
@@ -135,9 +135,7 @@ def test_an_unchanged_file_is_read_once(keyring: FileKeyring, monkeypatch: pytes
     assert keyring.signing_key("workflow") == keyring.verifying_keys("workflow")[0]
 
 
-def test_a_lost_file_ends_the_keys_and_the_next_signing_makes_new_ones(
-    home: Path, keyring: FileKeyring
-) -> None:
+def test_signing_after_a_lost_file_makes_new_keys(home: Path, keyring: FileKeyring) -> None:
     before = keyring.signing_key("workflow")
     file_of(home).unlink()
 
@@ -147,9 +145,7 @@ def test_a_lost_file_ends_the_keys_and_the_next_signing_makes_new_ones(
 
 @pytest.mark.promise("cli.key-private")
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o620, 0o602, 0o666])
-def test_a_file_that_others_can_open_is_refused_and_left_as_it_is(
-    home: Path, keyring: FileKeyring, mode: int
-) -> None:
+def test_file_that_others_can_open_is_refused_unchanged(home: Path, keyring: FileKeyring, mode: int) -> None:
     keyring.signing_key("workflow")
     file_of(home).chmod(mode)
 
@@ -230,7 +226,7 @@ def test_a_damaged_file_is_refused_never_replaced(
     assert file_of(home).read_bytes() == content
 
 
-def test_every_flipped_character_of_the_file_is_noticed_or_harmless(home: Path, keyring: FileKeyring) -> None:
+def test_flipped_character_is_noticed_or_harmless(home: Path, keyring: FileKeyring) -> None:
     keyring.rotate()
     keys = keyring.verifying_keys("workflow")
     sound = file_of(home).read_bytes()
@@ -284,9 +280,11 @@ def test_a_file_that_cannot_be_read_is_a_named_fault(
     ("number", "reason"),
     [(errno.ENOSPC, "disk_full"), (errno.EACCES, "unwritable"), (errno.EROFS, "unwritable")],
 )
-def test_a_file_that_cannot_be_made_is_a_named_fault_and_never_an_unkeyed_token(
+def test_missing_file_is_a_fault_and_no_unkeyed_token(
     home: Path, keyring: FileKeyring, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
 ) -> None:
+    """A file that cannot be made is a named fault and never an unkeyed token."""
+
     def refuse(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
@@ -405,7 +403,7 @@ def race(home: Path, deed: str, count: int) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_processes_that_make_the_file_at_once_end_up_with_one_key(home: Path) -> None:
+def test_processes_that_make_the_file_at_once_share_a_key(home: Path) -> None:
     keys = race(home, "sign", 6)
 
     stored = FileKeyring(str(home), Dice()).signing_key("workflow").hex()

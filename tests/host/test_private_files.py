@@ -37,7 +37,7 @@ def test_a_new_directory_and_its_new_parents_are_private(tmp_path: Path) -> None
     assert [mode(tmp_path / "a"), mode(tmp_path / "a" / "b")] == [0o700, 0o700]
 
 
-def test_an_existing_directory_is_closed_and_its_parents_are_left(tmp_path: Path) -> None:
+def test_existing_directory_is_closed_and_parents_stay(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a").chmod(0o755)
     (tmp_path / "a" / "b").chmod(0o755)
@@ -136,9 +136,8 @@ def test_a_write_in_small_parts_is_finished(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "k").read_bytes() == b"0123456789"
 
 
-def test_content_is_synced_before_its_name_and_the_name_before_the_return(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_content_is_synced_before_name_and_return(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Content is synced before its name and the name before the return."""
     calls = []
     fsync, replace = os.fsync, os.replace
 

@@ -36,5 +36,5 @@ def test_a_child_gets_no_place_that_depends_on_where_it_stands(planted: Path) ->
     assert given == {"PATH": "/bin", "PYTHONPATH": "/opt/x", "HOME": "/h", "LC_ALL": "C"}
 
 
-def test_our_own_command_keeps_the_working_directory_off_the_path() -> None:
+def test_own_command_keeps_the_working_directory_off_path() -> None:
     assert own_command()[1:] == ("-P", "-m", "handrail.main")

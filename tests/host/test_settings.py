@@ -137,7 +137,8 @@ def test_an_unknown_name_changes_nothing_and_is_said(tmp_path: Path) -> None:
     ]
 
 
-def test_a_setting_that_nothing_reads_is_named_and_no_other_is_offered_for_it(tmp_path: Path) -> None:
+def test_unread_setting_is_named_without_an_offer(tmp_path: Path) -> None:
+    """A setting that nothing reads is named and no other is offered for it."""
     written(tmp_path, {"nope": 1})
 
     (problem,) = LocalSettings(str(tmp_path), {}).problems()
@@ -161,7 +162,7 @@ def test_preferences_are_kept_and_other_keys_stay(tmp_path: Path) -> None:
     assert os.stat(tmp_path / "config.json").st_mode & 0o777 == 0o600
 
 
-def test_of_two_who_were_shown_the_same_preferences_only_one_sets_them(tmp_path: Path) -> None:
+def test_one_of_two_changes_of_the_same_preferences_counts(tmp_path: Path) -> None:
     written(tmp_path, {"preferences": {"riskPolicy": "balanced"}})
     one, two = (LocalSettings(str(tmp_path), {}) for _ in range(2))
     shown = {"preferences.autonomy": None, "preferences.riskPolicy": "balanced"}

@@ -40,7 +40,8 @@ def files(folder: Path) -> dict[str, str]:
     return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in found}
 
 
-def test_where_there_is_none_a_real_copy_is_made_and_a_second_time_nothing_changes(source: Path) -> None:
+def test_first_call_makes_a_copy_and_the_second_nothing(source: Path) -> None:
+    """Where there is none, a real copy is made, and a second time nothing changes."""
     first, again = sync(source), sync(source)
 
     assert (first, again) == (("synced", "", ""), ("unchanged", "", ""))
@@ -49,7 +50,7 @@ def test_where_there_is_none_a_real_copy_is_made_and_a_second_time_nothing_chang
     assert not (source.parent / "user/.claude").exists()
 
 
-def test_an_older_copy_of_ours_is_replaced_and_nothing_is_kept_of_it(source: Path) -> None:
+def test_older_copy_of_ours_is_replaced_whole(source: Path) -> None:
     sync(source)
     (source / "SKILL.md").write_text(SKILL + "Newer.\n", encoding="utf-8")
     (source / "references/more.md").unlink()
@@ -82,7 +83,7 @@ def test_a_foreign_directory_of_that_name_is_left_as_it_is(source: Path, content
     assert files(target(source)) == before
 
 
-def test_a_link_is_replaced_by_a_real_copy_and_what_it_led_to_stays(source: Path) -> None:
+def test_link_is_replaced_by_a_copy_and_its_target_stays(source: Path) -> None:
     elsewhere = source.parent / "elsewhere"
     shutil.copytree(source, elsewhere)
     target(source).parent.mkdir(parents=True)
@@ -110,7 +111,7 @@ def test_claude_code_gets_a_link_where_it_is_used(source: Path) -> None:
     assert os.readlink(link(source)) == "../../.agents/skills/handrail"
 
 
-def test_a_copy_in_its_place_becomes_a_link_and_a_foreign_one_stays(source: Path) -> None:
+def test_own_copy_becomes_a_link_and_a_foreign_one_stays(source: Path) -> None:
     link(source).mkdir(parents=True)
     (link(source) / "SKILL.md").write_text(SKILL + "Old.\n", encoding="utf-8")
 

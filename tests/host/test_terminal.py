@@ -16,11 +16,11 @@ from tests.cases import every_case
         ("Ours is as long as it is", ["Ours is as long as it is"]),
     ],
 )
-def test_a_long_line_of_a_quote_is_marked_on_every_line_that_it_takes(line: str, shown: list[str]) -> None:
+def test_long_line_of_a_quote_is_marked_on_every_line(line: str, shown: list[str]) -> None:
     assert fold_quotes(line, 10).split("\n") == shown
 
 
-def test_no_word_of_a_quote_is_lost_and_a_terminal_of_one_column_ends() -> None:
+def test_quote_keeps_every_word_even_in_one_column() -> None:
     text = "Asked:\n> " + " ".join(f"word{number}" for number in range(200)) + "\nYes?"
 
     for width in (1, 3, 20, 79):

@@ -28,7 +28,7 @@ def updates(home: Path) -> LocalUpdates:
     return LocalUpdates(str(home), dict(os.environ))
 
 
-def test_a_manager_that_ignores_a_signal_is_ended_when_its_time_is_over(
+def test_manager_that_ignores_a_signal_is_ended_in_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(updates_module, "_PATIENCE_SECONDS", 0.2)
@@ -42,9 +42,10 @@ def test_a_manager_that_ignores_a_signal_is_ended_when_its_time_is_over(
     assert (driven.status, driven.stopped_by, said) == (-9, "signal", ["here\n"])
 
 
-def test_a_manager_that_ends_well_is_told_by_its_status_and_stands_nowhere_in_particular(
+def test_manager_that_ends_well_is_known_by_its_status(
     tmp_path: Path,
 ) -> None:
+    """The exit status says that it ended well; it stands in no folder in particular."""
     said: list[str] = []
     call = (sys.executable, "-c", "import os; print(os.getcwd()); raise SystemExit(3)")
 
@@ -53,7 +54,8 @@ def test_a_manager_that_ends_well_is_told_by_its_status_and_stands_nowhere_in_pa
     assert (driven.status, driven.stopped_by, said) == (3, "", [f"{os.path.abspath(os.sep)}\n"])
 
 
-def test_a_look_comes_back_as_it_was_kept_and_its_notice_lies_beside_it(tmp_path: Path) -> None:
+def test_kept_look_comes_back_with_its_notice(tmp_path: Path) -> None:
+    """A look comes back as it was kept and its notice lies beside it."""
     told = UpdateCheck(
         **{**{name: getattr(LOOK, name) for name in LOOK.__struct_fields__}, "notice": {"type": "x"}}
     )

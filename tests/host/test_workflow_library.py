@@ -47,9 +47,7 @@ def ours(project: str) -> str:
     return os.path.join(project, ".handrail", "workflows")
 
 
-def test_files_come_bundled_first_then_user_then_project_sorted_by_name(
-    home: str, project: str, ours: str
-) -> None:
+def test_files_come_from_bundle_user_project_in_that_order(home: str, project: str, ours: str) -> None:
     put(os.path.join(home, "workflows"), "z.json", b"user z")
     put(ours, "b.json", b"project b")
     put(ours, "a.json", b"project a")
@@ -107,7 +105,7 @@ NEARLY = {
 
 
 @pytest.mark.parametrize(("page", "said"), [*NEARLY.items()])
-def test_a_page_that_is_nearly_a_workflow_is_listed_with_what_is_wrong(
+def test_page_nearly_a_workflow_is_listed_with_its_faults(
     home: str, project: str, ours: str, page: str, said: str
 ) -> None:
     put(ours, "a.md", page.encode())
@@ -118,9 +116,7 @@ def test_a_page_that_is_nearly_a_workflow_is_listed_with_what_is_wrong(
     assert said in " ".join(one.message for one in entry.problems)
 
 
-def test_pages_under_other_endings_are_listed_if_they_are_workflows(
-    home: str, project: str, ours: str
-) -> None:
+def test_workflows_under_other_endings_are_listed(home: str, project: str, ours: str) -> None:
     page = "---\nid: a.b\nname: A\n---\n## T {#t}\nU\n"
     put(ours, "a.MD", page.encode())
     put(ours, "b.markdown", page.encode())
@@ -139,9 +135,8 @@ def test_pages_under_other_endings_are_listed_if_they_are_workflows(
     assert told["c.md"].message.startswith("This Markdown cannot be read: this is not UTF-8")
 
 
-def test_what_is_not_a_readable_file_is_given_empty_never_left_out(
-    home: str, project: str, ours: str
-) -> None:
+def test_unreadable_file_is_given_empty(home: str, project: str, ours: str) -> None:
+    """What is not a readable file is given empty, never left out."""
     put(ours, "fine.json", b"{}")
     os.mkdir(os.path.join(ours, "folder.json"))
     os.mkfifo(os.path.join(ours, "pipe.json"))  # opening it to read would wait for a writer
@@ -184,9 +179,7 @@ def test_another_name_of_a_private_file_is_not_read(home: str, project: str, our
         assert found[name].trouble == f'"{name}" is another name of a private file.'
 
 
-def test_a_folder_whose_name_ends_like_a_file_of_another_language_is_a_folder(
-    home: str, project: str, ours: str
-) -> None:
+def test_folder_named_like_a_file_is_a_folder(home: str, project: str, ours: str) -> None:
     os.makedirs(os.path.join(ours, "old.yaml"))
     put(ours, "old.yaml/fine.json", b"{}")
 
@@ -231,7 +224,7 @@ def test_directories_that_the_project_names_come_after_its_own(home: str, projec
     ]
 
 
-def test_contracts_of_user_and_project_are_given_beside_the_workflows(home: str, project: str) -> None:
+def test_contracts_of_user_and_project_are_given_too(home: str, project: str) -> None:
     put(os.path.join(home, "contracts"), "user.contracts.a.json")
     put(os.path.join(project, ".handrail", "contracts"), "project.contracts.b.json")
 
@@ -243,7 +236,7 @@ def test_contracts_of_user_and_project_are_given_beside_the_workflows(home: str,
     ]
 
 
-def test_sources_of_the_config_come_last_and_their_troubles_are_listed(home: str, project: str) -> None:
+def test_configured_sources_come_last_with_their_troubles(home: str, project: str) -> None:
     sources = b'{"workflowSources": [{"kind": "git", "path": "gone", "ref": "' + b"a" * 40 + b'"}, 3],'
     put(home, "config.json", sources + b' "plugins": ["handrail-no-such-plugin"]}')
 
@@ -257,7 +250,7 @@ def test_sources_of_the_config_come_last_and_their_troubles_are_listed(home: str
 
 
 @pytest.mark.thorough
-def test_without_such_sources_no_process_and_no_package_is_looked_at(home: str, project: str) -> None:
+def test_without_sources_nothing_is_started_or_looked_up(home: str, project: str) -> None:
     """Checked in a fresh interpreter: what a listing loads is part of what it costs."""
     code = (
         "import sys; from handrail.host.workflow_library import DirectoryLibrary; "

@@ -97,7 +97,7 @@ def test_a_branch_without_a_commit_yet_is_still_a_branch(root: str) -> None:
     assert facts(root) == ("main", None)
 
 
-def test_a_linked_worktree_has_its_own_head_and_shares_the_branches(root: str, tmp_path: object) -> None:
+def test_linked_worktree_has_its_own_head_and_all_branches(root: str, tmp_path: object) -> None:
     tree = f"{tmp_path}/tree"
     own = f"{root}/.git/worktrees/tree"
     write(f"{tree}/.git", f"gitdir: {own}\n")
@@ -167,7 +167,7 @@ def test_without_a_wish_the_git_root_above_is_the_project(root: str, monkeypatch
     assert LocalWorkspace({}).project("") == root
 
 
-def test_without_a_repository_the_working_directory_is_the_project(
+def test_working_directory_is_the_project_without_git(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(str(tmp_path))
@@ -200,7 +200,8 @@ def test_the_account_is_the_user_of_the_environment(environment: dict[str, str],
     assert LocalWorkspace(environment).account() == expected
 
 
-def test_without_a_name_in_the_environment_the_account_has_the_name_of_the_login() -> None:
+def test_account_without_a_variable_has_the_login_name() -> None:
+    """Without a name in the environment, the account has the name of the login."""
     assert LocalWorkspace({}).account() == pwd.getpwuid(os.getuid()).pw_name
 
 

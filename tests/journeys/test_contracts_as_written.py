@@ -363,7 +363,7 @@ def closed(**members: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_members_of_members_are_named_before_their_lack_can_block(
+def test_nested_members_are_named_before_they_can_block(
     runtime: Runtime, member: dict[str, Any], row: Any, expected: Any, is_shown: bool
 ) -> None:
     given = contract(member, row)

@@ -75,7 +75,8 @@ FOREIGN_CALLER = file(
 )
 
 
-def test_a_routine_from_elsewhere_serves_the_files_beside_it_though_its_id_is_reserved() -> None:
+def test_foreign_routine_with_a_reserved_id_serves_neighbours() -> None:
+    """A routine from elsewhere serves the files beside it though its id is reserved."""
     catalog = build_catalog([FOREIGN_ROUTINE, FOREIGN_CALLER])
 
     done = compiled(catalog, "theirs")
@@ -84,7 +85,7 @@ def test_a_routine_from_elsewhere_serves_the_files_beside_it_though_its_id_is_re
     assert prompts(done)[0].startswith("Greet them.")
 
 
-def test_without_the_routine_a_file_from_elsewhere_still_compiles_with_a_warning() -> None:
+def test_foreign_file_without_its_routine_compiles_warned() -> None:
     done = compiled(build_catalog([FOREIGN_CALLER]), "theirs")
 
     assert [problem.severity for problem in done.problems] == ["warning"]
@@ -137,7 +138,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_problems(workflow_id: st
     assert len(refused.value.details["problems"]) == 1
 
 
-def test_a_list_tells_the_file_and_the_line_of_each_that_cannot_be_used(runtime: Runtime) -> None:
+def test_list_names_file_and_line_of_each_unusable_one(runtime: Runtime) -> None:
     library_of(runtime).held = [
         file("project.x", step("a")),
         msgspec.structs.replace(file("project.x", step("b")), source_ref="twin.json"),

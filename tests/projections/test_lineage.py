@@ -64,7 +64,7 @@ def test_a_remark_is_no_open_gap() -> None:
     assert run_graph(log.history, RUN_ID).status == "complete"
 
 
-def test_divergences_skipped_steps_and_ended_loops_are_told_in_their_order() -> None:
+def test_divergences_skips_and_loop_ends_are_in_order() -> None:
     big = Compare(input="size", op="equals", value="big")
     loop = Loop(id="twice", repeat=Count(count=2), max_iterations=5, body=(step("r"),))
     log = WrittenLog(

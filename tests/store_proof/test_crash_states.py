@@ -71,7 +71,7 @@ def test_a_rename_happens_whole_or_not_at_all() -> None:
     check(model, [{"a": b"x"}, {"b": b"x"}])
 
 
-def test_renames_and_creations_without_a_sync_arrive_in_any_order() -> None:
+def test_unsynced_renames_and_creations_arrive_in_any_order() -> None:
     model = DiskModel()
     node = model.adopt(ROOT, "a", b"x")
     model.change_names(ROOT, NameChange(gone="a", name="b", node=node))
@@ -107,7 +107,7 @@ def many_in_doubt() -> DiskModel:
     return model
 
 
-def test_where_there_are_too_many_a_bounded_sample_with_both_extremes_is_taken() -> None:
+def test_too_many_states_are_sampled_with_both_extremes() -> None:
     snapshot = many_in_doubt().snapshot()
 
     trees = list(states_after(snapshot, 60, Random(1)))

@@ -38,7 +38,7 @@ def test_no_damaged_stretch_loses_anything_in_silence(place: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
+def test_store_that_takes_garbage_for_a_torn_line_is_caught(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = damages.list_damages
@@ -61,7 +61,7 @@ def test_a_store_that_asks_no_note_and_takes_garbage_for_a_torn_line_is_caught(
     assert all("manifest.jsonl: " in problem for problem in problems)
 
 
-def test_every_kind_of_stretch_of_every_file_is_tried_and_changes_it() -> None:
+def test_every_stretch_of_every_file_is_tried() -> None:
     tree: dict[str, bytes | None] = {"data": None, "data/a": b"text " * 1_000, "data/b": b"x"}
 
     found = list(damages.list_damages(tree, {"data/a": b"old"}, 3, Random(1)))

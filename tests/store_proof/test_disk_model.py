@@ -13,7 +13,7 @@ from tests.store_proof.crash_states import (
 )
 
 
-def test_a_new_file_is_seen_at_once_and_durable_only_by_two_syncs() -> None:
+def test_new_file_is_seen_at_once_and_durable_by_two_syncs() -> None:
     model = DiskModel()
     node = model.create(ROOT, "a", is_directory=False)
     model.change(node, Written(offset=0, content=b"abc"))

@@ -24,9 +24,7 @@ def test_the_log_conforms_on_this_disk(place: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_log_that_forgets_to_refuse_an_old_head_does_not_conform(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_log_that_takes_an_old_head_does_not_conform(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     original = FileHold.append
 
     def careless(self: FileHold, head: int, drafts: Any, blobs: Any = ()) -> Any:
@@ -54,9 +52,7 @@ def test_a_flipped_byte_anywhere_is_detected_or_harmless(place: str, monkeypatch
 
 
 @pytest.mark.thorough
-def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
-    place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reader_that_checks_no_blobs_is_caught(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def trusting(self: FileLog, ref: str) -> bytes:
         digest = ref.removeprefix("sha256:")
         return Path(self.blobs, digest[:2], digest).read_bytes()
@@ -75,7 +71,7 @@ def test_a_reader_that_does_not_check_its_blobs_is_caught_by_bit_rot(
 
 
 @pytest.mark.thorough
-def test_every_refused_call_has_a_named_outcome_and_loses_nothing(place: str) -> None:
+def test_refused_call_has_a_named_outcome_and_loses_nothing(place: str) -> None:
     part = faults.check_refusals(place, [(errno.EIO, 1)], 1)
 
     assert part.problems == ()

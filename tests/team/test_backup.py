@@ -107,7 +107,7 @@ def fill(server: Server) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.mark.thorough
-def test_the_line_of_the_page_backs_up_every_workspace_and_its_restore_is_whole(
+def test_backup_line_of_the_page_restores_every_workspace(
     server: Server, postgres: str, team_database: str, restored: str, tmp_path: Path
 ) -> None:
     fill(server)
@@ -127,9 +127,10 @@ def test_the_line_of_the_page_backs_up_every_workspace_and_its_restore_is_whole(
 
 
 @pytest.mark.thorough
-def test_tokens_that_saw_more_than_the_backup_are_refused_as_the_page_says(
+def test_tokens_newer_than_the_backup_are_refused(
     server: Server, postgres: str, team_database: str, restored: str, tmp_path: Path
 ) -> None:
+    """Tokens that saw more than the backup are refused as the page says."""
     agent = server.join(server.workspace("main"), "Ana").agent("builder")
     kept = agent.start()
     with backup_role(postgres, team_database) as address:
@@ -245,9 +246,10 @@ def test_the_operator_rotates_the_keys_of_every_workspace(
 
 
 @pytest.mark.thorough
-def test_a_session_that_two_workspaces_hold_is_neither_copied_nor_passed_over(
+def test_session_of_two_workspaces_is_refused_by_copy(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
+    """A session that two workspaces hold is neither copied nor passed over."""
     ana, mal = (
         server.join(server.workspace(name), f"Owner of {name}", "owner") for name in ("main", "rivals")
     )
@@ -267,7 +269,7 @@ def test_a_session_that_two_workspaces_hold_is_neither_copied_nor_passed_over(
     assert copied["summary"] == {"total": 1, "succeeded": 1, "failed": 0, "skipped": 0}
 
 
-def test_an_id_with_other_events_in_a_second_workspace_is_not_copied_by_halves() -> None:
+def test_id_with_other_events_elsewhere_is_not_half_copied() -> None:
     def plan(digest: str, trouble: str = "") -> SessionCopy:
         return SessionCopy(
             session_id=SessionId("ses_a"), events=1, missing=1, head_digest=digest, trouble=trouble

@@ -54,9 +54,7 @@ def machine(held: Database, home: Path) -> TeamKeys:
 
 
 @pytest.mark.thorough
-def test_two_machines_sign_runs_with_one_key_and_confirmations_with_their_own(
-    held: Database, tmp_path: Path
-) -> None:
+def test_machines_share_the_run_key_and_keep_their_own(held: Database, tmp_path: Path) -> None:
     one, other = machine(held, tmp_path / "one"), machine(held, tmp_path / "other")
 
     assert one.verifying_keys(WORKFLOW) == ()
@@ -100,7 +98,7 @@ def test_of_many_callers_one_claims_a_confirm_token(held: Database) -> None:
 
 
 @pytest.mark.thorough
-def test_very_many_claims_are_forgotten_once_they_are_long_expired(held: Database) -> None:
+def test_long_expired_claims_are_forgotten(held: Database) -> None:
     tokens = TeamConfirmedTokens(held)
     for number in range(1_030):
         tokens.claim(f"f{number}", expires_at=number, now=0)
@@ -113,7 +111,7 @@ def test_very_many_claims_are_forgotten_once_they_are_long_expired(held: Databas
     ]
 
 
-def test_the_audit_keeps_lines_without_secrets_and_the_newest_months(held: Database, database: str) -> None:
+def test_audit_keeps_no_secrets_and_the_newest_months(held: Database, database: str) -> None:
     secrets = Secrets()
     secrets.register(b"pa55word")
     for month in ("2026-11", "2026-12", "2027-01"):
@@ -126,7 +124,7 @@ def test_the_audit_keeps_lines_without_secrets_and_the_newest_months(held: Datab
     assert all(b"pa55word" not in row[1] and b"run.start" in row[1] for row in rows)
 
 
-def test_what_is_refused_while_the_database_is_away_is_noted_on_the_machine() -> None:
+def test_refusals_without_a_database_are_noted_locally() -> None:
     local = KeptAudit()
 
     TeamAudit(Database("postgresql://127.0.0.1:1/none"), Secrets(), local).record(LINE, keep_months=2)
@@ -189,7 +187,8 @@ PARTS = ("'", "\\", "it's", "a\\b", "*", "ö", "ß", "c:", ":*", "ab", "x", "no 
 TEXTS = {A: "it's a\\b ö*", B: "größe c:* xab", C: "plain xx"}
 
 
-def test_any_part_of_a_text_is_found_and_what_lacks_it_is_left_out(held: Database) -> None:
+def test_search_finds_any_part_of_a_text(held: Database) -> None:
+    """Any part of a text is found and what lacks it is left out."""
     log = TeamLog(held)
     for session_id in TEXTS:
         append(log, session_id, 0, plan("x:1"))
@@ -222,7 +221,7 @@ def test_any_part_of_a_text_is_found_and_what_lacks_it_is_left_out(held: Databas
     assert view.count() == len(everything) == 3
 
 
-def test_an_entry_counts_until_the_session_goes_on_or_the_form_changes(held: Database) -> None:
+def test_entry_counts_until_session_or_form_changes(held: Database) -> None:
     log = TeamLog(held)
     for session_id in SAID:
         append(log, session_id, 0, plan("x:1"))
@@ -297,9 +296,7 @@ def age(held: Database, statement: str) -> None:
     held.write(lambda link: link.execute(statement.encode()))
 
 
-def test_a_collection_removes_old_sessions_and_the_blobs_that_only_they_name(
-    keeper: TeamKeeper, held: Database
-) -> None:
+def test_collection_removes_old_sessions_and_their_blobs(keeper: TeamKeeper, held: Database) -> None:
     age(
         held,
         f"UPDATE handrail.sessions SET stamp = stamp - 100::bigint * 86400000000000 WHERE session_id = '{A}'",
@@ -318,9 +315,7 @@ def test_a_collection_removes_old_sessions_and_the_blobs_that_only_they_name(
     assert (log.load(A), keys(log.load(B)), check(keeper).problems) == (None, ["b:1"], ())
 
 
-def test_a_young_blob_stays_and_one_that_is_brought_again_is_young(
-    keeper: TeamKeeper, held: Database
-) -> None:
+def test_young_blob_stays_and_a_renewed_one_is_young(keeper: TeamKeeper, held: Database) -> None:
     log = TeamLog(held)
     age(held, "DELETE FROM handrail.session_blobs")
     assert keeper.plan_removal(90).blobs == ()

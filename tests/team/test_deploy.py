@@ -44,7 +44,8 @@ def test_every_variable_of_the_files_is_told_in_the_how_to() -> None:
     )
 
 
-def test_secrets_volumes_and_ports_of_the_compose_file_fit_together() -> None:
+def test_compose_file_fits_together() -> None:
+    """Secrets, volumes and ports of the compose file fit together."""
     services = COMPOSE["services"]
     database, server = services["database"], services["handrail"]
 
@@ -73,7 +74,8 @@ def test_a_server_has_time_to_drain() -> None:
     assert int(unit["TimeoutStopSec"]) > DRAIN_SECONDS
 
 
-def test_the_image_is_built_of_all_that_the_package_needs_and_of_no_secret() -> None:
+def test_image_has_the_whole_package_and_no_secret() -> None:
+    """The image is built of all that the package needs and of no secret."""
     build = COMPOSE["services"]["handrail"]["build"]
     copied = re.findall(r"^COPY (.+) \S+$", build["dockerfile_inline"], re.MULTILINE)
     sources = {(DEPLOY / build["context"] / name).resolve() for line in copied for name in line.split()}
@@ -87,9 +89,7 @@ def test_the_image_is_built_of_all_that_the_package_needs_and_of_no_secret() -> 
 
 
 @pytest.mark.thorough
-def test_the_command_and_the_health_check_of_the_compose_file_work(
-    team_database: str, tmp_path: Path
-) -> None:
+def test_command_and_health_check_of_the_compose_file_work(team_database: str, tmp_path: Path) -> None:
     server = COMPOSE["services"]["handrail"]
     words = fill(server["command"], HANDRAIL_ORIGIN="https://handrail.example.com")
     given = dict(zip(words[3::2], words[4::2], strict=True))

@@ -59,9 +59,8 @@ def test_a_run_that_began_on_one_machine_goes_on_on_another(
 
 
 @pytest.mark.thorough
-def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
-    tmp_path: Path, database: str
-) -> None:
+def test_advance_waits_three_times_for_the_database(tmp_path: Path, database: str) -> None:
+    """An advance waits twice for the database and once for its audit line."""
     with cutting_proxy(database) as proxy:
         audited = machine(tmp_path, "here", proxy.address)
         silent = msgspec.structs.replace(audited, audit=NO_AUDIT)
@@ -75,7 +74,7 @@ def test_an_advance_waits_twice_for_the_database_and_once_for_its_audit_line(
     assert trips == [2, 3]
 
 
-def test_the_database_is_named_without_its_secrets_and_said_to_be_away(tmp_path: Path) -> None:
+def test_absent_database_is_named_without_its_secrets(tmp_path: Path) -> None:
     runtime = machine(tmp_path, "here", NOWHERE)
 
     context = answer(runtime, "self.context")
@@ -100,7 +99,7 @@ def test_the_database_that_answers_is_said_to_answer(here: Runtime) -> None:
     assert [check["status"] for check in checks] == ["pass", "pass"]
 
 
-def test_without_the_extra_the_answer_is_the_line_that_installs_it(
+def test_answer_without_the_extra_is_the_install_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("handrail_team.store", sys.modules.get("handrail_team.store"))

@@ -44,7 +44,7 @@ def test_change_after_the_check_is_refused(
     assert [team.state()] == seen
 
 
-def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
+def test_team_with_a_late_first_owner_is_not_made_again(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Server(team_database, tmp_path)
@@ -71,9 +71,7 @@ def test_a_team_whose_first_owner_came_after_the_check_is_not_made_again(
     assert len(directory.credentials(main.id, ("invitation",), "")) == 1  # the one that was used
 
 
-def test_a_link_is_for_the_account_that_was_shown_and_not_for_its_name(
-    team_database: str, tmp_path: Path
-) -> None:
+def test_link_is_for_the_shown_account_and_not_its_name(team_database: str, tmp_path: Path) -> None:
     team = Team(Server(team_database, tmp_path))
     params = {"member": "Cleo", "requestId": "reset"}
     token = team.owner.data("team.reset", **params, dryRun=True)["confirm_token"]

@@ -61,9 +61,8 @@ def in_child(work: Callable[[], None]) -> int:
 
 
 @pytest.mark.thorough
-def test_a_writer_that_is_killed_at_any_stage_of_a_commit_leaves_all_of_it_or_nothing(
-    log: TeamLog, database: str
-) -> None:
+def test_killed_writer_leaves_a_whole_commit_or_nothing(log: TeamLog, database: str) -> None:
+    """A writer that is killed at any stage of a commit leaves all of it or nothing."""
     commit(log, 0)
     stages = 0
     for stage in range(200):
@@ -93,9 +92,7 @@ def test_a_writer_that_is_killed_at_any_stage_of_a_commit_leaves_all_of_it_or_no
     "kills", [5, pytest.param(300, marks=pytest.mark.thorough)], ids=["few", "three hundred"]
 )
 @pytest.mark.thorough
-def test_writers_that_are_killed_by_chance_keep_what_they_were_told(
-    log: TeamLog, database: str, kills: int
-) -> None:
+def test_killed_writers_keep_acknowledged_commits(log: TeamLog, database: str, kills: int) -> None:
     chance = random.Random(kills)
     number = 0
     for _ in range(kills):

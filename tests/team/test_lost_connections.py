@@ -93,7 +93,7 @@ def test_a_lock_whose_connection_is_cut_is_taken_again(log: TeamLog, proxy: Cutt
     assert keys(log.load(A)) == ["a:1", "a:2"]
 
 
-def test_backends_that_are_ended_all_the_time_lose_and_double_nothing(log: TeamLog, database: str) -> None:
+def test_ended_backends_lose_and_double_nothing(log: TeamLog, database: str) -> None:
     append(log, A, 0, plan("a:0"))
     is_done = threading.Event()
 

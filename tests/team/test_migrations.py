@@ -92,7 +92,7 @@ def test_tables_of_a_newer_version_are_refused_with_what_to_do(database: str) ->
     assert code_of(lambda: append(log, A, 0, plan("a:1"))) == "STORE_UNSUPPORTED_VERSION"
 
 
-def test_a_commit_needs_nothing_that_distributed_databases_refuse() -> None:
+def test_commit_needs_only_what_distributed_databases_have() -> None:
     text = " ".join(statement for step in MIGRATIONS for statement in step).upper()
 
     refused = ("TRIGGER", "SERIAL", "REFERENCES", "PARTITION", "SEQUENCE")

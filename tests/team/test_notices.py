@@ -61,9 +61,7 @@ def make_sender(server: Server, receiver: Receiver, clock: Moving) -> NoticeSend
 
 
 @pytest.mark.thorough
-def test_a_silence_is_told_once_by_one_server_and_again_after_work_went_on(
-    team_database: str, tmp_path: Path
-) -> None:
+def test_silence_is_told_once_and_again_after_new_work(team_database: str, tmp_path: Path) -> None:
     server = Server(team_database, tmp_path)
     agent = server.join(server.workspace("main"), "Ana", "owner").agent("builder")
     begun = agent.start()
@@ -104,9 +102,7 @@ def test_who_wants_no_silences_is_told_none(team_database: str, tmp_path: Path) 
 
 
 @pytest.mark.thorough
-def test_a_blocked_run_is_told_until_somebody_takes_it_and_then_no_more(
-    team_database: str, tmp_path: Path
-) -> None:
+def test_blocked_run_is_told_until_somebody_takes_it(team_database: str, tmp_path: Path) -> None:
     write(tmp_path, "home/config.json", msgspec.json.encode({"notify": {"url": URL, "key": "s3cret"}}))
     server = Server(team_database, tmp_path)
     agent = server.join(server.workspace("main"), "Ana", "owner").agent("builder")

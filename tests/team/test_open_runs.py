@@ -60,7 +60,7 @@ def close(agent: Caller, reply: Any) -> None:
     agent.data("run.close", stateToken=reply["stateToken"], reason="abandoned", requestId="close")
 
 
-def test_a_start_beyond_the_limit_is_refused_until_a_run_is_closed(server: Server) -> None:
+def test_start_over_the_limit_waits_for_a_closed_run(server: Server) -> None:
     ana, ben = (server.join(server.workspace(f"of {name}"), name) for name in ("Ana", "Ben"))
     first, second = ana.agent("one"), ana.agent("two")
     kept = [answered(begin(first, "a")), answered(begin(second, "b"))]
@@ -80,7 +80,7 @@ def test_a_start_beyond_the_limit_is_refused_until_a_run_is_closed(server: Serve
     assert (elsewhere.status, later.status) == (200, 200)
 
 
-def test_a_finished_run_counts_no_more_and_one_that_goes_on_again_does(server: Server) -> None:
+def test_finished_run_counts_only_if_it_goes_on_again(server: Server) -> None:
     agent = server.join(server.workspace("main"), "Ana").agent("one")
     first, second = answered(begin(agent, "a")), answered(begin(agent, "b"))
     over = begin(agent, "c").status
@@ -116,9 +116,7 @@ def test_a_workspace_has_room_for_the_runs_of_several_accounts(
     assert "This workspace has as many runs" in told[2].document["detail"]
 
 
-def test_of_many_starts_at_once_on_two_servers_as_many_begin_as_there_is_room_for(
-    team_database: str, tmp_path: Path
-) -> None:
+def test_simultaneous_starts_keep_to_the_limit(team_database: str, tmp_path: Path) -> None:
     servers = [limited(team_database, tmp_path / name, openRuns=3) for name in ("one", "two")]
     token = servers[0].join(servers[0].workspace("main"), "Ana").agent("one").token
     agents = [Caller(one, token, is_page=False) for one in servers]
@@ -141,9 +139,7 @@ def forget_counts(address: str, workspace: str) -> None:
         link.execute("UPDATE handrail.sessions SET open_runs = '{}', counted = -1")
 
 
-def test_runs_that_an_older_server_wrote_to_are_counted_by_the_next_start(
-    server: Server, team_database: str
-) -> None:
+def test_next_start_counts_runs_of_an_older_server(server: Server, team_database: str) -> None:
     workspace = server.workspace("main")
     agent = server.join(workspace, "Ana").agent("one")
     first = answered(begin(agent, "a"))

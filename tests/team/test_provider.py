@@ -145,7 +145,7 @@ def signer() -> Iterator[Issuer]:
     made.server.server_close()
 
 
-def test_a_jwt_opens_mcp_and_nothing_else_as_an_agent_of_its_person(
+def test_jwt_opens_mcp_alone_as_an_agent_of_its_person(
     team_database: str, tmp_path: Path, signer: Issuer
 ) -> None:
     server = Server(team_database, tmp_path, provider={"issuer": signer.url, "origin": ORIGIN})
@@ -182,7 +182,7 @@ def test_a_jwt_opens_mcp_and_nothing_else_as_an_agent_of_its_person(
     )
 
 
-def test_the_resource_names_its_authorization_server_only_where_there_is_one(
+def test_resource_names_an_existing_authorization_server(
     team_database: str, tmp_path: Path, signer: Issuer
 ) -> None:
     plain = Server(team_database, tmp_path / "plain")

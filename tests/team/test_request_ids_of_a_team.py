@@ -57,7 +57,7 @@ def test_request_id_of_a_member_with_other_content_is_a_conflict(server: Server,
 @pytest.mark.thorough
 @pytest.mark.promise("start.request-id")
 @pytest.mark.parametrize("operation", OPERATORS_CALLS)
-def test_request_id_of_the_operator_with_other_content_is_a_conflict(
+def test_request_id_of_the_operator_with_changes_conflicts(
     team_database: str, tmp_path: Path, operation: str
 ) -> None:
     server = Server(team_database, tmp_path)

@@ -41,7 +41,7 @@ def list_kept(home: Path) -> list[Path]:
     return sorted(home.glob("trees/stores/*/refs/kept/lasting/*"))
 
 
-def test_the_files_of_a_step_come_back_and_the_restore_is_undone_the_same_way(machine: Machine) -> None:
+def test_files_of_a_step_come_back_and_restore_is_undone(machine: Machine) -> None:
     session, node = begin(machine)
     write(machine.project, "a.py", "a = 'spoiled'\n")
     write(machine.project, "new.py", "new = 1\n")
@@ -84,7 +84,7 @@ def refused_while(
     return refused
 
 
-def test_nothing_is_written_where_the_server_cannot_record_what_is_there(
+def test_nothing_is_written_if_the_server_cannot_record_it(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cut(is_note: bool) -> None:
@@ -96,9 +96,9 @@ def test_nothing_is_written_where_the_server_cannot_record_what_is_there(
     assert (machine.project / "b.py").read_text(encoding="utf-8") == "b = 'newer'\n"
 
 
-def test_a_file_that_changes_while_the_server_is_asked_is_not_written_over(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_changes_during_the_call_is_kept(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that changes while the server is asked is not written over."""
+
     def edit(is_note: bool) -> None:
         if is_note:
             write(machine.project, "b.py", "b = 'newest'\n")
@@ -123,7 +123,7 @@ def test_a_linked_server_restores_no_closed_file(machine: Machine) -> None:
     assert (machine.project / ".venv/bin/tool.py").read_text(encoding="utf-8") == "second = 2\n"
 
 
-def test_what_another_machine_kept_is_left_as_it_is_here_and_named(
+def test_files_kept_on_another_machine_are_named_and_left(
     machine: Machine, server: Server, tmp_path: Path
 ) -> None:
     session, node = begin(machine)
@@ -139,7 +139,8 @@ def test_what_another_machine_kept_is_left_as_it_is_here_and_named(
     assert not (other.project / "b.py").exists()
 
 
-def test_where_a_project_switches_snapshots_off_its_files_are_named_and_not_kept(machine: Machine) -> None:
+def test_project_without_snapshots_names_its_files_only(machine: Machine) -> None:
+    """Where a project switches snapshots off, its files are named and not kept."""
     write(machine.project, ".handrail/config.json", '{"code": {"snapshots": "off"}}')
     _, node = begin(machine)
 

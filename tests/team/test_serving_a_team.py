@@ -112,7 +112,8 @@ def test_one_noisy_account_is_told_to_wait_and_others_are_not(
 
 
 @pytest.mark.thorough
-def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Server) -> None:
+def test_account_has_a_limit_of_calls_at_once(server: Server) -> None:
+    """An account has so many calls at once and others still get in."""
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
@@ -126,7 +127,7 @@ def test_an_account_has_so_many_calls_at_once_and_others_still_get_in(server: Se
 
 
 @pytest.mark.thorough
-def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server) -> None:
+def test_calls_and_feeds_leave_room_for_other_workspaces(server: Server) -> None:
     crowded, quiet = server.workspace("crowded"), server.workspace("quiet")
     ana, ben = server.join(crowded, "Ana"), server.join(quiet, "Ben")
     load = server.app.load
@@ -144,7 +145,7 @@ def test_calls_and_feeds_of_a_workspace_leave_room_for_the_others(server: Server
 
 
 @pytest.mark.thorough
-def test_an_account_has_so_many_feeds_and_one_more_is_told_to_wait(server: Server) -> None:
+def test_account_over_its_feeds_is_told_to_wait(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana")
     account = next(row["id"] for row in ana.data("team.members")["items"] if row["is_me"])
     server.app.load.feeds_open.held[account] = 8
@@ -204,9 +205,7 @@ def test_a_page_token_is_replaced_by_use_and_the_old_one_ends(server: Server) ->
 
 
 @pytest.mark.thorough
-def test_a_session_of_a_newer_server_is_refused_alone_and_is_left_as_it_is(
-    server: Server, team_database: str
-) -> None:
+def test_session_of_a_newer_server_is_refused_unchanged(server: Server, team_database: str) -> None:
     workspace = server.workspace("main")
     ana = server.join(workspace, "Ana")
     agent = ana.agent("builder")
@@ -246,9 +245,7 @@ def test_no_path_of_a_caller_is_opened_by_the_server(server: Server, tmp_path: P
 
 
 @pytest.mark.thorough
-def test_filtered_lists_and_gaps_ask_the_database_for_what_they_show(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_ask_the_database_for_what_they_show(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     ana = server.join(server.workspace("main"), "Ana")
     agent = ana.agent("builder")
     ids = [agent.start(requestId=at)["session"]["sessionId"] for at in "01"]
@@ -288,9 +285,8 @@ def test_a_healthy_server_is_ready_without_a_doubt(server: Server) -> None:
 
 
 @pytest.mark.thorough
-def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_back(
-    server: Server, postgres: str
-) -> None:
+def test_idle_server_is_ready_when_the_database_is_back(server: Server, postgres: str) -> None:
+    """An idle server is ready at the first question after the database is back."""
     server.workspace("main")
     serve_as_started(server)
     held = [server.accounts.database.take()[0] for _ in range(4)]
@@ -306,9 +302,8 @@ def test_an_idle_server_is_ready_at_the_first_question_after_the_database_is_bac
 
 
 @pytest.mark.thorough
-def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterwards(
-    server: Server, team_database: str
-) -> None:
+def test_call_works_after_a_read_only_database(server: Server, team_database: str) -> None:
+    """A read-only database is unavailable and the same call goes on afterwards."""
     agent = server.join(server.workspace("main"), "Ana").agent("builder")
     agent.start()
     serve_as_started(server)
@@ -332,7 +327,7 @@ def test_a_read_only_database_is_unavailable_and_the_same_call_goes_on_afterward
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["53100", "XX000"])
-def test_a_full_disk_is_unavailable_and_not_ready_until_there_is_room(
+def test_full_disk_is_unavailable_until_there_is_room(
     team_database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     """PostgreSQL calls a disk without room 53100, and a quota that is reached XX000."""
@@ -365,7 +360,7 @@ def test_a_full_disk_is_unavailable_and_not_ready_until_there_is_room(
     assert agent.call("run.start", **given).status == 200
 
 
-def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp_path: Path) -> None:
+def test_only_the_operator_is_told_where_the_database_is(tmp_path: Path) -> None:
     lines: list[str] = []
     server = Server(AWAY, tmp_path, note=lines.append)
 
@@ -381,9 +376,10 @@ def test_callers_are_not_told_where_the_database_is_and_the_operator_is_once(tmp
 
 
 @pytest.mark.thorough
-def test_a_server_goes_on_while_a_newer_one_extends_the_tables_and_no_older_one_starts(
+def test_server_goes_on_while_a_newer_one_extends_tables(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
+    """A server goes on while a newer one extends the tables and no older one starts."""
     serve_as_started(server)
     ana = server.join(server.workspace("main"), "Ana", "owner")
     with psycopg.connect(team_database, autocommit=True) as link:

@@ -41,9 +41,7 @@ def server_events(server: Server, reply: Any) -> int:
     return len(log.load(reply["session"]["sessionId"]).records)
 
 
-def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
-    machine: Machine, person: Caller
-) -> None:
+def test_run_of_a_linked_project_is_kept_by_the_server(machine: Machine, person: Caller) -> None:
     started = machine.start()
     done = machine.data(
         "run.continue", ackToken=started["ackToken"], output={"notesMarkdown": "Looked at a.py."}
@@ -55,9 +53,7 @@ def test_a_run_of_a_linked_project_is_the_servers_and_nothing_is_kept_here(
     assert not (machine.home / "data" / "sessions").exists()
 
 
-def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_linked_project_starts_a_workflow_of_the_server(machine: Machine, tmp_path: Path) -> None:
     folder = tmp_path / "home" / "workflows"
     folder.mkdir(parents=True)
     (folder / "ours.json").write_bytes(THREE_STEPS.replace(b"project.three_steps", b"ours.three_steps"))
@@ -69,7 +65,8 @@ def test_a_workflow_of_the_server_is_offered_to_a_linked_project_and_starts(
     assert started["ackToken"]
 
 
-def test_when_the_server_is_away_nothing_is_done_and_nothing_falls_back(machine: Machine) -> None:
+def test_absent_server_means_nothing_is_done(machine: Machine) -> None:
+    """When the server is away, nothing is done and nothing falls back."""
     machine.wire.is_cut = True
 
     outcome = machine.call("run.start", workflowId="wr.small_change", goal="Tidy.")
@@ -130,7 +127,8 @@ def find_orders(machine: Machine) -> list[Any]:
     return [one["factsFirst"] for one in told if "factsFirst" in one]
 
 
-def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machine: Machine) -> None:
+def test_project_workflow_travels_with_its_origin(machine: Machine) -> None:
+    """A workflow of the project travels and says where it was declared."""
     give(machine, CHANGED)
 
     shown = machine.data("workflow.inspect", workflowId="own.flow", part="source")
@@ -142,7 +140,7 @@ def test_a_workflow_of_the_project_travels_and_says_where_it_was_declared(machin
     assert begun["pending"]["stepId"] == "changed"
 
 
-def test_a_report_is_held_against_the_files_of_the_team_client_alone(machine: Machine) -> None:
+def test_report_is_compared_with_files_of_the_client_alone(machine: Machine) -> None:
     begun = machine.data("run.start", workflowId=give(machine, REVIEW), goal="Go.")
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
 
@@ -216,7 +214,7 @@ def test_a_program_runs_here_and_its_receipt_says_who_looked(machine: Machine) -
     assert machine.name in str(noted)
 
 
-def test_a_server_cannot_start_a_program_that_the_call_did_not_name(machine: Machine, tmp_path: Path) -> None:
+def test_server_starts_no_program_that_no_call_named(machine: Machine, tmp_path: Path) -> None:
     marker = tmp_path / "started"
     link = machine.link
     call = TeamCall(
@@ -265,7 +263,7 @@ def test_another_major_version_is_told_which_one_to_update(
     assert "99.0.0" in outcome.message
 
 
-def test_a_machine_is_let_in_by_a_person_and_keeps_a_token_of_an_agent(
+def test_person_lets_a_machine_in_with_an_agent_token(
     machine: Machine, person: Caller, server: Server
 ) -> None:
     rt = machine.sign_out()
@@ -331,9 +329,7 @@ def test_what_a_person_answers_leads_to_the_console(machine: Machine, operation:
     assert (outcome.kind.exit_status, outcome.details["url"]) == (9, ORIGIN + page)
 
 
-def test_a_machine_reads_who_answered_by_name_and_a_field_keeps_the_id(
-    machine: Machine, person: Caller
-) -> None:
+def test_machine_reads_who_answered_by_name_and_id(machine: Machine, person: Caller) -> None:
     begun = machine.data(
         "run.start", workflowId=give(machine, step("ship", requireConfirmation={"by": "role:admin"}))
     )
@@ -362,7 +358,7 @@ def test_a_hook_asks_the_server_and_says_so_when_it_is_away(machine: Machine) ->
     assert "no answer" in away.note.lower()
 
 
-def test_context_and_doctor_say_which_store_is_used_and_whether_it_answers(machine: Machine) -> None:
+def test_context_and_doctor_name_the_store_and_its_state(machine: Machine) -> None:
     there = machine.data("self.context")
     machine.wire.is_cut = True
     away = machine.data("self.context")
@@ -408,7 +404,8 @@ def test_a_machine_knows_when_its_token_ends(
     assert f"handrail login {ORIGIN}" in failed["fix"]
 
 
-def test_the_files_of_a_step_are_compared_on_the_machine_and_their_contents_stay(machine: Machine) -> None:
+def test_files_of_a_step_are_compared_on_the_machine(machine: Machine) -> None:
+    """The files of a step are compared on the machine and their contents stay."""
     begun = machine.start()
     write(machine.project, "a.py", "a = 'only on the laptop'\n")
 
@@ -422,7 +419,7 @@ def test_the_files_of_a_step_are_compared_on_the_machine_and_their_contents_stay
     assert not (machine.home / "data" / "sessions").exists()
 
 
-def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: Machine) -> None:
+def test_receipt_of_a_team_is_signed_on_the_machine(machine: Machine) -> None:
     begun = machine.start()
     machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
     session, kept = begun["session"]["sessionId"], []
@@ -448,7 +445,7 @@ def test_a_receipt_of_a_teams_run_is_signed_here_and_goes_into_a_file(machine: M
     assert data_of(bundle)["bytes"] == len(kept[1])
 
 
-def test_a_receipt_of_a_teams_run_is_about_the_files_of_this_clone(
+def test_receipt_of_a_team_is_about_files_of_this_clone(
     machine: Machine, server: Server, tmp_path: Path
 ) -> None:
     bea = server.join(server.workspace("main"), "Bea", "member")
@@ -471,7 +468,7 @@ def test_a_receipt_of_a_teams_run_is_about_the_files_of_this_clone(
     assert session in unnamed.message
 
 
-def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machine) -> None:
+def test_unavailable_call_about_team_files_says_what_to_do(machine: Machine) -> None:
     none = machine.call("code.status")
     begun = machine.start()
     by_token = machine.call("code.status", stateToken=begun["stateToken"])
@@ -489,7 +486,7 @@ def test_what_cannot_be_done_with_files_of_a_team_says_what_to_do(machine: Machi
     assert all("--session" in one.hint for one in told[:2])
 
 
-def test_a_report_says_that_the_machine_of_the_agent_started_a_program(machine: Machine) -> None:
+def test_report_names_the_machine_that_started_a_program(machine: Machine) -> None:
     begun = machine.start()
     machine.data("check.run", argv=["python3", "-c", "print(6 * 7)"])
 

@@ -66,7 +66,7 @@ def test_who_joined_is_in_the_audit_by_name(server: Server) -> None:
 
 
 @pytest.mark.thorough
-def test_the_audit_names_whom_a_change_was_about_and_whether_it_was_made(server: Server) -> None:
+def test_audit_names_who_was_changed_and_the_result(server: Server) -> None:
     workspace = server.workspace("main")
     ana = server.join(workspace, "Ana", "owner")
     server.join(workspace, "Ben")
@@ -111,7 +111,7 @@ def test_who_comes_in_goes_or_fails_to_is_in_the_audit(server: Server, tmp_path:
 
 
 @pytest.mark.thorough
-def test_who_guesses_with_an_invitation_does_not_slow_down_who_has_the_name(server: Server) -> None:
+def test_guesses_with_an_invitation_slow_nobody_else_down(server: Server) -> None:
     workspace = server.workspace("main")
     server.join(workspace, "Ana")
     given = {"invitation": server.invite(workspace), "name": "Ana", "passphrase": "three green words"}
@@ -137,7 +137,7 @@ def test_a_server_makes_links_to_itself_alone(server: Server, operation: str, gi
     assert made["link"].startswith(f"{ORIGIN}/join#")
 
 
-def test_the_first_page_of_a_team_names_the_lines_that_connect_a_machine(server: Server) -> None:
+def test_first_page_of_a_team_says_how_to_connect(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana")
 
     page = server.ask("GET", "/api/view/sessions", ana.token, PAGE).body.decode()
@@ -191,7 +191,7 @@ def test_what_a_token_is_for_is_named_by_a_whole_address(server: Server) -> None
     assert told["resource"] == f"{ORIGIN}/mcp"
 
 
-def test_an_agent_works_and_its_person_confirms_with_their_account(server: Server) -> None:
+def test_person_confirms_the_work_of_their_agent(server: Server) -> None:
     ana = server.join(server.workspace("main"), "Ana", "owner")
     agent = ana.agent("builder-3", machine="laptop-7")
 
@@ -253,9 +253,10 @@ def test_a_member_that_changed_after_the_check_is_left_as_it_is(server: Server) 
 
 
 @pytest.mark.thorough
-def test_an_erased_account_loses_its_name_with_its_last_workspace_and_keeps_what_it_did(
+def test_erased_account_loses_its_name_and_keeps_its_work(
     server: Server,
 ) -> None:
+    """An erased account loses its name with its last workspace and keeps what it did."""
     main, second = server.workspace("main"), server.workspace("second")
     ana, ben = server.join(main, "Ana", "owner"), server.join(main, "Ben")
     begun = ben.agent("builder").start()
@@ -304,7 +305,8 @@ def accept(server: Server, workspace: str, name: str, passphrase: str) -> Answer
 
 
 @pytest.mark.thorough
-def test_one_person_is_one_account_in_two_workspaces_and_signs_in_to_each(server: Server) -> None:
+def test_one_account_signs_in_to_two_workspaces(server: Server) -> None:
+    """One person is one account in two workspaces and signs in to each."""
     main, second = server.workspace("main"), server.workspace("second")
     ana = server.join(main, "Ana", "owner")
 
@@ -322,7 +324,7 @@ def test_one_person_is_one_account_in_two_workspaces_and_signs_in_to_each(server
 
 
 @pytest.mark.thorough
-def test_a_link_to_a_new_passphrase_ends_when_its_person_joins_another_workspace(server: Server) -> None:
+def test_passphrase_link_ends_when_its_person_joins_another(server: Server) -> None:
     main, second = server.workspace("main"), server.workspace("second")
     ben = server.join(main, "Ben", "owner")
     server.join(main, "Ana")
@@ -352,7 +354,7 @@ def test_a_link_to_a_new_passphrase_is_for_one_name(server: Server) -> None:
 
 
 @pytest.mark.thorough
-def test_links_of_the_operator_lead_to_the_server_that_started_last(
+def test_links_of_the_operator_lead_to_the_newest_server(
     server: Server, team_database: str, tmp_path: Path
 ) -> None:
     server.workspace("main")
@@ -373,7 +375,7 @@ def test_links_of_the_operator_lead_to_the_server_that_started_last(
 
 
 @pytest.mark.thorough
-def test_trying_names_of_other_workspaces_is_slowed_for_the_whole_workspace(server: Server) -> None:
+def test_trying_foreign_names_slows_the_whole_workspace(server: Server) -> None:
     main, other = server.workspace("main"), server.workspace("other")
     for number in range(FREE_TRIES + 1):
         server.join(main, f"Person {number}")

@@ -62,7 +62,7 @@ def make_certificate(folder: Path) -> tuple[str, str]:
     return str(folder / "cert.pem"), str(folder / "key.pem")
 
 
-def test_with_a_certificate_it_encrypts_and_answers_nothing_plain(
+def test_server_with_a_certificate_answers_nothing_plain(
     serve: Callable[..., TeamServer], tmp_path: Path
 ) -> None:
     certificate, key = make_certificate(tmp_path)

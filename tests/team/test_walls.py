@@ -185,7 +185,7 @@ class Work:
 
 
 @pytest.mark.parametrize("name", NAMING)
-def test_an_id_of_another_workspace_costs_what_one_costs_that_never_was(
+def test_foreign_id_costs_what_an_unknown_one_costs(
     sides: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, here, there = sides
@@ -242,7 +242,7 @@ def ways(side: Side, server: Server, workspace: str) -> dict[str, Caller]:
     return made
 
 
-def test_roles_scopes_and_ended_credentials_are_refused_everywhere(sides: Any) -> None:
+def test_wrong_roles_scopes_and_ended_credentials_are_refused(sides: Any) -> None:
     server, here, _ = sides
     workspace = here.person.data("team.members")["workspace_id"]
     callers = ways(here, server, workspace)
@@ -320,9 +320,8 @@ def test_no_account_changes_a_file_or_a_setting_of_the_server(team_database: str
     assert side.person.data("preferences.show") == preferences
 
 
-def test_who_lost_a_role_confirms_nothing_with_the_one_that_was_kept(
-    team_database: str, tmp_path: Path
-) -> None:
+def test_lost_role_confirms_nothing(team_database: str, tmp_path: Path) -> None:
+    """Who lost a role confirms nothing with the one that was kept."""
     server = Server(team_database, tmp_path)
     workspace = server.workspace("main")
     owner = server.join(workspace, "Ana", "owner")

@@ -75,7 +75,7 @@ def keep_words(held: Database, words: str) -> None:
         view.keep(entries)
 
 
-def test_a_search_finds_words_of_its_own_workspace_alone_and_by_the_index(team_database: str) -> None:
+def test_search_finds_its_own_workspace_by_the_index(team_database: str) -> None:
     held = Database(team_database, is_team=True)
     here, there = held.within("ws_a"), held.within("ws_b")
     for database in (here, there):

@@ -159,7 +159,8 @@ def test_no_page_has_a_form_that_its_reader_may_not_send(server: Server) -> None
     )
 
 
-def test_a_form_that_is_folded_goes_with_what_opens_it_and_others_stay() -> None:
+def test_folded_form_goes_with_what_opens_it() -> None:
+    """A form that is folded goes with what opens it and others stay."""
     folded = '<details id="a"><summary>Open</summary><form data-operation="x.y"><p>1</p></form></details>'
     plain = '<form class="b" data-operation="x.z"><button>2</button></form>'
     page = f"<details><summary>Told</summary>{plain}<p>after</p></details>{folded}<p>end</p>"
@@ -222,7 +223,7 @@ def test_the_bar_leads_nobody_to_a_page_that_is_closed_to_them(server: Server) -
     assert closed["viewer"] == "/builtins /import /settings"
 
 
-def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Server) -> None:
+def test_people_are_named_and_lists_filter_by_account(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "<b>Ben</b>")
     agent = ana.agent("builder")
@@ -243,7 +244,7 @@ def test_a_person_is_shown_by_name_and_lists_are_filtered_by_account(server: Ser
 
 
 @pytest.mark.parametrize("autonomy", ["guided", "full_auto_stop_on_user_deps"])
-def test_without_accounts_any_person_confirms_and_the_answer_says_so(runtime: Runtime, autonomy: str) -> None:
+def test_any_person_confirms_without_accounts(runtime: Runtime, autonomy: str) -> None:
     reply = begin(
         runtime, confirmed_step({"by": "role:admin"}), fields={}, preferences={"autonomy": autonomy}
     )
@@ -303,7 +304,7 @@ def test_only_a_workflow_that_names_who_has_the_new_version(
 
 
 @pytest.mark.thorough
-def test_who_does_the_work_without_an_agent_does_not_confirm_it_either(server: Server) -> None:
+def test_person_who_did_the_work_does_not_confirm_it(server: Server) -> None:
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana"), server.join(workspace, "Ben")
     session, blocked = report(ana, "ours.other")
@@ -320,9 +321,10 @@ def test_who_does_the_work_without_an_agent_does_not_confirm_it_either(server: S
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("change", [{"role": "viewer"}, {"role": "admin"}, {"remove": True}])
-def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recorded(
+def test_answer_after_a_lost_role_is_not_recorded(
     server: Server, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
+    """An answer of who lost the role after the check is refused and not recorded."""
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana", "owner"), server.join(workspace, "Ben")
     session, _ = report(ana.agent("builder"), "ours.other")
@@ -346,9 +348,10 @@ def test_an_answer_of_who_lost_the_role_after_the_check_is_refused_and_not_recor
 
 
 @pytest.mark.thorough
-def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
+def test_role_stays_until_the_answer_is_kept(
     server: Server, team_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nobody changes the role of who answers before the answer is kept."""
     workspace = server.workspace("main")
     ana, ben = server.join(workspace, "Ana", "owner"), server.join(workspace, "Ben")
     session, _ = report(ana.agent("builder"), "ours.other")
@@ -376,7 +379,7 @@ def test_nobody_changes_the_role_of_who_answers_before_the_answer_is_kept(
 
 
 @pytest.mark.thorough
-def test_an_answer_of_whose_agent_worked_after_the_check_is_refused(
+def test_answer_after_work_of_the_own_agent_is_refused(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = server.workspace("main")

@@ -59,7 +59,8 @@ def test_a_release_keeps_its_date_and_its_security_fixes() -> None:
     ]
 
 
-def test_the_releases_between_two_versions_are_those_after_the_first_up_to_the_second() -> None:
+def test_releases_between_versions_include_the_second_only() -> None:
+    """The releases between two versions are those after the first up to the second."""
     text = "".join(
         f"## [{version}]\n\n### Fixed\n\n- A line.\n" for version in ("2.0", "1.10", "1.9", "1.9rc1", "x")
     )

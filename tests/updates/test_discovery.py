@@ -107,9 +107,10 @@ def test_an_address_of_another_kind_is_refused(
 
 
 @pytest.mark.parametrize(("channel", "target"), [("", NEW), ("pre", PRE), ("stable", NEW)])
-def test_the_newest_release_of_the_channel_is_offered_that_is_not_withdrawn_and_fits(
+def test_newest_fitting_release_of_the_channel_is_offered(
     installation: Installation, index: Index, channel: str, target: str
 ) -> None:
+    """The newest release of the channel is offered that is not withdrawn and fits."""
     told = data(installation.run("update", "--dry-run", *(["--channel", channel] if channel else [])))
 
     assert (told["target_version"], told["status"]) == (target, "available")
@@ -122,9 +123,7 @@ def test_a_withdrawn_release_is_taken_only_by_its_name(installation: Installatio
     assert (told["target_version"], told["status"]) == (YANKED, "available")
 
 
-def test_a_release_for_another_python_is_refused_before_the_manager_runs(
-    installation: Installation, index: Index
-) -> None:
+def test_release_for_another_python_starts_no_manager(installation: Installation, index: Index) -> None:
     details = error(installation.run("update", "--target-version", FOREIGN), "E_NOT_FOUND")
 
     assert (details["stage"], details["target_version"], details["command"]) == ("discover", FOREIGN, [])
@@ -139,7 +138,7 @@ def test_an_index_with_nothing_for_this_python_says_so(installation: Installatio
     assert "for this Python" in strict_json(ran.out)["error"]["message"]
 
 
-def test_a_redirect_to_another_host_is_followed_without_credentials(
+def test_redirect_to_another_host_gets_no_credentials(
     installation: Installation, index: Index, tmp_path: Path
 ) -> None:
     gate = Index(tmp_path, versions=())

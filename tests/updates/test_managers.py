@@ -67,9 +67,7 @@ def test_a_uv_tool_goes_back_and_forth(tmp_path: Path, index: Index) -> None:
 
 
 @pytest.mark.parametrize("shown", [("--human",), ("--envelope", "lafs"), ("--field", "current_version")])
-def test_the_old_program_tells_of_the_new_one_without_loading_any_of_it(
-    venv: Installation, shown: tuple[str, ...]
-) -> None:
+def test_old_program_loads_nothing_of_the_new_one(venv: Installation, shown: tuple[str, ...]) -> None:
     """Modules of the newer release refuse to be loaded into a process of the older one."""
     ran = venv.run("update", *shown)
 
@@ -124,7 +122,7 @@ def stand_in(folder: Path, installed: Installation, script: str) -> dict[str, st
     return {"PATH": f"{folder}{os.pathsep}{installed.environment['PATH']}"}
 
 
-def test_a_failed_manager_is_told_without_the_passwords_it_prints(
+def test_failed_manager_is_told_without_its_passwords(
     installation: Installation, index: Index, tmp_path: Path
 ) -> None:
     lines = 'echo "cannot reach https://agent:s3cr3t@example.org/simple"; exit 2'

@@ -138,9 +138,7 @@ def test_the_release_page_is_the_one_that_the_release_names(run: Run, minor: Ind
 @pytest.mark.parametrize(
     "line", [("--target-version", MINOR), ("--channel", "pre"), ("--target-version", MINOR, "--verify")]
 )
-def test_the_command_that_a_look_recommends_brings_the_release_that_it_told(
-    run: Run, line: tuple[str, ...]
-) -> None:
+def test_recommended_command_brings_the_told_release(run: Run, line: tuple[str, ...]) -> None:
     told = data(run("update", "--check", *line))
     (notice,) = told["notices"]
 
@@ -152,7 +150,8 @@ def test_the_command_that_a_look_recommends_brings_the_release_that_it_told(
 
 
 @pytest.mark.promise("cli.update-look")
-def test_an_older_release_is_offered_by_its_name_and_not_as_an_update(run: Run, older: Index) -> None:
+def test_older_release_is_no_update(run: Run, older: Index) -> None:
+    """An older release is offered by its name and not as an update."""
     told = data(run("update", "--check", "--target-version", "0.0.9", index=older))
 
     assert (told["status"], told["target_version"]) == ("available", "0.0.9")
@@ -207,7 +206,7 @@ def test_doctor_looks_once_a_day_and_says_the_same_in_between(run: Run, minor: I
 @pytest.mark.parametrize(
     "change", [{"checked_unix": -86_400}, {"checked_unix": 90}, {"version": "0.0.1"}, {"index": "x"}]
 )
-def test_a_look_of_old_of_the_future_or_of_elsewhere_is_made_again(
+def test_old_future_or_foreign_look_is_made_again(
     run: Run, minor: Index, tmp_path: Path, change: dict[str, Any]
 ) -> None:
     data(run("update", "--check"))
@@ -224,9 +223,7 @@ def test_a_look_of_old_of_the_future_or_of_elsewhere_is_made_again(
     assert kept(tmp_path, "update-check.json")["version"] == OLD
 
 
-def test_doctor_is_content_with_the_newest_version_and_remembers_that_too(
-    run: Run, minor: Index, tmp_path: Path
-) -> None:
+def test_doctor_remembers_that_the_version_is_newest(run: Run, minor: Index, tmp_path: Path) -> None:
     minor.rows = {MINOR: {"yanked": True}}
 
     check = doctored(run("doctor", "--checks", "update"))

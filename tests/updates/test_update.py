@@ -51,9 +51,7 @@ def test_a_release_that_is_not_offered_is_not_found(installation: Installation) 
 
 
 @pytest.mark.promise("cli.update-integrity")
-def test_a_release_with_another_checksum_is_refused_and_never_retried(
-    installation: Installation, index: Index
-) -> None:
+def test_release_with_another_checksum_is_never_retried(installation: Installation, index: Index) -> None:
     index.is_tampered = True
 
     details = error(installation.run("update"), "E_INTEGRITY")
@@ -74,7 +72,7 @@ def test_without_its_manager_nothing_is_changed(installation: Installation) -> N
 
 @pytest.mark.promise("cli.update-truth")
 @pytest.mark.parametrize("status", [0, 3])
-def test_what_is_installed_is_believed_and_not_how_the_manager_ended(
+def test_installed_version_counts_and_not_the_exit_status(
     installation: Installation, tmp_path: Path, status: int
 ) -> None:
     manager = tmp_path / "uv"
@@ -93,9 +91,8 @@ def test_what_is_installed_is_believed_and_not_how_the_manager_ended(
 
 
 @pytest.mark.promise("cli.update-one-call")
-def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_nothing(
-    tmp_path: Path, index: Index
-) -> None:
+def test_update_replaces_program_and_skill_once(tmp_path: Path, index: Index) -> None:
+    """An update replaces the program and its skill and a second one finds nothing."""
     installed = Installation(tmp_path, index).by_uv_tool()
     data(installed.run("update", "--check"))
 
@@ -118,9 +115,8 @@ def test_an_update_replaces_the_program_and_its_skill_and_a_second_one_finds_not
 
 
 @pytest.mark.promise("cli.update-partial")
-def test_a_new_program_with_an_old_skill_is_half_an_update_and_the_next_one_repairs_it(
-    tmp_path: Path, index: Index
-) -> None:
+def test_next_update_repairs_an_old_skill(tmp_path: Path, index: Index) -> None:
+    """A new program with an old skill is half an update and the next one repairs it."""
     installed = Installation(tmp_path, index).by_venv()
     foreign = installed.home / ".agents/skills/handrail"
     foreign.mkdir(parents=True)
@@ -153,7 +149,7 @@ def test_a_checkout_is_not_updated(tmp_path: Path, index: Index) -> None:
     )
 
 
-def test_what_an_answer_needs_is_loaded_before_the_files_are_replaced() -> None:
+def test_answer_is_loaded_before_files_are_replaced() -> None:
     code = "import sys; from handrail.main import _load_the_rest; _load_the_rest(); print(*sys.modules)"
 
     done = subprocess.run(

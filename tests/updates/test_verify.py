@@ -64,9 +64,7 @@ def error(ran: Ran, code: str) -> Any:
 
 
 @pytest.mark.promise("cli.update-signature")
-def test_a_release_whose_provenance_holds_is_installed_and_said_to_be_verified(
-    tmp_path: Path, index: AttestedIndex
-) -> None:
+def test_release_with_sound_provenance_is_verified(tmp_path: Path, index: AttestedIndex) -> None:
     installed = trusting(Installation(tmp_path, index).by_uv_tool(), index)
 
     told = data(installed.run("update", "--verify"))
@@ -81,9 +79,8 @@ def test_a_release_whose_provenance_holds_is_installed_and_said_to_be_verified(
     assert "sha256" not in again
 
 
-def test_the_setting_does_what_the_flag_does_and_pip_gets_the_same_release(
-    tmp_path: Path, index: AttestedIndex
-) -> None:
+def test_setting_verifies_as_the_flag_does(tmp_path: Path, index: AttestedIndex) -> None:
+    """The setting does what the flag does and pip gets the same release."""
     installed = trusting(Installation(tmp_path, index).by_venv(), index, verify=True)
     told = data(installed.run("update"))
 
@@ -134,7 +131,7 @@ def changed(index: AttestedIndex) -> None:
     ],
     ids=["signature", "expired", "no log entry", "tag", "content", "never signed", "lost", "changed wheel"],
 )
-def test_a_release_whose_provenance_does_not_hold_is_refused_and_nothing_is_changed(
+def test_release_with_false_provenance_is_refused(
     installation: Installation,
     index: AttestedIndex,
     break_it: Callable[[AttestedIndex], None],
@@ -165,9 +162,7 @@ def test_a_look_tells_whether_a_signature_could_be_checked(
     assert told["hint"] == "handrail update --verify"
 
 
-def test_a_provenance_that_cannot_be_had_now_may_be_asked_for_again(
-    installation: Installation, index: AttestedIndex
-) -> None:
+def test_unavailable_provenance_may_be_retried(installation: Installation, index: AttestedIndex) -> None:
     index.status = 503
 
     details = error(installation.run("update", "--verify"), "E_SERVER")
@@ -176,9 +171,7 @@ def test_a_provenance_that_cannot_be_had_now_may_be_asked_for_again(
     assert details["hint"] == "Run handrail update --verify again; a repeat is safe."
 
 
-def test_keys_that_cannot_be_brought_up_to_date_are_a_network_failure(
-    installation: Installation, tmp_path: Path
-) -> None:
+def test_outdated_keys_are_a_network_failure(installation: Installation, tmp_path: Path) -> None:
     """The default trust is the public Sigstore, which is behind a dead proxy here."""
     environment = {"HTTPS_PROXY": DEAD, "https_proxy": DEAD, "HANDRAIL_HOME": str(tmp_path)}
     name_index(tmp_path, installation.index.url)
@@ -189,9 +182,8 @@ def test_keys_that_cannot_be_brought_up_to_date_are_a_network_failure(
     assert details["binary_replaced"] is False
 
 
-def test_without_the_extra_the_line_that_installs_it_is_told_before_any_index_is_asked(
-    tmp_path: Path, index: AttestedIndex
-) -> None:
+def test_missing_extra_is_told_before_any_index_is_asked(tmp_path: Path, index: AttestedIndex) -> None:
+    """Without the extra, the line that installs it is reported before any index is asked."""
     installed = Installation(tmp_path, index).by_uv_tool()
     hide(installed, "sigstore")
     name_index(tmp_path / "nowhere", f"{DEAD}/simple")
@@ -219,9 +211,8 @@ def hide(installed: Installation, name: str) -> None:
     (site / "borrowed.pth").write_text(f"{shelf}\n", encoding="utf-8")
 
 
-def test_a_manager_that_installs_something_else_is_found_out_before_it_is_started(
-    tmp_path: Path, index: AttestedIndex
-) -> None:
+def test_manager_with_another_file_is_not_started(tmp_path: Path, index: AttestedIndex) -> None:
+    """A manager that installs something else is found out before it is started."""
     installed = trusting(Installation(tmp_path, index).by_uv_tool(), index)
     site = next(installed.python.parent.parent.glob("lib/python*/site-packages"))
     real = shutil.which("uv")
@@ -263,9 +254,7 @@ def interrupted(installation: Installation, home: Path, is_there: Callable[[], b
     return error(Ran(status=child.returncode, out=out, err=b""), "E_INTERRUPTED")
 
 
-def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
-    installation: Installation, tmp_path: Path
-) -> None:
+def test_signal_during_the_signature_check_is_told(installation: Installation, tmp_path: Path) -> None:
     """The check waits for ever: its trusted root is a pipe that nobody writes to."""
     pipe = tmp_path / "root"
     os.mkfifo(pipe)
@@ -284,7 +273,7 @@ def test_a_signal_while_the_signature_is_checked_ends_it_with_the_truth(
     assert details["committed"] is False
 
 
-def test_a_signal_while_the_provenance_is_fetched_ends_it_with_the_truth(
+def test_signal_during_the_provenance_fetch_is_told(
     installation: Installation, index: AttestedIndex, tmp_path: Path
 ) -> None:
     index.is_stalling = True

@@ -123,9 +123,10 @@ def test_a_file_is_named_after_its_id(workflow_id: str) -> None:
 
 
 @every
-def test_a_bundled_workflow_reads_and_compiles_without_a_problem_a_warning_or_a_hint(
+def test_bundled_workflow_compiles_without_a_hint(
     workflow_id: str,
 ) -> None:
+    """A bundled workflow reads and compiles without a problem, a warning or a hint."""
     found = compilation(workflow_id)
 
     assert reading(workflow_id).problems == ()
@@ -134,7 +135,8 @@ def test_a_bundled_workflow_reads_and_compiles_without_a_problem_a_warning_or_a_
 
 
 @every
-def test_every_input_is_described_and_has_a_value_or_is_required_or_asked_for(workflow_id: str) -> None:
+def test_every_input_is_described_and_can_be_filled(workflow_id: str) -> None:
+    """Every input is described and has a value or is required or asked for."""
     inputs = document(workflow_id)["inputs"]
     steering = steering_values(compiled(workflow_id))
     asked = {name for name, held in steering.items() if held.asked_at and AT_START not in held.asked_at}
@@ -171,7 +173,7 @@ def test_every_step_says_its_goal_what_to_do_and_what_to_hand_in(workflow_id: st
 
 
 @every
-def test_the_rules_of_the_project_are_read_once_and_the_user_is_told_at_the_end(workflow_id: str) -> None:
+def test_project_rules_are_read_once_and_user_told_at_end(workflow_id: str) -> None:
     texts = [step.prompt for step in walk_parts(compiled(workflow_id).steps) if isinstance(step, Step)]
 
     if workflow_id in ROUTINES:
@@ -181,7 +183,7 @@ def test_the_rules_of_the_project_are_read_once_and_the_user_is_told_at_the_end(
 
 
 @every
-def test_a_prompt_of_more_than_600_tokens_has_a_reason_on_its_page(workflow_id: str) -> None:
+def test_prompt_over_600_tokens_has_a_reason_on_its_page(workflow_id: str) -> None:
     steps = [part for part in walk_parts(compiled(workflow_id).steps) if isinstance(part, Step)]
     long = [part.id for part in steps if (estimate_tokens(part.prompt) or 0) > PROMPT_TOKENS]
 
@@ -206,7 +208,8 @@ def test_no_word_lets_the_agent_off(workflow_id: str) -> None:
 
 
 @every
-def test_a_loop_ends_with_the_step_that_decides_or_with_the_report_that_does(workflow_id: str) -> None:
+def test_loop_ends_with_what_decides_it(workflow_id: str) -> None:
+    """A loop ends with the step that decides or with the report that does."""
     for loop in (part for part in parts_of(workflow_id) if "while" in part):
         condition = compiled(workflow_id).conditions[loop["while"]["conditionId"]]
         read = {one.artifact.replace("wr.", "wr.contracts.") for one in comparisons(condition)} - {""}
@@ -228,7 +231,7 @@ def test_every_routine_is_called_by_a_workflow() -> None:
     assert {routine_template_id(name) for name in ROUTINES} <= called
 
 
-def test_a_bug_investigation_begins_with_a_reproduction_and_a_cause() -> None:
+def test_bug_investigation_begins_with_a_reproduction() -> None:
     """The first pages show this beginning."""
     beginning = compiled("wr.bug_investigation").steps[:3]
 
@@ -253,7 +256,7 @@ def walk_steps(workflow: CompiledWorkflow, values: dict[str, Any]) -> list[str]:
     return walked
 
 
-def test_a_small_change_is_three_steps_in_a_row_and_a_loop_of_repairs() -> None:
+def test_small_change_is_three_steps_and_a_repair_loop() -> None:
     steps = compiled("wr.small_change").steps
 
     assert [part.id for part in steps] == ["plan", "change", "verify", "repair"]
@@ -296,7 +299,7 @@ NOTES_BY_PATTERN = {"wr.discovery": ["frame"], "wr.feature_delivery": ["acceptan
 
 @pytest.mark.thorough
 @every
-def test_it_simulates_to_completion_on_every_branch_in_every_mode(workflow_id: str) -> None:
+def test_every_branch_simulates_to_its_end_in_every_mode(workflow_id: str) -> None:
     report = simulate(compiled(workflow_id))
 
     everything = Coverage(reached=report.coverage.total, total=report.coverage.total)
@@ -351,7 +354,8 @@ def section(text: str, heading: str) -> str:
     return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_every_bundled_workflow_has_a_page_and_every_page_a_workflow() -> None:
+def test_bundled_workflows_and_pages_match() -> None:
+    """Every bundled workflow has a page and every page a workflow."""
     assert set(os.listdir(PAGES)) == {"index.md", *(page_name(one).partition("#")[0] for one in IDS)}
 
 
@@ -365,7 +369,7 @@ def test_the_index_leads_to_every_page_with_its_description() -> None:
 
 
 @every
-def test_a_page_names_its_workflow_and_says_when_to_use_it_and_how_it_ends(workflow_id: str) -> None:
+def test_page_says_when_to_use_its_workflow_and_how_it_ends(workflow_id: str) -> None:
     text = page_for(workflow_id)
     own = document(workflow_id)
 
@@ -400,9 +404,8 @@ def test_a_page_and_the_index_say_what_the_cheapest_run_costs(workflow_id: str) 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("workflow_id", "bound"), [(name, most) for name, _, most in WHOLE_RUNS])
-def test_the_everyday_runs_stay_within_their_bounds_and_cost_what_their_pages_say(
-    workflow_id: str, bound: int
-) -> None:
+def test_everyday_runs_cost_what_their_pages_say(workflow_id: str, bound: int) -> None:
+    """The everyday runs stay within their bounds and cost what their pages say."""
     cost = cheapest_run(workflow_id)
 
     assert cost.tokens <= bound
@@ -426,7 +429,8 @@ def test_the_inputs_on_a_page_are_those_of_the_file(workflow_id: str) -> None:
 
 
 @every
-def test_the_steps_on_a_page_are_those_of_the_file_with_what_they_deliver(workflow_id: str) -> None:
+def test_steps_on_a_page_are_those_of_the_file(workflow_id: str) -> None:
+    """The steps on a page are those of the file with what they deliver."""
     listed = section(page_for(workflow_id), "Steps")
     shown = re.findall(r"^ *[0-9]+\. \*\*(.+?)\*\* \((?:loop |choice )?`([^`]+)`\)", listed, re.MULTILINE)
     parts = parts_of(workflow_id)
@@ -477,9 +481,8 @@ def test_the_call_of_a_step_brings_the_list_that_it_delivers() -> None:
         ("wr.review_feedback", "collect", {"checkCommand"}),
     ],
 )
-def test_the_call_of_a_step_brings_the_text_that_it_delivers_until_it_is_sent(
-    workflow_id: str, step_id: str, names: set[str]
-) -> None:
+def test_call_of_a_step_brings_its_text_until_sent(workflow_id: str, step_id: str, names: set[str]) -> None:
+    """The call of a step brings the text that it delivers until it is sent."""
     workflow = compiled(workflow_id)
     leaf = next(one for one in workflow.steps if isinstance(one, Step) and one.id == step_id)
 

@@ -46,7 +46,7 @@ def seen(entries: tuple[CatalogEntry, ...]) -> list[tuple[str, str, list[str]]]:
     return [(entry.id, entry.source_kind, [problem.code for problem in entry.problems]) for entry in entries]
 
 
-def test_a_namespace_that_only_begins_like_the_reserved_one_is_free() -> None:
+def test_namespace_that_resembles_the_reserved_one_is_free() -> None:
     assert seen(entries_of(file("wrong.review"))) == [("wrong.review", "project", [])]
 
 
@@ -59,7 +59,7 @@ def test_nothing_shadows_an_id_that_was_taken_earlier() -> None:
     assert entries[0].problems[0].message == "team.deploy is already defined by user first.json."
 
 
-def test_two_files_of_one_source_with_one_id_are_an_error_at_both() -> None:
+def test_two_files_with_one_id_are_an_error_at_both() -> None:
     entries = entries_of(file("team.deploy", name="a.json"), file("team.deploy", name="b.json"))
 
     assert [(entry.source_ref, entry.is_usable) for entry in entries] == [
@@ -80,7 +80,7 @@ def test_two_repositories_with_one_id_are_two_sources() -> None:
     assert [entry.source_ref for entry in entries if entry.is_usable] == ["one@1/a.json"]
 
 
-def test_an_id_that_could_not_be_used_does_not_block_it_for_others() -> None:
+def test_unusable_id_does_not_block_it_for_others() -> None:
     files = [file("wr.review", "user", "impostor.json"), file("wr.review", "bundled", "real.json")]
 
     entries = entries_of(*files)
@@ -89,7 +89,8 @@ def test_an_id_that_could_not_be_used_does_not_block_it_for_others() -> None:
     assert usable == ["real.json"]
 
 
-def test_the_order_is_namespace_then_workflows_before_routines_then_name() -> None:
+def test_order_is_namespace_kind_name() -> None:
+    """The order is namespace, then workflows before routines, then name."""
     files = [
         file("zeta.a"),
         file("alpha.z"),
@@ -119,7 +120,7 @@ def test_a_legacy_id_gets_a_namespaced_suggestion(
     assert suggest_id(workflow_id, source_kind) == expected
 
 
-def test_a_suggestion_that_is_taken_gets_a_suffix_from_the_source() -> None:
+def test_taken_suggestion_gets_a_suffix_from_the_source() -> None:
     first = suggest_id("hunt", "user", "a.json", {"user.hunt"})
     second = suggest_id("hunt", "user", "b.json", {"user.hunt"})
 
@@ -196,7 +197,8 @@ def test_contracts_are_kept_beside_the_workflows() -> None:
     assert (broken.source_ref, told) == ("broken.json", ["unreadable"])
 
 
-def test_a_contract_that_cannot_be_one_or_that_another_file_defines_is_broken() -> None:
+def test_false_or_second_contract_is_broken() -> None:
+    """A contract that cannot be one or that another file defines is broken."""
     wrong = contract(
         "team.contracts.change", b'{"schema": {"type": "object", "required": "rows"}, "example": {"a": 1}}'
     )

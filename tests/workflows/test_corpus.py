@@ -82,7 +82,7 @@ def plain(text: str) -> str:
 
 
 @each_file
-def test_every_file_is_recognised_and_translates_with_warnings_only(path: Path) -> None:
+def test_every_file_translates_with_warnings_only(path: Path) -> None:
     document = json.loads(path.read_bytes())
 
     found = to_native(document)
@@ -129,7 +129,7 @@ def test_every_file_compiles_and_can_be_walked_to_its_end(path: Path) -> None:
 
 
 @each_file
-def test_no_file_is_refused_for_what_its_dialect_does_not_ask_for(path: Path) -> None:
+def test_no_file_is_refused_for_what_its_dialect_omits(path: Path) -> None:
     [found] = examine_texts(
         Catalog(entries=()), [WorkflowText(source=path.name, text=path.read_text(encoding="utf-8"))]
     )

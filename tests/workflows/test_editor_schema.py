@@ -49,7 +49,7 @@ def test_it_is_a_schema_of_draft_2020_12_with_a_urn() -> None:
     assert SCHEMA["$id"] == "urn:handrail:schema:workflow:1"
 
 
-def test_every_object_with_known_keys_is_closed_and_every_key_is_described() -> None:
+def test_objects_with_known_keys_are_closed_and_described() -> None:
     records = [one for one in [SCHEMA, *SCHEMA["$defs"].values()] if "additionalProperties" in one]
 
     assert len(records) > 30
@@ -60,7 +60,7 @@ def test_every_object_with_known_keys_is_closed_and_every_key_is_described() -> 
             assert member["description"].endswith("."), name
 
 
-def test_every_reference_leads_somewhere_and_every_definition_is_used() -> None:
+def test_every_reference_and_definition_is_used() -> None:
     text = json.dumps(SCHEMA)
     used = {part.split('"')[0] for part in text.split("#/$defs/")[1:]}
 
@@ -194,5 +194,5 @@ def test_the_editor_says_what_a_builtin_is_for() -> None:
     assert all(one["description"].endswith(".") for one in offered)
 
 
-def test_the_capabilities_of_the_language_are_those_of_the_registry() -> None:
+def test_capabilities_are_those_of_the_registry() -> None:
     assert set(SCHEMA["$defs"]["capabilities"]["properties"]) == {one.id for one in CAPABILITIES}

@@ -69,7 +69,7 @@ def test_rules_are_read_and_an_earlier_one_is_left_out() -> None:
         ),
     ],
 )
-def test_a_rule_that_could_never_be_asked_is_refused_at_its_place(rule: Any, pointer: str, said: str) -> None:
+def test_rule_that_can_never_apply_is_refused(rule: Any, pointer: str, said: str) -> None:
     found = read(rule)
 
     (problem,) = found.problems
@@ -84,7 +84,7 @@ def test_there_is_a_limit() -> None:
     assert [problem.code for problem in found.problems] == ["too_large"]
 
 
-def test_what_is_wrong_with_schema_and_example_is_told_beside_the_rules() -> None:
+def test_faults_of_schema_and_example_stand_beside_rules() -> None:
     broken = {**SCHEMA, "required": ["verdct"]}
     document = {**DOCUMENT, "schema": broken, "evidence": [{"check": "seen"}]}
     other = {**document, "schema": SCHEMA, "example": {"verdict": 3}}

@@ -26,7 +26,8 @@ _ONE = {
 
 
 @pytest.mark.skipif(not FILES, reason="needs the corpus of public workflow files (HANDRAIL_TEST_CORPUS)")
-def test_every_public_file_is_usable_unedited_and_asks_for_what_steers_it(tmp_path: Path) -> None:
+def test_every_public_file_is_usable_unedited(tmp_path: Path) -> None:
+    """Every public file is usable unedited and asks for what steers it."""
     used = use_collection(CORPUS, tmp_path)
 
     assert used.wrong == []
@@ -36,7 +37,7 @@ def test_every_public_file_is_usable_unedited_and_asks_for_what_steers_it(tmp_pa
     assert used.counts["calls of their own routines"] > 0
 
 
-def test_a_file_that_breaks_its_own_schema_is_named_and_stops_no_other(tmp_path: Path) -> None:
+def test_file_that_breaks_its_schema_stops_no_other(tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "one.json").write_text(json.dumps(_ONE), encoding="utf-8")

@@ -71,9 +71,8 @@ def test_nobody_is_told_whether_a_private_file_is_there(owner: Path, path: str) 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/comm"), reason="needs /proc, where Linux shows processes")
 @pytest.mark.parametrize(("project", "path"), [("/proc/self", "comm"), ("/", "proc/self/comm")])
-def test_lines_of_what_the_system_tells_about_a_process_have_one_answer(
-    owner: Path, project: str, path: str
-) -> None:
+def test_lines_about_a_process_have_one_answer(owner: Path, project: str, path: str) -> None:
+    """Lines of what the system tells about a process have one answer."""
     asked = [PlaceAsked(path=path, line=line) for line in (1, 9)]
 
     right, wrong = open_here(owner).see_places(project, asked)
@@ -135,7 +134,7 @@ def test_nothing_of_the_home_is_a_project(tmp_path: Path, below: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_file_of_another_user_is_listed_by_its_size_and_never_read(tmp_path: Path) -> None:
+def test_file_of_another_user_is_listed_and_never_read(tmp_path: Path) -> None:
     root = tmp_path / "project"
     path = write(root, "notes.txt", SECRET)
     try:

@@ -204,9 +204,7 @@ def test_a_pipe_in_place_of_a_file_does_not_make_the_call_wait(
     assert [content for _, content in worktree.find_text(str(root), listed, [b"needle"], MOST)] == [None]
 
 
-def test_writing_as_a_whole_writes_nothing_when_one_file_has_changed(
-    worktree: LocalWorktree, tmp_path: Path
-) -> None:
+def test_whole_write_writes_nothing_if_one_file_changed(worktree: LocalWorktree, tmp_path: Path) -> None:
     root = tmp_path / "plain"
     for name in ("a.py", "b.py"):
         write(root, name, "old")

@@ -157,9 +157,7 @@ def _but(files: dict[str, Any], ignored: set[str]) -> dict[str, Any]:
 
 
 @pytest.mark.thorough
-def test_killed_before_any_change_each_file_is_old_or_new_and_the_next_call_settles_it(
-    tmp_path: Path, worktree: LocalWorktree
-) -> None:
+def test_killed_restore_leaves_each_file_old_or_new(tmp_path: Path, worktree: LocalWorktree) -> None:
     made = tmp_path / "made"
     make_project(made)
     there = snap(worktree, made)

@@ -71,7 +71,7 @@ def test_a_file_over_the_limit_is_here_but_not_searched(root: Path, monkeypatch:
     check(root, "unreadable", "src/bill.py", 1)
 
 
-def test_more_places_than_the_limit_are_unreadable_with_the_reason(root: Path) -> None:
+def test_places_over_the_limit_are_unreadable(root: Path) -> None:
     seen = see_places(Bounds(str(root), ""), [PlaceAsked(path="src/bill.py")] * (MOST_PLACES + 1))
 
     assert {place.state for place in seen[:MOST_PLACES]} == {"here"}

@@ -89,7 +89,7 @@ def test_a_loop_is_decided_both_ways() -> None:
     assert decided == ["stop", "continue"]
 
 
-def test_an_artifact_comes_in_every_form_that_a_condition_tells_apart() -> None:
+def test_artifact_comes_in_every_form_that_conditions_need() -> None:
     held = step("a", contract=FINDING)
 
     made = valid_reports(flow(held, SEVERE), held, STATE, "")
@@ -97,7 +97,7 @@ def test_an_artifact_comes_in_every_form_that_a_condition_tells_apart() -> None:
     assert {report.artifacts[0]["severity"] for report in made} == {"low", "high"}
 
 
-def test_a_required_capability_that_is_missing_is_not_a_valid_report() -> None:
+def test_missing_required_capability_is_no_valid_report() -> None:
     held = step("a", contract=PROBE, capability="delegation")
 
     valid = [report.label for report in valid_reports(flow(held), held, STATE, "")]

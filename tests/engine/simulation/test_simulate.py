@@ -102,7 +102,7 @@ def test_every_branch_is_walked() -> None:
         (ForEach(input="files", item="file"), (0, 1, 2, 3), ("items_exhausted", "limit_reached")),
     ],
 )
-def test_loops_of_every_kind_are_left_after_none_one_two_and_at_their_limit(
+def test_loops_end_after_none_one_two_and_at_their_limit(
     repeat: Repeat, iterations: tuple[int, ...], reasons: tuple[str, ...]
 ) -> None:
     decided = isinstance(repeat, While | Until) and repeat.condition in ("keep", "enough")
@@ -151,7 +151,7 @@ def test_a_condition_that_the_enum_rules_out_leaves_a_dead_step() -> None:
     assert "a" in dead(simulate(flow(step("a", when="big"), step("b"), inputs=inputs)))
 
 
-def test_a_contract_without_a_fitting_example_does_not_stop_the_walks() -> None:
+def test_contract_without_an_example_stops_no_walk() -> None:
     unknown = Contract(
         artifact_kind="project.x",
         schema={"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
@@ -165,7 +165,7 @@ def test_a_contract_without_a_fitting_example_does_not_stop_the_walks() -> None:
     assert (report.problems, report.unproven) == ([], ["a"])
 
 
-def test_a_gate_whose_every_level_demands_a_follow_up_never_opens() -> None:
+def test_gate_with_a_follow_up_at_every_level_never_opens() -> None:
     gate = Gate(assessment_id="g", purpose="?", dimensions={"d": ("low",)}, followups={"low": "Again."})
 
     report = simulate(flow(step("a", gates=(gate,)), step("b")))
@@ -175,7 +175,7 @@ def test_a_gate_whose_every_level_demands_a_follow_up_never_opens() -> None:
     assert report.by_mode["full_auto_never_stop"].reached == 2
 
 
-def test_what_an_author_may_ask_for_blocks_or_is_disclosed_in_every_mode() -> None:
+def test_every_demand_blocks_or_is_disclosed_in_every_mode() -> None:
     gate = Gate(
         assessment_id="g", purpose="?", dimensions={"d": ("low", "high")}, followups={"low": "Again."}
     )
@@ -191,7 +191,7 @@ def test_what_an_author_may_ask_for_blocks_or_is_disclosed_in_every_mode() -> No
     )
 
 
-def test_a_way_that_only_a_missing_artifact_opens_is_walked_in_never_stop() -> None:
+def test_never_stop_walks_the_way_of_a_missing_artifact() -> None:
     without = Compare(artifact="project.finding", field="file", op="exists", value=False)
     workflow = flow(step("a", contract=FINDING), step("b", when="without"), conditions={"without": without})
 

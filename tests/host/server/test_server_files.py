@@ -71,7 +71,7 @@ def test_one_process_is_the_server_of_a_home(tmp_path: Path) -> None:
         assert second.find_running() is None  # claimed, and not yet announced
 
 
-def test_what_a_killed_server_left_is_not_believed_and_goes_with_the_next(tmp_path: Path) -> None:
+def test_next_server_replaces_files_of_a_killed_one(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     with files.claimed():
         pass
@@ -163,7 +163,7 @@ def test_a_token_file_is_made_once_and_kept(tmp_path: Path) -> None:
     assert len(made) == 64
 
 
-def test_a_token_file_that_is_a_pipe_or_a_link_to_nowhere_is_refused(tmp_path: Path) -> None:
+def test_token_file_that_is_a_pipe_or_dead_link_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "missing").mkdir()
 

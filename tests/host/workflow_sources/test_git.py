@@ -100,9 +100,8 @@ def test_the_files_of_a_directory_at_a_commit_are_given_by_name(repository: str,
     assert {file.address for file in files} == {repository}
 
 
-def test_a_folder_of_contracts_holds_contracts_and_that_of_another_tool_is_left_alone(
-    repository: str, home: str
-) -> None:
+def test_contracts_folder_of_another_tool_is_left_alone(repository: str, home: str) -> None:
+    """A folder of contracts holds contracts and that of another tool is left alone."""
     put(repository, "own/contracts/team.contracts.x.json", b"{}")
     put(repository, "own/.hg/y.json", b"{}")
     git(repository, "add", "-A")
@@ -149,7 +148,7 @@ def test_a_file_larger_than_a_workflow_may_be_is_given_empty(repository: str, ho
     ]
 
 
-def test_a_repository_with_an_address_is_not_fetched_but_told_how(home: str) -> None:
+def test_repository_with_an_address_says_how_to_fetch_it(home: str) -> None:
     source = GitSource(url="https://example.org/it's/flows.git", ref="a" * 40)
 
     message, remedy = trouble(read_git_files(source, home, ENVIRONMENT))
@@ -171,9 +170,7 @@ def test_a_fetched_repository_is_read(repository: str, home: str) -> None:
     assert [content for _, content in given(files)] == [b'{"a": "\xc3\xa9"}\n', b'{"b": 1}', b"{}"]
 
 
-def test_a_commit_that_is_not_there_is_told_with_the_command_that_fetches_it(
-    repository: str, home: str
-) -> None:
+def test_missing_commit_names_the_command_that_fetches_it(repository: str, home: str) -> None:
     url = f"file://{repository}"
     place = clone_directory(home, url)
     git(repository, "clone", "-q", "--bare", repository, place)

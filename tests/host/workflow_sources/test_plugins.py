@@ -53,7 +53,7 @@ def only(files: list[WorkflowFile]) -> WorkflowFile:
     return file
 
 
-def test_the_files_of_a_named_plugin_are_given_and_no_other_is_loaded(
+def test_named_plugin_gives_its_files_and_no_other_loads(
     installed: Callable[[], list[str]],
 ) -> None:
     files = named.read_plugin_files(("offers_two", "offers_two"))
@@ -65,7 +65,7 @@ def test_the_files_of_a_named_plugin_are_given_and_no_other_is_loaded(
     assert installed() == ["offers_two"]
 
 
-def test_a_plugin_that_is_not_installed_is_told_with_the_nearest_name(
+def test_missing_plugin_is_told_with_the_nearest_name(
     installed: Callable[[], list[str]],
 ) -> None:
     file = only(named.read_plugin_files(("ofers_two",)))

@@ -134,9 +134,10 @@ def test_a_deleted_cache_is_made_again(home: str, read: Callable[[], int]) -> No
     assert len(cache_files(home)) == 1
 
 
-def test_another_reader_makes_another_cache_and_removes_the_old_one(
+def test_another_reader_replaces_the_cache(
     home: str, read: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Another reader makes another cache and removes the old one."""
     listed(home)
     read()
     before = cache_files(home)

@@ -126,7 +126,7 @@ def tell(runtime: Runtime, root: Path, name: str, params: dict[str, Any]) -> str
     return TOLD.sub("#", text.replace(str(root.parent), "<place>")) + "".join(carried)
 
 
-def test_no_answer_of_any_operation_depends_on_what_a_private_file_holds(tmp_path: Path) -> None:
+def test_no_answer_depends_on_what_a_private_file_holds(tmp_path: Path) -> None:
     worlds = [build(tmp_path / name, secret) for name, secret in zip(("qqx", "qqz"), SECRETS, strict=True)]
     starts = [begin(runtime) for runtime, _ in worlds]
     known = [

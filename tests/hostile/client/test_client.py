@@ -53,9 +53,7 @@ def test_the_server_goes_on_and_nothing_is_written(runtime: Runtime, attack: Cli
 
 
 @pytest.mark.parametrize("cut", [1, 40, -1])
-def test_a_client_that_closes_in_the_middle_of_a_message_leaves_an_ended_server(
-    runtime: Runtime, cut: int
-) -> None:
+def test_client_that_closes_in_a_message_ends_the_server(runtime: Runtime, cut: int) -> None:
     start(runtime, goal="Own work")
     before = stored(runtime)
     call = {"name": "start_workflow", "arguments": {"workflowId": "project.three_steps"}}
@@ -68,7 +66,7 @@ def test_a_client_that_closes_in_the_middle_of_a_message_leaves_an_ended_server(
     check_untouched(runtime, before)
 
 
-def test_a_client_that_never_reads_is_neither_stored_without_end_nor_keeps_the_server(
+def test_client_that_never_reads_does_not_keep_the_server(
     runtime: Runtime,
 ) -> None:
     """The server stops reading once it owes enough; when the client goes, so does the server."""

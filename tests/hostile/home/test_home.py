@@ -19,7 +19,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("piece", "kind"), PLANTED)
-def test_nothing_outside_is_touched_or_told_and_every_door_answers(
+def test_nothing_outside_is_touched_and_every_call_answers(
     seeded: Seeded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: str, kind: str
 ) -> None:
     doors = Doors(seeded, tmp_path, monkeypatch)

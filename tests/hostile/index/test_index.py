@@ -59,9 +59,8 @@ def work_of(tool: ForkedTool) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: str(attack.name))
-def test_no_answer_of_an_index_breaks_a_command_or_is_repeated_as_it_is(
-    tool: ForkedTool, index: Index, attack: IndexAttack
-) -> None:
+def test_no_answer_of_an_index_breaks_or_leaks(tool: ForkedTool, index: Index, attack: IndexAttack) -> None:
+    """No answer of an index breaks a command or is repeated as it is."""
     index.healthy()
     index.trouble = attack.trouble
     before = work_of(tool)

@@ -175,7 +175,7 @@ ADDRESSES = (
 STARTED = {"workflowId": "project.three_steps", "goal": "Look.", "requestId": "checkout"}
 
 
-def test_the_server_of_the_console_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
+def test_console_server_starts_nothing_of_the_checkout(checkout: Checkout) -> None:
     """Where it looks at the project and its repository, and where a run begins in it."""
     with subprocess.Popen(
         [*own_command(), "serve", "--port", "0"],

@@ -63,7 +63,7 @@ def test_answers_do_not_depend_on_how_many_facts_fit_into_memory(
     assert len(parsed) == len(set(parsed)), "no text is parsed twice"
 
 
-def test_a_file_that_takes_too_long_is_a_reason_and_is_tried_again(
+def test_file_that_takes_too_long_is_told_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = CodeProject(tmp_path)

@@ -167,7 +167,7 @@ def test_the_release_gate_passes_stable_and_warns_of_beta(runtime: Runtime, leve
     assert checked(runtime, "release_readiness").status == status
 
 
-def test_settings_that_cannot_be_used_fail_and_unknown_names_warn(runtime: Runtime) -> None:
+def test_unusable_settings_fail_and_unknown_names_warn(runtime: Runtime) -> None:
     class Odd(GivenSettings):
         def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
             return (
@@ -185,7 +185,7 @@ def test_settings_that_cannot_be_used_fail_and_unknown_names_warn(runtime: Runti
     assert (broken.status, broken.fix) == ("fail", "Correct config.json.")
 
 
-def test_what_cannot_be_read_is_a_failed_check_and_no_failed_call(
+def test_unreadable_file_fails_its_check_and_not_the_call(
     runtime: Runtime,
 ) -> None:
     class Closed(MemoryLog):
@@ -250,7 +250,7 @@ def test_a_project_outside_a_repository_is_a_warning(runtime: Runtime) -> None:
     assert checked(runtime, "workspace").status == "warn"
 
 
-def test_without_a_wish_all_but_the_dear_check_run_and_the_release_gate_is_last(
+def test_checks_run_by_default_with_the_release_gate_last(
     runtime: Runtime,
 ) -> None:
     names = [check.check for check in examine(CheckInput(rt=runtime, project="/project"), [])]

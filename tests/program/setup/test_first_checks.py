@@ -124,9 +124,8 @@ def test_other_settings_of_the_project_stay_as_they_are(tool: Tool) -> None:
     assert '"output": {"compact": true}' in text
 
 
-def test_a_settings_folder_that_leads_out_of_the_project_is_not_written_to(
-    tool: Tool, tmp_path: Path
-) -> None:
+def test_settings_folder_outside_is_not_written_to(tool: Tool, tmp_path: Path) -> None:
+    """A settings folder that leads out of the project is not written to."""
     project, elsewhere = Path(tool.project), tmp_path / "elsewhere"
     elsewhere.mkdir()
     (project / ".handrail").symlink_to(elsewhere)

@@ -53,7 +53,7 @@ def test_line_ends_and_tabs_are_those_of_the_file() -> None:
     assert changed == '{\r\n\t"b": {\r\n\t\t"c": 1\r\n\t},\r\n\t"a": 1\r\n}\r\n'
 
 
-def test_an_element_is_added_first_and_its_list_is_made_where_it_is_missing() -> None:
+def test_element_is_added_first_and_makes_a_missing_list() -> None:
     assert json.loads(add_element("{}", ("h", "E"), {"x": 1})) == {"h": {"E": [{"x": 1}]}}
     assert json.loads(add_element('{"h": {"E": [1, 2]}}', ("h", "E"), 0)) == {"h": {"E": [0, 1, 2]}}
 

@@ -137,7 +137,8 @@ def test_taking_it_out_leaves_every_file_as_it_was(machine: Machine, more: dict[
     assert [path for path in machine.project.rglob("*") if path.is_file()] == []
 
 
-def test_the_tools_about_code_get_an_entry_of_their_own_that_goes_alone(machine: Machine) -> None:
+def test_code_tools_have_their_own_entry(machine: Machine) -> None:
+    """The tools about code get an entry of their own that goes alone."""
     machine.setup(hooks=True)
     with_workflows = machine.tree()
 
@@ -157,7 +158,7 @@ def test_the_tools_about_code_get_an_entry_of_their_own_that_goes_alone(machine:
     }
 
 
-def test_taking_it_out_after_somebody_else_changed_a_file_takes_only_our_entry(machine: Machine) -> None:
+def test_removal_from_a_changed_file_takes_our_entry_only(machine: Machine) -> None:
     machine.setup(clients=["cursor"])
     machine.write(".cursor/mcp.json", machine.read(".cursor/mcp.json").replace('"o"', '"changed"').encode())
 
@@ -225,9 +226,10 @@ def test_a_new_file_of_cursor_s_hooks_says_its_version(machine: Machine) -> None
     assert json.loads(machine.read(".cursor/hooks.json"))["version"] == 1
 
 
-def test_gemini_s_entry_and_hooks_are_one_change_of_one_file_even_where_it_is_installed(
+def test_entry_and_hooks_of_gemini_are_one_change(
     machine: Machine,
 ) -> None:
+    """Gemini's entry and hooks are one change of one file even where it is installed."""
     script = machine.programs / "gemini"
     script.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     script.chmod(0o755)
@@ -269,7 +271,7 @@ def test_a_read_only_file_is_left_to_whatever_manages_it(machine: Machine) -> No
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_takes_no_new_file_is_told_and_nothing_else_suffers(machine: Machine) -> None:
+def test_closed_folder_is_told_and_the_rest_is_set_up(machine: Machine) -> None:
     (machine.user / ".cursor").chmod(0o500)
 
     done = machine.setup(clients=["cursor", "gemini"])
@@ -327,7 +329,7 @@ def test_a_file_that_changes_after_the_preview_is_a_conflict(machine: Machine) -
         (".codex/config.toml", "codex", b"model = "),
     ],
 )
-def test_a_file_that_cannot_be_edited_is_left_alone_and_the_others_are_set_up(
+def test_uneditable_file_is_left_and_the_others_are_set_up(
     machine: Machine, name: str, client: str, content: bytes
 ) -> None:
     machine.write(name, content)
@@ -343,7 +345,7 @@ def test_a_file_that_cannot_be_edited_is_left_alone_and_the_others_are_set_up(
     assert "handrail" in told["after"]["snippet"]
 
 
-def test_an_entry_with_another_command_is_put_right_and_keeps_what_was_added(machine: Machine) -> None:
+def test_wrong_entry_is_corrected_and_keeps_additions(machine: Machine) -> None:
     old = {"mcpServers": {"handrail": {"command": "handrail", "args": ["mcp"], "env": {"A": "1"}}}}
     machine.write(".cursor/mcp.json", json.dumps(old).encode())
 
@@ -362,7 +364,7 @@ def test_an_entry_with_another_command_is_put_right_and_keeps_what_was_added(mac
         ("gemini", "gemini", "mcp add --scope user handrail ", "mcp remove --scope user handrail"),
     ],
 )
-def test_a_client_that_is_installed_is_asked_through_its_own_command(
+def test_installed_client_is_asked_by_its_own_command(
     machine: Machine, client: str, program: str, added: str, removed: str
 ) -> None:
     calls = machine.programs / "calls"
@@ -448,7 +450,7 @@ def test_modes_and_links_of_a_file_are_kept(machine: Machine) -> None:
 
 
 @pytest.mark.promise("cli.batch-inputs")
-def test_clients_are_shown_and_set_up_in_the_order_in_which_they_are_named(machine: Machine) -> None:
+def test_clients_are_set_up_in_the_order_of_their_names(machine: Machine) -> None:
     done = machine.setup(clients=["zed", "cursor", "zed", "claude-code"])
 
     named = ["zed", "cursor", "claude-code", "cursor worker", "claude-code worker", "skill"]
@@ -489,7 +491,8 @@ def test_each_client_gets_the_worker_in_its_own_format_and_place(
         assert made.startswith("---\nname: handrail-worker\ndescription: Does one piece")
 
 
-def test_a_client_that_knows_subagents_gets_a_worker_which_goes_with_handrail(machine: Machine) -> None:
+def test_client_with_subagents_gets_a_worker(machine: Machine) -> None:
+    """A client that knows subagents gets a worker, which goes with Handrail."""
     machine.setup(clients=["claude-code"])
     made = machine.read(WORKER)
     machine.setup(clients=["claude-code"], remove=True)
@@ -518,9 +521,7 @@ def skill_change(shown: Any) -> Any:
 
 
 @pytest.mark.parametrize("removed", [{"clients": ["zed"]}, {"clients": ["cursor"], "scope": "project"}])
-def test_taking_out_one_client_or_project_leaves_the_skill_to_the_others(
-    machine: Machine, removed: dict[str, Any]
-) -> None:
+def test_removing_one_client_leaves_the_skill_to_others(machine: Machine, removed: dict[str, Any]) -> None:
     machine.setup(clients=["cursor", "zed"])
 
     done = machine.setup(remove=True, **removed)
@@ -531,7 +532,8 @@ def test_taking_out_one_client_or_project_leaves_the_skill_to_the_others(
     assert "skill" not in done["preview"]["blast_radius"]
 
 
-def test_the_skill_goes_with_the_last_client_and_its_reach_says_so(machine: Machine) -> None:
+def test_skill_goes_with_the_last_client(machine: Machine) -> None:
+    """The skill goes with the last client and its reach says so."""
     machine.setup(clients=["cursor", "zed"])
     machine.setup(clients=["zed"], remove=True)
 
@@ -569,7 +571,7 @@ def test_a_skill_that_the_user_changed_is_not_shown_as_deleted(machine: Machine)
     }
 
 
-def test_a_directory_of_that_name_which_is_not_ours_is_told_before_and_left(machine: Machine) -> None:
+def test_foreign_directory_of_that_name_is_told_and_left(machine: Machine) -> None:
     machine.write(SKILL, b"somebody else's")
 
     done = machine.setup(clients=["cursor"])
@@ -579,7 +581,7 @@ def test_a_directory_of_that_name_which_is_not_ours_is_told_before_and_left(mach
 
 
 @pytest.mark.promise("cli.batch-preview")
-def test_a_batch_that_stops_at_a_torn_file_shows_the_rest_as_not_reached(machine: Machine) -> None:
+def test_batch_stopped_at_a_torn_file_names_what_is_left(machine: Machine) -> None:
     machine.write(".cursor/mcp.json", b"{ torn")
 
     done = machine.setup(clients=["zed", "cursor", "gemini"], continueOnError=False)
@@ -590,9 +592,7 @@ def test_a_batch_that_stops_at_a_torn_file_shows_the_rest_as_not_reached(machine
 
 
 @pytest.mark.promise("cli.doctor")
-def test_the_fix_for_a_missing_entry_names_a_client_only_where_none_is_found(
-    machine: Machine, tmp_path: Path
-) -> None:
+def test_fix_of_a_missing_entry_names_an_absent_client(machine: Machine, tmp_path: Path) -> None:
     bare = build_runtime({"HOME": str(tmp_path / "bare"), "PATH": ""}, home=str(tmp_path / "bare/.handrail"))
 
     (here,) = answered(machine.runtime(), "self.doctor", checks=["mcp_registration"], offline=True)["checks"]

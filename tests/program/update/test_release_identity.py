@@ -35,7 +35,8 @@ def test_the_package_names_the_same_repository_or_none_can_sign() -> None:
     assert ISSUER.startswith("https://token.actions.github")
 
 
-def test_the_workflow_of_that_name_signs_what_it_publishes_and_runs_for_tags_only() -> None:
+def test_release_workflow_signs_and_runs_for_tags_only() -> None:
+    """The workflow of that name signs what it publishes and runs for tags only."""
     path = ROOT / WORKFLOW
     if not path.is_file():
         pytest.skip("this copy of the source has no workflow files")

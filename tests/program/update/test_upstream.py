@@ -43,7 +43,8 @@ def test_no_answer_at_all_is_a_network_trouble() -> None:
     assert kind_of_upstream(None).code == "E_NETWORK"
 
 
-def test_a_refusal_of_ours_to_retry_holds_for_every_other_client_error() -> None:
+def test_other_client_errors_are_not_retried() -> None:
+    """A refusal of ours to retry holds for every other client error."""
     retryable = {status for status in range(400, 500) if kind_of_upstream(status).is_retryable}
 
     assert retryable == {408, 429}
@@ -69,7 +70,8 @@ def test_a_wait_is_read_only_from_whole_seconds(header: str | None, wait_ms: int
     assert wait_ms_of_header(header) == wait_ms
 
 
-def test_whatever_an_index_answers_a_failed_update_can_be_told_with_its_stage() -> None:
+def test_failed_update_names_its_stage() -> None:
+    """Whatever an index answers, a failed update can be reported with its stage."""
     for status in (None, *range(100, 1000)):
         failed = make_update_failure(kind_of_upstream(status), "The index did not help.", stage="discover")
 

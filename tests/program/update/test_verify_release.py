@@ -44,7 +44,7 @@ WANTED = f"handrail[verify]=={__version__}"
         ("pip-user", True, [PYTHON, "-P", "-m", "pip", "install", WANTED]),
     ],
 )
-def test_the_extra_is_added_to_this_version_by_the_manager_that_installed_it(
+def test_extra_is_added_by_the_manager_of_this_version(
     method: str, has_pip: bool, expected: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(released, "IS_RELEASED", True)

@@ -10,7 +10,8 @@ from handrail.program.update.package_index import version_key
 from tests.cases import every_case
 
 
-def test_versions_are_ordered_by_number_with_pre_releases_before_the_final_one() -> None:
+def test_versions_are_ordered_with_pre_releases_first() -> None:
+    """Versions are ordered by number with pre-releases before the final one."""
     ordered = ["0.9", "1.0.dev1", "1.0a1", "1.0b2", "1.0rc1", "1.0rc2", "1.0", "1.0.post1", "1.0.1", "1.9rc1"]
     ordered += ["1.9", "1.10", "2.0.0-rc.1", "2.0.0", "10.0"]
 

@@ -84,7 +84,7 @@ conditions = st.recursive(
     given_args=st.dictionaries(st.sampled_from(["p", "q"]), values),
     context=st.fixed_dictionaries({"x": values, "r": values}),
 )
-def test_a_bound_condition_holds_exactly_where_the_condition_would(
+def test_bound_condition_holds_where_the_condition_would(
     condition: Condition, given_args: dict[str, Any], context: dict[str, Any]
 ) -> None:
     """`q` is handed on as an input of the caller, unless a value is given."""

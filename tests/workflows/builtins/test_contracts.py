@@ -64,9 +64,10 @@ def test_the_artifact_kind_follows_from_the_id(contract: ContractSpec) -> None:
 
 
 @every_contract
-def test_an_unknown_member_is_refused_except_where_documents_from_elsewhere_have_some(
+def test_unknown_member_is_refused_in_closed_contracts(
     contract: ContractSpec,
 ) -> None:
+    """An unknown member is refused except where documents from elsewhere have some."""
     widened = {**contract.example, "metadata": {"reason": "more to do"}}
 
     assert fits(contract, widened) == (contract.id in FREE)
@@ -80,7 +81,7 @@ def test_the_guidance_is_one_line_that_tells_what_to_do(contract: ContractSpec) 
 
 
 @every_contract
-def test_builtin_contracts_keep_the_rules_that_projects_must_keep(contract: ContractSpec) -> None:
+def test_builtin_contracts_keep_the_rules_of_projects(contract: ContractSpec) -> None:
     assert check_contract_schema(contract.schema) == []
 
 

@@ -129,7 +129,7 @@ def asked(parts: tuple[SourcePart, ...]) -> list[str]:
         ((action("a"),), []),
     ],
 )
-def test_the_confirmation_of_the_call_is_asked_for_once_at_the_last_step(
+def test_confirmation_of_a_call_is_asked_at_its_last_step(
     parts: tuple[SourcePart, ...], expected: list[str]
 ) -> None:
     context = TemplateContext(prefix="call", require_confirmation=True)

@@ -185,7 +185,7 @@ def test_fragments_and_confirmations_follow_their_arguments() -> None:
     assert deep.require_confirmation is True
 
 
-def test_a_loop_over_an_argument_goes_through_the_input_that_it_names() -> None:
+def test_loop_over_an_argument_uses_the_named_input() -> None:
     body = [step("read", "Read {{file}} of {{subject}}.")]
     loop = {"type": "loop", "loopId": "each", "maxIterations": 9, "body": body}
     workflow = routine({**loop, "forEach": {"input": "files", "as": "file"}})
@@ -219,7 +219,7 @@ def test_a_while_loop_keeps_a_condition_that_always_holds() -> None:
     assert "AlwaysTrue" in repr(found.repeat)
 
 
-def test_a_value_that_the_routine_sets_itself_is_not_fixed_by_its_argument() -> None:
+def test_argument_does_not_fix_a_value_that_is_set_inside() -> None:
     options = [
         {"id": "a", "label": "Quick", "set": {"depth": "quick"}},
         {"id": "b", "label": "Deep {{subject}}", "set": {"depth": "deep", "note": "{{subject}}"}},
@@ -250,7 +250,8 @@ def test_arguments_of_inner_calls_keep_their_type() -> None:
     assert found.args == {"subject": "the log again", "checks": ["just test"]}
 
 
-def test_a_user_only_need_is_answered_by_its_argument_or_asked_of_the_named_input() -> None:
+def test_need_of_a_user_is_met_by_its_argument_or_input() -> None:
+    """A user-only need is answered by its argument or asked of the named input."""
     workflow = routine(step("a"))
     needed = UserOnly(reason="needs_user_artifact", input="subject")
     workflow = replace(workflow, steps=(replace(workflow.steps[0], user_only=needed),))
@@ -320,7 +321,7 @@ def test_the_example_of_a_routine_compiles() -> None:
     assert [each.id for each in compilation.pinned.workflow.steps] == ["call"]  # b is dropped: depth is quick
 
 
-def test_a_routine_from_elsewhere_has_its_arguments_in_single_braces() -> None:
+def test_foreign_routine_has_arguments_in_single_braces() -> None:
     repeated = {
         "type": "loop",
         "id": "l",

@@ -77,7 +77,7 @@ def dead(condition: dict[str, Any], **more: Any) -> bool:
         artifact("acme.report", "verdict", "equals", "good"),
     ],
 )
-def test_a_condition_that_can_never_hold_makes_its_step_unreachable(condition: dict[str, Any]) -> None:
+def test_impossible_condition_makes_its_step_unreachable(condition: dict[str, Any]) -> None:
     assert dead(condition)
 
 
@@ -136,7 +136,7 @@ def test_what_an_action_saves_may_be_anything() -> None:
     assert problems == ()
 
 
-def test_a_contract_of_the_project_says_what_its_artifact_may_hold() -> None:
+def test_project_contract_limits_what_its_artifact_holds() -> None:
     schema = {"type": "object", "properties": {"kind": {}, "verdict": {"enum": ["good", "bad"]}}}
     contract = Contract(artifact_kind="acme.report", schema=schema, example={}, guidance="Report.")
     around = Surroundings(contracts={"acme.contracts.report": contract})

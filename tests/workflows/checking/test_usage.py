@@ -16,7 +16,8 @@ TEXT: dict[str, Any] = {"type": "string"}
 IS_X = {"kind": "compare", "input": "x", "op": "equals", "value": "y"}
 
 
-def test_everything_that_is_declared_and_unused_is_told_where_it_is_declared() -> None:
+def test_unused_declaration_is_told_at_its_place() -> None:
+    """Everything that is declared and unused is reported where it is declared."""
     problems = linted(
         step("a"),
         inputs={"x": TEXT},
@@ -96,9 +97,7 @@ def test_a_value_in_a_function_counts() -> None:
         ({"sev": "n", "ves": "n"}, []),
     ],
 )
-def test_swapped_letters_of_what_the_other_options_set_are_told_however_short_the_name_is(
-    sets: dict[str, str], told: list[str]
-) -> None:
+def test_swapped_letters_of_a_short_set_name_are_told(sets: dict[str, str], told: list[str]) -> None:
     """What nobody reads may be there for the record."""
     options = [{"id": "o", "label": "O", "set": {"sev": "y"}}, {"id": "p", "label": "P", "set": sets}]
     asked = {"type": "choice", "id": "c", "title": "C", "prompt": "P", "options": options}

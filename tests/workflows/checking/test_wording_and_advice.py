@@ -51,7 +51,7 @@ def test_a_soft_phrase_counts_where_its_sentence_has_no_floor(text: str, expecte
         (loop("l", step("a", "Try to do it."), count=2), "/steps/0/body/0"),
     ],
 )
-def test_soft_words_are_looked_for_in_everything_an_author_writes(part: dict[str, Any], pointer: str) -> None:
+def test_soft_words_are_found_in_every_text_of_an_author(part: dict[str, Any], pointer: str) -> None:
     assert seen(linted(part)) == [("warning", "soft_words", pointer)]
 
 
@@ -214,7 +214,7 @@ def test_what_is_seen_is_none(text: str) -> None:
     assert linted(step("a", prompt=text)) == ()
 
 
-def test_a_step_that_hands_out_work_contradicts_a_disabled_delegation() -> None:
+def test_delegating_step_contradicts_a_disabled_delegation() -> None:
     child = {"id": "one", "steps": [step("x")]}
     part = {"id": "hand", "title": "Hand", "delegate": {"children": [child]}}
 

@@ -37,7 +37,7 @@ RICH = document(
 )
 
 
-def test_the_content_is_canonical_json_and_the_hash_is_its_digest() -> None:
+def test_hash_is_the_digest_of_canonical_json() -> None:
     done = compilation(PLAIN)
 
     expected = {
@@ -100,7 +100,7 @@ def test_parts_keep_the_place_in_the_authors_file() -> None:
     }
 
 
-def test_a_number_that_other_readers_would_round_is_a_problem_not_a_crash() -> None:
+def test_number_that_readers_would_round_is_a_problem() -> None:
     """Workflow files cannot hold one, but a project's contract can."""
     contract = Contract(
         artifact_kind="acme.count",
@@ -126,7 +126,7 @@ def test_problems_without_end_are_cut_with_a_word_about_the_rest() -> None:
     assert done.pinned is None
 
 
-def test_an_error_behind_many_warnings_still_refuses_the_workflow() -> None:
+def test_error_behind_many_warnings_refuses_the_workflow() -> None:
     """In a file from elsewhere unknown names are warnings; a loop nobody decides is an error."""
     steps = [step(f"s{number}", output={"contractRef": f"x.contracts.c{number}"}) for number in range(250)]
     undecided = loop("l", choice("c"), until={"kind": "loop_control", "continueWhen": "stop"})

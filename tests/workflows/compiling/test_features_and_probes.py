@@ -79,7 +79,7 @@ ASKED = call(PROBE, args={"capability": "web_browsing"})
         ([call(PROBE, args={"capability": "delegation"})], ["probe_web_browsing", "capability_probe"]),
     ],
 )
-def test_a_probe_that_the_author_called_is_enough_where_it_always_runs(
+def test_probe_of_the_author_is_enough_if_it_always_runs(
     steps: list[dict[str, Any]], probes: list[str]
 ) -> None:
     workflow = compiled(document(*steps, capabilities={"web_browsing": "required"}))
@@ -88,7 +88,7 @@ def test_a_probe_that_the_author_called_is_enough_where_it_always_runs(
     assert [name for name, part in held.items() if isinstance(part, Step) and part.capability] == probes
 
 
-def test_what_stands_before_the_first_step_stands_behind_the_probe() -> None:
+def test_text_before_the_first_step_follows_the_probe() -> None:
     workflow = compiled(
         document(
             step("a"),

@@ -60,13 +60,13 @@ def test_a_decision_inside_a_longer_condition_counts() -> None:
     assert contracts(loop("l", step("a"), **{"while": longer})) == {"a": LOOP_CONTROL}
 
 
-def test_a_choice_or_a_loop_at_the_end_leaves_the_last_step_to_decide() -> None:
+def test_last_step_decides_before_a_choice_or_loop() -> None:
     inner = loop("inner", step("b"), count=2)
 
     assert contracts(loop("l", step("a"), inner, choice("c"), **{"while": DECISION})) == {"a": LOOP_CONTROL}
 
 
-def test_each_loop_has_its_own_decider_and_its_example_names_the_loop() -> None:
+def test_each_loop_has_its_decider_and_a_named_example() -> None:
     inner = loop("inner", step("b"), **{"while": DECISION})
 
     workflow = compiled(document(loop("outer", inner, step("a"), **{"while": DECISION})))

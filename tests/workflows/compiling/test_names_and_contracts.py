@@ -76,7 +76,7 @@ def test_a_contract_of_the_project_is_embedded_and_shown() -> None:
         ),
     ],
 )
-def test_a_contract_that_cannot_work_is_an_error_where_it_is_used(change: dict[str, Any], words: str) -> None:
+def test_unworkable_contract_is_an_error_where_it_is_used(change: dict[str, Any], words: str) -> None:
     done = compilation(ASKING, around(CHANGE | change))
 
     assert done.pinned is None
@@ -133,7 +133,7 @@ def test_a_contract_may_say_its_own_id_and_kind() -> None:
     assert done.contract.artifact_kind == "acme.thing"
 
 
-def test_in_a_file_from_elsewhere_unknown_names_are_warnings_with_a_stand_in() -> None:
+def test_unknown_names_of_a_foreign_file_are_warnings() -> None:
     written = document(
         step("a", output={"contractRef": "wr.contracts.review_verdict"}, functionRefs=["gone"]),
         {

@@ -57,7 +57,7 @@ def test_rules_of_the_workflow_stand_behind_every_prompt() -> None:
     assert step_of(workflow, "b").prompt == f"Do it.\n\n{rules}"
 
 
-def test_preconditions_and_questions_stand_before_the_first_prompt_only() -> None:
+def test_preconditions_stand_before_the_first_prompt_only() -> None:
     workflow = compiled(
         document(step("a"), step("b"), preconditions=["The tree is clean."], questions=["Which branch?"])
     )
@@ -98,7 +98,8 @@ def test_whatever_a_run_can_begin_with_shows_the_preconditions(
     assert shown == first
 
 
-def test_an_assessment_is_asked_for_with_its_levels_and_an_example_that_lets_the_run_go_on() -> None:
+def test_assessment_prompt_has_levels_and_a_passing_example() -> None:
+    """An assessment is asked for with its levels and an example that lets the run go on."""
     written = document(
         step("a", gates=[{"assessmentId": "risk", "followups": {"high": "Lower it first."}}]),
         assessments=[

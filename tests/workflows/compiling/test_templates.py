@@ -36,7 +36,7 @@ def around(*routines: dict[str, Any]) -> Surroundings:
     return Surroundings(routines=tuple(source(one) for one in routines))
 
 
-def test_a_call_with_an_id_gives_it_to_its_only_step_and_its_title_too() -> None:
+def test_call_gives_its_id_and_title_to_its_only_step() -> None:
     workflow = compiled(document(call(PASS, id="prove", title="Prove it")))
 
     assert [(part.id, getattr(part, "title", "")) for part in workflow.steps] == [("prove", "Prove it")]
@@ -66,7 +66,7 @@ def test_the_confirmation_of_a_call_is_asked_for_once() -> None:
     assert asked == ["parallel_review-conclude"]
 
 
-def test_a_routine_is_called_by_its_name_with_its_inputs_as_arguments() -> None:
+def test_routine_takes_its_inputs_as_arguments() -> None:
     greet = routine("greet", step("hello", "Greet {{whom}}."), inputs={"whom": {"type": "string"}})
     written = document(call("wr.templates.routine.greet", args={"whom": "the user"}))
 
@@ -91,7 +91,7 @@ def test_routines_may_call_routines() -> None:
     }
 
 
-def test_routines_that_call_each_other_are_refused_with_the_cycle() -> None:
+def test_circular_routines_are_refused_with_the_cycle() -> None:
     one = routine("one", call("wr.templates.routine.two"))
     two = routine("two", call("wr.templates.routine.one"))
 
@@ -104,7 +104,7 @@ def test_routines_that_call_each_other_are_refused_with_the_cycle() -> None:
     )
 
 
-def test_an_expansion_that_grows_without_end_is_stopped_and_told_once() -> None:
+def test_endless_expansion_is_stopped_and_told_once() -> None:
     """Each routine calls the next one ten times: the last would stand there a million times."""
     names = [f"r{number}" for number in range(7)]
     tower = [
@@ -155,14 +155,15 @@ def test_the_stronger_need_for_a_capability_counts(own: str, brought: str, expec
     assert compiled(written, around(helper)).capabilities == {"web_browsing": expected}
 
 
-def test_a_routine_that_needs_what_the_workflow_disables_is_refused() -> None:
+def test_routine_with_a_disabled_need_is_refused() -> None:
     helper = routine("web", step("a"), capabilities={"web_browsing": "required"})
     written = document(call("wr.templates.routine.web"), capabilities={"web_browsing": "disabled"})
 
     assert found(compilation(written, around(helper))) == [("error", "bad_value", "/steps/0")]
 
 
-def test_in_a_file_from_elsewhere_a_step_stands_in_for_an_unknown_routine() -> None:
+def test_step_replaces_an_unknown_foreign_routine() -> None:
+    """In a file from elsewhere, a step stands in for an unknown routine."""
     written = document(
         call("wr.templates.routine.design-review", args={"topic": "the plan", "depth": 2}, when="go"),
         conditions=[{"id": "go", "kind": "always_true"}],
@@ -182,7 +183,7 @@ def test_in_a_file_from_elsewhere_a_step_stands_in_for_an_unknown_routine() -> N
     )
 
 
-def test_a_routine_from_elsewhere_takes_its_arguments_in_single_braces() -> None:
+def test_foreign_routine_takes_arguments_in_single_braces() -> None:
     told = {"metaGuidance": ["Never shout at {whom}."]}
     theirs = document(step("hello", "Greet {whom}."), **told) | {"id": "routine-greet"}
     written = document(call("wr.templates.routine.greet", args={"whom": "the user"}))
@@ -192,7 +193,8 @@ def test_a_routine_from_elsewhere_takes_its_arguments_in_single_braces() -> None
     assert step_of(workflow, "greet").prompt == ("Greet the user.\n\n## Guidance\n- Never shout at the user.")
 
 
-def test_of_two_routines_with_one_name_the_first_counts_and_ours_before_theirs() -> None:
+def test_first_routine_of_a_name_counts_and_ours_first() -> None:
+    """Of two routines with one name the first counts, and ours before theirs."""
     ours, also_ours = routine("x", step("a", "Ours.")), routine("x", step("a", "Also ours."))
     theirs = routine("x", step("a", "Theirs."))
     surroundings = Surroundings(routines=(open_source(theirs), source(ours), source(also_ours)))

@@ -118,7 +118,7 @@ def test_a_native_condition_stays_as_it_is() -> None:
     assert only_step(runCondition=native)["when"] == native
 
 
-def test_conditions_of_fragments_and_confirmations_are_translated_too() -> None:
+def test_conditions_of_fragments_are_translated() -> None:
     written = {"var": "x", "equals": "a"}
     expected = {"kind": "compare", "input": "x", "op": "equals", "value": "a", "lenient": True}
 
@@ -153,7 +153,7 @@ def test_every_kind_of_confirmation_asks_the_user(written: Any, expected: Any) -
     assert part["requireConfirmation"] == expected
 
 
-def test_a_problem_inside_a_condition_has_its_place_in_the_original() -> None:
+def test_problem_of_a_condition_has_its_original_place() -> None:
     found = translated(
         step(runCondition={"or": [{"var": "x", "equals": 1}, {"not": {"var": "y", "gt": 1, "near": 2}}]})
     )

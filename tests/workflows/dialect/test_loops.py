@@ -103,7 +103,7 @@ def test_a_counter_begins_at_one() -> None:
     assert found.document["inputs"]["again_numbers"]["default"] == [1, 2, 3]
 
 
-def test_a_loop_counted_by_a_variable_goes_through_the_numbers_up_to_it() -> None:
+def test_loop_counted_by_a_variable_goes_up_to_it() -> None:
     found = translated(
         loop(
             body=[step("try", runCondition=DONE)],
@@ -122,7 +122,7 @@ def test_a_loop_counted_by_a_variable_goes_through_the_numbers_up_to_it() -> Non
     assert "retries" not in str(part["body"][0]["when"])
 
 
-def test_a_list_that_is_written_out_becomes_the_default_of_an_input() -> None:
+def test_written_list_becomes_the_default_of_an_input() -> None:
     found = translated(loop(type="forEach", items=["a", "b"], itemVar="letter", maxIterations=5))
 
     assert found.document["steps"][0]["forEach"] == {"input": "again_items", "as": "letter"}

@@ -106,7 +106,7 @@ def test_a_check_that_no_rule_can_say_is_told_to_the_agent(criteria: Any, advice
     assert len(told(found)) == 1
 
 
-def test_a_rule_leads_back_to_its_place_also_after_one_that_was_left_out() -> None:
+def test_rule_keeps_its_place_after_an_omitted_one() -> None:
     found = translated(step(validationCriteria=[{"type": "novel", "message": "m"}, CONTAINS_A]))
 
     assert found.pointers["/steps/0/validation/0"] == "/steps/0/validationCriteria/1"

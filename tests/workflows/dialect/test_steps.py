@@ -105,7 +105,7 @@ def test_files_are_asked_for() -> None:
     assert advice.startswith("Ask the user for the files")
 
 
-def test_functions_are_defined_once_and_named_where_they_are_used() -> None:
+def test_functions_are_defined_once_and_used_by_name() -> None:
     definitions = [
         {
             "name": "check",
@@ -130,7 +130,7 @@ def test_functions_are_defined_once_and_named_where_they_are_used() -> None:
     assert told(found) == ["/steps/1/functionReferences/1"]
 
 
-def test_a_function_of_one_step_does_not_change_another_with_its_name() -> None:
+def test_function_of_one_step_changes_no_other_of_its_name() -> None:
     own = [{"name": "check", "definition": "Check it here."}]
 
     found = translated(
@@ -198,7 +198,7 @@ def test_a_consequence_reaches_the_assessments_it_is_for(
         {"effect": {"guidance": "Do more."}},
     ],
 )
-def test_a_consequence_without_a_counterpart_is_told_to_the_agent(consequence: Object) -> None:
+def test_untranslatable_consequence_is_told_to_the_agent(consequence: Object) -> None:
     found = translated(
         step(assessmentRefs=["quality"], assessmentConsequences=[consequence]), assessments=ASSESSMENTS
     )

@@ -203,7 +203,7 @@ def test_declared_inputs_stay_and_there_are_never_too_many() -> None:
     assert len(found.document["inputs"]) == MAX_INPUTS
 
 
-def test_each_spelling_is_told_once_with_the_number_of_its_places() -> None:
+def test_each_spelling_is_told_once_with_a_count() -> None:
     steps = [step(f"s{number}", runCondition={"var": "x", "equals": number}) for number in range(3)]
 
     found = translated(*steps, metaGuidance=["g"])
@@ -236,7 +236,7 @@ def test_warnings_are_bounded() -> None:
     assert found.problems[-1].code == "too_many_problems"
 
 
-def test_the_document_is_not_changed_and_the_result_is_the_same_each_time() -> None:
+def test_translation_is_repeatable_and_changes_no_document() -> None:
     document = copy.deepcopy(EVERYTHING)
 
     first, second = to_native(document), to_native(document)

@@ -56,7 +56,7 @@ TEN_MISTAKES = b"""{
 """
 
 
-def test_ten_mistakes_of_different_kinds_are_ten_problems_at_their_places() -> None:
+def test_ten_mistakes_are_ten_problems_at_their_places() -> None:
     reading = read_workflow(TEN_MISTAKES)
 
     assert reading.workflow is None
@@ -127,7 +127,7 @@ def test_a_misspelt_key_is_not_missing_as_well(typo: str, meant: str) -> None:
         ({"output": {"contractref": "wr.contracts.plan"}}, "/output/contractref", "contractRef"),
     ],
 )
-def test_a_misspelt_key_that_another_one_asks_for_is_not_missing_as_well(
+def test_misspelt_dependent_key_is_not_missing_as_well(
     change: dict[str, object], pointer: str, meant: str
 ) -> None:
     check_one(with_step(**change), "unknown_key", f"/steps/0{pointer}", f"Did you mean {meant}?")

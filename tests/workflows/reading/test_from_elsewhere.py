@@ -42,7 +42,7 @@ def test_a_file_from_elsewhere_gives_a_workflow_and_warnings() -> None:
     assert all(problem.line >= 5 for problem in reading.problems)
 
 
-def test_parts_know_their_place_in_the_file_that_the_author_wrote() -> None:
+def test_parts_know_their_place_in_the_authors_file() -> None:
     workflow = read_workflow(CONTENT).workflow
 
     assert workflow is not None
@@ -57,7 +57,7 @@ def test_parts_know_their_place_in_the_file_that_the_author_wrote() -> None:
     assert [part.pointer for part in again.body] == ["/steps/1/body/0"]
 
 
-def test_a_mistake_behind_the_translation_is_shown_where_the_author_made_it() -> None:
+def test_mistake_after_translation_has_the_authors_place() -> None:
     broken = CONTENT.replace(b'"title": "Inner"', b'"title": "' + b"I" * 201 + b'"')
 
     reading = read_workflow(broken)

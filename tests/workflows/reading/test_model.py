@@ -328,9 +328,7 @@ def test_a_whole_number_may_be_written_with_a_point() -> None:
         ({"kind": "loop_control", "continueWhen": "stop"}, LoopControl(continue_when="stop")),
     ],
 )
-def test_a_loop_control_condition_continues_unless_it_says_otherwise(
-    written: dict[str, str], expected: LoopControl
-) -> None:
+def test_loop_control_condition_continues_by_default(written: dict[str, str], expected: LoopControl) -> None:
     (loop,) = read(with_part(without(LOOP, "count"), **{"while": written})).steps
 
     assert isinstance(loop, SourceLoop)

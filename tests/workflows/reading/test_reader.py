@@ -41,7 +41,7 @@ from tests.workflows.reading.documents import (
         (b'{"a":' * 10_000, "", (1, 321)),
     ],
 )
-def test_a_file_that_cannot_be_decoded_is_one_problem_at_its_place(
+def test_undecodable_file_is_one_problem_at_its_place(
     content: bytes, word: str, place: tuple[int, int]
 ) -> None:
     reading = read_workflow(content)

@@ -35,7 +35,8 @@ def test_a_heading_is_a_step_and_its_text_is_the_prompt() -> None:
     )
 
 
-def test_block_headings_make_prompt_blocks_and_the_text_before_them_is_the_goal() -> None:
+def test_block_headings_make_blocks_after_the_goal() -> None:
+    """Block headings make prompt blocks and the text before them is the goal."""
     check_steps(
         "## T {#t}\nThe goal.\n### Procedure\n1. One\n   more of it\n\n   and more\n2. Two\n"
         "### Constraints\n* [small steps](wr.refs.small_steps)\n- No.\n"
@@ -57,7 +58,7 @@ def test_block_headings_make_prompt_blocks_and_the_text_before_them_is_the_goal(
     )
 
 
-def test_a_step_fence_holds_what_is_no_prose_and_a_loop_has_deeper_headings() -> None:
+def test_step_fence_holds_keys_and_loops_nest_by_heading() -> None:
     check_steps(
         "## Again {#again}\n```step\ntype: loop\ncount: 2\nmaxIterations: 2\n```\n"
         "### In {#in}\nDo it.\n#### Verify\n- Done.\n"
@@ -105,7 +106,7 @@ def test_everything_else_is_text_and_stays_as_it_is(body: str, prompt: str) -> N
     check_steps(f"## T {{#t}}\n{body}\n", {"id": "t", "title": "T", "prompt": prompt})
 
 
-def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
+def test_template_call_needs_no_id_and_a_loop_may_have_one() -> None:
     check_steps(
         "##\n```step\ntype: template_call\ntemplateId: wr.templates.x\n```\n"
         "## {#a}\n```step\ntitle: ' A'\n```\nT\n",
@@ -205,9 +206,7 @@ def test_a_call_of_a_template_needs_no_id_and_a_loop_may_have_its_own() -> None:
         ),
     ],
 )
-def test_what_is_no_construct_of_a_workflow_is_an_error_at_its_place(
-    text: str, place: tuple[int, int], message: str
-) -> None:
+def test_unknown_construct_is_an_error_at_its_place(text: str, place: tuple[int, int], message: str) -> None:
     problem = decode_markdown(text).problems[0]
 
     assert ((problem.line, problem.column), problem.message) == (place, message)
@@ -265,7 +264,8 @@ def test_keys_without_their_fence_are_no_text(keys: str, expected: dict[str, Any
         "type: choice",
     ],
 )
-def test_a_prompt_that_begins_like_keys_is_written_so_that_it_is_read_back(prompt: str) -> None:
+def test_prompt_that_begins_like_keys_is_read_back(prompt: str) -> None:
+    """A prompt that begins like keys is written so that it is read back."""
     document = {"id": "project.x", "steps": [{"id": "a", "title": "A", "prompt": prompt}]}
 
     assert decode_markdown(write_document(document, "md", {})).document == document

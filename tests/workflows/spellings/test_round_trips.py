@@ -135,7 +135,7 @@ def test_a_wrong_part_of_an_artifact_is_told_where_it_is_written(spelling: Spell
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_what_is_wrong_is_told_at_its_place_in_the_authors_own_text(spelling: Spelling) -> None:
+def test_fault_has_its_place_in_the_authors_text(spelling: Spelling) -> None:
     shape = WRONG[spelling]
     names = shape.replace("typ", "type", 1).replace('"one", "title": "Two"', '"two", "title": "Two"')
     names = names.replace("id: one\n    title: Two", "id: two\n    title: Two").replace(

@@ -21,7 +21,7 @@ def check_value(text: str, expected: Any) -> None:
 
 
 @every_case("word", ["no", "yes", "on", "off", "y", "N", "2001-01-01", "1_000", "0b1", "12:30"])
-def test_a_word_that_older_yaml_reads_as_something_else_is_a_text(word: str) -> None:
+def test_word_with_a_meaning_in_older_yaml_is_a_text(word: str) -> None:
     check_value(f"a: {word}", {"a": word})
 
 
@@ -128,7 +128,8 @@ def test_a_line_whose_indent_is_a_slip_is_moved_by_its_edit(text: str, meant: st
     "text",
     ["a:\n    b: 1\n  c: 2\n", "a:\n  - b: 1\n    c: 2\n  d: 3\n", "a:\n  b: 1\n  - c\n"],
 )
-def test_a_line_that_could_be_moved_to_two_places_is_left_to_the_author(text: str) -> None:
+def test_ambiguous_indent_is_left_to_the_author(text: str) -> None:
+    """A line that could be moved to two places is left to the author."""
     (problem,) = decode_yaml(text).problems
 
     assert problem.edit == ()
@@ -178,7 +179,7 @@ def test_hostile_text_is_answered_in_bounded_time(text: str) -> None:
     assert time.process_time() - begun < 20  # the parser alone takes up to two seconds on a slow machine
 
 
-def test_more_bytes_than_the_limit_are_refused_before_they_are_parsed() -> None:
+def test_too_many_bytes_are_refused_before_parsing() -> None:
     (problem,) = decode_yaml("a: *" + "x" * MAX_YAML_BYTES).problems
 
     assert problem.message == "More than 256000 bytes of YAML."

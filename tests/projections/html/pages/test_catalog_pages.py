@@ -101,7 +101,7 @@ def test_text_from_outside_is_never_markup(store: tuple[Runtime, dict[str, str]]
             assert (attributes.get("src") or "data:image/svg+xml,").startswith("data:image/svg+xml,"), name
 
 
-def test_every_input_that_a_form_sends_is_json_and_fits_its_operation(
+def test_input_of_every_form_fits_its_operation(
     store: tuple[Runtime, dict[str, str]],
 ) -> None:
     from handrail.runtime.operation import operation
@@ -193,7 +193,7 @@ def test_the_editor_saves_over_exactly_what_it_opened(store: tuple[Runtime, dict
     assert unescape(text) == opened["source"]
 
 
-def test_the_editor_opens_what_was_saved_and_offers_fixes_and_prompts(
+def test_editor_opens_saved_text_with_fixes_and_prompts(
     store: tuple[Runtime, dict[str, str]],
 ) -> None:
     runtime, _ = store
@@ -206,7 +206,7 @@ def test_the_editor_opens_what_was_saved_and_offers_fixes_and_prompts(
     assert "as the text is now" not in page, "it may have errors, and the drawing is older then"
 
 
-def test_a_new_workflow_begins_on_the_page_and_every_beginning_is_one(
+def test_every_beginning_of_a_new_workflow_is_one(
     store: tuple[Runtime, dict[str, str]],
 ) -> None:
     runtime, _ = store
@@ -246,7 +246,7 @@ def test_presets_are_buttons_but_for_the_one_in_force(store: tuple[Runtime, dict
     assert all(one["session"] == ids["session"] for one in sent)
 
 
-def test_the_form_for_a_person_has_what_the_terminal_shows_and_the_options() -> None:
+def test_form_of_a_person_has_what_the_terminal_shows() -> None:
     runtime = memory_runtime()
     first = begin(
         runtime,

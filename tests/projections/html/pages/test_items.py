@@ -79,9 +79,10 @@ def test_a_waiting_run_is_answered_from_the_first_page(runtime: Runtime) -> None
     assert (told["session_id"], told["answer"]) == (asked["session"]["sessionId"], "confirmed")
 
 
-def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the_agent(
+def test_card_shows_the_authors_words_alone(
     runtime: Runtime,
 ) -> None:
+    """A card shows what the author asks for and nothing that is added for the agent."""
     way = choice("way", option("left", way="left"), option("right", way="right"))
     secret = {"userOnly": {"reason": "needs_user_artifact"}}
     features = {"features": ["wr.features.mode_guidance", "wr.features.output_contracts"]}
@@ -99,7 +100,7 @@ def test_a_card_shows_what_the_author_asks_for_and_nothing_that_is_added_for_the
         assert added not in told
 
 
-def test_an_answer_that_the_agent_has_not_taken_up_is_shown_as_recorded(runtime: Runtime) -> None:
+def test_answer_not_taken_up_is_shown_as_recorded(runtime: Runtime) -> None:
     said = {
         "answer": "confirmed",
         "summary": "confirmed it",
@@ -165,7 +166,7 @@ def test_each_kind_of_ask_has_its_door(told: dict[str, Any], answers: list[str])
         assert re.search(r'<input[^>]* name="given.answer"[^>]* required', form.markup)
 
 
-def test_silence_is_seen_after_an_hour_and_by_the_users_own_measure(runtime: Runtime) -> None:
+def test_silence_is_seen_after_an_hour_or_as_set(runtime: Runtime) -> None:
     working = start(runtime, goal="Working")["session"]["sessionId"]
     waiting = ask_person(runtime)["session"]["sessionId"]
     clock = runtime.clock
@@ -217,7 +218,7 @@ def test_a_run_of_another_project_shows_the_text_that_it_follows(runtime: Runtim
     assert "Look <strong>twice</strong>." in page.markup
 
 
-def test_rounds_that_are_over_are_folded_and_the_one_of_now_is_open(runtime: Runtime) -> None:
+def test_past_rounds_are_folded_and_the_current_is_open(runtime: Runtime) -> None:
     loop = {"type": "loop", "loopId": "fix", "while": {"kind": "loop_control"}, "maxIterations": 5}
     reply = begin(runtime, {**loop, "body": [step("try")]}, step("after"), fields={})
     more = {"kind": "wr.loop_control", "decision": "continue"}
@@ -277,7 +278,7 @@ def test_no_page_shows_a_pointer_a_step_path_or_a_digest(runtime: Runtime) -> No
     assert "is not right yet: decision" in words_in(show(runtime, f"/sessions/{left}"))
 
 
-def test_a_run_that_only_waits_for_an_answer_is_not_called_blocked(runtime: Runtime) -> None:
+def test_run_that_waits_for_an_answer_is_not_called_blocked(runtime: Runtime) -> None:
     session_id = ask_person(runtime)["session"]["sessionId"]
 
     words = words_in(show(runtime, f"/sessions/{session_id}"))

@@ -95,7 +95,7 @@ def test_no_page_shows_a_token(rich: tuple[Runtime, str]) -> None:
         assert not re.search(r"\b(?:ak|st|ck)1[0-9a-z]{20,}", page.markup), name
 
 
-def test_every_node_of_the_graph_is_a_link_of_the_rail_and_opens_as_a_page(rich: tuple[Runtime, str]) -> None:
+def test_every_node_is_a_link_of_the_rail_and_opens(rich: tuple[Runtime, str]) -> None:
     runtime, session_id = rich
     graph = answer(runtime, "run.graph", sessionId=session_id)
 
@@ -150,7 +150,7 @@ def test_a_node_page_tells_everything_that_is_recorded(rich: tuple[Runtime, str]
     assert any(node["divergences"] for node in told)
 
 
-def test_a_node_that_nobody_but_the_agent_has_seen_is_never_green(rich: tuple[Runtime, str]) -> None:
+def test_node_seen_by_the_agent_alone_is_never_green(rich: tuple[Runtime, str]) -> None:
     runtime, session_id = rich
 
     for name, page in pages_of(runtime, session_id).items():
@@ -186,7 +186,7 @@ def test_words_that_only_one_side_has_are_marked() -> None:
     assert other.markup == "Rounded <ins>the sum</ins>."
 
 
-def test_a_long_run_shows_its_newest_nodes_and_a_way_to_the_earlier_ones(runtime: Runtime) -> None:
+def test_long_run_shows_newest_nodes_and_a_way_to_others(runtime: Runtime) -> None:
     reply = start(runtime)
     graph = answer(runtime, "run.graph", sessionId=reply["session"]["sessionId"])
     first = graph["nodes"][0]
@@ -207,7 +207,8 @@ def test_a_long_run_shows_its_newest_nodes_and_a_way_to_the_earlier_ones(runtime
     assert len(newest) < 256_000
 
 
-def test_a_damaged_session_says_what_is_proven_and_is_not_in_progress(rich: tuple[Runtime, str]) -> None:
+def test_damaged_session_says_what_is_proven(rich: tuple[Runtime, str]) -> None:
+    """A damaged session says what is proven and is not in progress."""
     runtime, session_id = rich
     graph = answer(runtime, "run.graph", sessionId=session_id)
     shown = answer(runtime, "session.show", sessionId=session_id, run=graph["run_id"])
@@ -222,7 +223,7 @@ def test_a_damaged_session_says_what_is_proven_and_is_not_in_progress(rich: tupl
     assert "data-operation" not in markup
 
 
-def test_the_words_that_were_searched_are_marked_in_what_was_found(rich: tuple[Runtime, str]) -> None:
+def test_searched_words_are_marked_in_what_was_found(rich: tuple[Runtime, str]) -> None:
     runtime, _ = rich
 
     page = show(runtime, "/sessions", q="another .*")
