@@ -1,9 +1,9 @@
-"""Sends what happens in runs to the address of the settings: from the outbox, until somebody takes it.
+"""Send notices about runs from the outbox to the configured address until the receiver accepts them.
 
-A notice is in the same transaction as its event, so none is lost; it is removed once the receiver answered,
-so it may come twice, with the same `Idempotency-Key`. Servers that share a database share the work. A row
-stands for each silence that was looked at, also after it was sent, so that every silence is told once, by
-whichever server finds it first; work that goes on begins another one.
+A notice is written in the transaction of its event, so none is lost. It is removed after the receiver
+answered, so it may arrive twice with the same `Idempotency-Key`. Servers with one database share the work.
+The row of a silent run stays after it was sent, so that only one server reports each silence; a run that
+continues and falls silent again gets a new row.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ANSWER_SECONDS: Final = 10.0
 FIRST_WAIT_S: Final = 2
 LONGEST_WAIT_S: Final = 3_600
 MOST_TRIES: Final = 40
-"""Over more than a day; then it is given up."""
+"""The tries spread over more than a day; then the notice is dropped."""
 _TAKE: Final = (
     "UPDATE handrail.outbox SET tries = tries + 1,"
     " due = %s + least(%s, %s * (1::bigint << least(tries, 12)::int))"
@@ -40,7 +40,7 @@ _TAKE: Final = (
 
 
 class NoticeSender:
-    """One thread of a server."""
+    """The sending thread of a server."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class NoticeSender:
         self._stop = threading.Event()
 
     def start(self) -> None:
-        """Send from now on, where the settings name an address."""
+        """Start sending, if the settings name an address."""
         notify = self._settings.of().notify
         if notify is not None and notify.url:
             threading.Thread(target=self._run, args=(notify,), name="notices", daemon=True).start()
@@ -73,7 +73,7 @@ class NoticeSender:
                 continue
 
     def look_for_silence(self, notify: Notify) -> int:
-        """Once a minute, find the runs that fell silent: how many notices that makes."""
+        """Find silent runs once a minute, and return how many notices that adds."""
         now = self._clock.unix_seconds()
         if now - self._looked_at < LOOK_EVERY_SECONDS:
             return 0
@@ -85,7 +85,7 @@ class NoticeSender:
         )
 
     def send_due(self, notify: Notify) -> int:
-        """Send what is due now: how many were taken by the receiver."""
+        """Send what is due now, and return how many the receiver accepted."""
         return sum(self._send_of(one.id, notify) for one in self._directory.workspaces())
 
     def _send_of(self, workspace: str, notify: Notify) -> int:
@@ -130,13 +130,13 @@ class NoticeSender:
 
 LOOK_EVERY_SECONDS: Final = 60
 MOST_LOOKED_AT: Final = 200
-"""Sessions that one look reads; the next one goes on."""
+"""Sessions read at a time; the next round continues after them."""
 LOOK_BACK_SECONDS: Final = 7 * 86_400
-"""What has been silent for longer is old news."""
+"""A longer silence is not reported."""
 NEVER: Final = 2**62
-"""When a row is due that only says that its silence was looked at."""
+"""The due time of a row that only marks a silence as reported."""
 MARK: Final = ":silence"
-"""How the ids of such rows end."""
+"""The suffix of such rows' ids."""
 _A_SECOND: Final = 1_000_000_000
 _FIND: Final = (
     "SELECT s.session_id, s.stamp, s.head FROM handrail.sessions s WHERE s.head > 0 AND s.stamp > %s"
@@ -152,9 +152,9 @@ _FORGET: Final = (
 
 
 def note_silence(rt: Runtime, database: Database, notify: Notify) -> int:
-    """Put what fell silent into the outbox of a workspace: how many notices that makes.
+    """Add notices of silent runs to the outbox of a workspace, and return how many.
 
-    Raises Fault when the database is away.
+    Raises Fault if the database is away.
     """
     wanted = [kind for kind in ("idle", "stalled") if not notify.kinds or kind in notify.kinds]
     if not wanted:

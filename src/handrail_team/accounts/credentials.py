@@ -1,7 +1,8 @@
-"""Secrets of accounts: how they are made, and what is kept of them. Pure but for the time that scrypt takes.
+"""Secrets of accounts: how Handrail makes them, and what it stores of them. Pure, except for the time of
+scrypt.
 
-A token holds 256 bits of chance, so a plain digest of it is enough. A passphrase holds less, so what is kept
-of one costs an attacker memory and time for every guess.
+A token has 256 random bits, so a plain digest is safe to store. A passphrase has fewer, so its stored form
+costs an attacker memory and time for every guess.
 """
 
 from __future__ import annotations
@@ -29,27 +30,27 @@ _BEGINNINGS: Final[dict[CredentialKind, str]] = {
 _COST, _BLOCK, _LANES = 2**15, 8, 1
 _MEMORY: Final = 64 * 1024 * 1024
 NOBODY: Final = "scrypt$" + "00" * SALT_BYTES + "$" + "00" * 64
-"""What a guess at an unknown name is held against, so that it takes as long as any other."""
+"""The hash checked for an unknown name, so that it takes as long as a known one."""
 
 
 def spell_secret(kind: CredentialKind, chance: bytes) -> str:
-    """The secret as its owner keeps it; what it begins with says what it is for."""
+    """Return the secret in the form that its owner keeps. Its prefix says what it is for."""
     assert len(chance) == SECRET_BYTES, "a secret has 256 bits of chance"
     return _BEGINNINGS[kind] + base64.urlsafe_b64encode(chance).rstrip(b"=").decode()
 
 
 def kind_of(secret: str) -> CredentialKind | None:
-    """What a secret claims to be for."""
+    """Return the kind that a secret's prefix names."""
     return next((kind for kind, begins in _BEGINNINGS.items() if secret.startswith(begins)), None)
 
 
 def digest_secret(secret: str) -> str:
-    """What is kept of a token."""
+    """Return the digest stored for a token."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def keep_passphrase(passphrase: str, salt: bytes) -> str:
-    """What is kept of a passphrase. Raises Fault E_VALIDATION when it is too short or too long."""
+    """Return the hash stored for a passphrase. Raises Fault E_VALIDATION if it is too short or too long."""
     if not SHORTEST_PASSPHRASE <= len(passphrase) <= LONGEST_PASSPHRASE:
         raise Fault(
             E_VALIDATION,
@@ -61,7 +62,7 @@ def keep_passphrase(passphrase: str, salt: bytes) -> str:
 
 
 def fits(passphrase: str, kept: str) -> bool:
-    """Whether this is the passphrase that was kept."""
+    """Whether a passphrase matches the stored hash."""
     _, salt, stretched = kept.split("$")
     if len(passphrase) > LONGEST_PASSPHRASE:
         return False

@@ -1,8 +1,8 @@
-"""Workspaces, the accounts in them, and the credentials that stand for them, in the database of the team.
+"""Workspaces, their accounts and the credentials of those accounts, in the team database.
 
-What a caller may see is not decided here: row security shows a transaction its own workspace, and
-`roles.py` says who may call what. Each method is one transaction; an invitation is used once because its row
-is locked, and a request id makes one thing because it is unique in its workspace.
+Permissions are not decided here. Row security limits a transaction to its own workspace, and `roles.py`
+says who may call what. Each method is one transaction. An invitation works once because its row is locked,
+and a request id makes one thing because it is unique in its workspace.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from handrail_team.store.migrations import EVERY_WORKSPACE
 INVITATION_SECONDS: Final = 7 * 86_400
 PAGE_SECONDS: Final = 12 * 3_600
 OVERLAP_SECONDS: Final = 60
-"""How long a page token still works after the next one was made from it."""
+"""How long a page token still works after it was renewed."""
 _NEVER: Final = 0
 _SAME_SECONDS: Final = 3_600
-"""Two times to live that differ by less are the same: both are whole days."""
+"""Lifetimes that differ by less are equal: both are whole days."""
 _CREDENTIAL = (
     "SELECT c.id, c.workspace, c.account, c.kind, c.name, c.machine, c.scopes, c.expires_at, c.ended_at,"
     " c.used_at, c.role, m.role, a.name"
@@ -70,7 +70,7 @@ _ADD = (
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
-    """One credential as it may be shown."""
+    """One credential, without its secret."""
 
     id: str
     workspace: str
@@ -81,13 +81,13 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...]
     expires_at: int
     ended_at: int
-    """When it ended or will end early; 0: neither."""
+    """When it ended or will end early; 0 means neither."""
     used_at: int
-    """To the minute; 0: never."""
+    """The time of last use, to the minute; 0 means never."""
     offered: str
-    """Of an invitation: the role that it gives."""
+    """The role that an invitation gives."""
     role: Role | None
-    """Of its account; None: it is no member any more."""
+    """The role of its account; None if the account is no longer a member."""
     owner: str
 
     def is_good(self, now: int) -> bool:
@@ -95,7 +95,7 @@ class Credential(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
-    """A credential that was made: its secret is told once, and empty where the request id made it before."""
+    """A new credential. Its secret is shown once, and is empty if the request id made it before."""
 
     id: str
     secret: str
@@ -107,7 +107,7 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     made_at: str
     role: Role | None = None
-    """Of who asks."""
+    """The role of the caller."""
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +119,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Directory:
-    """Everything that is known of people and agents."""
+    """The people, agents, workspaces and credentials of a team."""
 
     def __init__(self, database: Database, clock: Clock, randomness: Randomness) -> None:
         self.database = database
@@ -130,9 +130,9 @@ class Directory:
     # Workspaces
 
     def make_workspace(self, name: str, request_id: str) -> Workspace:
-        """A new workspace with nobody in it; the one of the same request id if there is one.
+        """Make a workspace without members, or return the one that this request id made.
 
-        Raises Fault E_CONFLICT when another has the name.
+        Raises Fault E_CONFLICT if another workspace has the name.
         """
         made = Workspace(id=self._id("ws"), name=name, made_at=self._clock.now())
 
@@ -157,7 +157,7 @@ class Directory:
         return self._anywhere.write(add)
 
     def workspaces(self, account: str = "") -> list[Workspace]:
-        """All of them, or those of one account with its role."""
+        """Return all workspaces, or those of one account with its role in each."""
         rows = self._anywhere.fetch(
             "SELECT w.workspace, w.name, w.made_at, m.role FROM handrail.workspaces w"
             " LEFT JOIN handrail.memberships m ON m.workspace = w.workspace AND m.account = %s"
@@ -170,7 +170,7 @@ class Directory:
         ]
 
     def find_workspace(self, named: str) -> Workspace:
-        """By its id or name; the only one where none is named. Raises Fault E_NOT_FOUND."""
+        """Return a workspace by its id or name, or the only one. Raises Fault E_NOT_FOUND."""
         known = self.workspaces()
         found = [one for one in known if one.id == named] or [one for one in known if one.name == named]
         found = found if named else known
@@ -183,7 +183,7 @@ class Directory:
         )
 
     def keep_origin(self, origin: str) -> None:
-        """Note where a server is reached, for the links that the operator makes."""
+        """Store the server's address, for links that the operator makes."""
         asked = (
             "INSERT INTO handrail.servers VALUES (%s, %s) ON CONFLICT (origin)"
             " DO UPDATE SET seen_at = excluded.seen_at"
@@ -191,7 +191,7 @@ class Directory:
         self._anywhere.send((asked, (origin, self._clock.unix_seconds())))
 
     def find_origin(self) -> str:
-        """Where the server that started last is reached; empty: none has."""
+        """Return the address of the server that started last, or an empty text."""
         rows = self._anywhere.fetch("SELECT origin FROM handrail.servers ORDER BY seen_at DESC LIMIT 1")
         return str(rows[0][0]) if rows else ""
 
@@ -207,7 +207,9 @@ class Directory:
         ]
 
     def find_member(self, workspace: str, named: str) -> Member:
-        """By its id or name. Raises Fault E_NOT_FOUND, alike for a member of elsewhere and for none."""
+        """Return a member by id or name. Raises the same Fault E_NOT_FOUND for members of other workspaces
+        and for unknown names.
+        """
         known = self.members(workspace)
         found = [one for one in known if one.account == named]  # an id is nobody's name
         found = found or [one for one in known if named in (one.sign_in, one.name)]
@@ -220,9 +222,9 @@ class Directory:
         )
 
     def set_member(self, workspace: str, member: Member, role: Role | None, by: Asking = "") -> None:
-        """Give a member this role, or end its membership.
+        """Change a member's role, or end the membership.
 
-        Raises Fault E_CONFLICT for the last owner, and for a member that is no longer as it was found.
+        Raises Fault E_CONFLICT for the last owner, and if the member has changed since it was read.
         """
 
         def change(link: Link) -> None:
@@ -237,8 +239,10 @@ class Directory:
         self.database.within(workspace).write(change)
 
     def erase(self, workspace: str, member: Member, by: Asking = "") -> None:
-        """End a membership, and with the last one of an account its name and its ways to sign in. What it
-        did stays under its id. Raises Fault E_CONFLICT as `set_member` does.
+        """End a membership. With its last membership, an account also loses its name and its ways to sign
+        in; its history stays under its id.
+
+        Raises Fault E_CONFLICT as `set_member` does.
         """
 
         def change(link: Link) -> None:
@@ -260,7 +264,7 @@ class Directory:
     def invite(
         self, workspace: str, role: Role, name: str, by: Asking, request_id: str = "", account: str = ""
     ) -> Made:
-        """An invitation, for somebody new or, where an account is named, to choose a passphrase anew."""
+        """Make an invitation for a new person; with an account, a link to choose a new passphrase."""
         return self._make(
             "invitation",
             workspace=workspace,
@@ -282,7 +286,7 @@ class Directory:
         days: int,
         request_id: str = "",
     ) -> Made:
-        """A token for an agent of this account."""
+        """Make a token for an agent of this account."""
         return self._make(
             "agent",
             workspace=workspace,
@@ -298,7 +302,7 @@ class Directory:
     def credentials(
         self, workspace: str, kinds: tuple[CredentialKind, ...], account: str = ""
     ) -> list[Credential]:
-        """Those that were made in a workspace, or there for one account, newest first."""
+        """Return the credentials made in a workspace, or for one of its accounts, newest first."""
         rows = self.database.within(workspace).fetch(
             _CREDENTIAL + " WHERE c.kind = ANY(%s::text[]) AND (%s = '' OR c.account = %s)"
             " ORDER BY c.made_at DESC, c.id",
@@ -307,7 +311,7 @@ class Directory:
         return [_credential(row) for row in rows]
 
     def end(self, workspace: str, ids: list[str]) -> int:
-        """End credentials now: how many were ended. One that is used on another server ends there too."""
+        """End credentials on every server, and return how many ended."""
         now = self._clock.unix_seconds()
         (count,) = self.database.within(workspace).send(
             (
@@ -319,14 +323,14 @@ class Directory:
         return count
 
     def find(self, secret: str) -> Credential | None:
-        """What a secret stands for, whether or not it is still good."""
+        """Return the credential of a secret, even if it is no longer valid."""
         if kind_of(secret) is None:
             return None
         rows = self._anywhere.fetch(_CREDENTIAL + " WHERE c.hash = %s", (digest_secret(secret),))
         return _credential(rows[0]) if rows else None
 
     def note_use(self, credential: Credential) -> None:
-        """Keep that it was used, to the minute."""
+        """Store the time of use, to the minute."""
         now = self._clock.unix_seconds()
         if now - credential.used_at >= 60:
             self.database.within(credential.workspace).send(
@@ -334,7 +338,7 @@ class Directory:
             )
 
     def audit(self, workspace: str, limit: int) -> list[tuple[str, bytes]]:
-        """The newest lines of the audit, with their ids."""
+        """Return the newest lines of the audit with their ids."""
         rows = self.database.within(workspace).fetch(
             "SELECT id, line FROM handrail.audit ORDER BY at DESC, id LIMIT %s", (limit,)
         )
@@ -343,11 +347,11 @@ class Directory:
     # Signing in
 
     def accept(self, invitation: str, name: str, passphrase: str) -> Made:
-        """Use an invitation: an account with this passphrase, and a token for its page.
+        """Use an invitation: return a page token for an account with this passphrase.
 
-        Who has an account already joins with it, by its name and passphrase: one person is one account in
-        every workspace. A link to a new passphrase is for one name. Raises Fault E_AUTH when the invitation
-        is not good, E_CONFLICT when the name is somebody else's, and E_VALIDATION when it is none.
+        A person with an account joins with its name and passphrase, so one person is one account in every
+        workspace. A reset link works for its own name only. Raises Fault E_AUTH for an invalid invitation,
+        E_CONFLICT if another person has the name, and E_VALIDATION for an invalid name.
         """
         kept = keep_passphrase(passphrase, self._randomness.bytes(SALT_BYTES))
         mine = self._recognise(name, passphrase)
@@ -375,7 +379,7 @@ class Directory:
         return self._anywhere.write(use)
 
     def _recognise(self, name: str, passphrase: str) -> str:
-        """Whose name and passphrase these are; empty: nobody's. An unknown name takes as long."""
+        """Return the account with this name and passphrase, or an empty text. Unknown names take as long."""
         rows = self._anywhere.fetch(
             "SELECT a.account, a.passphrase FROM handrail.accounts a WHERE a.sign_in = %s", (fold_name(name),)
         )
@@ -383,7 +387,7 @@ class Directory:
         return str(account) if fits(passphrase, kept or NOBODY) else ""
 
     def places_of(self, name: str) -> list[tuple[str, str]]:
-        """The workspaces of whoever signs in with this name, each with their account."""
+        """Return the workspaces of the account with this sign-in name, each with the account's id."""
         rows = self._anywhere.fetch(
             "SELECT m.workspace, m.account FROM handrail.memberships m"
             " JOIN handrail.accounts a ON a.account = m.account WHERE a.sign_in = %s",
@@ -392,16 +396,16 @@ class Directory:
         return [(row[0], row[1]) for row in rows]
 
     def sign_in(self, name: str, passphrase: str, workspace: str = "") -> Made:
-        """A token for the page of a person. Raises Fault E_AUTH, alike whatever is wrong."""
+        """Return a page token for a person. Raises the same Fault E_AUTH whatever is wrong."""
         account = self._recognise(name, passphrase)
         if not account:
             raise refuse_sign_in()
         return self.enter(account, workspace)
 
     def enter(self, account: str, workspace: str = "") -> Made:
-        """A token for the page of somebody who was recognised, in one of their workspaces.
+        """Return a page token for an account in one of its workspaces.
 
-        Raises Fault E_AUTH when they are a member of none.
+        Raises Fault E_AUTH if it is a member of none.
         """
         mine = [one for one in self.workspaces(account) if workspace in ("", one.id, one.name)]
         if not mine:
@@ -409,7 +413,7 @@ class Directory:
         return self._anywhere.write(lambda link: self._page_token(link, mine[0].id, account))
 
     def renew(self, secret: str) -> Made:
-        """The next token of a page; the one before it ends within a minute. Raises Fault E_AUTH."""
+        """Return the next token of a page; the previous one ends within a minute. Raises Fault E_AUTH."""
         held = self.find(secret)
         now = self._clock.unix_seconds()
         if held is None or held.kind != "page" or held.role is None or not held.is_good(now):
@@ -425,14 +429,14 @@ class Directory:
         return self._anywhere.write(exchange)
 
     def find_subject(self, issuer: str, subject: str) -> str:
-        """The account of somebody whom an identity provider knows; empty: nobody here."""
+        """Return the account of an identity provider's subject, or an empty text."""
         rows = self._anywhere.fetch(
             "SELECT account FROM handrail.accounts WHERE issuer = %s AND subject = %s", (issuer, subject)
         )
         return str(rows[0][0]) if rows else ""
 
     def accept_subject(self, invitation: str, name: str, issuer: str, subject: str) -> Made:
-        """Use an invitation, by its digest, for somebody whom an identity provider knows.
+        """Use an invitation, given by its digest, for a subject of an identity provider.
 
         Raises Fault E_AUTH.
         """
@@ -561,14 +565,16 @@ class Directory:
 
 
 def open_directory(address: str, clock: Clock, randomness: Randomness, secrets: Secrets) -> Directory:
-    """The directory of a team, for who has the address of its database."""
+    """Open the directory of a team by the address of its database."""
     for secret in find_secrets(address):
         secrets.register(secret.encode())
     return Directory(Database(address, is_team=True), clock, randomness)
 
 
 def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
-    """Who acts with a credential; None: its account is no member any more, or it opens nothing."""
+    """Return the principal of a credential; None for an invitation and for an account that is no longer a
+    member.
+    """
     if held.role is None or held.kind == "invitation":
         return None
     kind = "person" if is_person else "agent"
@@ -578,7 +584,7 @@ def principal_of(held: Credential, *, is_person: bool) -> Principal | None:
 def _is_same_request(
     held: tuple[Any, ...], expires_at: int, kind: CredentialKind, asked: dict[str, Any]
 ) -> bool:
-    """Whether a credential is what the same call made before; `held` is its row from `kind` on."""
+    """Whether an earlier credential has the properties asked for now; `held` is its row from `kind` on."""
     found = dict(zip(("kind", "account", "name", "role", "machine", "scopes", "made_at"), held, strict=True))
     wanted = {"kind": kind, "account": asked["account"]}
     if kind != "invitation" or not asked["account"]:  # a reset names the account alone

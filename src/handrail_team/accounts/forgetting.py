@@ -1,4 +1,4 @@
-"""Taking the name of an erased person out of what is kept about other things: the audit and credentials."""
+"""Remove the name of an erased person from the audit and from credentials."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from handrail_team.store.database import Link
 from handrail_team.store.migrations import ERASING
 
 ON_MACHINE: Final = " on "
-"""What stands in an audit line between an operation and the machine that asked for it."""
+"""Separates the operation from the client machine in an audit line."""
 _LETTER: Final = r"[^\W\d_]"
 _WRITTEN: Final = ("args", "request_id")
-"""What of an audit line a caller wrote."""
+"""The fields of an audit line that a caller wrote."""
 
 
 def forget_name(link: Link, account: str, names: set[str]) -> None:
-    """Put the account in place of its names in the workspaces where it was a member.
+    """Replace a person's names by the account id in the workspaces where they were a member.
 
-    It replaces whole words of the arguments of audit lines, and names of credentials. Everything else in a
-    line stays, so a name that is also a word of Handrail changes no history. Where an audit has the size and
-    digest of a name, that goes as well: short texts can be guessed. What the account had of its own loses its
-    machine and request id, too: people name both after themselves.
+    Only whole words in the arguments of audit lines and the names of credentials are replaced, so a name
+    that is also a word of Handrail changes no history. The size and digest of a name in an audit line are
+    removed too, because short texts can be guessed. The account's own credentials lose machine and request
+    id, which often contain a person's name.
     """
     spelled = {form for name in names if name for form in (name, name.lower(), name.upper(), name.casefold())}
     if not spelled:
@@ -57,7 +57,7 @@ def forget_name(link: Link, account: str, names: set[str]) -> None:
 
 
 class _Names(msgspec.Struct, frozen=True, kw_only=True):
-    """How an erased person may be named in an audit."""
+    """The names that an audit may have for an erased person."""
 
     pattern: re.Pattern[str]
     spelled: set[str]

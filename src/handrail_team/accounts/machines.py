@@ -1,6 +1,6 @@
-"""Machines that ask to be let in: a person says yes in the Console, and the machine fetches a token once.
+"""Sign a machine in: a person approves its code in the Console, and the machine fetches a token once.
 
-The secret of the machine is told to nobody else, and the code that the person reads opens nothing by itself.
+Only the machine has its secret, and the code alone opens nothing.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from handrail_team.store.database import Link
 from handrail_team.store.migrations import EVERY_WORKSPACE
 
 WAIT_SECONDS: Final = 900
-"""How long a person has to say yes."""
+"""How long a person has to approve a machine."""
 TOKEN_DAYS: Final = 90
 MOST_WAITING: Final = 1_000
 CHANCE_BYTES: Final = SECRET_BYTES + 8
-"""For the secret and the code."""
+"""Random bytes for the secret and the code."""
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
-    """A machine that waits to be let in."""
+    """A machine that waits for approval."""
 
     code: str
     secret: str
@@ -37,7 +37,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ask_to_enter(directory: Directory, machine: str, chance: bytes) -> Asking:
-    """Begin to wait. Raises Fault E_RATE_LIMITED where too many do."""
+    """Register a waiting machine. Raises Fault E_RATE_LIMITED if too many wait."""
     code = ids.encode_digest(chance[SECRET_BYTES:], 8)
     code = f"{code[:4]}-{code[4:]}".upper()
     secret = spell_secret("machine", chance[:SECRET_BYTES])
@@ -61,7 +61,7 @@ def ask_to_enter(directory: Directory, machine: str, chance: bytes) -> Asking:
 
 
 def find_asking(directory: Directory, code: str) -> str:
-    """The name of the machine that shows this code. Raises Fault E_NOT_FOUND."""
+    """Return the name of the machine with this code. Raises Fault E_NOT_FOUND."""
     rows = directory.database.within(EVERY_WORKSPACE).fetch(
         "SELECT machine FROM handrail.credentials"
         " WHERE kind = 'machine' AND id = %s AND account = '' AND expires_at > %s",
@@ -73,7 +73,7 @@ def find_asking(directory: Directory, code: str) -> str:
 
 
 def admit(directory: Directory, code: str, workspace: str, account: str) -> str:
-    """Let the machine in that shows this code: its name. Raises Fault E_NOT_FOUND."""
+    """Approve the machine with this code and return its name. Raises Fault E_NOT_FOUND."""
     machine = find_asking(directory, code)
     (count,) = directory.database.within(EVERY_WORKSPACE).send(
         (
@@ -88,9 +88,10 @@ def admit(directory: Directory, code: str, workspace: str, account: str) -> str:
 
 
 def fetch_token(directory: Directory, secret: str) -> Made:
-    """The token of a machine that was let in, once.
+    """Return the token of an approved machine, once.
 
-    Raises Fault E_HUMAN_REQUIRED while nobody said yes, E_AUTH when it waited too long or has its token.
+    Raises Fault E_HUMAN_REQUIRED before the approval, and E_AUTH if the machine waited too long or has its
+    token.
     """
 
     def take(link: Link) -> tuple[str, str, str]:

@@ -1,7 +1,7 @@
-"""Names of people, agents and workspaces: one rule for whoever chooses one, and where they are shown. Pure.
+"""Rules for names of people, agents and workspaces. Pure.
 
-A confirmation is shown by the name of who gave it, so no name may look like another one, hide a part of
-itself or stand for an id.
+An approval shows the name of its author. So no name may look like another, hide a part of itself or look
+like an id.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME_EXPECTED = "1 to 128 printable characters in the letters of one script, and
 
 
 def keep_name(name: str) -> str:
-    """The name as it is kept; empty where it is none."""
+    """Return the name in its stored form, or an empty text if it is invalid."""
     if not name.isprintable():
         return ""
     kept = " ".join(unicodedata.normalize("NFKC", name).split())
@@ -28,12 +28,12 @@ def keep_name(name: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Under which nobody else can have a name that reads alike."""
+    """Return the form of a name that must be unique, so that no two names look alike."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def clean_name(name: str) -> str:
-    """What can be kept of a name that somebody else chose, such as an identity provider; empty: nothing."""
+    """Return the valid part of a name from elsewhere, such as an identity provider; it may be empty."""
     shown = "".join(one if one.isprintable() else " " for one in name)[:MOST_CHARACTERS]
     return keep_name(shown)
 
@@ -43,7 +43,7 @@ def is_name(name: object) -> bool:
 
 
 _MIXED = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
-"""Scripts whose letters look alike; others are mixed in names that people really have."""
+"""Scripts with letters that look alike. Other scripts are mixed in real names."""
 
 
 def _is_of_one_script(name: str) -> bool:
@@ -59,12 +59,12 @@ _WITH_NAMES: Final = frozenset(
         *("session.work", "run.graph", "run.node", "run.compare"),
     }
 )
-"""What is read to know how work stands: a sentence in it has names, and a field with an id keeps it."""
+"""Answers about work: sentences get names of people, and fields keep ids."""
 _ACCOUNT: Final = re.compile(r"\bacc_[0-9a-f]{16}\b")
 
 
 def join_names(find: Callable[[], Mapping[str, str]], operation: str, answer: Any) -> Any:
-    """The answer of an operation with names inside its sentences; `find` is asked where there is an id."""
+    """Replace account ids in the sentences of an answer by names; `find` is asked only if there is an id."""
     known: dict[str, str] = {}
 
     def name(found: re.Match[str]) -> str:

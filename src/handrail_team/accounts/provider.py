@@ -1,8 +1,8 @@
-"""The company's identity provider: people sign in there (OpenID Connect), and its JWTs open `/mcp`.
+"""The company's identity provider: sign-in by OpenID Connect, and JWTs for `/mcp`.
 
-A server keeps nothing between the two halves of a sign-in, because another one may answer the second. What
-the second half needs is in `state`, signed; the PKCE verifier and the nonce are made from it with a key that
-only the servers have, so whoever sees the address of the callback cannot redeem its code.
+The two halves of a sign-in may reach different servers, so no server stores anything between them. The
+signed `state` carries what the second half needs. The PKCE verifier and the nonce are derived from it with
+a key that only the servers have, so knowing the address of the callback is not enough to redeem its code.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ FRESH_SECONDS: Final = 3_600.0
 STATE_SECONDS: Final = 600
 LEEWAY_S: Final = 30
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
-"""None that a public key could be misused for as a secret, and never `none`."""
+"""Only asymmetric algorithms: a public key can never be used as a shared secret, and `none` is excluded."""
 
 
 class ProviderOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Which provider, and who we are to it."""
+    """The provider, and our registration there."""
 
     issuer: str
     origin: str
     client_id: str = ""
-    """Empty: it checks JWTs, and nobody signs in through it."""
+    """Empty if the server only checks JWTs and people do not sign in through the provider."""
     client_secret: str = ""
 
     @property
     def resource(self) -> str:
-        """What a JWT for `/mcp` has to be made for."""
+        """The audience that a JWT for `/mcp` must have."""
         return f"{self.origin}/mcp"
 
     @property
@@ -54,18 +54,18 @@ class ProviderOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """What the second half of a sign-in needs of the first."""
+    """What the second half of a sign-in needs from the first."""
 
     chance: str
     expires_at: int
     binding: str
-    """A digest of what only the page that began it has."""
+    """A digest of a secret that only the page has that began the sign-in."""
     invitation: str = ""
-    """The digest of one: what the provider sees opens nothing."""
+    """The digest of an invitation, so the provider never sees the invitation."""
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom the provider recognised."""
+    """The person that the provider identified."""
 
     subject: str
     name: str
@@ -73,7 +73,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provider:
-    """One provider. Its configuration is asked for at the first use, and again every hour."""
+    """One identity provider. Its configuration is fetched at the first use and again every hour."""
 
     def __init__(self, options: ProviderOptions) -> None:
         require_safe(options.issuer)
@@ -84,11 +84,11 @@ class Provider:
         self._keys: jwt.PyJWKClient | None = None
 
     def check_token(self, token: str) -> Mapping[str, Any]:
-        """The claims of an access token that was made for this server. Raises Fault E_AUTH, E_SERVER."""
+        """Return the claims of an access token for this server. Raises Fault E_AUTH, E_SERVER."""
         return self._verify(token, self.options.resource)
 
     def begin(self, key: bytes, state: State) -> str:
-        """The address at which somebody signs in."""
+        """Return the address at which a person signs in."""
         spelled = _sign(key, state)
         asked = {
             "response_type": "code",
@@ -104,7 +104,7 @@ class Provider:
         return f"{address}{'&' if urlsplit(address).query else '?'}{urlencode(asked)}"
 
     def finish(self, key: bytes, spelled: str, code: str, now: int) -> Person:
-        """Whom the code of a callback stands for. Raises Fault E_AUTH, E_SERVER."""
+        """Return the person of a callback's code. Raises Fault E_AUTH, E_SERVER."""
         state = _read_state(key, spelled, now)
         sent = {
             "grant_type": "authorization_code",
@@ -167,7 +167,7 @@ class Provider:
 
 
 def _find_key(known: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
-    """The published key that a token names; where it names none, the only one."""
+    """Return the published key that a token names, or the only key if it names none."""
     if "kid" in jwt.get_unverified_header(token):
         return known.get_signing_key_from_jwt(token)
     keys = known.get_signing_keys()
@@ -177,7 +177,7 @@ def _find_key(known: jwt.PyJWKClient, token: str) -> jwt.PyJWK:
 
 
 def require_safe(address: str) -> None:
-    """Raises Fault E_CONFIG for an address that others on the way could answer for."""
+    """Raise Fault E_CONFIG for an address without TLS."""
     parts = urlsplit(address)
     if parts.scheme == "https" or (
         parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
@@ -203,7 +203,7 @@ def _away() -> Fault:
 
 
 def _fetch(address: str, sent: bytes | None = None) -> dict[str, Any]:
-    """The JSON object at an address. Raises Fault E_SERVER."""
+    """Return the JSON object at an address. Raises Fault E_SERVER."""
     headers = {"Accept": "application/json"}
     request = Request(address, data=sent, headers=headers)  # noqa: S310 - see `require_safe`
     try:
@@ -224,7 +224,7 @@ def _sign(key: bytes, state: State) -> str:
 
 
 def _read_state(key: bytes, spelled: str, now: int) -> State:
-    """Raises Fault E_AUTH for one that no server of ours made, or that took too long."""
+    """Return the state. Raises Fault E_AUTH if it is not signed by this team's servers or has expired."""
     body, _, mac = spelled.partition(".")
     if not hmac.compare_digest(mac.encode(), _derive(key, "state", body).encode()):
         raise refuse_provider()

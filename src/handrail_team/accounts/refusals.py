@@ -1,4 +1,4 @@
-"""What somebody is told who cannot come in, alike whatever is wrong. Pure."""
+"""Errors of a failed sign-in: the same words whatever is wrong. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What was checked is what is done: members, and who asks, are as they were when a write takes place.
+"""Keep roles as they were checked until the write that they allow is done.
 
-The rows are locked in the transaction of the write, so nobody changes a role between the two.
+The rows are locked in the transaction of the write, so no role can change in between.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from handrail_team.store.database import Link
 from handrail_team.store.log import TeamHold, TeamLog
 
 Asking: TypeAlias = str | Principal
-"""Who asks, for `made_by`: the operator, or somebody who must still have the role that was checked."""
+"""The caller, for `made_by`: the operator, or a person who must still have the checked role."""
 
 
 class InRole(Protocol):
-    """A member as somebody found it."""
+    """A member as it was read."""
 
     @property
     def account(self) -> str: ...
@@ -35,7 +35,9 @@ def account_of(asking: Asking) -> str:
 
 
 def require_as_found(link: Link, workspace: str, member: InRole, role: Role | None, by: Asking = "") -> None:
-    """Raises Fault E_CONFLICT for the last owner, and where a member or who asks is no longer as found."""
+    """Raise Fault E_CONFLICT for the last owner, and if the member or the caller changed since they were
+    read.
+    """
     rows = link.execute(
         "SELECT account, role FROM handrail.memberships WHERE workspace = %s FOR UPDATE", (workspace,)
     ).fetchall()
@@ -48,8 +50,8 @@ def require_as_found(link: Link, workspace: str, member: InRole, role: Role | No
 
 
 def require_same_role(by: Principal, link: Link) -> None:
-    """Raises Fault E_CONFLICT unless they have the role that was checked, and keeps it theirs until the
-    transaction ends.
+    """Raise Fault E_CONFLICT unless the account has the checked role, and lock it until the transaction
+    ends.
     """
     rows = link.execute(
         "SELECT role FROM handrail.memberships WHERE workspace = %s AND account = %s FOR SHARE",
@@ -60,8 +62,8 @@ def require_same_role(by: Principal, link: Link) -> None:
 
 
 class LogOfPerson:
-    """The log of a workspace for a call of a person: nobody takes their role away between the check and the
-    answer that it allows.
+    """The log of a workspace for a person's call: their role cannot change between the check and the
+    commit.
     """
 
     def __init__(self, log: HotLog, person: Principal) -> None:

@@ -1,4 +1,4 @@
-"""Who may do what: one table for people and agents, asked before every operation. Pure."""
+"""The permissions of people and agents: one table, checked before every operation. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from handrail.runtime.operation import Effect, Operation
 
 READ, WORK = "read", "work"
 SCOPES: Final = (READ, WORK)
-"""What a token may be for."""
+"""The scopes of a token."""
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operation asks of its caller."""
+    """What an operation requires of its caller."""
 
     role: Role
     is_persons: bool = False
-    """No agent may, whatever its person may."""
+    """Only a person may call it, not an agent of theirs."""
 
 
 _READER = Need(role="viewer")
@@ -47,21 +47,24 @@ NEEDS: dict[str, Need] = {
     **dict.fromkeys(("team.invite", "team.set_member", "team.reset", "team.audit"), _ADMIN),
     "keys.rotate": Need(role="owner", is_persons=True),
 }
-"""Every operation that a server of a team offers. It refuses all others to everybody: what reads or changes
-the home, the settings or the disk of the server is its operator's, on its machine."""
+"""Every operation that a team server offers. It rejects all others: whatever reads or changes the home, the
+settings or the disk of the server belongs to its operator, on its machine.
+"""
 _ALWAYS: Final = frozenset({"team.audit", "team.tokens"})
-"""What is more than any other reading; a call of the others that only reads asks what reading asks."""
+"""Reading that needs its own right. Other read-only calls need only the right to read."""
 
 
 def need_of(called: Operation, effect: Effect) -> Need | None:
-    """What a call asks of its caller; None: no server of a team offers it."""
+    """Return what a call requires of its caller; None if a team server does not offer it."""
     need = None if called.where == "client" else NEEDS.get(called.name)
     is_plain = need is not None and effect == "read" and called.name not in _ALWAYS
     return _READER if is_plain else need
 
 
 def require_right(principal: Principal, called: Operation, effect: Effect) -> None:
-    """Raises Fault E_FORBIDDEN where the caller may not, FEATURE_DISABLED where nobody may at a server."""
+    """Raise Fault E_FORBIDDEN if this caller may not call it, and FEATURE_DISABLED if nobody can at a
+    server.
+    """
     need = need_of(called, effect)
     if need is None:
         raise Fault(

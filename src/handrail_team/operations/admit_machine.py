@@ -1,4 +1,4 @@
-"""`team admit`: a person lets a machine in, whose agent is theirs from then on."""
+"""`team admit`: approve a machine; its agent then belongs to the caller."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from handrail_team.operations.team_scope import TeamQuestion, find_team
 
 
 class AdmitMachine(TeamQuestion, frozen=True, kw_only=True):
-    """Which machine."""
+    """The machine to approve."""
 
     code: Annotated[TokenText, Meta(description="What `handrail login` shows.", min_length=1, max_length=20)]
     show: Annotated[bool, Meta(description="Only say which machine it is.")] | UnsetType = UNSET
 
 
 def admit_machine(rt: Runtime, request: AdmitMachine) -> AdmittedMachine:
-    """Let it in, for who asks, in their workspace."""
+    """Approve the machine for the caller, in their workspace."""
     from handrail_team.accounts.machines import admit, find_asking  # noqa: PLC0415 - as above
     from handrail_team.accounts.role_guard import account_of  # noqa: PLC0415 - a plain install has no database
 

@@ -1,4 +1,4 @@
-"""`team init`: the tables, the first workspace, and an invitation for its first owner. For the operator."""
+"""`team init`: make the tables, the first workspace and an invitation for its owner. For the operator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIRST_WORKSPACE = "main"
 
 
 class InitTeam(GatedInput, frozen=True, kw_only=True):
-    """Where."""
+    """The database, and the names of the workspace and its owner."""
 
     store: Store | UnsetType = UNSET
     name: (
@@ -40,18 +40,18 @@ class InitTeam(GatedInput, frozen=True, kw_only=True):
 
 
 class MadeTeam(Answer, frozen=True, kw_only=True):
-    """The workspace, and the link with which its first owner comes in; it is shown once."""
+    """The workspace, and the invitation of its first owner, shown once."""
 
     workspace_id: str
     workspace: str
     link: str
-    """Empty where the same request id made the invitation before: `team invite` makes another one."""
+    """Empty if the same request id made the invitation before; `team invite` makes another one."""
     expires_at: str
     is_new: bool
 
 
 def init_team(rt: Runtime, request: InitTeam) -> DryRun | Success | Answer:
-    """Make what is missing. Raises Fault E_CONFLICT when the workspace has an owner."""
+    """Make what is missing. Raises Fault E_CONFLICT if the workspace has an owner."""
     if rt.principal is not None:
         raise Fault(
             E_FORBIDDEN,

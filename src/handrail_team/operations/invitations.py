@@ -1,4 +1,4 @@
-"""An invitation, and who may give one."""
+"""Invitations, and the roles that a member may give."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 class Invitation(Answer, frozen=True, kw_only=True):
-    """The link, shown once; it works once."""
+    """An invitation, shown once and valid once."""
 
     id: str
     link: str
-    """Empty where the same request id made it before."""
+    """Empty if the same request id made it before."""
     role: Role
     expires_at: str
     is_new: bool
 
 
 def require_not_above(rt: Runtime, role: Role) -> None:
-    """Nobody makes somebody more than they are. Raises Fault E_FORBIDDEN."""
+    """Raise Fault E_FORBIDDEN if the role is above the caller's own."""
     if rt.principal is not None and ROLES.index(role) > ROLES.index(rt.principal.role):
         raise Fault(
             E_FORBIDDEN,

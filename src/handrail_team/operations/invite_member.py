@@ -1,4 +1,4 @@
-"""`team invite`: a link with which somebody joins a workspace."""
+"""`team invite`: make a link with which a person joins a workspace."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class InviteMember(TeamChange, frozen=True, kw_only=True):
-    """Whom, and as what."""
+    """The person's name and role."""
 
     name: Annotated[Name, Meta(description="Who is invited, for those who look at the list.")]
     role: Annotated[Role, Meta(description="What they may do; member by default.")] | UnsetType = UNSET
@@ -40,7 +40,7 @@ class InviteMember(TeamChange, frozen=True, kw_only=True):
 
 
 def invite_member(rt: Runtime, request: InviteMember) -> DryRun | Success | Answer:
-    """Make an invitation. Raises Fault E_FORBIDDEN for a role above one's own."""
+    """Make an invitation. Raises Fault E_FORBIDDEN for a role above the caller's own."""
     role: Role = given(request.role, "member")
     require_not_above(rt, role)
     team = find_team(rt, request)

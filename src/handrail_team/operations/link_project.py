@@ -18,7 +18,7 @@ from handrail_team.operations.team_scope import given
 
 
 def link_project(rt: Runtime, request: LinkProject) -> DryRun | Success:
-    """Show or say it. Raises Fault E_CONFIG where it is not clear which server is meant."""
+    """Show or change the link. Raises Fault E_CONFIG if the server is not clear."""
 
     def choose(file: TeamFile) -> Link:
         asked = given(request.server, "").rstrip("/")

@@ -1,4 +1,4 @@
-"""`team audit`: what was changed in a workspace, and what was refused, newest first."""
+"""`team audit`: list the changes of a workspace and the rejected calls, newest first."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from handrail_team.operations.team_scope import (
 
 ROWS = 100
 _GATE = ("dryRun", "confirm")
-"""How a change is asked for, not what it is."""
+"""Parameters about the request itself, such as confirmation tokens; the audit leaves them out."""
 MOST_ROWS = 1_000
 
 
 class ListAudit(TeamQuestion, frozen=True, kw_only=True):
-    """Of which workspace."""
+    """The workspace, and the number of rows."""
 
     limit: (
         Annotated[int, Meta(description="How many rows, 100 by default.", ge=1, le=MOST_ROWS)] | UnsetType
@@ -37,7 +37,7 @@ class ListAudit(TeamQuestion, frozen=True, kw_only=True):
 
 
 def list_audit(rt: Runtime, request: ListAudit) -> Success:
-    """The newest rows."""
+    """Return the newest rows."""
     team = find_team(rt, request)
     names = {one.account: one.name for one in team.directory.members(team.workspace.id)}
     rows = [

@@ -1,4 +1,4 @@
-"""`team members`: who belongs to a workspace, and who is invited."""
+"""`team members`: list the members and open invitations of a workspace."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class ListMembers(TeamQuestion, frozen=True, kw_only=True):
-    """Of which workspace."""
+    """The workspace."""
 
 
 def list_members(rt: Runtime, request: ListMembers) -> Success:
-    """Everybody, by name; then the invitations that are open."""
+    """Return the members by name, then the open invitations."""
     team = find_team(rt, request)
     me = "" if rt.principal is None else rt.principal.account
     rows: list[MemberRow] = [

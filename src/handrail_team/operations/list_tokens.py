@@ -1,4 +1,4 @@
-"""`team token list`: which agents may work, and which pages are signed in; never what they show."""
+"""`team token list`: list tokens of agents and signed-in pages, without their secrets."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class ListTokens(TeamQuestion, frozen=True, kw_only=True):
-    """Of which workspace."""
+    """The workspace."""
 
 
 def list_tokens(rt: Runtime, request: ListTokens) -> Success:
-    """One's own; those of everybody for an admin and the operator."""
+    """Return the caller's own credentials; an admin and the operator get all."""
     team = find_team(rt, request)
     me = "" if rt.principal is None else rt.principal.account
     now = rt.clock.unix_seconds()
@@ -72,7 +72,7 @@ OPERATION = Operation(
 
 
 def own_credentials(rt: Runtime, team: Team, kinds: tuple[CredentialKind, ...]) -> list[Credential]:
-    """One's own; those of everybody for an admin and the operator."""
+    """Return the caller's own credentials; an admin and the operator get all."""
     sees_all = rt.principal is None or ROLES.index(rt.principal.role) >= ROLES.index("admin")
     account = "" if sees_all or rt.principal is None else rt.principal.account
     return team.directory.credentials(team.workspace.id, kinds, account)

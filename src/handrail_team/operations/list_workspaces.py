@@ -1,4 +1,4 @@
-"""`team workspace list`: the workspaces of a team, or those of whoever is signed in."""
+"""`team workspace list`: list the workspaces of a team, or those of the caller."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from handrail_team.operations.team_scope import (
 
 
 class ListWorkspaces(Input, frozen=True, kw_only=True):
-    """Of which team."""
+    """The team."""
 
     store: Store | UnsetType = UNSET
 
 
 def list_workspaces(rt: Runtime, request: ListWorkspaces) -> Success:
-    """By name."""
+    """Return the workspaces by name."""
     directory = open_directory(rt, request.store)
     account = "" if rt.principal is None else rt.principal.account
     here = "" if rt.principal is None else rt.principal.workspace

@@ -1,4 +1,4 @@
-"""`login`: sign this machine in to a server. A person lets it in; what is kept is an agent's token."""
+"""`login`: sign this machine in to a server. A person approves it; the machine keeps a token of an agent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_BYTES = 65_536
 
 
 class Login(Input, frozen=True, kw_only=True):
-    """To which server."""
+    """The server."""
 
     url: Address | UnsetType = UNSET
     resume: (
@@ -42,7 +42,7 @@ class Login(Input, frozen=True, kw_only=True):
 
 
 class SignedIn(Answer, frozen=True, kw_only=True):
-    """Where this machine is signed in, and until when."""
+    """The server and account of this machine, and the end of its token."""
 
     server: str
     machine: str
@@ -50,9 +50,10 @@ class SignedIn(Answer, frozen=True, kw_only=True):
 
 
 def login(rt: Runtime, request: Login) -> SignedIn:
-    """Ask to be let in, or fetch the token.
+    """Ask for approval, or fetch the token.
 
-    Raises Fault E_HUMAN_REQUIRED with where a person approves it, E_NETWORK, E_TIMEOUT and STORE_UNAVAILABLE.
+    Raises Fault E_HUMAN_REQUIRED with the page for the approval, E_NETWORK, E_TIMEOUT and
+    STORE_UNAVAILABLE.
     """
     home, machine = rt.installation().home(), os.uname().nodename or "unknown"
     if request.resume is True:

@@ -1,4 +1,4 @@
-"""`logout`: forget the token of a server on this machine, and end it there."""
+"""`logout`: remove a server's token from this machine and end it on the server."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from handrail_team.operations.machines import ADDRESS_RULE, Address, choose_serv
 
 
 class Logout(Input, frozen=True, kw_only=True):
-    """Of which server; the only one by default."""
+    """The server; the only one by default."""
 
     url: Address | UnsetType = UNSET
 
 
 class SignedOut(Answer, frozen=True, kw_only=True):
-    """What is forgotten, and whether the server ended the token too."""
+    """What was removed, and whether the server ended the token."""
 
     server: str
     projects: list[str]
-    """They belong to no team any more."""
+    """Projects whose link was removed."""
     had_token: bool
-    """False: nothing of this server was kept here, so there was nothing to end."""
+    """False if this machine had no token of the server."""
     is_ended: bool
-    """False beside a token: the server did not answer; a person ends the token in the Console."""
+    """False if the server did not answer: a person must end the token in the Console."""
 
 
 def logout(rt: Runtime, request: Logout) -> SignedOut:
-    """Raises Fault E_CONFIG where it is not clear which server is meant."""
+    """Remove the token and the links. Raises Fault E_CONFIG if the server is not clear."""
     home = rt.installation().home()
     file = read_team_file(home)
     server = request.url.rstrip("/") if request.url is not UNSET else ""

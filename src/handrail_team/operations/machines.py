@@ -1,4 +1,4 @@
-"""The address of a team server, and the projects of this machine that it keeps."""
+"""The team servers that this machine knows, and the projects linked to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ADDRESS_RULE = ValueRule(
 
 
 def choose_server(known: Iterable[str], asked: str | UnsetType, where: str, hint: str) -> str:
-    """The server that is meant; the only one where none is named. Raises Fault E_CONFIG."""
+    """Return the named server, or the only one. Raises Fault E_CONFIG."""
     named = "" if asked is UNSET else asked.rstrip("/")
     found = [name for name in known if named in ("", name)]
     if len(found) == 1:
@@ -48,7 +48,7 @@ ProjectName = ProjectPath
 
 
 class LinkProject(GatedInput, frozen=True, kw_only=True):
-    """Which project, and to which team."""
+    """The project, and the server to link it to."""
 
     server: Address | UnsetType = UNSET
     workspace: (
@@ -58,13 +58,13 @@ class LinkProject(GatedInput, frozen=True, kw_only=True):
 
 
 class UnlinkProject(GatedInput, frozen=True, kw_only=True):
-    """Which project."""
+    """The project."""
 
     project: ProjectName | UnsetType = UNSET
 
 
 class LinkedProject(Answer, frozen=True, kw_only=True):
-    """The team that a project belongs to; an empty server: none."""
+    """A project's team server; empty if it has none."""
 
     project: str
     server: str
@@ -77,7 +77,7 @@ def relink(
     request: LinkProject | UnlinkProject,
     choose: Callable[[TeamFile], Link | None],
 ) -> DryRun | Success:
-    """Say which team the project belongs to, if nobody said something else since. Raises Fault E_CONFLICT."""
+    """Store a project's server unless another call changed it meanwhile. Raises Fault E_CONFLICT."""
     home, project = rt.installation().home(), project_of(rt, request.project)
 
     def resolve() -> Plan[tuple[Link | None, Link | None]]:

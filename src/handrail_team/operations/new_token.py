@@ -35,7 +35,7 @@ MOST_DAYS = 366
 
 
 class NewToken(TeamChange, frozen=True, kw_only=True):
-    """Of which agent."""
+    """The agent's name, and how long the token is valid."""
 
     name: Annotated[Name, Meta(description="What the agent is called.")]
     machine: Annotated[str, Meta(description="Where it works.", max_length=128)] | UnsetType = UNSET
@@ -49,18 +49,18 @@ class NewToken(TeamChange, frozen=True, kw_only=True):
 
 
 class MadeToken(Answer, frozen=True, kw_only=True):
-    """The token, which nobody can show again."""
+    """The token, shown only now."""
 
     id: str
     bearer: str
-    """What goes behind `Authorization: Bearer`; empty where the same request id made it before."""
+    """The value for `Authorization: Bearer`; empty if the same request id made it before."""
     name: str
     expires_at: str
     is_new: bool
 
 
 def new_token(rt: Runtime, request: NewToken) -> DryRun | Success | Answer:
-    """Make a token for an agent of oneself; the operator says whose it is."""
+    """Make a token for an agent of the caller; the operator names the account."""
     if rt.principal is None and request.account is UNSET:
         raise Fault(E_USAGE, "Say whose agent it is: --account NAME.", details={"usage": "--account NAME"})
     if rt.principal is not None and request.account not in (UNSET, rt.principal.account):

@@ -1,4 +1,4 @@
-"""`team workspace create`: one more workspace of a team. For the operator: a role counts in its own one."""
+"""`team workspace create`: make another workspace. For the operator, because roles count per workspace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from handrail_team.operations.team_scope import (
 
 
 class NewWorkspace(GatedInput, frozen=True, kw_only=True):
-    """Its name."""
+    """The name."""
 
     name: Annotated[Name, Meta(description="What it is called.")]
     store: Store | UnsetType = UNSET
@@ -32,7 +32,7 @@ class NewWorkspace(GatedInput, frozen=True, kw_only=True):
 
 
 class MadeWorkspace(Answer, frozen=True, kw_only=True):
-    """The workspace."""
+    """The new workspace."""
 
     id: str
     name: str
@@ -40,7 +40,7 @@ class MadeWorkspace(Answer, frozen=True, kw_only=True):
 
 
 def new_workspace(rt: Runtime, request: NewWorkspace) -> DryRun | Success | Answer:
-    """Make it. Raises Fault E_CONFLICT when the name is taken."""
+    """Make the workspace. Raises Fault E_CONFLICT if the name is taken."""
     directory = open_directory(rt, request.store)
 
     def work() -> MadeWorkspace:

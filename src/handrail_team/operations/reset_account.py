@@ -1,4 +1,4 @@
-"""`team reset`: a new invitation for somebody who cannot sign in any more."""
+"""`team reset`: make a new invitation for a person who cannot sign in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ResetAccount(TeamChange, frozen=True, kw_only=True):
-    """Whose."""
+    """The person."""
 
     member: Annotated[MintedId, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
     origin: Origin | UnsetType = UNSET
@@ -39,10 +39,10 @@ class ResetAccount(TeamChange, frozen=True, kw_only=True):
 
 
 def reset_account(rt: Runtime, request: ResetAccount) -> DryRun | Success | Answer:
-    """Make the invitation; with it they choose a passphrase, and their pages are signed out.
+    """Make the invitation. The person chooses a passphrase with it, and their pages are signed out.
 
-    Raises Fault E_FORBIDDEN for somebody above oneself, or who is in other workspaces too: whoever has the
-    link is that person there as well.
+    Raises Fault E_FORBIDDEN for a role above the caller's own, and for a member of other workspaces: the
+    link would open those too.
     """
     team = find_team(rt, request)
     held = team.directory.find_member(team.workspace.id, request.member)

@@ -1,4 +1,4 @@
-"""`team token revoke`: end credentials, everywhere within seconds. Gated."""
+"""`team token revoke`: end credentials on every server within seconds. Needs a confirmation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RevokeToken(TeamChange, frozen=True, kw_only=True):
-    """Which ones."""
+    """The credentials."""
 
     token: (
         Annotated[MintedId, Meta(description="Its id, or the name of the agent.", max_length=128)] | UnsetType
@@ -37,13 +37,15 @@ class RevokeToken(TeamChange, frozen=True, kw_only=True):
 
 
 class Revoked(Answer, frozen=True, kw_only=True):
-    """What ended."""
+    """The credentials that ended."""
 
     ids: list[str]
 
 
 def revoke_token(rt: Runtime, request: RevokeToken) -> DryRun | Success:
-    """Show or end them. Raises Fault E_NOT_FOUND, alike for somebody else's and for none."""
+    """Show or end them. Raises the same Fault E_NOT_FOUND for other people's credentials and for unknown
+    ids.
+    """
     if (request.token is UNSET) == (request.machine is UNSET):
         raise Fault(
             E_USAGE, "Name one token, or a machine.", details={"usage": "TOKEN_ID, or --machine MACHINE"}

@@ -1,4 +1,4 @@
-"""`team set`: another role for a member, or none any more. Gated; the last owner stays."""
+"""`team set`: change a member's role or end the membership. Needs a confirmation; the last owner stays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ERASED = (
 
 
 class SetMember(TeamChange, frozen=True, kw_only=True):
-    """Whose, and which."""
+    """The member and the new role."""
 
     member: Annotated[MintedId, Meta(description="The account, by id or name.", min_length=1, max_length=128)]
     role: Annotated[Role, Meta(description="The new role.")] | UnsetType = UNSET
@@ -51,11 +51,11 @@ class SetMember(TeamChange, frozen=True, kw_only=True):
 
 
 class ChangedMember(Answer, frozen=True, kw_only=True):
-    """As it is now."""
+    """The member after the change."""
 
     account: str
     role: str
-    """Empty: no member any more."""
+    """Empty if the membership ended."""
 
 
 def set_member(rt: Runtime, request: SetMember) -> DryRun | Success:

@@ -1,7 +1,7 @@
-"""What the operations about accounts share: whose directory is asked, which workspace, and by whom.
+"""Shared by the operations about accounts: which directory and workspace a call is about, and who calls.
 
-The operator has the address of the database and may ask for everything. Whoever is signed in to a server asks
-for their own workspace alone; another one is not there for them.
+The operator has the address of the database and can ask about everything. A person who is signed in sees
+only their own workspace.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from handrail_team.accounts.role_guard import Asking
 
 OPERATOR = "operator"
-"""Who has the database, as `made_by` names them."""
+"""The operator's name in `made_by`."""
 DATABASE_ERRORS = (
     STORE_UNAVAILABLE.code,
     STORE_PERMISSION_DENIED.code,
     STORE_IO_ERROR.code,
     STORE_UNSUPPORTED_VERSION.code,
 )
-"""What asking the directory can come to: it is away, refuses the role or the statement, or is too new."""
+"""The errors of reading the directory: the database is away, rejects the role or statement, or is too new."""
 REQUEST_ID = r"^[A-Za-z0-9._:-]{1,128}$"
 DEFAULT_ORIGIN = "http://127.0.0.1:7245"
 
@@ -71,32 +71,32 @@ NAME_RULE = {"name": ValueRule(fits=is_name, problem="it is no name", expected=N
 
 
 class TeamQuestion(Input, frozen=True, kw_only=True):
-    """Of which team."""
+    """The team."""
 
     store: Store | UnsetType = UNSET
     workspace: InWorkspace | UnsetType = UNSET
 
 
 class TeamChange(GatedInput, frozen=True, kw_only=True):
-    """In which team."""
+    """The team."""
 
     store: Store | UnsetType = UNSET
     workspace: InWorkspace | UnsetType = UNSET
 
 
 class Team(msgspec.Struct, frozen=True, kw_only=True):
-    """The directory that is asked, in one workspace of it."""
+    """A directory, and one workspace of it."""
 
     directory: Directory
     workspace: Workspace
     by: Asking
-    """Who asks: an account in the role that was checked, or the operator."""
+    """The caller: an account with the role that was checked, or the operator."""
 
 
 def open_directory(rt: Runtime, store: str | UnsetType) -> Directory:
-    """The directory of the server that is asked, or of the database that the operator names.
+    """Return the directory of the server, or of the database that the operator names.
 
-    Raises Fault FEATURE_DISABLED at a server without accounts, and E_USAGE where nothing is named.
+    Raises Fault FEATURE_DISABLED at a server without accounts, and E_USAGE if no database is named.
     """
     from_server = cast("Directory | None", rt.accounts)
     if rt.is_served or from_server is not None:
@@ -121,7 +121,7 @@ def open_directory(rt: Runtime, store: str | UnsetType) -> Directory:
 
 
 def find_team(rt: Runtime, request: TeamQuestion | TeamChange) -> Team:
-    """The workspace that a call is about. Raises Fault E_NOT_FOUND, alike for another's and for none."""
+    """Return the workspace of a call. Raises the same Fault E_NOT_FOUND for foreign and unknown workspaces."""
     directory = open_directory(rt, request.store)
     named = "" if request.workspace is UNSET else request.workspace
     if rt.principal is None:
@@ -149,9 +149,9 @@ def make(
     work: Callable[[], Answer],
     about: Member | None = None,
 ) -> DryRun | Success | Answer:
-    """Make something at once, because a request id makes it once; or show it, and make it when confirmed.
+    """With a request id make it at once; otherwise show it, and make it after a confirmation.
 
-    `about` is the member that it is for: a token is for that account as it was shown, not for its name.
+    `about` is the member that it is for: a token stays bound to that account, not to its name.
     """
 
     def done() -> Answer:
@@ -173,7 +173,7 @@ def make(
 
 
 def list_all(rows: Sequence[Answer], data: dict[str, Any]) -> Success:
-    """All rows as one page."""
+    """Return all rows as one page."""
     items = tuple(map(msgspec.to_builtins, rows))
     return Success(data=data, page=Page(items=items, style="none", limit=max(1, len(items))))
 
@@ -181,9 +181,9 @@ def list_all(rows: Sequence[Answer], data: dict[str, Any]) -> Success:
 def spell_invitation(
     rt: Runtime, directory: Directory, origin: str | UnsetType, made: Made
 ) -> dict[str, Any]:
-    """What every answer with an invitation says: where it is accepted, until when, and whether it is new.
+    """Return the fields of every answer with an invitation: its link, its end, and whether it is new.
 
-    The secret is behind the `#`, which no browser sends to a server.
+    The secret follows the `#`, which browsers do not send to a server.
     """
     link = ""
     if made.secret:
@@ -194,7 +194,7 @@ def spell_invitation(
 
 
 def spell_time(unix_seconds: int) -> str:
-    """Empty: never."""
+    """Return a time as text; an empty text means never."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(unix_seconds)) if unix_seconds else ""
 
 

@@ -1,8 +1,8 @@
-"""What stands beside the log in the database: keyrings, used confirm tokens, and the audit.
+"""What the database stores next to the log: keyrings, used confirmation tokens, and the audit.
 
-Tokens of runs are valid on every machine of the store. In direct mode confirm tokens stay with the machine:
-what is confirmed here was asked here. In a team the server is the machine, and every server of it has the
-same keys, one ring for each workspace. A secret in the environment replaces every keyring, as beside files.
+Tokens of runs are valid on every machine that uses the store. In direct mode, confirmation tokens belong to
+one machine. In a team, all servers share one keyring for each workspace. A secret in the environment
+replaces every keyring, as it does for files.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from handrail_team.store.database import Database, Link
 from handrail_team.store.migrations import EVERY_WORKSPACE, SCOPE, scope_of
 
 SERVERS: Final = "-"
-"""No workspace: where the servers of a team keep a ring of their own."""
+"""The empty workspace, in which the servers of a team keep a keyring."""
 _FRESH_SECONDS: Final = 5.0
-"""How long a process may sign and verify with keys that another one has replaced."""
+"""How long a process may use keys that another one has replaced."""
 _NAME = "The keyring in the database"
 _RING, _REQUESTS = "ring", "requests"
 _READ = "SELECT content FROM handrail.keyring WHERE name = %s"
@@ -38,7 +38,7 @@ _REPLACE = "UPDATE handrail.keyring SET content = %s WHERE name = %s AND content
 
 
 class TeamKeys:
-    """`ports.Keys` over one row; `local` is the keyring of this machine, None for the server of a team."""
+    """`ports.Keys` from one row; `local` is the keyring of this machine, None on a team server."""
 
     def __init__(
         self, database: Database, randomness: Randomness, local: Keys | None, secrets: Secrets
@@ -116,15 +116,15 @@ class TeamKeys:
         return bytes(rows[0][0]) if rows else None
 
     def _make(self, name: str) -> None:
-        """Make what is missing; of many processes one makes it, and all read the same."""
+        """Make what is missing. If several processes try, one succeeds and all read its row."""
         fresh = self._randomness.bytes(KEY_LENGTH)
         content = encode_ring(fresh) if name == _RING else fresh
         self._database.send((_MAKE, (name, content)))
 
 
 class OperatorKeys(TeamKeys):
-    """The keys of direct mode for who has the database. Rotating also replaces the ring of every workspace of
-    a team, in one transaction: a dump that somebody read holds them all.
+    """The keys of direct mode, for a caller with the database's address. Rotating them also replaces the
+    keyring of every workspace in one transaction, because a stolen dump contains them all.
     """
 
     def facts(self) -> KeyringFacts:
@@ -158,21 +158,21 @@ class OperatorKeys(TeamKeys):
         return True
 
     def _rings_of_team(self) -> list[tuple[str, bytes]]:
-        """By workspace, those that were made."""
+        """Return the existing keyrings by workspace."""
         names = list_workspaces(self._database)
         found = [(name, self._database.within(name).fetch(_READ, (_RING,))) for name in names]
         return [(name, bytes(rows[0][0])) for name, rows in found if rows]
 
 
 def list_workspaces(database: Database) -> list[str]:
-    """Every workspace of the team in this database, and that of its servers; empty: there is no team."""
+    """Return the workspaces of the team and that of its servers; empty if there is no team."""
     asked = "SELECT workspace FROM handrail.workspaces ORDER BY workspace"
     rows = database.within(EVERY_WORKSPACE).fetch(asked)
     return [SERVERS, *(row[0] for row in rows)] if rows else []
 
 
 def check_ring(database: Database) -> list[StoreProblem]:
-    """What keeps the ring of a workspace from being used; one that was never made is no problem."""
+    """Return why a workspace's keyring cannot be used. A missing keyring is no problem."""
     for (content,) in database.fetch(_READ, (_RING,)):
         try:
             decode_ring(bytes(content), _NAME)
@@ -233,9 +233,10 @@ _FORGET_MONTHS = (
 
 
 class TeamAudit:
-    """`ports.Audit` for all machines of the store. A line costs a trip of its own, after the commit.
+    """`ports.Audit` for all machines of the store. Writing a line is a round trip of its own, after the
+    commit.
 
-    While the database is away, and nothing is changed, what was refused is noted in `local`.
+    If the database is away, rejected calls are noted in `local`.
     """
 
     def __init__(self, database: Database, hidden: Secrets, local: Audit) -> None:

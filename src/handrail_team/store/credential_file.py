@@ -1,7 +1,7 @@
-"""The password of the database from a file that systemd hands to the service (`LoadCredential=`).
+"""Read the database password from a file that systemd passes to the service (`LoadCredential=`).
 
-Handrail reads the file itself. The library of the database would refuse one that its group may read, and
-newer releases of systemd show credentials with the mode 0440.
+Handrail reads the file itself: libpq rejects a file that its group may read, and newer releases of systemd
+show credentials with mode 0440.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from handrail.contract.outcome import Fault
 from handrail.host.private_files import content_of
 
 FOLDER: Final = "CREDENTIALS_DIRECTORY"
-"""Set by systemd; no service can read the folder of another one."""
+"""Set by systemd. Other services cannot read the folder."""
 NAME: Final = "database-password"
 MOST_BYTES: Final = 4_096
 
 
 def add_password(address: str, environment: Mapping[str, str]) -> str:
-    """The address with the password of the credential, where it has none of its own.
+    """Return the address with the credential's password, if it has no password of its own.
 
-    Raises Fault E_CONFIG for a credential that is there and cannot be used.
+    Raises Fault E_CONFIG if the credential exists but cannot be used.
     """
     path = os.path.join(environment.get(FOLDER, ""), NAME)
     if not environment.get(FOLDER) or not os.path.lexists(path):

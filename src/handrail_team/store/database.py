@@ -1,7 +1,7 @@
-"""Connections to the database, how long they are waited for, and the faults that its errors become.
+"""Connections to the database, their timeouts, and the faults for its errors.
 
-A connection is made in the thread that needs it and kept for the next one. So a database that is away is
-noticed at once, with its own words, and the first call after it is back goes on; nothing runs beside.
+A thread makes a connection when it needs one and leaves it for the next call. So an unreachable database is
+noticed at once, and the first call after its return works; no background task is needed.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ _T = TypeVar("_T")
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 PATIENCE_S: Final = 5.0
-"""How long one question may stay without its answer; a lock that is waited for adds to it."""
+"""How long one statement may take; waiting for a lock comes on top."""
 LONG_PATIENCE_S: Final = 600.0
-"""The same for what reads or removes very much."""
+"""The same for statements that read or remove very much."""
 CONNECT_S: Final = 4
 _MOST_CONNECTIONS: Final = 32
-"""Of one process; a hold and a reading beside it take one each."""
+"""Connections of one process; a hold and a read next to it take one each."""
 _MOST_IDLE: Final = 8
 _NOTED_SECONDS: Final = 60
-"""How long the operator is not told the same again."""
+"""How long the same warning for the operator is held back."""
 _TRIED_BYTES: Final = 65_536
-"""Of a write that only finds out whether there is room: more than any page has left."""
+"""Size of a test write: larger than the free space of any page."""
 
 
 class Link(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that gives up when the database stays silent."""
+    """A connection with a timeout for silence of the database."""
 
     patience_s = PATIENCE_S
 
@@ -72,8 +72,8 @@ class Link(psycopg.Connection[tuple[Any, ...]]):
 
 
 class Database:
-    """One database as one workspace sees it, for all threads of this process. Touches nothing before it is
-    asked. `within` gives the same connections to another workspace.
+    """One database as seen from one workspace, shared by all threads of this process. It connects at first
+    use. `within` returns the same connections for another workspace.
     """
 
     def __init__(
@@ -86,9 +86,7 @@ class Database:
         patience_s: float = PATIENCE_S,
         note: Callable[[str], None] | None = None,
     ) -> None:
-        """`note` takes what only the operator may read, where callers are others: they are not told where the
-        database is.
-        """
+        """`note` takes messages for the operator. Callers of a server are not shown where the database is."""
         self._address = add_password(address, os.environ)
         self._note = note
         self._noted: dict[str, float] = {}
@@ -99,13 +97,13 @@ class Database:
         self._idle: list[Link] = []
         self._free = threading.BoundedSemaphore(most)
         self._made = threading.Event()
-        """Whether this process has found the tables."""
+        """Whether this process has seen the tables."""
         self._has_room = threading.Event()
         self._has_room.set()
-        """Until a write was refused for a reason of the database's own, such as a full disk."""
+        """Cleared when the database rejects a write for its own reasons, such as a full disk."""
 
     def within(self, workspace: str) -> Database:
-        """The same for another workspace."""
+        """Return the same connections for another workspace."""
         other = copy(self)
         other.workspace = workspace
         return other
@@ -116,11 +114,11 @@ class Database:
 
     @property
     def place(self) -> str:
-        """Where it is, without names and secrets of people."""
+        """The database's place, without user names and secrets."""
         return show_address(self._address)
 
     def take(self, *, is_new: bool = False) -> tuple[Link, bool]:
-        """A connection, and whether it was made just now. Whoever takes one gives it back.
+        """Return a connection, and whether it is new. The caller must give it back.
 
         Raises Fault STORE_UNAVAILABLE.
         """
@@ -140,7 +138,7 @@ class Database:
                 self._free.release()
 
     def give(self, link: Link) -> None:
-        """Keep it for the next call, unless it is broken or in the middle of something."""
+        """Keep the connection for the next call, unless it is broken or busy."""
         try:
             if not link.closed and link.info.transaction_status == pq.TransactionStatus.IDLE:
                 with self._guard:
@@ -154,7 +152,7 @@ class Database:
     def fetch(
         self, asked: LiteralString, values: Sequence[object] = (), patience_s: float = 0, words: str = ""
     ) -> list[tuple[Any, ...]]:
-        """Every row that a reading gives, with more patience where it asks for it; none without tables.
+        """Return every row of a query; without tables, none. `patience` allows more time.
 
         `words` of a search are those of `found_by`.
         """
@@ -171,7 +169,7 @@ class Database:
         return self._run(read, patience_s)
 
     def send(self, *statements: tuple[LiteralString, Sequence[object]]) -> list[int]:
-        """Change something that may be repeated, in one trip: how many rows each statement changed."""
+        """Run repeatable changes in one round trip, and return how many rows each statement changed."""
 
         def work(link: Link) -> list[int]:
             self.make(link)
@@ -182,8 +180,8 @@ class Database:
         return self._run(work, 0)
 
     def write(self, work: Callable[[Link], _T], patience_s: float = 0) -> _T:
-        """Do what may be repeated, in one transaction, once more if a kept connection was dead; makes the
-        tables first.
+        """Run repeatable work in one transaction, again if a kept connection was dead. Makes the tables
+        first.
         """
 
         def make_and_work(link: Link) -> _T:
@@ -195,12 +193,12 @@ class Database:
         return self._run(make_and_work, patience_s)
 
     def ask_version(self) -> int:
-        """The version of the tables, once more if a kept connection was dead.
+        """Return the version of the tables; retries if a kept connection was dead.
 
-        A process that found its tables goes on when a newer one adds to them: what it uses stays, so an
-        update needs no stop. Raises Fault STORE_UNAVAILABLE, also where nothing can be written, and
-        STORE_UNSUPPORTED_VERSION for tables that were newer from the beginning. After a write that was
-        refused it tries one, which leaves nothing: whoever is not ready is sent no other.
+        A process that has seen its tables continues when a newer program adds to them, so an update needs
+        no stop. Raises Fault STORE_UNAVAILABLE, also if the database takes no writes, and
+        STORE_UNSUPPORTED_VERSION for tables that were newer from the start. After a rejected write it tries
+        a small one, which leaves nothing, so that a server that is not ready receives no calls.
         """
 
         def ask(link: Link) -> int:
@@ -218,7 +216,7 @@ class Database:
         return self._run(ask, 0)
 
     def make(self, link: Link) -> None:
-        """Make or extend the tables, where this process has not found them yet."""
+        """Make or extend the tables, unless this process has seen them."""
         if not self._made.is_set():
             if self._is_team:  # before anything is made
                 require_walls(link, is_team=True)
@@ -229,7 +227,7 @@ class Database:
 
     @contextmanager
     def _one_trip(self, link: Link) -> Iterator[None]:
-        """A transaction in this workspace, sent and answered as a whole."""
+        """One transaction in this workspace, sent and answered as a whole."""
         with link.pipeline():
             link.execute("BEGIN")
             link.execute(SCOPE, (self.scope,))
@@ -260,11 +258,11 @@ class Database:
         raise _unavailable("connection", "The database closed every connection.")
 
     def has_tables(self) -> bool:
-        """Whether somebody has made the tables. Raises Fault STORE_UNAVAILABLE."""
+        """Whether the tables exist. Raises Fault STORE_UNAVAILABLE."""
         return self._run(self._has_tables, 0)
 
     def require_bound_role(self) -> None:
-        """Raises Fault STORE_PERMISSION_DENIED for a role that passes the walls of a team. Makes nothing."""
+        """Raise Fault STORE_PERMISSION_DENIED for a role that bypasses row security. Makes nothing."""
         self._run(lambda link: require_walls(link, is_team=True), 0)
 
     def _has_tables(self, link: Link) -> bool:
@@ -284,7 +282,7 @@ class Database:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Turn what the database refuses into the faults of the port."""
+        """Turn errors of the database into the faults of the port."""
         try:
             yield
         except psycopg.Error as error:
@@ -326,7 +324,7 @@ class Database:
                 )
 
     def _words_of(self, error: psycopg.Error) -> str:
-        """What it says, for who has its address; where callers are others, the operator reads it instead."""
+        """Return the database's own words for the operator; other callers get a general message."""
         words = _first_line(error)
         if self._note is None:
             return f": {words}"
@@ -334,7 +332,7 @@ class Database:
         return ""
 
     def _warn_operator(self, note: Callable[[str], None], words: str) -> None:
-        """The same words at most once a minute: every call that comes meanwhile finds the same."""
+        """Warn the operator, at most once a minute with the same words."""
         now = time.monotonic()
         with self._guard:
             is_known = now - self._noted.get(words, -_NOTED_SECONDS) < _NOTED_SECONDS
@@ -346,7 +344,7 @@ class Database:
 
 
 def facts_of(database: Database) -> DatabaseFacts:
-    """Where it is and whether it answers. Changes nothing, never raises."""
+    """Return where it is and whether it answers. Changes nothing, never raises."""
     place = database.place
     try:
         version = database.ask_version()
@@ -356,7 +354,7 @@ def facts_of(database: Database) -> DatabaseFacts:
 
 
 def show_address(address: str) -> str:
-    """Host and name of a database; never a user, a password or an option."""
+    """Return host and name of a database, never a user, a password or an option."""
     try:
         known = conninfo.conninfo_to_dict(address)
     except psycopg.Error:
@@ -366,7 +364,7 @@ def show_address(address: str) -> str:
 
 
 def find_secrets(address: str) -> list[str]:
-    """What of an address nobody may print."""
+    """Return the parts of an address that must not be printed."""
     try:
         known = conninfo.conninfo_to_dict(add_password(address, os.environ))
         return [str(value) for name, value in known.items() if "pass" in name]
@@ -375,9 +373,10 @@ def find_secrets(address: str) -> list[str]:
 
 
 def is_lost(link: Link, error: psycopg.Error) -> bool:
-    """Whether the connection is gone, so that nobody here knows what became of the last question.
+    """Whether the connection is gone, so that the fate of the last statement is unknown.
 
-    One that has become read-only counts as gone: after a failover a new one leads to where writes are taken.
+    A connection that became read-only counts as gone: after a failover, a new one reaches the writable
+    server.
     """
     if link.closed or isinstance(error, errors._WaitTimeout | errors.ReadOnlySqlTransaction):
         link.close()
@@ -386,9 +385,9 @@ def is_lost(link: Link, error: psycopg.Error) -> bool:
 
 
 def settle(link: Link) -> None:
-    """End what is still open on a connection, and the connection itself after a refusal.
+    """End the open transaction; after a rejected statement, close the connection too.
 
-    Statements that came after the refused one in the same trip never ran; psycopg counts theirs as prepared.
+    Statements sent in the same batch after the rejected one never ran, but psycopg counts them as prepared.
     """
     with suppress(psycopg.Error):
         if link.info.transaction_status == pq.TransactionStatus.INTRANS:

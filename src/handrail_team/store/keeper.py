@@ -1,7 +1,7 @@
-"""The operator's side of a store in a database: `ports.StoreKeeper`.
+"""The operator's view of a store in a database: `ports.StoreKeeper`.
 
-A session is removed in one transaction under its lock. A blob goes only if no session names it and nobody
-touched it for an hour: a commit that brings it again locks its row, so one of the two waits for the other.
+A session is removed in one transaction under its lock. A blob is removed only if no session names it and it
+was not used for an hour: a commit that brings it again locks its row, so one of the two waits.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _COUNTED: Final = (
     *("sessions", "events", "bytes_read", "workspaces"),
     *("blobs", "leftover_blobs", "unattested_sessions"),
 )
-"""What a check of several workspaces adds up."""
+"""The sums of a check over several workspaces."""
 _GRACE: Final = "1 hour"
-"""A blob this young may belong to a commit that is still being made."""
+"""A younger blob may belong to a commit in progress."""
 _SIZE = (
     "SELECT s.session_id, s.head, s.digest, s.stamp,"
     " coalesce(sum(octet_length(e.body) + octet_length(e.dedupe_key) + octet_length(e.digest)), 0)::bigint"
@@ -74,7 +74,7 @@ _LEFT_FOLDED = (
     "DELETE FROM handrail.folded f WHERE NOT EXISTS"
     " (SELECT 1 FROM handrail.sessions s WHERE s.session_id = f.session_id)"
 )
-"""A server of an earlier version removes sessions without these."""
+"""Servers of earlier versions remove sessions without these tables."""
 _COMMITS = (
     "SELECT e.commit_first, max(e.event_index), max(e.line),"
     " (SELECT array_agg(p.ref ORDER BY p.place) FROM handrail.session_blobs p"
@@ -86,8 +86,8 @@ _COMMITS = (
 class TeamKeeper:
     """Checks, measures, empties and copies the store in a database; `data` is that of the local home.
 
-    It keeps one workspace. Whoever `has_address` of the database is its operator: what only reads (a check,
-    the sizes, a copy into files) then covers every workspace of the team, so that none is left out unsaid.
+    It works on one workspace. With `has_address`, the operator's case, checks, sizes and copies into files
+    cover every workspace of the team.
     """
 
     def __init__(
@@ -334,12 +334,12 @@ class TeamKeeper:
         return sorted(row[0] for row in self._fetch(asked, (list(session_ids),)))
 
     def _blob_sizes(self) -> tuple[int, int, int, int]:
-        """How many there are and their bytes, and the same of those that no commit names."""
+        """Return the number and bytes of all blobs, and of those that no commit names."""
         found: tuple[int, int, int, int] = next(iter(self._fetch(_BLOBS)), (0, 0, 0, 0))
         return found
 
     def _cache_bytes(self) -> int:
-        """The bytes of folded sessions, which can be made again."""
+        """Return the bytes of folded sessions, which can be rebuilt."""
         return int(next(iter(self._fetch(_FOLDED)), (0,))[0])
 
     def _sizes(self, session_ids: Sequence[SessionId] | None) -> list[tuple[Any, ...]]:
@@ -351,10 +351,9 @@ class TeamKeeper:
 
 
 def merge_plans(plans: Iterable[Sequence[SessionCopy]]) -> tuple[SessionCopy, ...]:
-    """One plan for the sessions of several workspaces: an id that is missing in some is in another.
+    """Merge the plans of several workspaces: an id that is missing in some is in another.
 
-    Where two hold other events under the same id, only one of them could go into the target, so the copy is
-    not made.
+    If two workspaces have different events under one id, only one of them could be copied, so neither is.
     """
     merged: dict[SessionId, SessionCopy] = {}
     for one in (one for plan in plans for one in plan):
@@ -375,7 +374,7 @@ def _to_remove(row: tuple[Any, ...]) -> SessionToRemove:
 
 
 def _remove_unchanged(link: Link, session: SessionToRemove, wait_ms: int) -> int | None:
-    """Bytes freed; None when the session is gone, or is not as planned."""
+    """Return the bytes freed; None if the session is gone or has changed since the plan."""
     link.execute("SELECT set_config('lock_timeout', %s, true)", (str(max(1, wait_ms)),))
     locked = "SELECT digest FROM handrail.sessions WHERE session_id = %s FOR UPDATE"
     row = link.execute(locked, (session.session_id,)).fetchone()

@@ -73,10 +73,10 @@ from handrail_team.store.open_runs import OpenRuns
 from handrail_team.store.store_key import TeamStoreKey
 
 EVERYTHING: Final = 1 << 62
-"""More events than a session has."""
+"""More events than a session can have."""
 _DIGEST = "SELECT digest FROM handrail.events WHERE session_id = %s AND event_index = %s"
 _KEPT_SECONDS: Final = 60
-"""How long a small blob is not asked for again: content never changes under its digest."""
+"""How long a small blob stays cached: content never changes under its digest."""
 _MOST_KEPT: Final = 64
 _LARGEST_KEPT_BYTES: Final = 256 * 1024
 
@@ -138,13 +138,13 @@ _OF_KEY = (
 
 
 Guard: TypeAlias = Callable[[Link], None]
-"""Asked in the transaction of every commit, under the lock; raises Fault where it may not be made."""
+"""Called in the transaction of every commit, under the lock; raises Fault to prevent the commit."""
 Outward: TypeAlias = Callable[[SessionId, Sequence[Record]], Sequence[tuple[str, bytes]]]
-"""What a commit has to tell people, by id; it goes into the same transaction."""
+"""Returns the notices of a commit by id; they go into the same transaction."""
 
 
 def no_notices(session_id: SessionId, records: Sequence[Record]) -> Sequence[tuple[str, bytes]]:
-    """Nobody is to be told."""
+    """Return no notices."""
     del session_id, records
     return ()
 
@@ -163,12 +163,12 @@ class TeamHold:
         self._wait_ms = wait_ms
         self._guard = guard
         self._is_new = is_new
-        """Whether the session is made if it is not there."""
+        """Whether a missing session is created."""
         self._link: Link | None = None
         self._is_current = True
         self._head = Head(head=0, digest=genesis(session_id))
         self._tail: tuple[int, Loaded] | None = None
-        """What was read last under the lock, and from which index on."""
+        """What was last read under the lock, and the index at which it begins."""
         self._is_locked = False
 
     def load(self) -> Loaded | None:
@@ -204,7 +204,7 @@ class TeamHold:
         raise self._database.fault_of(psycopg.OperationalError("the connection was lost twice"))
 
     def remember(self, content: bytes) -> None:
-        """Keep it for other processes, in a transaction of its own that nobody waits for the disk with."""
+        """Store the folded state for other processes, in a transaction that does not wait for the disk."""
         self._check_current()
         link, head = self._link, self._head
         if link is None or self._is_locked:
@@ -220,7 +220,7 @@ class TeamHold:
             self._drop()
 
     def lock(self, known: int | None) -> None:
-        """Wait for the row, and read what follows the `known` events in the same trip."""
+        """Wait for the row, and read the events after the `known` ones in the same round trip."""
         for is_retry in (False, True):
             link, was_new = self._database.take(is_new=is_retry)
             try:
@@ -268,7 +268,7 @@ class TeamHold:
         return refuse_locked(self._session_id, self._wait_ms)
 
     def _current_link(self) -> Link:
-        """The connection with the lock; taken again after a commit, or where it was lost."""
+        """Return the connection with the lock; the lock is taken again after a commit or a lost connection."""
         if self._link is None or not self._is_locked:
             self._drop()
             self.lock(self._head.head)
@@ -297,7 +297,7 @@ class TeamHold:
         return prove(self._session_id, self._head, records, index)
 
     def _require_sound(self) -> None:
-        """Raises Fault SESSION_NOT_HEALTHY unless what was read, or at least the last event, is proven."""
+        """Raise Fault SESSION_NOT_HEALTHY unless the events read, or at least the last one, are proven."""
         self._current_link()
         if self._tail is None and self._head.head:
             self._loaded(self._head.head)
@@ -306,7 +306,7 @@ class TeamHold:
             raise refuse_unsound(self._session_id, self._tail[1].head, self._tail[1].health, hint)
 
     def _find(self, key: str) -> Record | None:
-        """The event under a dedupe key, read under the lock."""
+        """Return the event with a dedupe key, read under the lock."""
         link = self._current_link()
         try:
             row = link.execute(_OF_KEY, (self._session_id, key), binary=True).fetchone()
@@ -316,7 +316,7 @@ class TeamHold:
         return None if row is None else _record(row)
 
     def _commit(self, records: Sequence[Record], blobs: Sequence[Blob], line: str) -> bool:
-        """Whether it is durable; False: the database refused a known key, or did not answer."""
+        """Whether the commit is durable; False if the key was known or the database did not answer."""
         link = self._current_link()
         first, last = records[0].index, records[-1]
         counting, under_way = self._log.open_runs, None
@@ -362,7 +362,7 @@ class TeamHold:
         return True
 
     def _drop(self) -> None:
-        """Give the connection back, and with it the lock."""
+        """Release the connection, and with it the lock."""
         link, self._link = self._link, None
         self._is_locked = False
         if link is not None:
@@ -374,7 +374,7 @@ class TeamHold:
 
 
 class TeamLog:
-    """`ports.EventLog` in a database; keeps small blobs for a minute and nothing else."""
+    """`ports.EventLog` in a database; caches only small blobs, for a minute."""
 
     def __init__(
         self,
@@ -383,8 +383,8 @@ class TeamLog:
         open_runs: OpenRuns | None = None,
         key: TeamStoreKey | None = None,
     ) -> None:
-        """`open_runs` has the limit of runs under way; None: there is none. Without a `key` every commit
-        counts as made here.
+        """`open_runs` has the limit of runs in progress; None means no limit. Without a `key` every commit
+        counts as made by this store.
         """
         self.key = key
         self.database = database
@@ -423,9 +423,9 @@ class TeamLog:
     def sign(
         self, session_id: SessionId, plan: Sequence[Draft], line: str
     ) -> Callable[[Sequence[Record]], str]:
-        """What writes the authentication line of a commit; the first commit of all makes the key.
+        """Return the function that signs commits; the first commit of a store makes the key.
 
-        Raises Fault KEYRING_INVALID when an event needs the line.
+        Raises Fault KEYRING_INVALID if an event must be signed and the key cannot be used.
         """
         line = line if LINE.fullmatch(line) else ""
         vouched = {draft.vouched for draft in plan}
@@ -442,14 +442,14 @@ class TeamLog:
         return lambda records: make_line(key, _place_of(session_id, records[0].index, records[-1]))
 
     def judge(self, session_id: SessionId, records: Sequence[Record], line: str) -> tuple[Record, ...]:
-        """The records of one commit, with whether this store made it."""
+        """Return the records of one commit, and whether this store made it."""
         key = None if self.key is None else self.key.read()
         place = _place_of(session_id, records[0].index, records[-1])
         is_ours = self.key is None or (key is not None and is_line_of(key, line, place))
         return tuple(records if is_ours else (msgspec.structs.replace(one, is_ours=False) for one in records))
 
     def read_records(self, session_id: SessionId, rows: Sequence[Sequence[Any]]) -> list[Record]:
-        """The records of rows that end with a commit, with whether this store made each of them."""
+        """Return the records of rows that end with a commit, each with whether this store made it."""
         records = [_record(row[:4]) for row in rows]
         if self.key is None:
             return records
@@ -539,14 +539,16 @@ def _drop_before(loaded: Loaded, index: int) -> Loaded:
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What the row of a session says: how many events it has, and the chain digest after them."""
+    """The row of a session: the number of its events, and the chain digest after them."""
 
     head: int
     digest: str
 
 
 def prove(session_id: str, head: Head, rows: Sequence[Record], index: int) -> Loaded:
-    """The events from `index` on; `rows` begin with the one before it, which the first is chained to."""
+    """Return the proven events from `index` on. `rows` begin with the previous one, to which the first is
+    chained.
+    """
     begin = max(0, index - 1)
     if begin >= head.head and not rows:
         return Loaded(records=(), head=head.head, digest=head.digest)

@@ -19,7 +19,7 @@ from handrail.contract.catalogue import STORE_PERMISSION_DENIED, STORE_UNSUPPORT
 from handrail.contract.outcome import Fault
 
 EVERY_WORKSPACE: Final = "*"
-"""What a transaction says that looks up who somebody is. It sees nothing of a session."""
+"""The scope of a transaction that identifies a caller. It sees no sessions."""
 # A setting that was never made is null, and one of an earlier transaction is empty; neither begins with `=`.
 _HERE: Final = "current_setting('handrail.workspace', true)"
 _IS_HERE: Final = f"workspace = substr({_HERE}, 2) AND left({_HERE}, 1) = '='"
@@ -27,22 +27,22 @@ _IS_ANYWHERE: Final = f"{_HERE} = '*'"
 _IS_HERE_OR_ANYWHERE: Final = f"({_IS_HERE}) OR {_IS_ANYWHERE}"
 _IS_ERASING: Final = f"{_IS_ANYWHERE} AND current_setting('handrail.is_erasing', true) = 'yes'"
 ERASING: Final = "SELECT set_config('handrail.is_erasing', 'yes', true)"
-"""Said before an erased person is taken out of the audit; it ends with the transaction."""
+"""Set before an erased person is removed from the audit; ends with the transaction."""
 _HAS_A_MEMBERSHIP: Final = "account IN (SELECT m.account FROM handrail.memberships m)"
 _IS_HERE_ONCE: Final = f"workspace = (SELECT substr({_HERE}, 2)) AND (SELECT left({_HERE}, 1) = '=')"
-"""The same, worked out once and not for each of a hundred thousand rows."""
+"""The same, computed once instead of for each of a hundred thousand rows."""
 _WORDS: Final = "nullif(current_setting('handrail.words', true), '')::tsquery"
 ASKED_WORDS: Final = "SELECT set_config('handrail.words', %s, true)"
-"""Said before `found_by` is read or changed, with the words of a search."""
+"""Set before `found_by` is read or changed, with the words of a search."""
 ANY_WORDS: Final = "!'='"
-"""No session has this word, so all are found without it."""
+"""A word that no session has, so that all are found without it."""
 
 SCOPE: Final = "SELECT set_config('handrail.workspace', %s, true)"
-"""Said first in every transaction, with `scope_of`; it ends with the transaction."""
+"""Set first in every transaction, with `scope_of`; ends with the transaction."""
 
 
 def scope_of(workspace: str) -> str:
-    """The setting with which a transaction sees the rows of this workspace, and adds to them."""
+    """Return the setting that limits a transaction to the rows of this workspace."""
     return workspace if workspace == EVERY_WORKSPACE else f"={workspace}"
 
 
@@ -52,7 +52,7 @@ def _wall(table: LiteralString, seen: LiteralString, does: LiteralString = "ALL"
 
 
 def _table(name: LiteralString, columns: LiteralString, *walls: LiteralString) -> tuple[LiteralString, ...]:
-    """A table whose rows are seen through these walls alone; by default those of the workspace."""
+    """Return the statements for a table with row security; by default, for the rows of a workspace."""
     security = "ROW LEVEL SECURITY"
     return (
         f"CREATE TABLE handrail.{name} ({columns})",
@@ -63,7 +63,7 @@ def _table(name: LiteralString, columns: LiteralString, *walls: LiteralString) -
 
 
 _OWN: Final = f"workspace text NOT NULL DEFAULT substr({_HERE}, 2)"
-"""A row belongs to the workspace of the transaction that adds it."""
+"""A new row belongs to the workspace of its transaction."""
 
 MIGRATIONS: Final[tuple[tuple[LiteralString, ...], ...]] = (
     (
@@ -186,9 +186,9 @@ _ONE_AT_A_TIME: Final = 0x68616E6472  # any number that nobody else uses
 
 
 def version_of(link: psycopg.Connection, *, is_in_use: bool = False) -> int:
-    """The version of the tables; 0 where there are none yet.
+    """Return the version of the tables; 0 if there are none.
 
-    Raises Fault STORE_UNSUPPORTED_VERSION when a newer program made them, unless they are in use already.
+    Raises Fault STORE_UNSUPPORTED_VERSION if a newer program made them and they are not in use yet.
     """
     try:
         row = link.execute("SELECT max(version) FROM handrail.schema_versions").fetchone()
@@ -205,7 +205,7 @@ def version_of(link: psycopg.Connection, *, is_in_use: bool = False) -> int:
 
 
 def migrate(link: psycopg.Connection, up_to: int = NEWEST) -> None:
-    """Bring the tables to this version; whoever else does the same waits, and finds it done."""
+    """Bring the tables to this version. A second process that tries waits, then finds it done."""
     with link.transaction():
         link.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
         link.execute("CREATE SCHEMA IF NOT EXISTS handrail")
@@ -217,10 +217,7 @@ def migrate(link: psycopg.Connection, up_to: int = NEWEST) -> None:
 
 
 def require_walls(link: psycopg.Connection, *, is_team: bool) -> None:
-    """Refuse a role that row security does not bind, where there are walls to keep.
-
-    Raises Fault STORE_PERMISSION_DENIED.
-    """
+    """Raise Fault STORE_PERMISSION_DENIED for a role that row security does not bind, if there is a team."""
     passes = link.execute(_PASSES_WALLS).fetchone()
     if passes is None or not passes[0]:
         return

@@ -1,10 +1,11 @@
-"""How many runs are under way for an account and a workspace, so that a start beyond the limit is refused.
+"""Count the runs in progress of an account and a workspace, so that a start beyond the limit is rejected.
 
-The row of a session says who began its open runs, written with each commit; `counted` is the head that this
-was true for. A commit that could not count them leaves `counted` behind; the next start reads that session.
-Work that a step hands out belongs to its run and is not counted.
+The row of a session names the accounts of its open runs, written with each commit; `counted` is the head at
+that time. A commit that could not count leaves `counted` behind, and the next start reads that session.
+Delegated work belongs to its run and is not counted.
 
-A start locks the row of its workspace before it counts, so of two at once the second sees the first.
+A start locks the row of its workspace before it counts, so the second of two simultaneous starts sees the
+first.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from handrail.ports.log import Loaded, Record
 from handrail_team.store.database import Link
 
 OF_A_WORKSPACE: Final = 50
-"""So many times those of an account."""
+"""The limit of a workspace, as a multiple of that of an account."""
 MOST_READ_AGAIN: Final = 50
-"""Sessions that one start reads again; the next start goes on with the others."""
+"""Sessions that one start reads again; the next start continues with the others."""
 _ONE_AT_A_TIME: Final = "SELECT 1 FROM handrail.workspaces WHERE workspace = %s FOR NO KEY UPDATE"
 # The condition is that of the index, so a start looks at open sessions alone.
 _OTHERS: Final = (
@@ -49,22 +50,24 @@ _KEEP: Final = (
 
 
 class Memory(Protocol):
-    """Folded sessions of earlier calls."""
+    """Folded sessions from earlier calls."""
 
     def get_folded(self, session_id: SessionId) -> History | None: ...
 
 
 class OpenRuns:
-    """Of one workspace."""
+    """The open runs of one workspace."""
 
     def __init__(self, workspace: str, of_an_account: int) -> None:
         self._workspace = workspace
         self._most = (of_an_account, of_an_account * OF_A_WORKSPACE)
         self.memory: Memory | None = None
-        """What knows the sessions that are written to."""
+        """The cache of sessions in use."""
 
     def after(self, session_id: SessionId, records: Sequence[Record]) -> list[str] | None:
-        """Who began the runs that are open after these events; None: another call was in between."""
+        """Return the accounts of the runs that are open after these events; None if another call came
+        between.
+        """
         first = records[0].index
         known = self.memory.get_folded(session_id) if first and self.memory is not None else None
         if first and (known is None or known.head != first):
@@ -79,9 +82,7 @@ class OpenRuns:
         after: list[str] | None,
         load: Callable[[SessionId], Loaded | None],
     ) -> None:
-        """Where these events begin a run, look whether there is room for it. Raises Fault
-        WORK_LIMIT_EXCEEDED.
-        """
+        """If these events begin a run, check the limit. Raises Fault WORK_LIMIT_EXCEEDED."""
         begun = [account for record in records for account in _begun_by(record)]
         if not begun:
             return
@@ -101,7 +102,7 @@ class OpenRuns:
 
 
 def list_open(history: History) -> list[str]:
-    """Who began the runs of a session that are under way; empty names where nobody has an account."""
+    """Return the accounts of a session's runs in progress; empty names for runs without an account."""
     own: dict[RunId, list[Node]] = {run_id: [] for run_id, run in history.runs.items() if run.parent is None}
     for node in history.nodes.values():
         if node.run_id in own:
@@ -127,7 +128,7 @@ def _name(actor: Actor | None) -> str:
 
 
 def _read_again(link: Link, session_id: SessionId, head: int, loaded: Loaded | None) -> list[str]:
-    """Count a session that another program wrote to; one that nobody can go on in here has no open run."""
+    """Count a session that another program wrote. One that this program cannot continue has no open run."""
     found: list[str] = []
     if loaded is not None and loaded.health.state == "healthy":
         head = loaded.head

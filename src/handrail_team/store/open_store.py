@@ -1,4 +1,4 @@
-"""A store in a database as the runtime uses it: every adapter over the same connections."""
+"""A store in a database as the runtime uses it: all adapters share its connections."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from handrail_team.store.store_key import TeamStoreKey
 
 
 class TeamStore:
-    """Everything that is kept in one database.
+    """The adapters of one database.
 
-    `local` and `audit` are those of this machine; `has_own_keys` puts its keyring in place
-    of the one in the database.
+    `local` and `audit` are those of this machine; with `has_own_keys` this machine's keyring replaces the
+    one in the database.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class TeamStore:
         self.index = TeamSessionIndex(self.log)
 
     def facts(self) -> DatabaseFacts:
-        """Where it is and whether it answers. Changes nothing, never raises."""
+        """Return where it is and whether it answers. Changes nothing, never raises."""
         return facts_of(self.database)
 
     def marks(self) -> Mapping[str, str]:
-        """What changes with every commit, for each session; nothing while the database is away."""
+        """Return a mark for each session that changes with every commit; empty while the database is away."""
         try:
             return {stamp.session_id: str(stamp.order) for stamp in self.log.list_sessions()}
         except Fault:

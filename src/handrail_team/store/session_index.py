@@ -1,7 +1,7 @@
-"""The rebuildable index of sessions in the database: what a list and a search need, never truth.
+"""The rebuildable index of sessions in the database, for lists and searches.
 
-An entry counts while the session still ends with the event that it was made after. Words are kept as they
-are, without a dictionary or stemming, so a search finds what it finds beside files.
+An entry counts only while the session still ends with the event it was made after. Words are stored without
+dictionary or stemming, so a search finds the same as in a store of files.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from handrail_team.store.log import TeamLog
 from handrail_team.store.migrations import ANY_WORDS, ASKED_WORDS
 
 _MOST_WORD_CHARACTERS = 2_000
-"""PostgreSQL keeps no longer word; one that is longer is cut here and in the question alike."""
+"""PostgreSQL stores no longer word; longer words are cut here and in the search alike."""
 _PART = 3
-"""Characters of the pieces by which any part of a text is found."""
+"""The length of the pieces by which any part of a text is found."""
 _END = " " * (_PART - 1)
-"""Follows a text, so that its last characters begin a piece too."""
+"""Appended to a text, so that its last characters begin a piece too."""
 _LAST = 2**63 - 1
 _LOOK = (
     "WITH s AS (SELECT session_id, stamp, digest, true AS has FROM handrail.sessions"
@@ -78,7 +78,7 @@ class TeamSessionIndex:
 
 
 class TeamIndexView:
-    """Every question is answered as of its own moment; what is kept names the events it was made from."""
+    """Answers each query as of its own moment. A cached answer names the events it was made from."""
 
     def __init__(self, log: TeamLog, form: str) -> None:
         self.reader: EventReader = log
@@ -168,7 +168,9 @@ def _ask_words(needed: Sequence[Choice]) -> str:
 
 
 def _ask_parts(parts: Sequence[str]) -> str:
-    """The pieces that a text has which has these parts; a short one is how a piece begins."""
+    """Return a query for the pieces of any text with these parts; a short part matches the start of a
+    piece.
+    """
     plain = [_keepable(part) for part in parts]
     asked = {
         f"{_quote(piece)}:*" if len(part) < _PART else _quote(piece)
@@ -183,12 +185,12 @@ def _quote(word: str) -> str:
 
 
 def _cut_pieces(text: str) -> list[str]:
-    """Every piece of a text, as words that are none."""
+    """Return all pieces of a text, as words that no text has."""
     return sorted({f"~{text[at : at + _PART]}" for at in range(len(text) - _PART + 1)})
 
 
 def _keepable(text: str) -> str:
-    """Without what the database takes in no text."""
+    """Return the text without characters that PostgreSQL rejects."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 

@@ -1,7 +1,7 @@
-"""The key of a store in a database, which proves the commits of a workspace, and the list it begins with.
+"""The key of a store in a database, which signs the commits of a workspace, and its list of older sessions.
 
-It is a row of its own beside the keyring, made once for each workspace before the first commit there.
-Rotating keys leaves it alone. Of many servers one makes it: the others wait for its row and read it.
+It is a row apart from the keyring, made once for each workspace before the first commit. Rotating keys does
+not change it. One server makes it; the others wait for its row and read it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MAKE = (
 
 
 class TeamStoreKey:
-    """The key of one workspace. What it has read once stays, because it is made once."""
+    """The key of one workspace. It is made once, so it stays cached."""
 
     def __init__(self, database: Database, random_bytes: Callable[[int], bytes]) -> None:
         self._database = database
@@ -46,7 +46,7 @@ class TeamStoreKey:
         return TeamStoreKey(self._database.within(workspace), self._random_bytes)
 
     def read(self) -> bytes | None:
-        """The key; None when there is none yet. Raises Fault KEYRING_INVALID when it is damaged."""
+        """Return the key; None if there is none yet. Raises Fault KEYRING_INVALID if it is damaged."""
         if self._key is None:
             rows = self._database.fetch(_READ, (HEAD_BYTES, _KEY))
             if rows:
@@ -57,7 +57,7 @@ class TeamStoreKey:
         return self._key
 
     def ensure(self) -> bytes:
-        """The key, made now if there is none. Raises Fault KEYRING_INVALID."""
+        """Return the key, and make it if there is none. Raises Fault KEYRING_INVALID."""
         key = self.read()
         if key is None:
             self._database.write(self._make)
@@ -66,23 +66,23 @@ class TeamStoreKey:
         return key
 
     def find_listed(self, session_id: str) -> ListedSession | None:
-        """What the list says of a session."""
+        """Return the list's entry of a session."""
         key = self.read()
         return None if key is None else find_listed(key, self._list(), session_id)
 
     def count_listed(self) -> int:
-        """How many sessions the list has."""
+        """Return the number of sessions on the list."""
         return self._list().count(b"\n")
 
     def is_adopted(self) -> bool:
-        """Whether a person adopted everything on the list."""
+        """Whether a person adopted every session on the list."""
         key, rows = self.read(), self._database.fetch(_READ_WHOLE, (_ADOPTED,))
         return (
             key is not None and bool(rows) and is_adoption(key, bytes(rows[0][0]).decode("ascii", "replace"))
         )
 
     def adopt(self) -> None:
-        """Everything on the list counts as recorded here from now on."""
+        """Count every session on the list as recorded by this store from now on."""
         mark = make_adoption(self.ensure()).encode()
         self._database.send((_MAKE, (_ADOPTED, mark)))
 
