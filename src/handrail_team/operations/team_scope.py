@@ -121,7 +121,7 @@ def open_directory(rt: Runtime, store: str | UnsetType) -> Directory:
 
 
 def find_team(rt: Runtime, request: TeamQuestion | TeamChange) -> Team:
-    """Return the workspace of a call. Raises the same Fault E_NOT_FOUND for foreign and unknown workspaces."""
+    """Return the workspace of a call. Raises the same Fault E_NOT_FOUND for foreign and unknown ones."""
     directory = open_directory(rt, request.store)
     named = "" if request.workspace is UNSET else request.workspace
     if rt.principal is None:

@@ -268,7 +268,7 @@ class TeamHold:
         return refuse_locked(self._session_id, self._wait_ms)
 
     def _current_link(self) -> Link:
-        """Return the connection with the lock; the lock is taken again after a commit or a lost connection."""
+        """Return the connection with the lock; takes it again after a commit or a lost connection."""
         if self._link is None or not self._is_locked:
             self._drop()
             self.lock(self._head.head)
