@@ -24,7 +24,7 @@ ROUNDS = 25
 BOUNDS = {"--version": 2.5, "run continue": 4.0}
 _ENTRY = "from handrail.main import console; console()"
 _WITHOUT_EXTENSIONS = "import sys; sys.modules['typing_extensions'] = None; import msgspec"
-"""As the front door imports it."""
+"""As `main` imports it."""
 _REFERENCE = "python -c pass"
 
 

@@ -1,4 +1,4 @@
-"""What each door costs: its start, its memory, the processor time of an advance, of several installations.
+"""What each interface costs: start, memory, the processor time of an advance, of several installations.
 
 Run with `python bench/doors.py [PYTHON ...]`: one interpreter per installation, this one if none is named.
 The rounds go through all of them by turns, so that a busy moment of the machine meets each, and the median
@@ -30,7 +30,7 @@ _OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {
 
 
 def main(pythons: Sequence[str]) -> int:
-    """Measure and print one line per installation and door."""
+    """Measure and print one line per installation and interface."""
     measured: dict[tuple[str, str], list[dict[str, float]]] = {}
     for _ in range(ROUNDS):
         for python in pythons or [sys.executable]:

@@ -1,4 +1,4 @@
-"""An agent's day with work that is handed out: alone, and with three helpers while its parent is killed.
+"""An agent's day with work that is delegated: alone, and with three helpers while its parent is killed.
 
 The workflow and the road are those of `docs/how-to/delegate-work.md`: the page's own JSON, three slices, and
 nothing but the calls that replies offer. Each helper is a process that gets its brief and its work token and

@@ -37,7 +37,7 @@ _PASSPHRASE = "three blue words"
 
 
 class Client:
-    """One caller with a connection that is made anew where the server closed it."""
+    """One caller with a connection that is made again where the server closed it."""
 
     def __init__(self, address: str, comes_from: str = AGENTS_ADDRESS) -> None:
         self._origin = address.rstrip("/")

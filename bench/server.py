@@ -247,7 +247,7 @@ def measure_crowd(server: Server, rounds: int = 8) -> dict[str, Any]:
 
 
 def measure_one_more(server: Server) -> dict[str, Any]:
-    """The server holds as many requests as it takes on, each still sending; the next one is told to wait."""
+    """The server holds as many requests as it takes on, each still sending, and asks the next one to wait."""
     head = (
         f"POST /api/session.list HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: 2\r\n"
         f"Content-Type: application/json\r\nAuthorization: Bearer {server.token}\r\n\r\n{{"

@@ -233,7 +233,7 @@ class Team:
 
 
 class Client:
-    """One agent on a connection of its own: it starts a run and hands in its first step, again and again."""
+    """One agent on a connection of its own: it starts a run and reports its first step, again and again."""
 
     def __init__(self, port: int, token: str) -> None:
         self._link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)

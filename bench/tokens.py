@@ -48,7 +48,7 @@ COLD_START_BOUND = 2_000
 SKILL_START_BOUND = 1_600
 """The same with the skill, which replaces the page and names the fields of the list."""
 EVIDENCE_END_BOUND = 120
-"""What its sum, and what rests on the agent's word alone, may add to the reply that ends a run."""
+"""What its sum, and what only the agent states, may add to the reply that ends a run."""
 BLOCKED_BOUND = 250
 """A blocked reply beside its example: the text as it is, the structured content without its token strings."""
 STANDARD = {"size": "standard"}

@@ -181,7 +181,7 @@ PLACES = (
         path="data/sessions/<session>/lock",
         holds="The lock of the writer, and how much is known to be durable.",
         loss="nothing",
-        after="The next reader syncs once more. Do not delete it while something runs.",
+        after="The next reader syncs again. Do not delete it while something runs.",
     ),
     Place(
         path="data/blobs/<start>/<digest>",
@@ -199,7 +199,7 @@ PLACES = (
         path="data/cache/index/sessions-<digest>.sqlite",
         holds="An index of all sessions, for lists and searches; SQLite keeps two files beside it meanwhile.",
         loss="nothing",
-        after="The next list or search reads the log, and makes it anew.",
+        after="The next list or search reads the log, and makes it again.",
     ),
     Place(
         path="data/cache/index/touched",
@@ -242,7 +242,7 @@ PLACES = (
         holds="Servers of teams that this machine signed in to, each with the token of an agent, and the "
         "projects that belong to them.",
         loss="yours",
-        after="Projects are local again; sign in and link them once more.",
+        after="Projects are local again; sign in and link them again.",
     ),
     Place(
         path="data/cache/checks-run",
@@ -283,7 +283,7 @@ PLACES = (
     ),
     Place(
         path="data/restores/<digest>",
-        holds="What a `code restore` or an edit is writing now, to settle a killed one, and its lock.",
+        holds="What a `code restore` or an edit is writing now, to repair it after a kill, and its lock.",
         loss="yours",
         after="A restore or an edit that was killed stays half done.",
     ),

@@ -25,7 +25,7 @@ from tools.page_parts import listing, page, table
 
 _DECLARED = "declared_"
 _SAME_WITH_ID = tuple(name for name in SHAPES if name.startswith(_DECLARED) and name != "declared_condition")
-"""The conditions once more, with an id; the page says so in one sentence."""
+"""The conditions again, with an id; the page says so in one sentence."""
 
 
 _CONDITION = SHAPES["condition"]

@@ -105,9 +105,9 @@ CHAPTERS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("workflows.limits", "MAX_PARTS", "Parts of a workflow, before and after templates are expanded."),
         ("workflows.limits", "MAX_LOOP_DEPTH", "Loops inside each other."),
         ("workflows.limits", "MAX_ITERATIONS", "Rounds of a loop."),
-        ("workflows.limits", "MAX_CHILDREN", "Pieces of work that one step hands out."),
-        ("workflows.limits", "MAX_RUN_CHILDREN", "Pieces of work that all steps of one run hand out."),
-        ("workflows.limits", "MAX_CHILD_DEPTH", "Levels of work that was handed out below a run."),
+        ("workflows.limits", "MAX_CHILDREN", "Child runs of one step."),
+        ("workflows.limits", "MAX_RUN_CHILDREN", "Child runs of all steps of one run."),
+        ("workflows.limits", "MAX_CHILD_DEPTH", "Levels of child runs below a run."),
         ("workflows.limits", "MAX_INPUTS", "Inputs."),
         ("workflows.limits", "MAX_CONDITIONS", "Conditions."),
         ("workflows.limits", "MAX_OPTIONS", "Options of a choice."),
@@ -134,7 +134,7 @@ CHAPTERS: dict[str, tuple[tuple[str, str, str], ...]] = {
         (
             "workflows.limits",
             "MAX_LISTED_WORK",
-            "The same, where every violation is told and not only the first.",
+            "The same, if every violation is listed and not only the first.",
         ),
         ("workflows.limits", "MAX_MATCH_WORK", "What the patterns of one step may try on its notes."),
         ("workflows.limits", "MAX_RULES", "Patterns and schemas in the rules of a workflow."),
@@ -184,8 +184,8 @@ def limits_page() -> str:
     return page(
         "# Limits",
         "The limits that callers meet most.\n"
-        "What is sent over a limit is refused, and nothing of it is stored.\n"
-        "What is told over a limit is cut, and the answer says so.\n"
+        "Handrail rejects what is sent over a limit, and stores nothing of it.\n"
+        "An answer over a limit is cut, and it says so.\n"
         "Bytes are of UTF-8.",
         *chapters,
     )

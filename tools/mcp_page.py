@@ -33,8 +33,8 @@ def mcp_page() -> str:
         "`handrail mcp` serves the workflow set, with prompts, resources and completion; "
         "`handrail mcp --set code` serves the code set, which has tools alone.\n"
         "A client that wants both starts two servers.",
-        f"## Instructions\n\nEvery client is told this once:\n\n> {INSTRUCTIONS}\n\n"
-        f"A client of the code set is told this instead:\n\n> {CODE_SET.instructions}",
+        f"## Instructions\n\nEvery client gets this text once:\n\n> {INSTRUCTIONS}\n\n"
+        f"A client of the code set gets this text instead:\n\n> {CODE_SET.instructions}",
         _replies(),
         _prompts(),
         _resources(),
@@ -56,7 +56,7 @@ def _replies() -> str:
         "`start_workflow`, `continue_workflow` and `checkpoint_workflow` answer with one reply.\n"
         "Text and structured content are each complete alone.\n\n"
         "| situation | `kind` | `nextIntent` | `nextCall` |\n| --- | --- | --- | --- |\n" + rows + "\n\n"
-        "A start, a rehydrate, a checkpoint, a fork and a change of preferences tell `preferences`.\n"
+        "A start, a rehydrate, a checkpoint, a fork and a change of preferences have `preferences`.\n"
         "An ordinary advance leaves them out: they are as they were, and an agent pays for every word.\n"
         "With `--mvi minimal` an ordinary reply has `kind`, `pending`, `nextIntent` and `nextCall` alone."
     )
@@ -75,7 +75,7 @@ _CALLS = {
 def _prompts() -> str:
     return (
         "## Prompts\n\n"
-        "| prompt | argument | tells the agent |\n| --- | --- | --- |\n"
+        "| prompt | argument | what the agent reads |\n| --- | --- | --- |\n"
         "| the id of each workflow that can be started | `goal` | which call starts it |\n"
         "| `resume` | `query` | which call finds earlier work |\n\n"
         "A prompt starts nothing, and nothing of a workflow file but its id is in its message.\n"
@@ -89,7 +89,7 @@ def _resources() -> str:
     )
     return (
         "## Resources\n\n"
-        "A read-only mirror of what the operations tell; no agent needs it to work through a workflow.\n"
+        "A read-only copy of what the operations show; no agent needs it to work through a workflow.\n"
         f"The listing has `{WORKFLOWS}`, every workflow and the {LISTED_SESSIONS} latest sessions, "
         "with their sizes.\n\n"
         "| address | what | type |\n| --- | --- | --- |\n"
@@ -111,15 +111,15 @@ def _completion() -> str:
 def _questions() -> str:
     return (
         "## Questions to a person\n\n"
-        "When only the user can unblock a step, and the client said that it can show a form (`elicitation`), "
-        "the person is asked, and the same call goes on with the answer.\n\n"
+        "If only the user can unblock a step, the client can show a form (`elicitation`).\n"
+        "Then Handrail asks the person, and the same call continues with the answer.\n\n"
         "| asked for | when | what follows |\n| --- | --- | --- |\n"
         "| a string, number, integer or boolean "
         f"(a choice of words up to {MOST_ENUM}) | a declared input of the user is missing | the value goes "
         "with the report |\n"
-        "| yes or no | a step with `requireConfirmation` is reported in `guided` mode, or only the word of a "
-        "person counts | yes: the step counts as confirmed by a person; no, or a form "
-        "that is declined: that is recorded, and the step blocks until there is a yes |\n"
+        "| yes or no | a step with `requireConfirmation` is reported in `guided` mode, or only a person "
+        "can approve it | yes: the step is approved; no, or a form "
+        "that is declined: Handrail records it, and the step blocks until a person approves it |\n"
         "| one option | a choice with `nonAssumable` is answered, in a mode that asks | the run takes the "
         "person's option, which counts as confirmed |\n"
         "| never: secrets and account access, and inputs whose name or description says so | | |\n\n"
@@ -130,7 +130,7 @@ def _questions() -> str:
         "| older, over HTTP | nobody is asked |\n"
         "\n"
         "Cancelled, unanswered or not possible: nothing is recorded, and the reply is the `blocked` one.\n"
-        "The next report then counts as the agent's own word, unless only a person's does.\n"
+        "The next report is then only stated, unless the step needs a person.\n"
         "A repeat of an answered call asks nobody again; another report than the declined one does.\n"
         "While a person is asked, the session is not locked and other calls go on."
     )
@@ -138,10 +138,10 @@ def _questions() -> str:
 
 def _refusals() -> str:
     return (
-        "## Trouble\n\n"
-        "| what | how it is told |\n| --- | --- |\n"
-        "| trouble of a tool call | a result with `isError`: `CODE: message`, `fix: …`, `retry: …`, then the "
-        "corrected call ([codes](errors.md)) |\n"
+        "## Errors\n\n"
+        "| what | the answer |\n| --- | --- |\n"
+        "| an error of a tool call | a result with `isError`: `CODE: message`, `fix: …`, `retry: …`, then "
+        "the corrected call ([codes](errors.md)) |\n"
         "| an unknown tool or prompt, an argument of a prompt, a cursor | -32602 |\n"
         "| a line that is not JSON | -32700 |\n"
         f"| JSON that is no message, a list of messages, a line over {FRAME_BYTES // 1024 // 1024} MB "

@@ -148,7 +148,7 @@ def _gate_gaps(calls: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def by_leaf(paths: Sequence[str], evidence: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """The calls of each command; the recorded words may go on with positions."""
+    """The calls of each command; the recorded words may continue with positions."""
     found: dict[str, list[dict[str, Any]]] = {}
     for call in evidence:
         words = f"{call['leaf']} "

@@ -87,7 +87,7 @@ def most_body_bytes(called: Operation, of_others: int) -> int:
 def answer_request(
     served: Served, called: Operation, request: HttpRequest, body: bytes, *, is_at_console: bool
 ) -> Response:
-    """The response to a request for an operation; trouble before it runs is told in its dialect too."""
+    """The response to a request for an operation; an error before it runs has its dialect too."""
     plain = Asked(
         operation=called.name, params={}, dialect=dialect_of(request), request_id=request.id, source=""
     )

@@ -113,7 +113,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     log: Callable[[str], None] | None = None
     """Where a line per request goes; None: nowhere."""
     note_unlocked: Callable[[], None] = lambda: None
-    """Told when somebody has shown the token: a page that carries it is no longer needed."""
+    """Called when somebody has shown the token: a page that carries it is no longer needed."""
     marks: Marks | None = None
     """Of every session, something that changes with every commit; None: the log is listed for it."""
     build_a2a: BuildA2a | None = None

@@ -221,7 +221,7 @@ _FLAGS = ("store", "origin", "workflows", "issuer", "client_id", "proxy", "tls_c
 
 
 class TeamOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What only the server of a team is told."""
+    """Flags that only the server of a team has."""
 
     store: str
     origin: str = ""
@@ -313,7 +313,7 @@ def run_team_server(
     accounts: AccountService,
     worker: Worker | None = None,
 ) -> int:
-    """Serve until a signal; a worker until it is told to stop. Returns the exit status."""
+    """Serve until a signal; a worker until it gets the signal to stop. Returns the exit status."""
     name, port = address_of(bound)
     address = team.origin or f"{'https' if team.tls_cert else 'http'}://{name}:{port}"
     served = replace(runtime, database=accounts.facts, origin=address)

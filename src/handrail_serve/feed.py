@@ -19,7 +19,7 @@ from handrail.contract.outcome import Fault
 LOOK_SECONDS = 0.3
 HEARTBEAT_SECONDS = 15.0
 CHANGES_KEPT = 4_096
-"""A listener that is further behind is told to read everything again."""
+"""A listener that is further behind has to read everything again."""
 
 
 Marks = Callable[[], Mapping[str, str]]

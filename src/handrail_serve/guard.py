@@ -157,7 +157,7 @@ NO_CREDENTIAL = Failure(
     "expired or revoked.",
     hint="Sign in to the Console; an agent asks its person for a new token.",
 )
-"""What is told of a credential that opens nothing, whatever is wrong with it."""
+"""The answer to a credential that opens nothing, whatever is wrong with it."""
 
 
 def _refuse_method(method: str, methods: tuple[str, ...]) -> Failure | None:

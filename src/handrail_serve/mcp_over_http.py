@@ -67,7 +67,7 @@ _STATUSES = {
     UNSUPPORTED_PROTOCOL_VERSION: 400,
     METHOD_NOT_FOUND: 404,
 }
-"""Of an error in the stateless era, where the status tells it too; any other is told with 200."""
+"""Of an error in the stateless era, where the status says so too; any other has status 200."""
 
 _NOT_ACCEPTABLE = Refusal(code=INVALID_REQUEST, message="Answers are JSON; send `Accept: application/json`.")
 _NO_JSON = Refusal(code=PARSE_ERROR, message="The body is not a JSON-RPC message, or is nested too deep.")
@@ -130,7 +130,7 @@ def _refused(status: int, refusal: Refusal, request_id: Id | None = None) -> Htt
 
 
 def _acknowledge(headers: Headers) -> HttpAnswer:
-    """A notification of this era has nothing to act on, and is only told of a version that is not served."""
+    """A notification of this era has nothing to act on; only a version that is not served gets an answer."""
     version = values_of(headers, _VERSION)[0].decode("latin-1")
     return HttpAnswer(status=202) if version in STATELESS_VERSIONS else _refused(400, refuse_version(version))
 

@@ -48,7 +48,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ServedApp(Protocol):
-    """An ASGI app that can be told to stop, and that knows what it is doing."""
+    """An ASGI app that can be asked to stop, and that knows what it is doing."""
 
     @property
     def load(self) -> Load: ...

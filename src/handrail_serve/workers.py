@@ -66,7 +66,7 @@ class Workers:
     """The first process: starts workers, replaces those that end, and stops them all."""
 
     def __init__(self, count: int, work: Callable[[Worker], int], note: Callable[[str], None]) -> None:
-        """`work` serves in a process of its own until it is told to stop; `note` takes lines for people."""
+        """`work` serves in a process of its own until a signal stops it; `note` takes lines for people."""
         self._count = count
         self._work = work
         self._note = note

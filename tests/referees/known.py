@@ -1,4 +1,4 @@
-"""Checks of strangers that are known to fail, each with its reason; one that starts to pass is reported."""
+"""Third-party checks that are known to fail, each with its reason; one that starts to pass is reported."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def _ask(verb: str, value: str, summary: str, *own: Spelling, field: str = "") -
 
 
 def _about_one(path: str, field: str, example: str, *own: Spelling, **rest: Any) -> Row:
-    """Something about one definition, told by its name, its hash or its place."""
+    """Something about one definition, named by its name, its hash or its place."""
     asked = Spelling(field=field, position=1, kind="text", value="NAME")
     last = (Spelling(field="fix"),) if "blast_radius" in rest else ()
     spellings = (asked, _FILE, *own, _HASH, _SPAN, _LANGUAGES, *_GOES_ON, *last)

@@ -265,7 +265,7 @@ def derive_errors(called: Operation, command: Command) -> tuple[str, ...]:
     acts_on_a_run = called.name.startswith("run.") and called.effect != "read"
     is_signed = acts_on_a_run or has_tokens or called.effect in SIGNED_EFFECTS
     keys = KEY_ERRORS if is_signed else ()
-    if called.name.startswith("self."):  # wrong settings and variables are told, never refused
+    if called.name.startswith("self."):  # wrong settings and variables are reported, never refused
         shared.remove(E_CONFIG.code)
     is_taken = "--out" in flags or "requestId" in _fields(called)  # by another file, or another call
     taken = (E_CONFLICT.code,) if is_taken else ()

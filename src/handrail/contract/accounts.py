@@ -1,4 +1,4 @@
-"""Accounts as every room knows them: who calls a server that has them. Pure."""
+"""Accounts as every package knows them: who calls a server that has them. Pure."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The one error catalogue: each kind of trouble with its exit status, retry rule and both dialects. Pure.
 
-No exit number, HTTP status or `E_` string appears outside this file and the register of LAFS (house test). A
+No exit number, HTTP status or `E_` string appears outside this file and the register of LAFS (tests/house). A
 new kind is one new row; the sentence of an error stands where it is raised.
 """
 

@@ -1,6 +1,6 @@
 """Which files hold credentials, by their names. Pure.
 
-Such a file is told as changed, like any other. Nobody quotes it, compares its text or copies it.
+Such a file is listed as changed, like any other. Nobody quotes it, compares its text or copies it.
 """
 
 from __future__ import annotations

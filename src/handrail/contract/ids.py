@@ -1,4 +1,4 @@
-"""Ids, and the closed sets of words that several rooms share. Pure.
+"""Ids, and the closed sets of words that several packages share. Pure.
 
 An id is a short base32 name. Where a repeated call must find the same thing, its id is derived from what it
 identifies.
@@ -192,8 +192,9 @@ SourceKind: TypeAlias = Literal["bundled", "user", "project", "git", "remote", "
 ObservationKey: TypeAlias = Literal[
     "git_branch", "git_head_sha", "repo_root_hash", "goal", "own_project", "worker"
 ]
-"""What can be seen around a session that helps to find it again; the last two are of work that was handed
-out: where it is done, and what its helper calls itself."""
+"""What can be seen around a session that helps to find it again.
+
+The last two are of delegated work: where it is done, and what its helper calls itself."""
 
 ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
 """How a test runner tells what it counted: the first two in a file, the others in what they print."""
@@ -207,7 +208,7 @@ PresetName: TypeAlias = Literal["guided", "full_auto_with_stops", "full_auto"]
 """Combinations of the two that people choose by name (PACK, presets)."""
 
 Confirmations: TypeAlias = Literal["claimed", "person"]
-"""Whose word counts where a step asks for the user's confirmation: the agent's, or only a person's."""
+"""Who can approve a step that asks for the user's confirmation: the agent can state it, or only a person."""
 
 ProofWant: TypeAlias = Literal["proved", "kept", "passes"]
 """What a step wants the four runs of a check to show, most first."""
@@ -216,7 +217,7 @@ Isolation: TypeAlias = Literal["", "bind_mount", "linked_folder", "prepared", "i
 """Where the runs of a proof took place; empty: nothing ran."""
 
 OutwardKind: TypeAlias = Literal["needs_person", "blocked", "done", "critical_gap", "idle", "stalled"]
-"""What people are told about a run who do not look at a screen; the last two by a team's server alone."""
+"""What a notice can report about a run; the last two by a team's server alone."""
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
 """The permission ceiling, least first; `write` covers record, create, ack and gated operations."""
 

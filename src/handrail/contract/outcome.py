@@ -234,7 +234,7 @@ class Commits:
         self.reads_back: NextCall | None = None
         """The call that reads the change; None while nothing has changed."""
         self.notify: Any = None
-        """Whom the user wants told about it; None: nobody."""
+        """Who gets a notice about it; None: nobody."""
         self.is_sent = False
         """A server of a team has the call and has not answered: only it knows what it has changed."""
 

@@ -199,5 +199,5 @@ _EMOJI_PARTS = ("\ufe0f", "\ufe0e", "\u200d", "\ufe0f\u200d")
 
 
 def name_person(who: str) -> str:
-    """Who answered, as a reader is told; older logs have the number of an account where it has no name."""
+    """Who answered, in words for readers; older logs have the number of an account where it has no name."""
     return f"user {who}" if who.isdigit() else who or "somebody at the terminal"

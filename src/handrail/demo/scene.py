@@ -101,7 +101,7 @@ class Scene:
         self._environment = make_child_environment(environment)
         self._project = project
         self._memory: dict[str, str] = {}
-        """The tokens that the agent was told."""
+        """The tokens that the agent got."""
 
     def forget_tokens(self) -> None:
         """Lose what was in the chat."""

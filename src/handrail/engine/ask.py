@@ -1,7 +1,7 @@
-"""What a person is asked about the pending step, and what their answers are worth. Pure. Begin to read here.
+"""What a person is asked about the pending step, and which of their answers count. Pure. Begin to read here.
 
 The problem: a confirmation, a choice of the user's, a value that only the user has and a write that waits
-looked like four things, each with rules of its own, so a yes to one report could count for another.
+looked like four things, each with rules of its own, so an approval of one report could count for another.
 
 The idea: all four are one `Ask`. It is named by the run, the step instance and the digest of what is shown:
 the report, the preview, the options or the question, not of how an interface draws them. An answer names that
@@ -307,7 +307,7 @@ def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, k
     return digest(about)
 
 
-# What the answers are worth
+# Which answers count
 
 
 def weigh_answers(
@@ -348,7 +348,7 @@ def _find_no_of_session(
 ) -> PersonsWord:
     """The no of a person to this step in another run of the session, for a run that asks nobody.
 
-    Where people are asked, they are asked anew. A yes stays with its run.
+    Where people are asked, they are asked again. A yes stays with its run.
     """
     if preferences_after(history, node.node_id).autonomy != "full_auto_never_stop":
         return PersonsWord()

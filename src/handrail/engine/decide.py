@@ -134,7 +134,7 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
     unsent = [gap_of(reason) for reason in assess_arrival(facts.workflow, move, known).reasons]
     opened: list[PlannedEvent] = []
     if facts.workflow.v >= WITH_CHILDREN:
-        # Few workflows hand out work.
+        # Few workflows delegate work.
         from handrail.engine.children.opening import add_nothing, plan_first_children  # noqa: PLC0415
 
         initial = add_nothing(initial, facts.workflow, move)
@@ -250,7 +250,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
         option_id="" if answer.option is None else answer.option.id,
     )
     if workflow.v >= WITH_CHILDREN:
-        # Few workflows hand out work.
+        # Few workflows delegate work.
         from handrail.engine.children.opening import add_joined, plan_advance_and_open  # noqa: PLC0415
 
         accepted = accepted if joined is None else add_joined(accepted, joined)
@@ -290,7 +290,7 @@ def _join_children(
     """What children deliver, and the plan of an option by which the step stays. Raises Fault STEP_WAITS."""
     if not isinstance(leaf, Delegate):
         return None, []
-    from handrail.engine.children.opening import join_children  # noqa: PLC0415 - few steps hand out work
+    from handrail.engine.children.opening import join_children  # noqa: PLC0415 - few steps delegate work
 
     word, _ = _weigh_people(history, attempt, gathered, KeptWork())
     return join_children(history, attempt.node, attempt.attempt_id, gathered, word, salt)

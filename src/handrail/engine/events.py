@@ -95,7 +95,7 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
     key: ObservationKey
     value: str
     confidence: Literal["low", "med", "high"] = "high"
-    project: Project | None = None  # of `own_project`: where a run that was handed out works
+    project: Project | None = None  # of `own_project`: where a run that was delegated works
     title: str = ""
     """What a person called the session from here on. The event repeats the goal that it has, so an older
     version reads the log and shows the goal."""
@@ -104,7 +104,7 @@ class ObservationRecorded(Fact, frozen=True, kw_only=True):
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The step that handed out a run, and under which name."""
+    """The step that delegated a run, and under which name."""
 
     run_id: RunId
     node_id: NodeId
@@ -114,7 +114,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 OWNED_VALUES = (
     2  # from these rules on a name leads to one value, and one that is not the agent's has an owner
 )
-STATED_REPORTS = 3  # from these rules on a report is stated, and nobody weighs commands and lists in it
+STATED_REPORTS = 3  # from these rules on a report is stated, and Handrail judges no commands and lists in it
 RULES = STATED_REPORTS  # of new runs
 
 
@@ -135,11 +135,11 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     checks: tuple[PinnedCheck, ...] = ()
     """What the project declared at that moment, by name."""
     confirmations: Confirmations = "claimed"
-    """Whose word confirmed a step at that moment; `person` stays for the run."""
+    """Who could approve a step at that moment; `person` stays for the run."""
     confirmations_from: Literal["", "user", "project"] = ""  # whose settings said `person`; empty: nobody's
     rules: int = 1  # by which its values are looked up and replaced
-    parent: Parent | None = None  # nobody handed it out
-    pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may hand out
+    parent: Parent | None = None  # nobody delegated it
+    pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may delegate
     agent: str = ""  # what the client called itself; empty: a command line, or an older version
 
 
@@ -164,7 +164,7 @@ class EdgeCreated(Fact, frozen=True, kw_only=True):
 
 
 ValueOwner: TypeAlias = Literal["default", "goal", "agent", "parent", "action", "agent_option", "person"]
-"""Whose word a value is, weakest first; `agent`: the context of a call."""
+"""Who stated a value, weakest first; `agent`: the context of a call."""
 
 
 class ContextSet(Fact, frozen=True, kw_only=True):
@@ -357,7 +357,7 @@ class RunClosed(Fact, frozen=True, kw_only=True):
     """The preferred tip of that moment; scoped to the run, the event moves no tip."""
     note: str = ""
     request_id: str = ""
-    taken: RunId | None = None  # of work that was handed out again: the run whose result counts instead
+    taken: RunId | None = None  # of work that was delegated again: the run whose result counts instead
 
 
 ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
@@ -428,7 +428,10 @@ class ChangeSum(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):
-    """What a report was worth when it was judged. Scoped to the run: it moves no tip and opens no entry."""
+    """How each part of a report was supported when it was judged.
+
+    Scoped to the run: it moves no tip and opens no entry.
+    """
 
     attempt_id: AttemptId
     node_id: NodeId  # the node that the attempt led to

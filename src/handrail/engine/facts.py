@@ -397,7 +397,7 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     """Where the whole notes are kept when they are longer than an event holds."""
     context: dict[str, Any] = {}
     result: dict[str, Any] = {}
-    """What an action of ours saves: beside the context, because it is not the agent's word."""
+    """What an action of ours saves: beside the context, because the agent does not state it."""
     action_line: str = ""
     """What an action of ours did, or that it did not run."""
     owners: dict[str, ValueOwner] = {}
@@ -408,10 +408,10 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Helper(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call for work that was handed out says about who does it."""
+    """What a call for work that was delegated says about who does it."""
 
     project: Project | None = None
-    """Where, if that is not settled yet."""
+    """Where, if that is not resolved yet."""
     worker: str = ""
     """The name that was given."""
 
@@ -425,7 +425,7 @@ def settle_helper(run: Run, seen: ObservationRecorded, index: int) -> Run:
 
 
 def settle_account(run: Run, account: str) -> Run:
-    """The run with the account that reported in it, if it was handed out; each is kept once."""
+    """The run with the account that reported in it, if it was delegated; each is kept once."""
     is_new = run.parent is not None and account not in run.accounts
     return msgspec.structs.replace(run, accounts=(*run.accounts, account)) if is_new else run
 
@@ -536,11 +536,11 @@ def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
     return notes.encode()[:limit].decode(errors="ignore")
 
 
-# What a reader is told
+# What a reader sees
 
 
 def notes_at(history: History, node_id: NodeId) -> Notes | None:
-    """What a reader is told was done on the way to a node: the line of an action of ours, then the notes."""
+    """What was done on the way to a node, for readers: the line of an action of ours, then the notes."""
     line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
     if not line:
         return notes

@@ -12,7 +12,7 @@ parent's `Inherited` and replaces it only when it adds something.
 The invariants:
 - Folding a prefix and then the rest equals folding everything (tests/properties/test_replay_is_a_fold.py).
   No event is read by looking ahead, and it does not matter how the records were cut into batches.
-- A history that was handed out never changes. Its maps keep the order in which their keys came.
+- A history that was returned never changes. Its maps keep the order in which their keys came.
 - Records come in order and without a gap, and the store has proven their bytes.
 
 What would break it: a clock or the environment in `_apply`, because a replay must be the same in every
@@ -415,7 +415,7 @@ def grow_context(context: Mapping[str, Any], delta: dict[str, Any]) -> Mapping[s
     return growth.done()
 
 
-# Maps that grow without a copy, and never change once they are handed out
+# Maps that grow without a copy, and never change once they are returned
 #
 # A grown one shares the layers of the one it grew from. Each layer is at least twice as large as the next, so
 # a lookup tries few layers, and an entry is copied a logarithmic number of times in the life of a session.

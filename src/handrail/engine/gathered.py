@@ -37,7 +37,7 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     defaults: PreferencesDelta = NO_PREFERENCES
     """What the user wants in every new session; an existing one keeps its own."""
     handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
-    """What its steps may hand out."""
+    """What its steps may delegate."""
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,11 +50,11 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     kept_notes: str = ""
     """The whole notes of the blocked attempt before."""
     sighting: Sighting | None = None
-    """Of the working tree; None: no evidence is weighed."""
+    """Of the working tree; None: no evidence is judged."""
     proof_facts: ProofFacts | None = None
     """Of a step that wants a proof; None: it wants none, or nobody looked."""
     confirmations: Confirmations = "claimed"
-    """Whose word counts."""
+    """Who can approve the step."""
     can_ask: bool = False
     """Whether the client can ask a person."""
     has_confirmer: bool = False
@@ -62,8 +62,8 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     troubles: tuple[Reason, ...] = ()
     """Why an action of ours did not run."""
     handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
-    """What the steps of the run may hand out."""
+    """What the steps of the run may delegate."""
     other_files: TreeRecorded | None = None
     """The present files of a project that an older step is continued in, if they are not those it saw."""
     helper: Helper | None = None
-    """Of a run that was handed out: where it works, by its first call that writes, and who says to."""
+    """Of a run that was delegated: where it works, by its first call that writes, and who says to."""

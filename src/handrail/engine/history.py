@@ -118,7 +118,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     project: Project | None = None
     has_own_project: bool = False  # its first call that writes decided where it works
     workers: tuple[str, ...] = ()  # what its helpers called themselves
-    accounts: tuple[str, ...] = ()  # in a team: who reported in it, where it was handed out
+    accounts: tuple[str, ...] = ()  # in a team: who reported in it, where it was delegated
     moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
@@ -370,7 +370,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
     """By the node that the judged attempt led to."""
     confirmations: Mapping[NodeId, tuple[Confirmation, ...]] = {}
-    """By the node that was pending, oldest first; `engine/ask.py` says what they are worth."""
+    """By the node that was pending, oldest first; `engine/ask.py` says which of them count."""
     receipts: Mapping[NodeId, tuple[Receipt, ...]] = {}
     """By the node that was pending, oldest first; `list_receipts` gives those of a run."""
     proofs: Mapping[NodeId, tuple[RecordedProof, ...]] = {}
@@ -512,7 +512,7 @@ def list_tellers(history: History, node_id: NodeId) -> list[Node]:
     """The nodes whose gaps, observations and divergences count at a node, oldest first.
 
     A fact counts whether its report was accepted or not, so the blocked attempts beside the way tell too:
-    whoever begins the step anew does not unsay it.
+    whoever begins the step again does not unsay it.
     """
     return _list_way(history, node_id, ("checkpoint", "blocked_attempt"))
 
@@ -545,7 +545,7 @@ def closing_of(history: History, run_id: RunId) -> Closing | None:
 
 
 def claims_at(history: History, node_id: NodeId) -> tuple[Claim, ...]:
-    """What the report that led to a node was worth, place by place."""
+    """How well the report that led to a node was supported, place by place."""
     recorded = history.evidence.get(node_id)
     return () if recorded is None else recorded.claims
 

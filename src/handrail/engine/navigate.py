@@ -149,7 +149,7 @@ class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
     condition_id: str = ""
     """Of the part itself; empty for a loop that had no round."""
     not_needed: bool = False
-    """By what somebody gave; nobody has to be told."""
+    """By what somebody gave; no notice is needed."""
 
 
 NO_ROUND_WORDS: dict[LoopExit, str] = {

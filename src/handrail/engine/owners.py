@@ -1,4 +1,4 @@
-"""Whose word each value of a run is, and which word it may not be replaced by. Pure.
+"""Who stated each value of a run, and who may not replace it. Pure.
 
 The problem: a value in force looks the same whoever gave it, so an agent's context could undo what an action
 found, what an option set, or what a person decided.

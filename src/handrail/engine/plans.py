@@ -397,7 +397,7 @@ def _reported_gap(gap: ReportedGap) -> GapRecorded:
 
 
 def _without_name(gap: GapRecorded) -> GapRecorded:
-    """The gap as it is told: its id only says where it was recorded, and its words say what it waits for."""
+    """The gap for readers: its id only says where it was recorded, and its words say what it waits for."""
     return msgspec.structs.replace(gap, gap_id="", waits_for=None)
 
 
@@ -490,7 +490,7 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
 
 
 def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
-    """Where a run that was handed out works, by the first of its calls, and each name of a helper once."""
+    """Where a run that was delegated works, by the first of its calls, and each name of a helper once."""
     run = history.runs[node.run_id]
     seen: list[tuple[str, ObservationRecorded]] = []
     place, name = helper.project, helper.worker

@@ -1,4 +1,4 @@
-"""How far a run is: its steps, the work that it handed out, and the way behind it. Pure.
+"""How far a run is: its steps, the work that it delegated, and the way behind it. Pure.
 
 A step with a condition and a round of a loop count as soon as what somebody gave decides about them.
 """
@@ -27,8 +27,8 @@ from handrail.workflows.conditions import Facts, LoopControl, Not, is_ruled_out,
 ChildStatus: TypeAlias = Literal["open", "blocked", "needs_person", "done", "done_with_gaps", "closed"]
 JoinOption: TypeAlias = Literal["again", "without", "stop"]
 JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
-    "again": "Hand the closed work out once more",
-    "without": "Go on without it; a gap says so",
+    "again": "Delegate the closed work again",
+    "without": "Continue without it; a gap says so",
     "stop": "Close this run, too",
 }
 """What can become of work that was closed; a token names one by its place here."""
@@ -78,7 +78,7 @@ class HandedOut(Payload, frozen=True, kw_only=True):
     closed: str = ""
     """Why it was closed."""
     worker: str = ""
-    """What whoever works on it calls itself: its own word."""
+    """What whoever works on it calls itself, as it states."""
     result: str = ""
     """Where a search finds work that is done: how its last notes begin."""
 

@@ -84,7 +84,7 @@ class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
 
 
 class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
-    """Nobody told the status of the program: a client's hook did not, or its line holds several."""
+    """The status of the program is unknown: a client's hook did not give it, or its line holds several."""
 
 
 RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
@@ -104,7 +104,7 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def write_line(argv: Sequence[str], by: ReceiptSource) -> str:
-    """Return a command as a line for a shell; a client's hook told the line itself."""
+    """Return a command as a line for a shell; a client's hook gave the line itself."""
     return argv[0] if by == "client_hook" else spell_argv(argv)
 
 

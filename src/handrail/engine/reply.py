@@ -178,7 +178,7 @@ class CurrentPlace(Payload, frozen=True, kw_only=True):
 
 
 class ClosedPlace(Payload, frozen=True, kw_only=True):
-    """Why nobody goes on with a run."""
+    """Why nobody continues with a run."""
 
     reason: str
     note: str = ""
@@ -240,7 +240,7 @@ class Recap(Payload, frozen=True, kw_only=True):
     current: CurrentPlace | None = None
     """Where the run stands, if the step of this reply was finished before."""
     stood_at: CurrentPlace | None = None
-    """Of a fork: where the run stood right before it. From then on it goes on with the fork."""
+    """Of a fork: where the run stood right before it. From then on it continues with the fork."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -285,13 +285,13 @@ class Reply(Payload, frozen=True, kw_only=True):
     """What did not run on the way to this step, the first ones."""
     progress: Progress | None = None
     evidence: dict[str, int] | None = None
-    """At the end of a run: its claims by what they are worth (`projections/evidence.py`)."""
+    """At the end of a run: its statements by how they are supported (`projections/evidence.py`)."""
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
     session: SessionRef | None = None  # a blocked reply moves nothing: no progress, no session
     children: list[HandedOut] = []
-    """Of a step that handed out work."""
+    """Of a step that delegated work."""
     preferences: Preferences | None = None
     """Left out on an ordinary advance that changed nothing about them."""
     workflow: WorkflowRef | None = None

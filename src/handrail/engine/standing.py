@@ -159,7 +159,7 @@ INTENTS: dict[Situation, Row] = {
 # placeholders stay as they are.
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
-"""On a rehydrate the agent has lost its context and reads again what it was told before."""
+"""On a rehydrate the agent has lost its context and reads again what it got before."""
 
 LONGEST_VALUE_BYTES = 4_096
 _TOO_LONG = "(too long to show: "
@@ -177,9 +177,9 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     has_new_mode: bool = False
     """Whether the mode was set at this node; what the first step says of it is repeated after it."""
     waits: str = ""
-    """What a step says that handed out work and is read now."""
+    """What a step says that delegated work and is read now."""
     answered: Set[AskKind] = NOT_ANSWERED
-    """What people have answered since the step was first shown: nobody is told to ask for it."""
+    """What people have answered since the step was first shown: the reply does not ask for it again."""
 
 
 def prompt_at(
@@ -385,7 +385,7 @@ def _steps_before(history: History, workflow: CompiledWorkflow, node: Node) -> l
 
 
 def _leave_out_known(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
-    """The text without the rules of reports that an earlier step of the same path told."""
+    """The text without the rules of reports that an earlier step of the same path showed."""
     if not any(start in text for start in RULES_OF_REPORTS):
         return text
     steps = _steps_before(history, workflow, node)
@@ -431,7 +431,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reply says about a node, before tokens are minted for it."""
 
     join: Join | None = None
-    """Of a step that handed out work: how its children stand."""
+    """Of a step that delegated work: how its children stand."""
     is_waiting: bool = False
     """Whether the step waits for them; a recorded reply tells what held when it was made."""
     is_stopped: bool = False
@@ -441,7 +441,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     node: Node
     preferences: Preferences
     has_new_preferences: bool = False
-    """Whether they were set at this very node; otherwise an earlier reply told them."""
+    """Whether they were set at this very node; otherwise an earlier reply showed them."""
     leaf: Leaf | None = None
     """None: the run is finished."""
     prompt: str = ""
@@ -480,7 +480,7 @@ def standing_at(
 
     `answered` is what people have answered to the pending step, for whoever reads it again.
     """
-    # A recorded reply tells what held; whoever reads a step now is told what its report will meet.
+    # A recorded reply says what held; a reply of now says what its report will meet.
     in_force = preferences_at if occasion == "reply" else preferences_after
     preferences = in_force(history, node.node_id)
     attached = attached_to(history, node.node_id)
@@ -538,7 +538,7 @@ def standing_at(
 
 
 def stop_standing(standing: Standing) -> Standing:
-    """What stands at a node whose answer closed the run: nothing is handed out there."""
+    """What stands at a node whose answer closed the run: nothing is delegated there."""
     return msgspec.structs.replace(
         standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={}
     )

@@ -54,7 +54,7 @@ def find_tip(history: History, run_id: RunId) -> Node:
 def find_newest_wait(history: History, node: Node) -> Node:
     """Where the same step waits on after an option that was taken at it; most nodes: the node itself.
 
-    Only a step that handed out work is followed by itself.
+    Only a step that delegated work is followed by itself.
     """
     following = [held for held in steps_after(history, node.node_id) if held.state == node.state]
     return find_newest_wait(history, following[-1]) if following else node

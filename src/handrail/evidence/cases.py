@@ -75,7 +75,7 @@ class Cases:
         return (*red, *((file, "") for file in self.unloaded))
 
     def describe_red(self, key: Key) -> str:
-        """A case as people read it; of a file that cannot be loaded also why, as its runner told it."""
+        """A case as people read it; of a file that cannot be loaded also why, in the words of its runner."""
         trouble = "" if key[1] else self._trouble.get(key[0], "")
         return f"{key[0]} (cannot be loaded: {trouble})" if trouble else describe_key(key)
 

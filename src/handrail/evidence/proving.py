@@ -30,7 +30,7 @@ from handrail.evidence.proof import Cell, Cells, Proof, ProofWord, bound_names
 from handrail.evidence.runs import RunResult
 
 Step: TypeAlias = RunName | Literal["in_place", "repeat"]
-"""`in_place`: the check in the project itself, as it is; `repeat`: new tests with the old code once more."""
+"""`in_place`: the check in the project itself, as it is; `repeat`: new tests with the old code again."""
 
 END: Final = "tests_after_code_after"
 WITHOUT: Final = "tests_after_code_before"
@@ -45,7 +45,7 @@ LABELS: Final[dict[Step, str]] = {
     "rules_after": "the end with its own rules",
     "control": "the end with the changed files broken on purpose",
     "in_place": "the check in place",
-    "repeat": "new tests with the old code, once more",
+    "repeat": "new tests with the old code, again",
 }
 """What each run is called while it is under way."""
 

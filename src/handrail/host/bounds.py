@@ -1,8 +1,8 @@
-"""What of a project nobody looks into: Handrail's home, git's own, credentials, files of others, processes.
+"""What of a project Handrail never reads: its own home, git's own, credentials, files of others, processes.
 
 The one place that decides it. Whoever lists, reads, quotes, packs or writes files of a project asks here, so
 that no answer tells more about a private file than another one does. What is hidden is in no list, and is not
-even asked whether it is there; what is closed is listed and told as changed, and its content is read by
+even asked whether it is there; what is closed is listed, also as changed, and its content is read by
 nobody. A second name of a private file (a hard link) is closed: it has another path, and the same inode.
 """
 

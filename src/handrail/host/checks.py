@@ -162,7 +162,7 @@ class LocalCheckPrograms:
     def register_secrets(self) -> None:
         for name, value in self._environment.items():
             if cut_minted_tokens(value) != value:
-                continue  # ours: cut by their shape where they are printed, and told back to their owner
+                continue  # ours: cut by their shape where they are printed, and shown to their owner
             found = find_credentials(value) if "://" in value else ()
             for secret in found:
                 self._secrets.register(secret)

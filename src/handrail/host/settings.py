@@ -146,7 +146,7 @@ class _ProjectFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     project: Annotated[str, Meta(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]*\Z")] = ""
     """What this project is called on every machine; without it the first commit of its repository tells."""
     confirmations: Literal["", "person"] = ""
-    """`person`: here an agent's word never confirms a step. A project cannot loosen what its user set."""
+    """`person`: an agent's statement never confirms a step. A project cannot loosen what its user set."""
 
 
 class _UserFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -41,7 +41,7 @@ from handrail.workflows.limits import MAX_SOURCE_BYTES, file_kind, spelling_of
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _BUNDLED = os.path.join(_HERE, "bundled")
 _DECODED = os.path.join(os.path.dirname(_HERE), "packed", "workflows.json")
-"""The documents of the bundled workflows, by the digest of their content: reading Markdown anew is slow."""
+"""The documents of the bundled workflows, by the digest of their content: reading Markdown again is slow."""
 MOST_KEPT = 64
 """Projects whose files a server keeps in memory."""
 MOST_KEPT_BYTES = 16 * 1024 * 1024

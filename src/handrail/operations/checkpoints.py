@@ -56,7 +56,7 @@ from handrail.runtime.sessions import PlanWith, Session, decide_and_commit, requ
 
 
 class CheckpointRun(Input, frozen=True, kw_only=True):
-    """Progress worth keeping before the step is done."""
+    """Progress to keep before the step is done."""
 
     checkpoint_token: Annotated[TokenText, Meta(description="Of the newest reply.")]
     state_token: Maybe[Annotated[TokenText, Meta(description="Of the same reply.")]] = UNSET
@@ -140,7 +140,7 @@ OPERATION = Operation(
 
 
 def find_healthy_attempt(reader: EventReader, claims: AttemptClaims, use: AttemptUse) -> FoundAttempt:
-    """The attempt, read anew. Raises Fault where it is open and its session takes nothing more."""
+    """The attempt, read again. Raises Fault where it is open and its session takes nothing more."""
     session = session_of(reader, claims)
     recorded = find_recorded_answer(session, claims, use)
     if recorded is None:
@@ -209,7 +209,7 @@ class SessionRecap(Payload, frozen=True, kw_only=True):
 
 
 class RunPlace(Payload, frozen=True, kw_only=True):
-    """A run of the session, and the call that goes on with it."""
+    """A run of the session, and the call that continues with it."""
 
     run_id: str
     workflow_id: str

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from handrail.ports.process import Keys, Randomness
     from handrail.ports.trees import TakenTree
 
-# Who works: what a helper calls itself, its own word and shown as such
+# Who works: what a helper calls itself, as it states, and shown as such
 
 LONGEST_WORKER = 64
 Worker = Annotated[str, msgspec.Meta(description="Your name, in a child run.", max_length=LONGEST_WORKER)]
@@ -184,7 +184,7 @@ def session_of(reader: EventReader, claims: Claims) -> Session:
 
 
 def node_of(history: History, claims: Claims) -> Node:
-    """The node a token names; of a work token, where the run stands that was handed out.
+    """The node a token names; of a work token, where the run stands that was delegated.
 
     A token that reads a step which waits on since then names where it waits now.
 
@@ -223,7 +223,7 @@ def mint_fresh_tokens(
 
 
 def mint_work_token(keys: Keys, history: History, run: Run) -> str:
-    """The token that leads to a run which was handed out; the same for its whole life."""
+    """The token that leads to a run which was delegated; the same for its whole life."""
     tag = history.nodes[run.first_node].tag
     return mint(keys.signing_key(WORKFLOW), WorkClaims(session_id=history.session_id, node_tag=tag))
 
@@ -243,7 +243,7 @@ def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: A
 
     A step that waits for its children gets none, until enough are done or one was closed.
 
-    All get a checkpoint token: what is worth noting may come up after the end.
+    All get a checkpoint token: something to note may come up after the end.
     """
     key = keys.signing_key(WORKFLOW)
     tag, leaf = standing.node.tag, standing.leaf

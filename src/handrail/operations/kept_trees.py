@@ -2,8 +2,8 @@
 
 A snapshot is a git tree. Its new contents are one git pack, a blob of the session. It is kept when the reply
 is sent, as a commit of its own: it delays nothing, and whatever goes wrong here changes no answer. A call
-that had to look at all files anyway hands on what it saw, and nobody looks twice. What a run begins with is
-kept before the reply, because nobody can see it later.
+that had to look at all files anyway passes on what it saw, so the files are read once. What a run begins with
+is kept before the reply, because nobody can see it later.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def require_one_reply(
 
 
 def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work: WorkClaims) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH unless a token is of the run that was handed out."""
+    """Raises Fault TOKEN_SCOPE_MISMATCH unless a token is of the run that was delegated."""
     if acting.session_id == work.session_id:
         history = session_of(reader, work).history
         if node_of(history, acting).run_id == node_of(history, work).run_id:

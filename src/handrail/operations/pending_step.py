@@ -81,7 +81,7 @@ def find_pending_step(
 
 
 def _find_below(rt: ReadPorts, session: Session, run_id: RunId) -> RunId:
-    """The run itself or, where it waits for what it handed out, the piece of HANDRAIL_WORK or the only one.
+    """The run itself or, where it waits for what it delegated, the piece of HANDRAIL_WORK or the only one.
 
     Raises Fault CONTEXT_MISSING where several are.
     """

@@ -51,7 +51,7 @@ def add_current_place(
 
 
 def add_closing(recap: Recap | None, history: History, run_id: RunId) -> Recap | None:
-    """The recap with why nobody goes on with the run, if it is closed."""
+    """The recap with why nobody continues with the run, if it is closed."""
     closing = closing_of(history, run_id)
     if closing is None:
         return recap

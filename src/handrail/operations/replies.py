@@ -1,6 +1,6 @@
 """From a recorded answer to the reply: shared by the first call and by every replay of it."""
 
-# ruff: noqa: PLC0415 - only a fork, an action, work that was handed out, or other content loads more
+# ruff: noqa: PLC0415 - only a fork, an action, work that was delegated, or other content loads more
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _PART_IS_DONE = "Your part is done; the parent continues with its stateToken."
 def load_handed(
     reader: EventReader, history: History, run: Run, workflow: CompiledWorkflow
 ) -> dict[WorkflowHash, CompiledWorkflow]:
-    """What the steps of a run may hand out: pinned when the outermost run began."""
+    """What the steps of a run may delegate: pinned when the outermost run began."""
     if workflow.v < WITH_CHILDREN:
         return {}
     while run.parent is not None:
@@ -197,7 +197,7 @@ def reply_to_answer(
 
 
 def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[ReplyWarning, ...]:
-    """What a report and its repeat are told beside the record: another project named, another file now."""
+    """Warnings for a report and its repeat that no record has: another project named, another file now."""
     warnings = warn_of_other_project(rt.workspace, run, project)
     if run.source_kind == "bundled":
         return warnings
@@ -281,7 +281,7 @@ def show_children(
     *,
     is_present: bool = False,
 ) -> tuple[list[HandedOut], Tokens]:
-    """What a step handed out, each with its work token, and the token of the first that is not done.
+    """What a step delegated, each with its work token, and the token of the first that is not done.
 
     A recorded reply tells the first that was not done then, and never how they stand; `is_present`: how they
     stand now.

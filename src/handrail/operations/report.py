@@ -306,7 +306,7 @@ def gather(
 ) -> Prepared:
     """Load the workflow of an attempt, and look at what its report names.
 
-    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody handed out, or by no name.
+    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody delegated, or by no name.
     """
     history = session.history
     run = history.runs[node.run_id]
@@ -361,7 +361,7 @@ def _has_confirmer(rt: WritePorts, history: History, workflow: CompiledWorkflow,
 def find_confirmations(
     rt: ReadPorts, workflow: CompiledWorkflow, node: Node, run: Run, project: str | None
 ) -> Confirmations:
-    """Whose word counts, where the pending step may ask for a confirmation.
+    """Who can approve the pending step, if it may ask for a confirmation.
 
     What was in force when the run began stays; what is stricter now counts too. A project whose settings
     cannot be read adds nothing to what its user set.

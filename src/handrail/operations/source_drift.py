@@ -1,4 +1,4 @@
-"""Whether a run's workflow, or the base of an overlay, still means what it meant when it was started.
+"""Whether a run's workflow, or the base of a customisation, still means what it meant when it was started.
 
 The compiled workflow decides: a file that was only reformatted has not changed, and one whose contract, base
 or routine changed beside it has. A rehydrate and a resume look at all of them. The reply to a report or a
@@ -68,7 +68,7 @@ def warn_of_drift(
 
 
 def warn_of_changed_file(rt: ReadPorts, project: str | UnsetType, run: Run) -> tuple[ReplyWarning, ...]:
-    """The same for who goes on with a run, where the workflow's own file is not what it was."""
+    """The same for who continues with a run, where the workflow's own file is not what it was."""
     try:
         place = rt.workspace.project("" if project is UNSET else project)
     except Fault:
@@ -91,7 +91,7 @@ def _is_pinned_by(files: Sequence[WorkflowFile], run: Run) -> bool:
         return False
 
 
-# Whether the base of an overlay changed since the overlay last ran, and in which steps
+# Whether the base of a customisation changed since the customisation last ran, and in which steps
 
 
 _MOST_STEPS = 10
@@ -101,7 +101,7 @@ _FEW = 10
 
 
 def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
-    """What changed in the base since the last run of this overlay; empty where nothing did or none ran."""
+    """What changed in the base since this customisation last ran; empty where nothing did or none ran."""
     run_id, last = ("", None) if workflow.base is None else _find_last(rt, workflow.id)
     if last is None or workflow.base is None or last.base is None or last.base.hash == workflow.base.hash:
         return ""
@@ -114,7 +114,7 @@ def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
 
 
 def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[str]:
-    """What differs, without what the overlay itself added or no longer adds."""
+    """What differs, without what the customisation itself added or no longer adds."""
     from handrail.projections.workflow_diff import list_step_differences
 
     parts = walk_parts((*before.steps, *after.steps))

@@ -229,7 +229,7 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
 
 
 def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:
-    """What an overlay is compiled on, or why it cannot be; None for a workflow that extends no other."""
+    """What a customisation is compiled on, or why it cannot be; None for a workflow that extends no other."""
     if not entry.extends:
         return None
     try:
@@ -245,7 +245,7 @@ def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Pr
 
 
 def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWorkflow]:
-    """The workflows that its steps hand out, and those that these hand out."""
+    """The workflows that its steps delegate, and those that these delegate."""
     found: dict[str, SourceWorkflow] = {}
     waiting = list(list_named(source.steps))
     entries = {entry.id: entry for entry in catalog.entries if entry.is_usable} if waiting else {}
@@ -262,7 +262,7 @@ def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWo
 def _with_flow(
     source: SourceWorkflow, compilation: Compilation, operations: Operations | None
 ) -> Compilation:
-    """What compiles is also held against what a run would meet."""
+    """What compiles is also checked against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     found = check_flow(source, compilation.pinned.workflow, compilation.pointers, operations)
     for child, made in compilation.inline:
@@ -338,7 +338,7 @@ def find_undeclared_checks(
 ) -> list[Problem]:
     """Checks that steps want to have passed and nobody declares; a run pins the declared ones at its start.
 
-    `wanted` is of the compiled form: what the file does not name is of its base, or of what it hands out.
+    `wanted` is of the compiled form: what the file does not name is of its base, or of what it delegates.
     """
     document = decode_document(entry.content, entry.spelling, entry.decoded)
     named = list(_list_named_checks(document, ""))

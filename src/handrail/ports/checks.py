@@ -150,7 +150,7 @@ class KnownChecks(KnownChecksReader, Protocol):
         """Forget the yes to these names. Raises Fault E_IO."""
 
     def keep_run(self, project: str, digest: str, duration_ms: int | None) -> None:
-        """Keep how long it took. Never raises: then it is told as its first run again."""
+        """Keep how long it took. Never raises: without the record its next run counts as the first."""
 
 
 class NoChecksKnown:

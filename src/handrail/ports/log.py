@@ -163,7 +163,7 @@ class EventReader(Protocol):
 
 
 class SessionHold(Protocol):
-    """The only way to append: handed out by `EventLog.hold`, dead after its scope ends."""
+    """The only way to append: `EventLog.hold` gives it, dead after its scope ends."""
 
     def load(self) -> Loaded | None:
         """As `EventReader.load`, under the hold: nothing can be added before the scope ends."""

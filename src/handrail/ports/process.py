@@ -155,7 +155,7 @@ class ConfirmedTokens(Protocol):
     """Which confirm tokens were used, across all processes of this home."""
 
     def claim(self, fingerprint: str, *, expires_at: int, now: int) -> Claim:
-        """Use a token up. Of many callers with one fingerprint exactly one is told `claimed`.
+        """Use a token up. Of many callers with one fingerprint exactly one gets `claimed`.
 
         The claim is durable before this returns, and nothing gives a token back. `not_recorded` means that
         the disk refused and no earlier claim was found. Of very many claims the oldest are forgotten.
@@ -174,7 +174,7 @@ class McpProcess(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     transport: Literal["stdio", "http"]
     project: str
     tools: tuple[str, ...]
-    """What it offers: settled when it started."""
+    """What it offers: fixed when it started."""
     started_at: str
 
 

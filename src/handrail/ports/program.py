@@ -101,7 +101,7 @@ class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlaceFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or directory in the home, as it is. Of one that does not exist, only `is_writable` is told."""
+    """A file or directory in the home, as it is. Of one that does not exist, only `is_writable` is known."""
 
     path: str
     exists: bool = False

@@ -6,7 +6,7 @@ nothing in the repository is written. If the project is a subfolder of its repos
 tree id is that of the subfolder.
 
 Paths are relative to the project with `/` between names. A name that is not UTF-8 is carried by
-surrogateescape. Nothing here raises for an odd project: what cannot be told is `Unseen`, with a reason that
+surrogateescape. Nothing here raises for an odd project: what cannot be known is `Unseen`, with a reason that
 ends a sentence, such as "the project is not in a git repository".
 """
 

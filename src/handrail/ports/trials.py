@@ -1,6 +1,6 @@
 """Trials: run a check on one tree in a scratch copy of the project, and read its test cases.
 
-A trial never writes the project, unless its room was opened in place. What a test runner prints is never
+A trial never writes the project, unless it was opened in place. What a test runner prints is never
 parsed: cases come from hooks that a runner loads by an environment variable, or from a declared report.
 Nothing here raises for an odd project or program: a trial that could not start is `not_started`, with a
 reason that ends a sentence.
@@ -30,7 +30,7 @@ MOST_TAIL_BYTES = 16_384
 
 
 class TrialCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs in each trial of a room."""
+    """What runs in each trial."""
 
     command: tuple[str, ...]
     """Words, started without a shell."""
@@ -143,7 +143,7 @@ class Trials(Protocol):
         is_in_place: bool = False,
         stop_reason: Callable[[], StopReason] = lambda: "",
     ) -> AbstractContextManager[TrialRoom]:
-        """A room for the scope of the `with`.
+        """Return trials for the scope of the `with`.
 
         Its folder lasts, so that a second proof of a project writes only what differs; a second room at the
         same time has another folder. With `is_in_place` the trees are written into the project itself, which

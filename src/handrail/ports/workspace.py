@@ -45,7 +45,7 @@ class WorkflowLibrary(Protocol):
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
         """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.
 
-        None where that cannot be told without more work: files from git, plugins and other machines.
+        None where that takes more work: files from git, plugins and other machines.
         """
 
     def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:

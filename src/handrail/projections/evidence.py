@@ -59,7 +59,7 @@ PROOF: tuple[Level, ...] = ("ran", "seen", "confirmed")
 
 
 class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
-    """The claims of the reports by what they are worth; each is counted once."""
+    """The statements of the reports by how they are supported; each is counted once."""
 
     ran: int = 0
     seen: int = 0
@@ -78,7 +78,7 @@ class PlacedClaim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
-    """What the reports on the way to a node were worth, in the order of the log."""
+    """How the reports on the way to a node were supported, in the order of the log."""
     if not history.evidence:
         return []
     return [
@@ -134,7 +134,7 @@ def _name_thing(history: History, placed: PlacedClaim) -> tuple[str, ...]:
 
 
 def level_of(claim: Claim) -> Level:
-    """How it is known. What the world contradicts, or nobody saw, is the agent's word."""
+    """How it is known. What the world contradicts, or nobody saw, is only stated."""
     if claim.verdict not in ("holds", "stale"):
         return "claimed"
     if claim.level == "observed":

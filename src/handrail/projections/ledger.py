@@ -132,7 +132,7 @@ class _Walk:
         self._instances: dict[NodeId, NodeId] = {}
         """By node: the step that it belongs to (`engine.history.instance_of`)."""
         self._saved: dict[NodeId, _Line] = {}
-        """Of a step instance: its line with what checkpoints brought and blocked attempts told.
+        """Of a step instance: its line with what checkpoints and blocked attempts brought.
 
         Every branch inherits it.
         """

@@ -156,7 +156,7 @@ _HOW_TO_RESUME = 'Call resume_session with query "{0}", or run `handrail session
 
 
 def resume_prompt(session_id: str, title: str = "") -> str:
-    """The words that make an agent go on with a session."""
+    """The words that make an agent continue with a session."""
     where = f" It stands at: {end_sentence(title)}" if title else ""
     return (
         f"Continue the Handrail session {session_id}.{where} "
@@ -165,7 +165,7 @@ def resume_prompt(session_id: str, title: str = "") -> str:
 
 
 def reply_to_need(session_id: str, need: Need) -> str:
-    """The words for a need: what an agent is told about it."""
+    """The words for a need, as an agent reads them."""
     opening = f"Continue the Handrail session {session_id}. {_HOW_TO_RESUME.format(session_id)}."
     match need.kind:
         case "blocked":

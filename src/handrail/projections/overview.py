@@ -37,7 +37,7 @@ def latest_run(history: History) -> RunId | None:
 
 
 def _last_indexes(history: History) -> dict[RunId, int]:
-    """The latest activity of every run that nobody handed out: a child speaks for no session."""
+    """The latest activity of every run that nobody delegated: a child speaks for no session."""
     last = {run_id: run.index for run_id, run in history.runs.items() if run.parent is None}
     for node in history.nodes.values():
         if node.run_id in last:
@@ -120,7 +120,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gap_ids: tuple[str, ...] = ()
     """The open critical gaps of the run; they are one item, and one note resolves them all."""
     count: int = 1
-    """Reasons, or gaps; the first one is told."""
+    """Reasons, or gaps; the first one is shown."""
     attempts: int = 0
     """Reports of the pending step that were not accepted."""
     asked: AskKind | Literal[""] = ""
@@ -128,7 +128,7 @@ class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_answered: bool = False
     """A person answered, and the agent has not taken it up yet."""
     is_declined: bool = False
-    """They answered no: they may answer anew."""
+    """They answered no: they may answer again."""
     confirmed_by: str = ""
     """Who has to confirm it, as the step says; empty: any person."""
 
@@ -168,7 +168,7 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     done: int = 0
     at_least: int = 0
     parts: int = 0
-    """Pieces of work that the pending step handed out, and how many of them are done."""
+    """Pieces of work that the pending step delegated, and how many of them are done."""
     parts_done: int = 0
     started_at: str = ""
     since: str = ""

@@ -161,7 +161,7 @@ def _find_claim(body: Any, keys: Sequence[str]) -> str:
 
 
 def _spell(value: Any) -> str:
-    """A value in a few words; what is no longer there is not told."""
+    """A value in a few words; what is no longer there is left out."""
     if value is None:
         return "…"
     if isinstance(value, dict):

@@ -149,7 +149,7 @@ def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> lis
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
     """What an agent that forked from a node does not remember: the branches that were already there."""
     lost = _with_notes(Recap(entries=[]), history, workflow, node_id, ())
-    # The run goes on with the fork, so none of these is the preferred one any more.
+    # The run continues with the fork, so none of these is the preferred one any more.
     left = [msgspec.structs.replace(child, is_preferred=False) for child in lost.children]
     return msgspec.structs.replace(lost, children=left)
 
@@ -271,7 +271,7 @@ def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
 def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
     """Every node with notes for the recap, from the end, so that a long way is walked once."""
     noted = []
-    is_retold = False  # whether notes of a blocked attempt here would be told again by what followed it
+    is_retold = False  # whether notes of a blocked attempt here would be shown again by what followed it
     for node in reversed(way):
         notes = notes_at(history, node.node_id)
         is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)

@@ -2,8 +2,8 @@
 
 The subject is a git tree, so the statement holds for every commit with the same files: after an amend, a
 squash or a merge. The predicate is the test result of in-toto (v0.1); what Handrail knows beside it is in its
-member `handrailRun`, which other readers ignore. Nothing in it is weighed: proofs are quoted as they were
-recorded, approvals with the person who gave them, and reports as the agent's own words.
+member `handrailRun`, which other readers ignore. Handrail judges nothing in it again: proofs are quoted as
+they were recorded, approvals with the person who gave them, and reports as the agent's own words.
 """
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
@@ -45,7 +45,7 @@ TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 MOST_ROWS = 100
 """Proofs, approvals, steps and gaps of each kind."""
 MOST_PARTS = 64
-"""Pieces of work that were handed out."""
+"""Pieces of work that were delegated."""
 LONGEST_TEXT = 200
 CAVEAT = (
     "Anyone who can use the account that holds the key can sign. A proof says what the declared check showed "
@@ -179,7 +179,7 @@ _RESULTS: dict[ProofWord, str] = {"proved": "PASSED", "kept": "PASSED", "fails":
 
 
 def list_all_parts(history: History, run: Run, above: str = "") -> list[tuple[str, Run]]:
-    """Return the work that a run handed out and that counts, each with its name, and what that handed out."""
+    """Return the work that a run delegated and that counts, each with its name, and what that delegated."""
     found: list[tuple[str, Run]] = []
     for part in list_parts(history, run):
         name = f"{above}{part.name}"
@@ -332,7 +332,7 @@ def hide_places(value: Any) -> Any:
 
 
 class FormerReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """A receipt of a version before proofs: about one commit, and weighed from what was reported."""
+    """A receipt of a version before proofs: about one commit, and judged from what was reported."""
 
     commit: str
     tree: str

@@ -35,7 +35,7 @@ SNIPPET_BYTES = 2_048
 OUTPUT_BYTES = 16_384
 """How much of a run's notes and artifacts is searched, the newest first."""
 MOST_RUNS = 20
-"""Of one session, the latest; a session with more is one that nobody looks through by hand."""
+"""Of one session, the latest; a session with more is too long to read by hand."""
 
 MOST_BRANCHES = 20
 """Of one run, the latest."""
@@ -183,7 +183,7 @@ def is_offered(subject: Subject, wanted: ResumeQuery) -> bool:
 
 
 def is_finished(subject: Subject) -> bool:
-    """Whether nothing is left to go on with."""
+    """Whether nothing is left to continue with."""
     return subject.status in ("complete", "complete_with_gaps")
 
 
@@ -299,9 +299,9 @@ def _list_identifiers(values: Iterable[object]) -> list[str]:
 
 
 def _texts(history: History, run_id: RunId) -> Iterable[str]:
-    """What was written down in a run, in the work that it handed out and beside it, the newest first."""
+    """What was written down in a run, in the work that it delegated and beside it, the newest first."""
     runs = {run_id}
-    for run in history.runs.values():  # a run comes after the one that handed it out
+    for run in history.runs.values():  # a run comes after the one that delegated it
         runs |= {run.run_id} if run.parent is not None and run.parent.run_id in runs else set()
     for node in reversed(tuple(history.nodes.values())):
         if node.run_id not in runs:

@@ -1,4 +1,4 @@
-"""Damaged sessions: what every reader is told, and how a call is refused.
+"""Damaged sessions: the words for every reader, and how a call is refused.
 
 A session whose log is not proven whole can be read and exported, but not continued.
 """

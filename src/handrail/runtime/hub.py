@@ -123,7 +123,7 @@ def perform_operation(
 ) -> Outcome:
     """The outcome of one operation, disclosed as asked. Never raises for trouble of any kind.
 
-    A surface that has something to do after it hands in its own `commits`, to know whether it may still fail.
+    A surface that has something to do after it passes its own `commits`, to know whether it may still fail.
     """
     own = runtime.for_one_call(commits)
     if (sent := _ask_team(own, called, params, ask, caller)) is not None:
@@ -426,7 +426,7 @@ def _audit_outcome(
     started_ms: int,
     settings: Settings | None = None,
 ) -> Outcome:
-    """Write the audit line of the outcome; if that fails, add a notice. Who watches is told too."""
+    """Write the audit line of the outcome; if that fails, add a notice. Watchers get it too."""
     if runtime.observer is not NO_OBSERVER:
         _try_work(
             lambda: runtime.observer.note_call(_note_of(runtime, called.name, outcome, started_ms)),

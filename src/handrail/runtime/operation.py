@@ -30,7 +30,7 @@ Where: TypeAlias = Literal["server", "client", "both"]
 machine of the agent, which looks; both, where the client sends what it found and the server decides."""
 
 WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run", "code.status"})
-"""What a token of work that was handed out does; nothing else takes one."""
+"""What a token of work that was delegated does; nothing else takes one."""
 WORK_ARGUMENTS = frozenset({"stateToken", "ackToken", "checkpointToken", "argv"})
 """Where these take one; a program may have one among its words."""
 TOKEN_PREFIXES = ("ak1", "ch1", "ck1", "st1", "wk1")

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 class Recent(Generic[_K, _T]):
     """The most recently used values, limited in number and total weight. Thread-safe.
 
-    The last few stay, whatever they weigh.
+    The last few stay, whatever their size.
     """
 
     def __init__(self, most: int, most_weight: int = 0, always_kept: int = 1) -> None:

@@ -212,7 +212,7 @@ def refuse_misplaced_work(rt: ReadPorts, params: dict[str, Json]) -> None:
 
 
 def refuse_handed_out(run: Run) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was handed out asks for more."""
+    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was delegated asks for more."""
     if run.parent is None:
         return
     message = f"This token is of the work {run.parent.child_id}, which was delegated; nothing was done."

@@ -179,7 +179,7 @@ class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoticeDue(msgspec.Struct, frozen=True, kw_only=True):
-    """Events that somebody may have to be told about when the reply is sent."""
+    """Events that may need a notice when the reply is sent."""
 
     session_id: SessionId
     records: Sequence[Record]
@@ -356,7 +356,7 @@ def leave_tree(
 
 
 def looks_at_code(rt: ReadPorts, project: str) -> bool:
-    """Whether the list of this project's files is kept, so that reports can be held against it."""
+    """Whether the list of this project's files is kept, so that reports can be checked against it."""
     return _is_wanted(rt, project, lambda settings: settings.looking)
 
 

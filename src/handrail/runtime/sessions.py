@@ -2,12 +2,13 @@
 
 The problem: command lines, servers and the threads of a server work on the same session, and each of them may
 die at any point. A call must decide from the newest events, append exactly what it decided, and never add to
-a log that is not proven whole. Folding a long log anew in every call would take too long, so folded histories
-are kept: in memory by a server (`HotLog`), and beside the log for a new process (`remember`, `recall`).
+a log that is not proven whole. Folding a long log again in every call would take too long, so folded
+histories are kept: in memory by a server (`HotLog`), and beside the log for a new process (`remember`,
+`recall`).
 
 The idea: read without the lock, decide under it. `read_session` folds what is committed, starting from a kept
 history if the log still begins with it. `healthy_session` takes the lock of the session, adds what was
-committed in between, refuses a log that is not whole, and hands out a `Witness`. Only with that witness can
+committed in between, refuses a log that is not whole, and gives a `Witness`. Only with that witness can
 `commit` append, at the head that the caller decided on. If the log has moved, `commit` returns None and the
 caller decides again, at most `COMMIT_TRIES` times; `decide_and_commit` is that loop.
 
@@ -197,7 +198,7 @@ def empty_session(session_id: SessionId) -> Session:
 
 @contextmanager
 def healthy_session(rt: WritePorts, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
-    """Hold the session, bring it up to date, and hand out the witness that committing needs.
+    """Hold the session, bring it up to date, and return the witness that committing needs.
 
     A session that was seen with events and is gone now was deleted, and is not made again. Raises Fault
     SESSION_NOT_HEALTHY, TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy, and
@@ -434,7 +435,7 @@ MOST_TEAM_BYTES: Final = 256 * 1024 * 1024
 _BYTES_PER_READ: Final = 2
 """A folded event takes 1.4 times its bytes; twice is the bound that also covers short ones."""
 ALWAYS_KEPT: Final = 4
-"""The latest sessions stay, however long they are: folding one anew in every call is expensive."""
+"""The latest sessions stay, however long they are: folding one again in every call is expensive."""
 MOST_WORKFLOWS: Final = 64
 LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
 

@@ -73,7 +73,7 @@ def is_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str, princ
 
 
 def find_workers(rt: ReadPorts, history: History, node: Node) -> frozenset[str]:
-    """The accounts that worked on the run, or on the runs that it handed out, since somebody last confirmed
+    """The accounts that worked on the run, or on the runs that it delegated, since somebody last confirmed
     the step: an agent by whatever it caused, a person by the reports and steps that they sent themselves.
     """
     answers = list_answers(history, instance_of(history, node.node_id))

@@ -1,4 +1,4 @@
-"""A room for trials: writes a tree, runs the check on it, and reads its cases."""
+"""Trials in one folder: write a tree, run the check on it, and read its cases."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Prepared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """What a room works with."""
+    """What the trials work with."""
 
     project: str
     """Without links."""
@@ -54,7 +54,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     caller: Mapping[str, str]
     can_mount: bool
     placed: PlacedTrees | None = None
-    """The trees in the project itself, if the room is in place."""
+    """The trees in the project itself, if the trials run there."""
 
 
 class LocalRoom:

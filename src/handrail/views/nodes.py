@@ -190,7 +190,7 @@ class NodeView(Answer, frozen=True, kw_only=True):
     blockers: list[NodeBlocker]
     gaps: list[NodeGap]
     claims: list[NodeClaim]
-    """What the report was worth, the worst of each place."""
+    """How the report was supported, the worst of each place."""
     evidence: dict[str, int]
     """The sum of all reports on the way here."""
     evidence_caveat: str

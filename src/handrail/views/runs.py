@@ -120,14 +120,14 @@ class RunName(Answer, frozen=True, kw_only=True):
     node_count: int
     started_at: str
     child_id: str = ""
-    """Of a run that another one handed out."""
+    """Of a run that another one delegated."""
 
 
 class ChildRow(Answer, frozen=True, kw_only=True):
-    """Work that a step of the run handed out."""
+    """Work that a step of the run delegated."""
 
     node_id: str
-    """Where it was handed out."""
+    """Where it was delegated."""
     child_id: str
     run_id: str
     title: str
@@ -138,7 +138,7 @@ class ChildRow(Answer, frozen=True, kw_only=True):
     agent: str
     """What the client that began the run calls itself; empty: a command line."""
     worker: str = ""
-    """What those who work on it call themselves: their own word."""
+    """What those who work on it call themselves, as they state."""
     account: str = ""
     """In a team: who reported in it."""
     result: str = ""
@@ -189,9 +189,9 @@ class RunView(Answer, frozen=True, kw_only=True):
     """The oldest ones, of a run that is longer than a drawing."""
     ahead: list[AheadRow]
     children: list[ChildRow]
-    """What its steps handed out, each beside its node; the oldest first."""
+    """What its steps delegated, each beside its node; the oldest first."""
     parent_run_id: str
-    """Of work that was handed out: the run that waits for it; else empty."""
+    """Of work that was delegated: the run that waits for it; else empty."""
     outcome: OutcomeRow
     runs: list[RunName]
     """The newest, oldest first."""

@@ -29,7 +29,7 @@ class SessionView(Answer, frozen=True, kw_only=True):
     at_least: int = 0
     """Steps of the run, those that surely follow among them."""
     parts: int = 0
-    """Pieces of work that the pending step handed out; `parts_done` of them are done."""
+    """Pieces of work that the pending step delegated; `parts_done` of them are done."""
     parts_done: int = 0
     since: str = ""
     """When the run came to where it stands."""

@@ -94,7 +94,7 @@ class DivergenceRow(Answer, frozen=True, kw_only=True):
 
 
 class ClosedRow(Answer, frozen=True, kw_only=True):
-    """That nobody goes on with a run."""
+    """That nobody continues with a run."""
 
     reason: str
     note: str
@@ -109,8 +109,8 @@ class RunRow(Answer, frozen=True, kw_only=True):
     workflow_name: str
     workflow_hash: str
     child_id: str = ""
-    parent_run_id: str = ""  # of a run that another one handed out
-    worker: str = ""  # what those who work on it call themselves: their own word
+    parent_run_id: str = ""  # of a run that another one delegated
+    worker: str = ""  # what those who work on it call themselves, as they state
     status: str
     pending_step: str | None
     closed: ClosedRow | None
@@ -127,7 +127,7 @@ class RunRow(Answer, frozen=True, kw_only=True):
     summary: str = ""
     """Of a finished run: what was done, what was proven, and what a person must look at."""
     evidence: dict[str, int]
-    """Its claims by what they are worth: ran, seen, confirmed, exists, claimed, contradicted, stale."""
+    """Its statements by their support: ran, seen, confirmed, exists, claimed, contradicted, stale."""
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
     claims: list[ClaimRow]

@@ -97,7 +97,7 @@ class StepOutline(Payload, frozen=True, kw_only=True):
     loop: str = ""
     """The innermost loop around it."""
     origin: str = ""
-    """In a workflow that extends another: base or overlay, by whom it was written."""
+    """In a workflow that extends another: base or customisation, by whom it was written."""
 
 
 class WorkflowDiff(Payload, frozen=True, kw_only=True):
@@ -131,12 +131,12 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     capabilities: dict[str, str] = {}
     recommended: Recommended = Recommended()
     base: CompiledBase | UnsetType = UNSET
-    """Of an overlay: what it extends, and the steps with proof or a question that it leaves out."""
+    """Of a customisation: what it extends, and the steps with proof or a question that it leaves out."""
     steps: list[StepOutline] = []
     """The first that fit; the compiled form has all."""
     steps_omitted: int = 0
     slots: list[SlotPlace] = []
-    """Of part steps: where an overlay may add parts."""
+    """Of part steps: where a customisation may add parts."""
     source: str = ""
     source_ref: str = ""
     """Of part source: the name of its file; a file of the project can be saved under it."""

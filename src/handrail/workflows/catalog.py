@@ -65,7 +65,7 @@ def read_checked(
 ) -> Reading:
     """The file with all its problems; without a workflow where one of them is an error.
 
-    An overlay has one only together with its base.
+    A customisation has one only together with its base.
     """
     reading = _read(content, spelling, decoded, base)
     if not reading.problems:
@@ -90,7 +90,7 @@ _MISPLACED = make_problem(
 def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument | None) -> Reading:
     reading = read_workflow(content, spelling, decoded, base)
     if reading.workflow is None and is_contract(decode_document(content, spelling, decoded)):
-        # Held against the rules of workflows, everything in it would be wrong.
+        # Checked against the rules of workflows, everything in it would be wrong.
         beside = read_checked_contract(content, "").problems if spelling == "json" else ()
         return Reading(workflow=None, problems=add_places(content, (_MISPLACED, *beside), spelling))
     if reading.workflow is None or not isinstance(reading.document, dict):
@@ -177,7 +177,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tags: tuple[str, ...] = ()
     inputs: dict[str, InputSpec] = {}
     extends: str = ""
-    """Of an overlay: its base, which says what is left empty here."""
+    """Of a customisation: its base, which says what is left empty here."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -208,7 +208,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Of a legacy id: the one it should get."""
     extends: str = ""
     base: BaseDocument | None = None
-    """Of an overlay: the workflow that it changes, as the other sources have it."""
+    """Of a customisation: the workflow that it changes, as the other sources have it."""
 
     @property
     def id_status(self) -> IdStatus:
@@ -230,7 +230,7 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
 
     entries: tuple[CatalogEntry, ...]
     operations: Operations | None = None
-    """None: actions are not held against them."""
+    """None: actions are not checked against them."""
     contracts: dict[str, Contract] = {}
     broken_contracts: tuple[BrokenContract, ...] = ()
     """Contract files that nothing can use, by source and name."""
@@ -330,7 +330,7 @@ def _entry(file: WorkflowFile) -> CatalogEntry:
 
 
 def with_base(entry: CatalogEntry, others: Iterable[CatalogEntry]) -> CatalogEntry:
-    """An overlay together with the workflow that it changes; any other entry as it is."""
+    """A customisation together with the workflow that it changes; any other entry as it is."""
     if not entry.extends:
         return entry
     base = _find_base(entry, list(others))

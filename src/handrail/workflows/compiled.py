@@ -22,7 +22,7 @@ COMPILED_VERSION = 1
 WITH_EVIDENCE = 2
 """Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
 WITH_CHILDREN = 3
-"""Of a workflow that hands out work: a program that does not wait for it refuses it."""
+"""Of a workflow that delegates work: a program that does not wait for it refuses it."""
 WITH_PROOF = 4
 """Of a workflow that wants a proof, requires outputs by name or marks an option as irreversible."""
 CONFIRMERS = {
@@ -209,7 +209,7 @@ class ProofDemand(Compiled, frozen=True, kw_only=True):
 
     wants: ProofWant
     is_required: bool = msgspec.field(default=False, name="required")
-    """False: `where_possible`, which blocks once; then the run goes on with a gap."""
+    """False: `where_possible`, which blocks once; then the run continues with a gap."""
     base: Literal["", "run"] = ""
     """Where the change begins; empty: with the round of the innermost loop, outside of loops with the run."""
 
@@ -296,12 +296,12 @@ class Action(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="action"
 
 
 class Child(Compiled, frozen=True, kw_only=True):
-    """Work that is handed out, pinned like the workflow that hands it out."""
+    """Work that is delegated, pinned like the workflow that delegates it."""
 
     id: str
     workflow_id: WorkflowId
     workflow_hash: WorkflowHash
-    inputs: dict[str, Any] = {}  # a text may name values of the run that hands it out
+    inputs: dict[str, Any] = {}  # a text may name values of the run that delegates it
     brief: str = ""
     when: ConditionId = ""
 
@@ -314,7 +314,7 @@ class Delegate(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="deleg
     children: tuple[Child, ...]
     for_each: str = ""
     item: str = ""
-    """With a list: its only child is handed out once for each item, which is this input of it."""
+    """With a list: its only child is delegated once for each item, which is this input of it."""
     at_least: int = 0
     """How many must be done; 0: all."""
     collect: str = ""  # the value that gets what the children delivered
@@ -427,7 +427,7 @@ class Recommended(Compiled, frozen=True, kw_only=True):
 
 
 class LeftOut(Compiled, frozen=True, kw_only=True):
-    """A step of the base with proof, a question or an action that the overlay skips or gives another text."""
+    """A step of the base with proof, a question or an action that the customisation skips or rewrites."""
 
     id: str
     title: str
@@ -435,7 +435,7 @@ class LeftOut(Compiled, frozen=True, kw_only=True):
 
 
 class CompiledBase(Compiled, frozen=True, kw_only=True):
-    """What an overlay was compiled on."""
+    """What a customisation was compiled on."""
 
     id: WorkflowId
     hash: WorkflowHash
@@ -464,7 +464,7 @@ class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
 
 
 class SlotPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where an overlay may add parts: before a part, or after the last one of its list."""
+    """Where a customisation may add parts: before a part, or after the last one of its list."""
 
     id: str
     title: str = ""
@@ -480,7 +480,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
     workflow_hash: WorkflowHash
     children: "tuple[Pinned, ...]" = ()
-    """Every workflow that its steps hand out, those of its children included, each once."""
+    """Every workflow that its steps delegate, those of its children included, each once."""
     slots: tuple[SlotPlace, ...] = ()
     """Of one that was compiled now: the bytes do not have them."""
 

@@ -31,13 +31,13 @@ MAX_CONDITIONS = 200
 MIN_OPTIONS = 2
 MAX_OPTIONS = 32
 MAX_CHILDREN = 16
-"""Of one step that hands out work."""
+"""Of one step that delegates work."""
 MAX_RUN_CHILDREN = 64
-"""That all steps of one run hand out together."""
+"""That all steps of one run delegate together."""
 MAX_CHILD_DEPTH = 3
 """Levels below a run."""
 MAX_CHILD_TRIES = 3
-"""Times that a child which was closed is handed out again."""
+"""Times that a child which was closed is delegated again."""
 MAX_BRIEF_TOKENS = 60
 """Of what is handed to a helper with its token."""
 MOST_ACTIONS = 25

@@ -161,7 +161,7 @@ class SourceAction(Authored, frozen=True, kw_only=True):
 
 
 class SourceChild(Authored, frozen=True, kw_only=True):
-    """Work that is handed out: a workflow by its id, or steps that are written here."""
+    """Work that is delegated: a workflow by its id, or steps that are written here."""
 
     id: str
     workflow: str = ""
@@ -174,12 +174,12 @@ class SourceChild(Authored, frozen=True, kw_only=True):
 
 
 class SourceDelegate(Authored, frozen=True, kw_only=True):
-    """A step that hands out work and waits for it."""
+    """A step that delegates work and waits for it."""
 
     id: str
     title: str
     children: tuple[SourceChild, ...]
-    """With `for_each` exactly one, which is handed out once for each item."""
+    """With `for_each` exactly one, which is delegated once for each item."""
     for_each: str = ""
     item: str = ""
     at_least: int = 0
@@ -261,7 +261,7 @@ class SourceFeature(Authored, frozen=True, kw_only=True):
 
 
 class SourceSlot(Authored, frozen=True, kw_only=True):
-    """A place where an overlay may add parts."""
+    """A place where a customisation may add parts."""
 
     place: SlotPlace
     when: When | None = None
@@ -277,7 +277,7 @@ class SourceAssessment(Authored, frozen=True, kw_only=True):
 
 
 class Displaced(Authored, frozen=True, kw_only=True):
-    """A part of the base that an overlay skips or gives another text."""
+    """A part of the base that a customisation skips or gives another text."""
 
     how: Literal["skip", "replace"]
     ids: tuple[str, ...]
@@ -287,7 +287,7 @@ class Displaced(Authored, frozen=True, kw_only=True):
 
 
 class TightenedContract(Authored, frozen=True, kw_only=True):
-    """What an overlay demands of a contract on top."""
+    """What a customisation demands of a contract on top."""
 
     required: tuple[str, ...] = ()
     evidence: tuple[dict[str, Any], ...] = ()
@@ -300,7 +300,7 @@ class SourceOverlay(Authored, frozen=True, kw_only=True):
 
     base_id: str
     own_parts: frozenset[str] = frozenset()
-    """Ids of parts that the overlay added or changed; all others are the base's."""
+    """Ids of parts that the customisation added or changed; all others are the base's."""
     displaced: tuple[Displaced, ...] = ()
     contracts: dict[str, TightenedContract] = {}
 

@@ -1,4 +1,4 @@
-"""What a compiled part names, says and hands out: its conditions, texts, rules and children. Pure."""
+"""What a compiled part names, says and delegates: its conditions, texts, rules and children. Pure."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def leaves_in_loops(
             yield part, around
 
 
-# What a step hands out, from the values at hand
+# What a step delegates, from the values at hand
 
 
 class Handout(msgspec.Struct, frozen=True, kw_only=True):
-    """One piece of work that is handed out."""
+    """One piece of work that is delegated."""
 
     child_id: str
     child: Child
@@ -121,7 +121,7 @@ class Handout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_handouts(workflow: CompiledWorkflow, step: Delegate, facts: Facts) -> tuple[Handout, ...]:
-    """Everything that a step hands out. `facts` include the loops' values; without its list there is none."""
+    """Everything that a step delegates. `facts` include the loops' values; without its list there is none."""
     return tuple(
         Handout(child_id=child_id, child=child, inputs=_fill_object(child.inputs, given.values))
         for child_id, child, given in _list_children(step, facts)

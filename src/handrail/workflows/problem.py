@@ -230,7 +230,7 @@ class Findings:
         self.add(problem)
 
     def add(self, problem: Problem) -> None:
-        """Report what another check found; what is used in several places is told once."""
+        """Report what another check found; what is used in several places is reported once."""
         self.has_errors = self.has_errors or problem.severity == "error"
         if not self.is_full and problem not in self.problems:
             is_last = len(self.problems) == MAX_PROBLEMS
@@ -354,7 +354,7 @@ def _is_sound(document: Json, edits: list[Edit], known: set[tuple[str, str, str]
 def _is_caused(error: Problem, operation: EditOperation) -> bool:
     """Whether an error that was not there before comes from an operation.
 
-    Errors elsewhere were there before: nobody looks for them while a file cannot be read.
+    Errors elsewhere were there before: no check finds them while a file cannot be read.
     """
     if error.code in _OF_THE_HOLDER and error.pointer == holder_of(operation.path):
         return True

@@ -73,7 +73,7 @@ def list_report_rules(prompt: str) -> frozenset[str]:
 
 
 def leave_out_rules(prompt: str, known: frozenset[str]) -> str:
-    """The prompt without the rules of reports that were told before."""
+    """The prompt without the rules of reports that an earlier step showed."""
     kept: list[str] = []
     for part in prompt.split("\n\n"):
         if not part.startswith(RULES_OF_REPORTS):
@@ -93,7 +93,7 @@ def show_example(example: dict[str, Json]) -> str:
 
 
 def make_user_section(need: UserOnly) -> str:
-    """What only the user can give, and how to hand it in."""
+    """What only the user can give, and how to report it."""
     kind = f", {need.choice_kind}" if need.choice_kind else ""
     answer = (
         f"Give the answer as the context value {need.input}."

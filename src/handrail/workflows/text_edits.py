@@ -116,7 +116,7 @@ def _candidates(
 
 
 def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, wanted: Json) -> Iterator[str]:
-    """The smallest braces or brackets around the change that stand on one line, written anew."""
+    """The smallest braces or brackets around the change that stand on one line, written again."""
     places = [place for one in edit for place in (one.path, one.source) if place]
     shared = set.intersection(*(set(_ways(holder_of(place))) for place in places))
     for pointer in sorted(shared, key=len, reverse=True):

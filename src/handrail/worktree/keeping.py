@@ -1,7 +1,7 @@
 """Which trees are kept, and trees as one pack.
 
 A tree is kept by a file with its id below `refs/kept`, which is a reference of our git directory. Once a day
-git removes what is older than two weeks and belongs to no kept tree.
+git removes what is older than two weeks and belongs to no file snapshot.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def drop_trees(place: Place, prefix: str) -> None:
 
 
 def prune(place: Place, git: GitChild) -> None:
-    """Remove what is old and not kept, at most once a day; kept trees that are incomplete go too.
+    """Remove what is old and not kept, at most once a day; file snapshots that are incomplete go too.
 
     So does what earlier versions remembered of files.
     """

@@ -148,7 +148,7 @@ def is_id(text: str) -> bool:
 
 
 def _explain_refusal(complaint: bytes, top: str) -> str:
-    """Why git does not read a repository: it trusts none of another user unless it is told to."""
+    """Why git does not read a repository: by default it trusts none of another user."""
     if b"dubious ownership" not in complaint:
         return REFUSED
     return f"another user owns the repository; allow it: git config --global --add safe.directory {top}"

@@ -3,10 +3,10 @@
 A crash leaves each file old or new.
 
 The journal holds everything that is to be written, and is durable before the first file is touched. Each file
-is written beside its place and renamed. The next writer settles a journal that it finds, and leaves alone
+is written beside its place and renamed. The next writer completes a journal that it finds, and leaves alone
 what is neither as before nor as it should become, because that belongs to somebody. Of a restore it writes
-what is left, because each file stands for itself. An edit that is whole or nothing it takes back: nobody was
-told that it was done, and its files mean something only together. A journal that was not finished itself
+what is left, because each file stands for itself. An edit that is whole or nothing it takes back: no reply
+said that it was done, and its files mean something only together. A journal that was not finished itself
 never counted, so nothing had been touched.
 
 Every step goes through folders that are opened one by one without following a link.
@@ -412,7 +412,7 @@ def _find_obstacle(root: int, write: FileWrite, going: set[str]) -> str:
 
 
 def _is_read_only(name: bytes, folder: int) -> bool:
-    """By its mode: who may do everything is told so, too."""
+    """Whether its mode allows it, also for a user who may do everything."""
     return not os.lstat(name, dir_fd=folder).st_mode & 0o222
 
 

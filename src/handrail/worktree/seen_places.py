@@ -225,7 +225,7 @@ def _find_written(bounds: Bounds, written: str) -> Named:
     inside = _place_inside(root, written)
     if inside is None:
         return Named(state="outside")
-    if bounds.is_hidden_place(inside):  # nobody is told whether it is there
+    if bounds.is_hidden_place(inside):  # no answer says whether it is there
         return Named(state="hidden", path=os.path.relpath(inside, root))
     try:
         folder, name = os.path.split(inside)

@@ -62,7 +62,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True):
     rows: dict[str, _Row] = {}
     taken: TakenTree | None = None
     marked: tuple[str, ...] = ()
-    """Files of the project's index that git was told to leave alone."""
+    """Files of the project's index that git leaves alone."""
 
 
 class _Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -252,7 +252,7 @@ def _list(place: Place, index: str, git: GitChild, scope: str, marked: Sequence[
 
 
 def _find_marked(place: Place, index: str, git: GitChild) -> tuple[str, ...]:
-    """The files that git was told not to look at, by `assume-unchanged` or `skip-worktree`."""
+    """The files that git does not look at, by `assume-unchanged` or `skip-worktree`."""
     rows = _list_index(place, index, git, "-v")
     return tuple(os.fsdecode(row[2:]) for row in rows if row[:1] == b"S" or row[:1].islower())
 
@@ -295,7 +295,7 @@ class _Sorting:
         shown = self._place.show(path)
         if not is_tracked and is_by_product(os.fsencode(shown)):
             return
-        if self._bounds.is_hidden(os.fsencode(shown)):  # in no list, and nobody is told whether it is there
+        if self._bounds.is_hidden(os.fsencode(shown)):  # in no list, and no answer says whether it is there
             return
         if is_tracked and self._is_below_link(path):
             self._replaced[path] = None

@@ -1,6 +1,6 @@
 """What a rename in Python must not do, beyond what reading the edited files again would show. Pure.
 
-Python looks names up while it runs, so some uses cannot be told from the text. Where one of them may mean the
+Python looks names up while it runs, so some uses cannot be found in the text. Where one of them may mean the
 renamed name, the rename is refused with the place.
 """
 

@@ -1,7 +1,7 @@
 """Replace one definition by a given text, or say why not. Pure.
 
 The text must define the same name, and the module must export what it exported. Every name elsewhere in the
-file must mean what it meant; names that the text uses and nothing declares are told in the plan.
+file must mean what it meant; the plan lists names that the text uses and nothing declares.
 """
 
 from __future__ import annotations

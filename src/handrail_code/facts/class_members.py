@@ -88,7 +88,7 @@ def find_member_uses(project: Project, found: Found) -> MemberUses | None:
 
 
 def find_owner(project: Project, path: str, member: Member) -> Owner | None:
-    """The class behind one place; None where it cannot be told."""
+    """The class behind one place; None where it cannot be known."""
     facts = project.look(path)
     if is_python(path):
         return None

@@ -1,8 +1,8 @@
 """What tsconfig and jsconfig files say about module names: `paths`, `baseUrl`, `rootDirs`. Pure.
 
 Settings come from the nearest file, from those that it extends, and from those of the projects that it
-refers to. What cannot be read (a file of another package, a name that leads nowhere) is told: then a module
-name may mean a file of the project, and nobody here knows.
+refers to. What cannot be read (a file of another package, a name that leads nowhere) is reported: then a
+module name may mean a file of the project, and nobody here knows.
 """
 
 from __future__ import annotations

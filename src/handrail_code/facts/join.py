@@ -52,7 +52,7 @@ MAX_TROUBLES = 50
 
 
 class Symbol(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing with a name, told by the slot where it is declared."""
+    """One thing with a name; the slot where it is declared identifies it."""
 
     slot: Slot
     name: str

@@ -107,7 +107,7 @@ DynamicKind: TypeAlias = Literal[
     "decorator",  # a decorated name, whose decorator may look at parameters
     "handed_on",  # a name whose value others get at once: `a = b.c = …`
     "this",  # `this[name]`
-    "scope",  # a name of a class or of Python, told only by a run
+    "scope",  # a name of a class or of Python, known only in a run
 ]
 
 

@@ -1,4 +1,4 @@
-"""Where callers name a parameter: `f(a=1)`. Which calls are certain, and which cannot be told. Pure.
+"""Where callers name a parameter: `f(a=1)`. Which calls are certain, and which are not. Pure.
 
 A parameter is two things: a local name, and a key that callers may write. Calls whose function is proven are
 tokens of the parameter. Calls that may mean the function and cannot be proven make a rename unsafe.

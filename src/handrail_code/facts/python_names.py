@@ -408,7 +408,7 @@ USUAL_ROOTS: Final = ("", "src", "lib")
 
 
 class PythonModules:
-    """Resolution for one project. A module is told by its file; a folder without `__init__` ends with `/`.
+    """Resolution for one project. Its file identifies a module; a folder without `__init__` ends with `/`.
 
     Nothing here asks an interpreter for its path. A folder is a root if packages lie in it: the nearest to
     the importing file wins, and a name that two other roots have is not guessed.

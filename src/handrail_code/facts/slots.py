@@ -110,7 +110,7 @@ class Slots:
 
     @property
     def twins(self) -> Twins:
-        """Told by the names of files and by packages, on first need."""
+        """Found by the names of files and by packages, on first need."""
         if self._twins is None:
             self._twins = Twins(frozenset(self.source.files()), self.modules.list_entries())
         return self._twins
@@ -179,7 +179,7 @@ class Slots:
         return None
 
     def is_commonjs(self, path: str) -> bool:
-        """Whether a default import is the module as a whole: told by the source of a declaration file."""
+        """Whether a default import is the module as a whole, by the source of a declaration file."""
         links = self.links(path)
         if links is UNLINKED or links.is_commonjs:
             return links.is_commonjs

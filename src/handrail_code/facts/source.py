@@ -121,7 +121,7 @@ def folders_up(folder: str) -> Iterator[str]:
 
 
 def may_hold_code(path: str) -> bool:
-    """Told by its name; a file without an ending may be a program."""
+    """Decided by its name; a file without an ending may be a program."""
     return path.endswith(HOLDERS) or "." not in path.rpartition("/")[2]
 
 

@@ -74,13 +74,13 @@ TroubleCode: TypeAlias = Literal[
     "computed_member",
     "unclear_call",
     "twin_file",
-    "used_as_value",  # handed on: who calls it then cannot be told
+    "used_as_value",  # handed on: who calls it then is unknown
     "renamed_unproven",  # somebody wants it renamed too
     "left_unproven",  # somebody wants it left
     "too_few_arguments",  # a call that given text no longer fits
     "too_many_arguments",
     "missing_keyword",
-    "unproven_member",  # which objects have it cannot be told
+    "unproven_member",  # which objects have it is unknown
 ]
 
 

@@ -1,4 +1,4 @@
-"""Which language a file is in, told by its name. Pure."""
+"""Which language a file is in, by its name. Pure."""
 
 from __future__ import annotations
 

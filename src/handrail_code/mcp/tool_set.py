@@ -2,7 +2,7 @@
 
 It is for agents without a shell. Four tools ask one operation and one edits; each offers a part of the
 operation's fields under their own names. Every answer carries tokens: picking is safer than writing.
-The operations speak of flags and of the two scripts; here an answer is told with tools and arguments.
+The operations speak of flags and of the two scripts; here an answer has tools and arguments.
 """
 
 from __future__ import annotations

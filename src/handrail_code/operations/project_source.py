@@ -208,7 +208,7 @@ class ProjectSource:
 
     @property
     def known(self) -> frozenset[str]:
-        """Every path that can be told apart from a mistyped one."""
+        """Every path that can be distinguished from a mistyped one."""
         return frozenset((*self.entries, *self._skipped, *self.unasked()))
 
     def finish(self) -> None:
@@ -359,7 +359,7 @@ def _open_source(rt: ReadPorts, project: str, languages: frozenset[AskedLanguage
 
 
 def find_skip_reason(path: str, size: int = 0) -> str:
-    """Why a file is not looked at, told without reading it; empty when it is."""
+    """Why a file is not looked at, known without reading it; empty when it is."""
     folder = _SKIPPED_FOLDER.search(path)
     if folder is not None:
         return _SKIPPED_FOLDERS[folder[1]]
@@ -389,7 +389,7 @@ def _find_odd_names(files: Sequence[ListedFile]) -> frozenset[str]:
 
 
 def find_mark(text: bytes) -> str:
-    """The same, told by the content: nobody edits what a program wrote."""
+    """The same, by the content: nobody edits what a program wrote."""
     if _GENERATED_MARK.search(text[:_MARK_BYTES]):
         return "generated"
     if len(text) > _MINIFIED_BYTES and len(text) // (text.count(b"\n") + 1) > _MINIFIED_LINE:

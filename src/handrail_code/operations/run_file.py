@@ -1,7 +1,7 @@
 """`code.workflow`: run a workflow file step by step, with a token for each way on (CONT 6.3).
 
-The run is an ordinary one: the same engine and log, in the list of sessions, and every other command can go
-on with it. A resume token holds the token of the pending step, so that a repeat answers the same again.
+The run is an ordinary one: the same engine and log, in the list of sessions, and every other command can
+continue with it. A resume token holds the token of the pending step, so that a repeat answers the same again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ Status: TypeAlias = Literal["success", "blocked"]
 
 
 class RunCodeWorkflow(Input, frozen=True, kw_only=True):
-    """A file to begin with, or a token to go on with."""
+    """A file to begin with, or a token to continue with."""
 
     workflow_resume: Annotated[TokenText, Meta(description="A token of an earlier answer.")] | UnsetType = (
         UNSET
@@ -101,7 +101,7 @@ class WorkflowAnswer(Answer, frozen=True, kw_only=True):
     current_step: str | None
     """None: the run is complete."""
     awaiting_input: bool
-    """Whether somebody has to decide or to do something; a run that only stopped goes on with its token."""
+    """Whether somebody has to decide or to do something; a run that only stopped continues with its token."""
     title: str
     prompt: str
     ran: list[RanStep]
@@ -134,7 +134,7 @@ class _Way(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_workflow(rt: WritePorts, request: RunCodeWorkflow) -> Success:
-    """Begin a run or go on with one, and say where it stands.
+    """Begin a run or continue with one, and say where it stands.
 
     Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, WORKFLOW_INVALID, WORKFLOW_NOT_FOUND, VALIDATION_ERROR, and
     what a token that is not accepted raises.

@@ -30,7 +30,7 @@ class Linked(msgspec.Struct, frozen=True, kw_only=True):
     """What calls a definition, or is called in it; in a tree, below that one."""
 
     found: Found | None
-    """None for the top of a file, and for what comes from elsewhere or cannot be told."""
+    """None for the top of a file, and for what comes from elsewhere or is unknown."""
     name: str
     spots: tuple[int, ...]
     """Where the calls are, as offsets in `spot_path`."""
@@ -156,7 +156,7 @@ def list_callees(project: Project, found: Found) -> list[Linked]:
 
 
 def is_test(path: str) -> bool:
-    """Whether a file holds tests, told by its path."""
+    """Whether a file holds tests, by its path."""
     return _TEST.search(path) is not None
 
 
@@ -229,7 +229,7 @@ def trace_callers(project: Project, found: Found, depth: int) -> TraceAnswer:
 
 
 def trace_callees(project: Project, found: Found, depth: int) -> TraceAnswer:
-    """What it calls, what those call, and so on. What cannot be told is in the tree without a definition."""
+    """What it calls, what those call, and so on. What is unknown is in the tree without a definition."""
     nodes, left_out = _grow(found, depth, partial(list_callees, project))
     return TraceAnswer(nodes=nodes, left_out=left_out, unsure=(), troubles=())
 
@@ -248,7 +248,7 @@ def _grow(
             if len(nodes) == MOST_TRACED:
                 left_out += 1
                 continue
-            # The top of a file has no name and is told by its path; what comes from elsewhere by nothing.
+            # The top of a file has no name and is shown by its path; what comes from elsewhere by nothing.
             name = ("" if one.name else one.spot_path) if one.found is None else make_id(one.found)
             is_repeated = bool(name) and name in seen
             seen.add(name)

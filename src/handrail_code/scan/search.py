@@ -62,7 +62,7 @@ def search(
 ) -> SearchAnswer:
     """Every name that holds the text; mentions in strings and comments only if asked for."""
     # The source names the files that can hold the text, so that one word does not read a whole project. What
-    # was not read is told as a trouble: "no match" is only as good as what was looked at.
+    # was not read is reported as a trouble: "no match" is only as good as what was looked at.
     wanted = frozenset(kind for one in kinds for kind in _KINDS[one])
     only_definitions = bool(wanted or hashes or is_exported)
     folder = scope.removeprefix("./").rstrip("/")

@@ -1,7 +1,7 @@
 """What callers without a credential may take of a server: threads, places in a queue, and answers.
 
 One passphrase is hashed at a time, on a thread of its own that yields to every other thread. A few sign-ins
-wait for them; whoever comes beyond that is told when to come back. An address that is refused again and again
+wait for them; a sign-in beyond that gets the time to come back. An address that is refused again and again
 gets its refusals later, and while many are refused everybody does, so that no loop of requests keeps the
 server busy. Only the event loop touches the counts, so they need no lock.
 """
@@ -81,7 +81,7 @@ class SignInQueue:
     """Threads of their own for what callers without a credential ask, and few places to wait for them."""
 
     def __init__(self, at_once: int, waiting: int, of_an_address: int, turn: Turn = nullcontext) -> None:
-        """`turn` is waited for in the thread of the work: several processes share what it hands out."""
+        """`turn` is waited for in the thread of the work: several processes share what it gives."""
         self._turn = turn
         self._most = at_once + waiting
         self._of_an_address = of_an_address

@@ -39,7 +39,7 @@ def export_telemetry(environment: Mapping[str, str]) -> Telemetry:
 
 
 class Telemetry:
-    """`ports.Observer` that sends what it is told."""
+    """`ports.Observer` that sends what it gets."""
 
     def __init__(self, spans: list[SpanProcessor], readers: list[MetricReader]) -> None:
         resource = Resource({"service.name": "handrail", "service.version": __version__}).merge(

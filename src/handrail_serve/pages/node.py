@@ -1,4 +1,4 @@
-"""One node: what was done on the way to it, what it is worth, and what is pending there. Pure."""
+"""One node: what was done on the way to it, how it is supported, and what is pending there. Pure."""
 
 from __future__ import annotations
 

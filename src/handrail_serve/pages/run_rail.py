@@ -92,7 +92,7 @@ class _Listing:
         self._children: dict[str, list[RailNode]] = {}
         self._roots: list[RailNode] = []
         self.lanes_of_now: list[Html] = []
-        """What the step that waits at the preferred tip handed out: it stands below that step."""
+        """What the step that waits at the preferred tip delegated: it stands below that step."""
         for node in shown:
             if node.parent in self._by_id:
                 self._children.setdefault(node.parent, []).append(node)
@@ -119,7 +119,7 @@ class _Listing:
             _, nodes, rows = parts[-1]
             nodes.append(current)
             rows.append(self._row(current))
-            if current.kind == "step":  # the step that handed them out is done
+            if current.kind == "step":  # the step that delegated them is done
                 rows += lanes
                 lanes = []
             lanes += self._lanes(current)
@@ -135,7 +135,7 @@ class _Listing:
         return [row for part in parts for row in _fold_rounds(*part)]
 
     def _lanes(self, node: RailNode) -> list[Html]:
-        """What the step at a node handed out, each child a lane of its own beside it."""
+        """What the step at a node delegated, each child a lane of its own beside it."""
         handed = [one for one in self._graph.children if one.node_id == node.id]
         if not handed:
             return []
@@ -290,7 +290,7 @@ def _fold(title: str, rows: Sequence[Html], key: str) -> Html:
 
 
 def _marks(node: RailNode) -> list[Child]:
-    """What is worth opening the node for."""
+    """What a reader finds behind the node."""
     marks: list[Child] = []
     if node.is_fork:
         marks.append(badge("fork", "", "step"))

@@ -33,7 +33,7 @@ def add_password(address: str, environment: Mapping[str, str]) -> str:
         return address
     try:
         known = conninfo.conninfo_to_dict(address)
-    except psycopg.Error:  # told where it is used
+    except psycopg.Error:  # reported where it is used
         return address
     if known.get("password"):
         return address

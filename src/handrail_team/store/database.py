@@ -40,7 +40,7 @@ from handrail_team.store.migrations import (
 
 _T = TypeVar("_T")
 
-# A statement that fails while others are on their way is told once, as a fault; without a handler psycopg
+# A statement that fails while others are on their way is reported once, as a fault; without a handler psycopg
 # tells it a second time, on standard error, which belongs to the caller.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 

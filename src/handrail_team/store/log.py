@@ -413,7 +413,7 @@ class TeamLog:
         del digest
         if self.key is None:
             return NOTHING_LISTED
-        if self.key.read() is None:  # nothing can be told from anything
+        if self.key.read() is None:  # nothing differs from anything
             return Origin(listed=EVERYTHING)
         row = self.key.find_listed(session_id)
         if row is None or self.database.fetch(_DIGEST, (session_id, row.events - 1)) != [(row.digest,)]:

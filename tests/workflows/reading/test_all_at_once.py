@@ -253,7 +253,7 @@ def test_problems_beyond_the_limit_are_counted_out() -> None:
 
 
 OF_OTHER_DOCUMENTS = {
-    "overlay": "extends add fill contracts append prepend replace skip after before step demand slot",
+    "customisation": "extends add fill contracts append prepend replace skip after before step demand slot",
     "work that is handed out": "delegate child children collect needs atLeast brief workflow by",
     "the neighbouring dialect": "countedBy lenient",
     "proofs and required outputs": "proof wants base requires irreversible",

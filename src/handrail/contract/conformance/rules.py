@@ -29,7 +29,7 @@ class SchemaError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Advisory(msgspec.Struct, frozen=True, kw_only=True):
-    """Allowed, but worth knowing."""
+    """Allowed, but good to know."""
 
     name: str
     detail: str
@@ -163,7 +163,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Either(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several types, such as an object or null; told apart by type alone."""
+    """One of several types, such as an object or null; distinguished by type alone."""
 
     rules: tuple[Rule, ...]
 

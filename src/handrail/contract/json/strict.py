@@ -17,7 +17,7 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import has_whole_characters
 
 DEPTH_LIMIT = 64
-"""Arrays and objects inside each other that `decode_json` takes unless told otherwise."""
+"""Arrays and objects inside each other that `decode_json` takes by default."""
 
 
 def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Json:

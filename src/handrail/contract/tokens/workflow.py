@@ -115,7 +115,7 @@ class ChoiceClaims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was handed out, by its first node: the token leads to its present step, wherever that is."""
+    """A run that was delegated, by its first node: the token leads to its present step, wherever that is."""
 
     session_id: SessionId
     node_tag: str

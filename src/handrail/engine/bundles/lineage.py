@@ -1,6 +1,6 @@
-"""Whether a bundle holds what a run can go on with: workflows safe to walk, and events that agree. Pure.
+"""Whether a bundle holds what a run can continue with: workflows safe to walk, and events that agree. Pure.
 
-What we compiled and wrote keeps these rules by construction, and the fold relies on them; what a stranger
+What we compiled and wrote keeps these rules by construction, and the fold relies on them; what somebody else
 wrote may hold anything. Every workflow is whole and known, every link has two ends, and time runs forward.
 """
 
@@ -259,8 +259,8 @@ class _Check:
         self._path = ""
 
     def take(self, record: StoredRecord, event: EventBody) -> None:
-        # A stranger wrote this, so every name must lead to something that an earlier event made, in its own
-        # run; and what folding would copy per event is counted before it is folded.
+        # Somebody else wrote this, so every name must lead to something that an earlier event made, in its
+        # own run; and what folding would copy per event is counted before it is folded.
         self._path = f"session/events/{record.index}"
         if len(record.dedupe_key) > KEY_LIMIT or not _KEY.fullmatch(record.dedupe_key):
             raise self._malformed("has a dedupe key that no log takes")

@@ -116,7 +116,7 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_join(history: History, workflow: CompiledWorkflow, node: Node, *, until: float = inf) -> Join | None:
-    """How the step that is pending at a node stands with its children; None: it hands out nothing.
+    """How the step that is pending at a node stands with its children; None: it delegates nothing.
 
     `until`: results that were taken later do not count, for a recorded reply.
     """
@@ -148,7 +148,7 @@ def list_children(history: History, node: Node) -> list[Run]:
 
 
 def list_parts(history: History, run: Run) -> list[ChildState]:
-    """The work that a run handed out on the way to where it stands: of each the newest try, or what was
+    """The work that a run delegated on the way to where it stands: of each the newest try, or what was
     taken instead of it.
     """
     if not run.pins:  # its workflow hands nothing out
@@ -289,18 +289,18 @@ def _waits_for_person(history: History, tip: Node) -> bool:
 
 
 def is_set_aside(history: History, run: Run) -> bool:
-    """Whether nobody waits for a run: what handed it out was closed, or left for another branch."""
+    """Whether nobody waits for a run: what delegated it was closed, or left for another branch."""
     return any(why != "passed" for why in _list_whys(history, run))
 
 
 def explain_unwaited(history: History, run: Run) -> str:
-    """Why nobody waits for work that was handed out; empty: somebody does."""
+    """Why nobody waits for work that was delegated; empty: somebody does."""
     why = next(iter(_list_whys(history, run)), "")
     return f"Nobody waits for this work: {_UNWAITED[why]}. Ask whoever gave it to you." if why else ""
 
 
 def was_always_waited_for(history: History, run: Run) -> bool:
-    """Whether every run above one stands where it handed it out, has one branch, and was never closed."""
+    """Whether every run above one stands where it delegated it, has one branch, and was never closed."""
     above = run
     while above.parent is not None:
         above = history.runs[above.parent.run_id]
@@ -313,7 +313,7 @@ def was_always_waited_for(history: History, run: Run) -> bool:
 
 
 _UNWAITED: Final = {
-    "again": "it was closed and delegated once more, to somebody else",
+    "again": "it was closed and delegated again, to somebody else",
     "closed": "the run that delegated it was closed",
     "left": "the run that delegated it has left for another branch",
     "passed": "the step that delegated it is done",
@@ -352,7 +352,7 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[GapRecorded, ...] = ()
     again: tuple[Handout, ...] = ()
     claims: tuple[Claim, ...] = ()
-    """Whose word the option is."""
+    """Who stated the option."""
 
     @property
     def stays(self) -> bool:
@@ -360,7 +360,7 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_passed(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> list[Delegate]:
-    """The steps that a move passed because they had nothing to hand out."""
+    """The steps that a move passed because they had nothing to delegate."""
     passed = {entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id}
     return [one for one in leaves_of(workflow).values() if isinstance(one, Delegate) and one.id in passed]
 
@@ -415,7 +415,7 @@ def _closed(join: Join) -> list[ChildState]:
 
 
 def _repeat(history: History, child: ChildState) -> Handout:
-    """The same work once more, with the inputs that it had."""
+    """The same work again, with the inputs that it had."""
     return Handout(
         child_id=f"{child.name}-{child.tries + 1}",
         child=Child(id=child.name, workflow_id=child.run.workflow_id, workflow_hash=child.run.workflow_hash),
@@ -505,7 +505,7 @@ def _last_notes(history: History, tip: NodeId) -> str:
     return excerpt(text, _MOST_NOTES_BYTES)
 
 
-# What a helper is told
+# What a helper reads
 
 
 def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, child: ChildState) -> str:
@@ -530,5 +530,5 @@ def _show(value: Any) -> str:
 
 
 def name_workers(run: Run) -> str:
-    """What those who work on a run call themselves, the first one first: their own word."""
+    """What those who work on a run call themselves, the first one first: as they state it."""
     return ", ".join(run.workers)

@@ -1,4 +1,4 @@
-"""How a step hands out work: the runs that it opens, in the commit that arrives there. Pure."""
+"""How a step delegates work: the runs that it opens, in the commit that arrives there. Pure."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ if TYPE_CHECKING:
     from handrail.engine.gathered import Gathered, StartFacts
 
 Workflows: TypeAlias = Mapping[WorkflowHash, CompiledWorkflow]
-"""Of everything that a run may hand out."""
+"""Of everything that a run may delegate."""
 
 
 class Opener(msgspec.Struct, frozen=True, kw_only=True):
-    """The run and the node that hand out work."""
+    """The run and the node that delegate work."""
 
     session_id: SessionId
     run_id: RunId
@@ -103,7 +103,7 @@ class Opener(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_arriving(workflow: CompiledWorkflow, state: State, facts: Facts) -> tuple[Handout, ...]:
-    """What is handed out where a move ends; at most as much as a step may."""
+    """What is delegated where a move ends; at most as much as a step may."""
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     if not isinstance(leaf, Delegate) or not isinstance(state, Running):
         return ()
@@ -113,7 +113,7 @@ def list_arriving(workflow: CompiledWorkflow, state: State, facts: Facts) -> tup
 def plan_children(
     opener: Opener, handouts: Sequence[Handout], workflows: Workflows, salt: int
 ) -> list[PlannedEvent]:
-    """The runs of these children, and of what those hand out at once."""
+    """The runs of these children, and of what those delegate at once."""
     return [event for one in handouts for event in _plan_child(opener, one, workflows, salt)]
 
 
@@ -129,7 +129,7 @@ def plan_arrival(
 
 
 def add_nothing(initial: ContextSet, workflow: CompiledWorkflow, move: Move) -> ContextSet:
-    """What a run begins with, and what steps collected that had nothing to hand out before its first one."""
+    """What a run begins with, and what steps collected that had nothing to delegate before its first one."""
     empty = collect_nothing(workflow, move.trace)
     owners: dict[str, ValueOwner] = dict.fromkeys(empty, "action")
     return replace(initial, context=initial.context | empty, owners=initial.owners | owners)
@@ -170,7 +170,7 @@ def _list_few(workflow: CompiledWorkflow, move: Move, count: int) -> list[GapRec
     ]
 
 
-# An advance in a workflow that hands out work
+# An advance in a workflow that delegates work
 
 
 def plan_advance_and_open(
@@ -183,7 +183,7 @@ def plan_advance_and_open(
     facts: Facts,
     salt: int,
 ) -> list[PlannedEvent]:
-    """The run moves on, and hands out what the step there hands out, in the same commit."""
+    """The run moves on, and delegates what the step there delegates, in the same commit."""
     workflow, move = gathered.workflow, accepted.move
     preferences = preferences_after(history, node.node_id)
     handouts = list_arriving(workflow, move.state, facts)
@@ -215,7 +215,7 @@ def join_children(
 
 
 def add_joined(accepted: Accepted, joined: Joined) -> Accepted:
-    """What the join discloses, and whose word its option is."""
+    """What the join discloses, and who stated its option."""
     verdict = replace(accepted.verdict, claims=(*accepted.verdict.claims, *joined.claims))
     disclosed = (*accepted.disclosed, *joined.gaps)
     return replace(accepted, verdict=verdict, disclosed=disclosed, option_id=joined.option)
@@ -299,7 +299,7 @@ def _open_at(
 
 
 def _find_overflow(history: History, run_id: RunId, move: Move, new: int) -> tuple[Reason, ...]:
-    """Why a run that goes round a loop may not hand out even more."""
+    """Why a run that goes round a loop may not delegate even more."""
     held = sum(run.parent is not None and run.parent.run_id == run_id for run in history.runs.values())
     if held + new <= MAX_RUN_CHILDREN or not isinstance(move.state, Running):
         return ()
@@ -344,7 +344,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
         parent=Parent(run_id=opener.run_id, node_id=opener.node_id, child_id=handout.child_id),
         agent=opener.run.agent,
     )
-    # Never looser than the node that hands it out, and stricter where its author says so.
+    # Never looser than the node that delegates it, and stricter where its author says so.
     effective = cap_preferences(workflow, opener.preferences) or opener.preferences
     change = PreferencesChanged(
         change_id=f"prf_{first}",
@@ -358,7 +358,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
     owners.update(dict.fromkeys(empty, "action"))
     given = ContextSet(context=context | empty, source="initial", owners=owners)
     below = replace(opener, run_id=run_id, node_id=first, run=started, preferences=effective)
-    # Nobody can be asked before it begins: what its first step lacks, or cannot hand out, is a gap.
+    # Nobody can be asked before it begins: what its first step lacks, or cannot delegate, is a gap.
     unmet = [gap_of(reason) for reason in assess_arrival(workflow, move, facts).reasons]
     gaps = [*_list_misfits(workflow, context), *unmet]
     return [

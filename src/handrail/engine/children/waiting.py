@@ -1,4 +1,4 @@
-"""What a step that handed out work says while it waits, and where nobody waits any more. Pure."""
+"""What a step that delegated work says while it waits, and where nobody waits any more. Pure."""
 
 from __future__ import annotations
 

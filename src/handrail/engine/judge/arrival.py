@@ -318,7 +318,7 @@ SeenReport: TypeAlias = Literal["", "another", "declined", "none", "elsewhere", 
 
 
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the answers of people are worth for one question about the pending step (`engine/ask.py`)."""
+    """How the answers of people count for one question about the pending step (`engine/ask.py`)."""
 
     is_given: bool = False
     """A person said yes to exactly this report, took an option, or gave a value."""
@@ -333,7 +333,7 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
     answered: Confirmation | None = None
     """The answer that decides."""
     is_due: bool = False
-    """An agent's word is not enough: the settings say so, or a person said no to what it sent before."""
+    """An agent's statement is not enough: the settings say so, or a person said no to what it sent before."""
     can_be_asked: bool = False
     """The client of this call can ask a person."""
     is_implied: bool = False
@@ -356,7 +356,7 @@ _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they
 
 
 def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Claim, Reason]:
-    """What a report is worth where the last word of a person about exactly this was no."""
+    """How a report counts if a person last rejected exactly this."""
     claim = Claim(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
     return claim, Reason(
         name="user_only_dependency:needs_user_approval",
@@ -373,7 +373,7 @@ def _add_note(sentence: str, word: PersonsWord) -> str:
 
 
 def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
-    """What the word of a person is worth for a place; `is_agents`: the agent says what they answered."""
+    """How the answer of a person counts for a place; `is_agents`: the agent says what they answered."""
     if word.is_given:
         return Claim(pointer=pointer, check="person", level="confirmed")
     if word.seen == "declined":
@@ -391,7 +391,7 @@ def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
 def weigh_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts, word: PersonsWord
 ) -> tuple[Claim | None, Reason | None]:
-    """What the confirmation of a step is worth, and the reason if a person must give it and has not.
+    """How the confirmation of a step counts, and the reason if a person must give it and has not.
 
     Both facts include the loops' values; those after it have the whole report applied.
     """
@@ -458,7 +458,7 @@ def find_unasked_confirmation(
 def weigh_choice(
     choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord
 ) -> tuple[Claim | None, Reason | None]:
-    """What the option of a choice that belongs to the user is worth: whether it is the one a person took."""
+    """Whether the option of a choice that belongs to the user is the one a person took."""
     if word.option_id == option_id:
         return Claim(pointer=CHOSEN, check="person", level="confirmed"), None
     if not word.option_id:
@@ -516,7 +516,7 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
 
 
 def _list_lacking(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
-    """The lists that a move misses, for a loop that it passed or a step that hands out work."""
+    """The lists that a move misses, for a loop that it passed or a step that delegates work."""
     is_missed = any(isinstance(entry, ExitedLoop) and entry.reason == "items_missing" for entry in move.trace)
     leaf = leaf_at(workflow, move.state) if isinstance(move.state, Running) else None
     if not is_missed and not isinstance(leaf, Delegate):

@@ -128,7 +128,7 @@ FACTS_AFTER_THE_END = FACTS | {VERIFICATION_REPORT}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report is worth."""
+    """How each part of a report is supported."""
 
     reasons: tuple[Reason, ...] = ()
     checks: tuple[ContractCheck, ...] = ()
@@ -160,7 +160,7 @@ def assess(
     """Judge a report. `facts` hold with the report's own context applied.
 
     `kept` is what the blocked attempts right before it brought. `known` is what was seen and what ran;
-    without it nothing is weighed (a simulation).
+    without it nothing is judged (a simulation).
     """
     if known is not None:
         place = msgspec.structs.replace(place, computed=known.computed)
@@ -380,10 +380,10 @@ def answer_report(
     """Judge a report. `facts` hold with the report's own context applied.
 
     `kept` is what was brought for the step before, `gaps` are the ids of those recorded on the branch,
-    `shown` is what the agent was told; without it every confirmation counts as given (a simulation),
+    `shown` is what the agent got; without it every confirmation counts as given (a simulation),
     `troubles` is what stands in the way beside the report.
     """
-    # The work is judged before the person's word, which needs the verdict: nobody is asked about a report
+    # The work is judged before the person's answer, which needs the verdict: nobody is asked about a report
     # that is refused anyway. Where a gift is still to come, the person's reason, which says how to ask,
     # replaces the one of the assessment, which only misses the value.
     place = place_of(workflow, state, leaf, gaps)
@@ -516,7 +516,7 @@ def _judge_confirmation(
     shown: ShownState,
     after: Facts,
 ) -> PersonsSay:
-    """Whether the user confirmed the step; without a person, an agent that was told to ask is believed."""
+    """Whether the user confirmed the step; without a person, Handrail believes an agent that had to ask."""
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
     claim, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
     if claim is None or reason is not None or shown.word.is_given or autonomy != "guided":

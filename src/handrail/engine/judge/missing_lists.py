@@ -1,4 +1,4 @@
-"""What a loop or a step that hands out work lacks: a list, a shorter list, an artifact of the round. Pure."""
+"""What a loop or a step that delegates work lacks: a list, a shorter list, an artifact of the round. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GO_BACK = "Read an earlier step again and go on from there, or close the run."
 
 
 def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
-    """What stands in the way of handing out: no list, or more items than a step may hand out."""
+    """What stands in the way of delegating: no list, or more items than a step may delegate."""
     state = move.state
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     if not isinstance(leaf, Delegate) or not isinstance(state, Running) or not leaf.for_each:

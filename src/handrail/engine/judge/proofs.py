@@ -5,7 +5,7 @@ The problem: a step may want its change proven, and nobody can be made to prove 
 The idea: a proof is about two trees. It counts for a step if it begins where the change of the step begins
 (`find_base`) and ends with the present files, so a stale one is found by one comparison. A step that wants a
 proof where possible stops a run once; a required one stops it until the word is right or a person accepts the
-gap. What cannot be tried, and what only a person can weigh (REWROTE, NEW RULES), stops nobody: it is a gap.
+gap. What cannot be tried, and what only a person can judge (REWROTE, NEW RULES), stops nobody: it is a gap.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
         reasons += [] if reason is None else [reason]
         checks += [] if check is None else [check]
         is_undecided |= isinstance(due, ContractDue) and due.is_decision and not is_answered
-    # What nobody asked for is held against its own contract all the same: a wrong fact that is let in here
+    # What nobody asked for is checked against its own contract all the same: a wrong fact that is let in here
     # would be the fact that a later condition reads.
     beside: dict[str, list[JudgedArtifact]] = {}
     for found in judged:
@@ -442,7 +442,7 @@ def _invalid_reason(
 
 
 def _join_faults(faults: list[str], before: str) -> str:
-    """The first faults, each as whole as the room that they share allows, and how many more there are."""
+    """The first faults, each as whole as the space that they share allows, and how many more there are."""
     more = f" ({len(faults) - SHOWN_ISSUES} more in issues)" if len(faults) > SHOWN_ISSUES else ""
     shown = sorted(faults[:SHOWN_ISSUES], key=len)
     left = MESSAGE_BYTES - len((before + more).encode()) - 2 * len(shown)

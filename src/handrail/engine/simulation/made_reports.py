@@ -65,7 +65,7 @@ _MOST_COMBINED = 4
 
 
 def make_joins(step: Delegate) -> list[MadeReport]:
-    """What a step goes on with whose children are done, done with gaps, or closed and left out."""
+    """What a step continues with whose children are done, done with gaps, or closed and left out."""
     names = [f"{step.children[0].id}_{number}" for number in (1, 2)] if step.for_each else []
     names = names or [child.id for child in step.children]
     every = list(product(_ENDS, repeat=len(names))) if len(names) <= _MOST_COMBINED else []
@@ -207,7 +207,7 @@ def _with_member(document: dict[str, Any], path: str, value: Any) -> dict[str, A
     return copied
 
 
-# Values worth trying: some that make each comparison hold and some that do not.
+# Values to try: some that make each comparison hold and some that do not.
 
 
 Paths: TypeAlias = dict[str, list[Any]]
@@ -241,7 +241,7 @@ def loops_in(parts: Iterable[Part]) -> Iterator[Loop]:
 
 
 def lists_in(workflow: CompiledWorkflow) -> list[ForEach]:
-    """The lists that loops go through, and those that are handed out item by item."""
+    """The lists that loops go through, and those that are delegated item by item."""
     repeats = [loop.repeat for loop in loops_in(workflow.steps)]
     each = [repeat for repeat in repeats if isinstance(repeat, ForEach)]
     handed = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Delegate) and leaf.for_each]

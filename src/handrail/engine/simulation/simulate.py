@@ -153,7 +153,7 @@ def simulate_modes(
 ) -> Iterator[ModeWalked | Report]:
     """Walk the workflow and report what was reached, what was not, and what would go wrong.
 
-    Each mode is told as soon as it is walked, then the report on all of them.
+    Each mode is reported as soon as it is walked, then the report on all of them.
 
     Raises Fault WORK_LIMIT_EXCEEDED when the values to start with are already too many.
     """
@@ -180,8 +180,8 @@ def simulate_modes(
 def _report(
     workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], limits: Limits, starts: int, possible: int
 ) -> Report:
-    # The modes are walked apart and told together: a step counts as reached if any mode comes to it, and its
-    # prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
+    # The modes are walked apart and reported together: a step counts as reached if any mode comes to it, and
+    # its prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
     leaves = list(leaves_in_loops(workflow.steps))
     steps = [part.id for part, _ in leaves]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}

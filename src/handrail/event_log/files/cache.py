@@ -111,7 +111,7 @@ MOST_KEY_BYTES: Final = 32 * 1024 * 1024
 KEY_BYTES: Final = 128
 """What one of them takes, about."""
 ALWAYS_KEPT: Final = 4
-"""The latest sessions stay, however long they are: scanning one anew in every call is expensive."""
+"""The latest sessions stay, however long they are: scanning one again in every call is expensive."""
 
 
 class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,8 +2,8 @@
 
 The lock makes one writer; the note says what was durable; then: blobs durable; orphans cut off; events and
 manifest line written and synced; the note written; the plan acknowledged. A crash between two steps leaves
-bytes that no line attests, or a last line whose events did not arrive. Neither was acknowledged, both can
-be told from damage, and the next commit cuts them off before it writes. Two rules carry the proof: nothing
+bytes that no line attests, or a last line whose events did not arrive. Neither was acknowledged, both differ
+from damage, and the next commit cuts them off before it writes. Two rules carry the proof: nothing
 is cut off that could have been attested once (`LostEvents`), and a line never becomes durable before the
 name of its segment. Swap two steps, and a power failure can leave an attested event without its bytes.
 """
@@ -385,7 +385,7 @@ def _cut_orphans(disk: Disk, descriptor: int, size: int, end: int) -> None:
 
 
 def _take_back(disk: Disk, descriptor: int, end: int) -> None:
-    # If this is refused too, the line may stay and count. Then the next holder settles it, and a repeat of
+    # If this is refused too, the line may stay and count. Then the next holder repairs it, and a repeat of
     # the plan is answered from it.
     with suppress(OSError):
         disk.cut(descriptor, end)

@@ -123,7 +123,7 @@ def ensure_durable(disk: Disk, directory: int, tip: Tip, note: Note | None) -> N
     """Sync the last commit if nobody noted that it is durable.
 
     A reader can see a commit between its write and its sync, and must not show what a power failure could
-    still take away. The note at hand is as old as the reading, so it is read once more before anybody waits
+    still take away. The note at hand is as old as the reading, so it is read again before anybody waits
     for the disk.
     """
     if tip.last is None or is_known_durable(note, tip) or is_known_durable(read_note(disk, directory), tip):

@@ -418,7 +418,7 @@ class FileLog:
     def origin(self, session_id: SessionId, digest: str) -> Origin:
         if self.key is None:
             return NOTHING_LISTED
-        if self.key.read_usable() is None:  # nothing can be told from anything
+        if self.key.read_usable() is None:  # nothing differs from anything
             return Origin(listed=EVERYTHING)
         listed = self._origins.get((session_id, digest))
         if listed is None:

@@ -318,7 +318,7 @@ def _whole_lines(content: bytes) -> bytes:
 
 
 def _without_dead(writing: dict[SessionId, int]) -> dict[SessionId, int]:
-    """The writers that may still commit. Their sessions are looked at once more after this."""
+    """The writers that may still commit. Their sessions are looked at again after this."""
     return {session_id: process for session_id, process in writing.items() if _is_alive(process)}
 
 

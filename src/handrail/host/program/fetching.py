@@ -31,7 +31,7 @@ _WEB = ("http", "https")
 
 
 class Silence(Fault):
-    """There was no answer, so asking once more is worth it. A refusal is an answer."""
+    """There was no answer, so asking again can help. A refusal is an answer."""
 
 
 def fetch_address(url: str, accept: str) -> Fetched | Fault:

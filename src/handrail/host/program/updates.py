@@ -75,7 +75,7 @@ class LocalUpdates:
         )
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
-        """Fetch, and once more after a silence or where the index says soon. Raises Fault."""
+        """Fetch, and again after a silence or where the index says soon. Raises Fault."""
         address = self._signed_in(urljoin(base, url))
         ends_at = time.monotonic() + FETCH_SECONDS
         found = self._ask(address, accept, asked, ends_at)
@@ -97,7 +97,7 @@ class LocalUpdates:
         return box[0]
 
     def _waits_for_more(self, fault: Fault, asked: Callable[[], str], ends_at: float) -> bool:
-        """Whether to ask once more; waits for as long as the index says, or a moment that nobody shares."""
+        """Whether to ask again; waits for as long as the index says, or a moment that nobody shares."""
         if not fault.kind.is_retryable:
             return False
         stated_ms = fault.retry_after_ms

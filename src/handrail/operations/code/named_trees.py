@@ -55,7 +55,7 @@ def find_run_here(
 ) -> tuple[Session, Node]:
     """The run of a token, of the session that is asked for, or in progress here; and its open place.
 
-    Raises Fault SESSION_NOT_FOUND, and CONTEXT_MISSING when it cannot be told which session is meant.
+    Raises Fault SESSION_NOT_FOUND, and CONTEXT_MISSING when it is unclear which session is meant.
     """
     if state_token is not UNSET:
         named = open_by_token(rt, state_token)

@@ -95,7 +95,7 @@ def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
     name = "" if request.node is UNSET or request.node == NOW else request.node
     session, tip = find_run_here(rt, request.session, project, name, request.state_token)
     history = session.history
-    # A token of a child shows what its own run saw; the other runs are for whoever handed it out.
+    # A token of a child shows what its own run saw; the other runs are for whoever delegated it.
     is_childs = request.state_token is not UNSET and history.runs[tip.run_id].parent is not None
     own = tip.run_id if is_childs else None
     then = read_named(rt, history, tip, name, project, own)

@@ -1,4 +1,4 @@
-"""`run.close`: nobody goes on with a run; it leaves resume and hooks, and continuing opens it again."""
+"""`run.close`: nobody continues with a run; it leaves resume and hooks, and continuing opens it again."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def perform_action(
     project: str | None,
 ) -> tuple[WorkDone, tuple[Reason, ...]]:
     """Call the operation of the action that is pending at a node: the report with its result, or why there
-    is none. Either is told in a line of ours, beside the notes of the agent. Raises no Fault.
+    is none. A line of ours beside the notes of the agent says which. Raises no Fault.
     """
     action = own_action_at(workflow, node.state)
     assert action is not None, "other operations are asked of the agent"

@@ -1,4 +1,4 @@
-"""`run.start`: pin a workflow, begin a run, and hand out its first step."""
+"""`run.start`: pin a workflow, begin a run, and give its first step."""
 
 from __future__ import annotations
 

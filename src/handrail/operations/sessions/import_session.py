@@ -151,7 +151,7 @@ def _place(rt: ReadPorts, bundle: ReadBundle, *, is_new: bool) -> _Place:
 
 
 def _came_from(standing: Loaded, bundle: ReadBundle) -> bool:
-    """Told by the key of its label alone: also of a session that this version cannot read to its end."""
+    """Known by the key of its label alone: also of a session that this version cannot read to its end."""
     labels = [record.dedupe_key for record in standing.records if record.dedupe_key.startswith(LABEL)]
     return labels[-1:] == [LABEL + bundle.bundle_id]
 

@@ -113,11 +113,11 @@ class Candidate(Payload, frozen=True, kw_only=True):
     since_step: str = ""
     """Of the first candidate of this project: what happened since its pending step began."""
     evidence: dict[str, int] | None = None
-    """Its claims by what they are worth; None: none yet."""
+    """Its statements by how they are supported; None: none yet."""
     warnings: list[ReplyWarning] = []
     """Of its workflow's file, where that no longer means what it meant at the start."""
     children: list[HandedOut] = []
-    """Of a run that waits for work that it handed out."""
+    """Of a run that waits for work that it delegated."""
     next_call: ToolCall
     fork_call: ToolCall | None = None
     """Of a node that was asked for by its id and that the run has left: the call that forks there."""
@@ -296,7 +296,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
         return [stamp for stamp, _ in self.chosen if stamp.session_id in having]
 
     def search(self, wanted: ResumeQuery) -> tuple[ResumeQuery, list[SessionStamp]]:
-        """The question with the weight of each word, and the sessions that are worth comparing."""
+        """The question with the weight of each word, and the sessions to compare."""
         asked = read_query(wanted.query)
         keys = dict.fromkeys(key for one in asked for key in one.keys)
         found = self.sessions.find_words(keys, self.session_ids)
@@ -339,7 +339,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
-    """The latest sessions, as many as the question is worth."""
+    """The latest sessions, as many as the question needs."""
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: dict[SessionId, str] = {}
@@ -443,7 +443,7 @@ def _continue_with(state_token: str) -> ToolCall:
 
 
 def _list_handed(rt: ReadPorts, history: History, workflow: CompiledWorkflow, node: Node) -> list[HandedOut]:
-    """What a waiting run handed out, for who finds it in a new chat: what was delivered, what is open."""
+    """What a waiting run delegated, for who finds it in a new chat: what was delivered, what is open."""
     if workflow.v < WITH_CHILDREN:
         return []
     join = find_join(history, workflow, node)

@@ -286,7 +286,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
 
 
 def _left_behind(catalog: Catalog, entry: CatalogEntry) -> Iterator[Problem]:
-    """A warning for each overlay that does not fit what it extends as that is now."""
+    """A warning for each customisation that does not fit what it extends as that is now."""
     overlays = (
         [] if entry.source_kind == "bundled" else [one for one in catalog.entries if one.extends == entry.id]
     )
@@ -311,7 +311,7 @@ def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
 
 
 def _dangling(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
-    """Ids that lead nowhere, where names of values are wrong: told together, since both are looked up."""
+    """Ids that lead nowhere, where names of values are wrong: listed together, since both are looked up."""
     if reading.misnamed is None:
         return []
     found = compile_entry(catalog, entry, reading.misnamed).problems

@@ -154,7 +154,7 @@ def _plan(
 
 
 def _losses(catalog: Catalog, examined: Examined, file: str) -> list[str]:
-    """What goes away with the change: the id that the file had, and overlays that no longer fit."""
+    """What goes away with the change: the id that the file had, and customisations that no longer fit."""
     own = [one for one in catalog.entries if (one.source_kind, one.source_ref) == ("project", file)]
     gone = [one.id for one in own if one.is_usable and one.id != examined.workflow_id]
     left = [one.source_ref for one in catalog.entries if one.extends in gone]

@@ -113,7 +113,7 @@ def _by_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
 
 
 def _with_surroundings(rt: ReadPorts, found: Examined, checks: list[str]) -> Examined:
-    """What is told besides: the base is another one than when it last ran, a check is not declared."""
+    """What else is reported: the base is another one than when it last ran, a check is not declared."""
     if found.entry is None or found.pinned is None:
         return found
     entry, message = found.entry, explain_changed_base(rt, found.pinned.workflow)

@@ -162,7 +162,7 @@ MOST_SESSIONS = 100
 """How many sessions are looked at, newest first; `store verify` looks at all of them."""
 OLD_KEY_DAYS = 365
 ENDS_SOON_DAYS = 14
-"""Before the token of a machine ends, its user is told."""
+"""How long before the token of a machine ends its user gets a warning."""
 _OTHERS_WRITE = 0o022
 _DAY_SECONDS = 86_400
 LEAST_FREE_BYTES = 1 << 20

@@ -43,7 +43,7 @@ _IN_FORCE = {
 }
 """Where the settings in force have the value of each; the others are read where they are used."""
 _OF_CLIENTS = frozenset({"startSession"})
-"""What a server offers is settled when it starts, and an agent's client starts it."""
+"""What a server offers is fixed when it starts, and an agent's client starts it."""
 _OF_TEAM_SERVERS = "limits."
 """What they read when they start."""
 

@@ -74,11 +74,11 @@ class ReleaseRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Empty: the newest."""
     with_pre: bool = False
     again: str = "handrail update --check"
-    """The command that asks for the same once more, and does no more than this call."""
+    """The command that asks for the same again, and does no more than this call."""
 
 
 class FoundRelease(msgspec.Struct, frozen=True, kw_only=True):
-    """What discovery settled."""
+    """What discovery found."""
 
     facts: InstallFacts
     index: str

@@ -396,7 +396,7 @@ def _finish(
 def _make_answer(
     order: _Order, status: Literal["updated", "up_to_date", "available"], current: str, skill: str
 ) -> Updated:
-    """What was done, or found: the command is told where it was run, or would be."""
+    """What was done, or found: the command is named where it was run, or would be."""
     return Updated(
         status=status,
         previous_version=__version__,

@@ -261,7 +261,7 @@ def _describe_empty_session(story: Story) -> str:
 
 
 def _describe_run(run: RunStory) -> str:
-    """Where a run stands, in one sentence; and whose work it is, where it was handed out."""
+    """Where a run stands, in one sentence; and whose work it is, where it was delegated."""
     handed = "" if run.run.parent is None else f" Delegated as {run.run.parent.child_id}."
     workers = name_workers(run.run)
     handed += f" Done by {workers}, as they state." if workers else ""

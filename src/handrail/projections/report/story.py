@@ -50,10 +50,10 @@ from handrail.projections.summary import summarize_run
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000
-"""Of one line; the newest are told."""
+"""Of one line; the newest are shown."""
 
 MOST_RECEIPTS_SHOWN = 50
-"""Of one run; the newest are told."""
+"""Of one run; the newest are shown."""
 
 MOST_BRANCHES = 400
 """Of one run; how each of them ends is worked out from its whole way."""
@@ -83,7 +83,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: tuple[CapabilityObserved, ...] = ()
     validations: tuple[ValidationPerformed, ...] = ()
     claims: tuple[Claim, ...] = ()
-    """What its report was worth, each place once."""
+    """How its report was supported, each place once."""
     answer: str = ""
     """What a person answered about its report."""
     preferences: Preferences | None = None
@@ -115,7 +115,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     health_detail: str = ""
 
     def name_of(self, run: Run) -> str:
-        """The name of its workflow; before it the name that the work was handed out under."""
+        """The name of its workflow; before it the name that the work was delegated under."""
         workflow = self.workflows.get(run.workflow_hash)
         name = run.workflow_id if workflow is None else workflow.name
         return name if run.parent is None else f"{run.parent.child_id}: {name}"
@@ -177,7 +177,7 @@ def read_notes(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]
 
 
 class RunStory:
-    """One run being told."""
+    """One run that the report describes."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class RunStory:
         self.workflow = story.workflows.get(self.run.workflow_hash)
         """None: the store lost it, so ids replace names."""
         self.handed = handed
-        """The work that its steps handed out: the name of each, how it stands and what it did."""
+        """The work that its steps delegated: the name of each, how it stands and what it did."""
         self._leaves = {} if self.workflow is None else leaves_of(self.workflow)
         self._whole_notes = story.whole_notes
         self._answers = answers

@@ -18,8 +18,8 @@ from handrail.projections.workflow_graph.graph import (
 
 
 def _list_words(graph: WorkflowGraph) -> dict[str, str]:
-    """What is told beside a node: the options of a choice, when a child is handed out, and of a condition the
-    choices whose options lead into it."""
+    """What is written beside a node: the options of a choice, when a child is delegated, and of a condition
+    the choices whose options lead into it."""
     words: dict[str, str] = {}
     for edge in graph.edges:
         if edge.kind == "option":
@@ -45,7 +45,7 @@ _RAIL = "|  "
 def draw_text(graph: WorkflowGraph) -> str:
     """The outline, one newline at the end.
 
-    `o` marks a step, `+` what it hands out, `<>` a choice with its options below, `!` an action, `?` a
+    `o` marks a step, `+` what it delegates, `<>` a choice with its options below, `!` an action, `?` a
     condition, with the options that lead into it, `@` a loop.
     """
     heading = _line(f"{graph.workflow_id}: {graph.name}")

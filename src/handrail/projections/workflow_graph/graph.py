@@ -2,7 +2,7 @@
 
 The language is structured, so the graph is too: every part has one way in and one way out. Parts with a
 condition have a `condition` node before them, which leads into them or past them; so has a loop that may run
-not even once. A loop ends in a `repeat` node, which leads back or on. What a step hands out are `child` nodes
+not even once. A loop ends in a `repeat` node, which leads back or on. What a step delegates are `child` nodes
 between it and what follows. An edge `steers` is no way on: it leads from a choice to a condition that its
 options decide.
 """
@@ -84,7 +84,7 @@ NestKind: TypeAlias = Literal["guarded", "loop", "handed_out"]
 
 
 class Nest(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies inside something: behind a condition, in a loop with its repeat node last, or handed out."""
+    """What lies inside something: behind a condition, in a loop with its repeat node last, or delegated."""
 
     kind: NestKind
     head: GraphNode | GraphLoop
@@ -144,7 +144,7 @@ class _Builder:
     def __init__(self, conditions: Mapping[str, Condition], slots: Sequence[SlotPlace]) -> None:
         self._held = conditions
         self._slots: dict[str, tuple[str, ...]] = {}
-        """By part: the places beside it where an overlay may add others."""
+        """By part: the places beside it where a customisation may add others."""
         for one in slots:
             note = f"slot {one.id} {'before' if one.before else 'after'} it"
             beside = one.before or one.after

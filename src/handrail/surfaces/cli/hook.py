@@ -42,7 +42,7 @@ _SO_FAR_LENGTH = 300
 _TITLE_LENGTH = 80
 _MOST_TITLES = 5
 _STATUSES_SHOWN = ("blocked", "needs_person", "closed")
-"""How work that was handed out may stand that its parent must hear of."""
+"""How work that was delegated may stand that its parent must hear of."""
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +141,7 @@ def _given(content: bytes) -> _Given:
 def _before_compaction(
     rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
 ) -> HookAnswer:
-    """A checkpoint on the work that was handed out, or the one run in progress; with equal facts, nothing."""
+    """A checkpoint on the work that was delegated, or the one run in progress; with equal facts, nothing."""
     params = _find_own_work(rt)
     if not params:
         here = _find_work(rt, project)

@@ -224,7 +224,7 @@ class Process:
 
 
 class Shield:
-    """The scope in which a signal waits; after one that settles its process, what was done is reported."""
+    """The scope in which a signal waits; after one that ends its process, what was done is reported."""
 
     def __init__(self, process: Process, *, is_settling: bool = False) -> None:
         self._process = process

@@ -1,7 +1,7 @@
 """One command line from argv to exit status: parse, answer, render, deliver.
 
 What only some commands need is loaded for them alone, so that a usage error pays for nothing else; what other
-rooms bring comes through `CommandParts`.
+packages bring comes through `CommandParts`.
 """
 
 # ruff: noqa: PLC0415 - most lines are spelled right, and a refused one needs no operation
@@ -134,7 +134,9 @@ def run(
     process.commits = caller.commits
     try:
         answer = _run_guarded(caller, parts, lambda: _answer(process, caller, arguments, environment, parts))
-        _try(process.settle)  # an answer that is built is told, and delivering it settles again
+        _try(
+            process.settle
+        )  # an answer that is built is printed, and delivering it fails or succeeds by itself
     except Interrupted as stop:
         failure = describe_stop(stop, caller.commits)
         answer = _run_guarded(caller, parts, lambda: _render(caller, failure))
@@ -155,8 +157,8 @@ def _answer(
 ) -> Rendered | int:
     """What to write, or the exit status of a server or demo that wrote itself. Raises for any trouble."""
     # `caller.output` is set as soon as the line is read, and again with the settings: whatever is raised
-    # between is told in the format that the line asks for. Questions about the tool, and the hook that never
-    # fails its host, come before the line is checked: they have to work when all else is wrong.
+    # between is reported in the format that the line asks for. Questions about the tool, and the hook that
+    # never fails its host, come before the line is checked: they have to work when all else is wrong.
     process.open_to_signals()
     parsed = parse(arguments)
     environment = _drop_wrong_variables(caller, parsed, environment)

@@ -148,7 +148,7 @@ class Adapter:
         """The reply, or the question that it waits for; answers that were recorded before are taken at once.
 
         Also by a client that cannot ask: the repeat of a call gets the same reply through every connection.
-        In the stateless era the client brings the answer with the same call, which finds its question anew.
+        In the stateless era the client brings the answer with the same call, which finds its question again.
         """
         is_brought = call.request_state is not None
         for number in range(asked, MOST_QUESTIONS):
@@ -256,7 +256,7 @@ def _unknown_tool(name: str, known: list[str]) -> Refusal:
 
 # Prompts that people pick in their client, and completion while they type an argument.
 #
-# There is one prompt per workflow, and one to go on with earlier work. A prompt starts nothing. It tells
+# There is one prompt per workflow, and one to continue with earlier work. A prompt starts nothing. It tells
 # the
 # agent which call to make, in our own words: from the author, only the workflow's id reaches the message.
 

@@ -63,7 +63,7 @@ def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | N
 def take_answer(
     runtime: Runtime, tool: Tool, arguments: dict[str, Json], question: Question, value: Json
 ) -> dict[str, Json] | None:
-    """Record what a person answered, and make the call that goes on with it.
+    """Record what a person answered, and make the call that continues with it.
 
     It is the caller's report again, for the attempt that waits; None where the answer is of no use.
     """

@@ -99,7 +99,7 @@ class ServerParts(msgspec.Struct, frozen=True, kw_only=True):
     give_back_memory: Callable[[], None]
     tool_set: ToolSet = WORKFLOW_SET
     take_tree: Callable[[Due], None] | None = None
-    """Looks at the files of a node that a call made, when its answer is sent; None: nobody looks."""
+    """Looks at the files of a node that a call made, when its answer is sent; None: they are not read."""
 
 
 class Outlet:

@@ -159,7 +159,7 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def children_lines(reply: dict[str, Any]) -> Iterator[str]:
-    """What was handed out: what a helper needs, or what it delivered."""
+    """What was delegated: what a helper needs, or what it delivered."""
     for child in reply.get("children", ()):
         place = f" at {child['stepId']}" if "stepId" in child else ""
         worker = f", {child['worker']}" if "worker" in child else ""

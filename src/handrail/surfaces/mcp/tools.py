@@ -72,7 +72,7 @@ def output_schema(
 def _type_alone(schema: Schema) -> Schema:
     """A closed set of words becomes a string: a client that cached the listing must accept a new word.
 
-    A nullable field is only named: its type would cost more tokens than it is worth.
+    A nullable field is only named: its type would cost more tokens than it saves.
     """
     if "enum" in schema:
         return {"type": "string"}

@@ -194,7 +194,7 @@ def _patch_runner(module: Any) -> None:
 
 
 class _Watch:
-    """Notes what a result object is told, and writes each case when it stops."""
+    """Notes what a result object records, and writes each case when it stops."""
 
     def __init__(self, record: Record) -> None:
         self._record = record

@@ -1,6 +1,6 @@
 """Putting the parts of a template or a routine where it is called: names, ids, titles, conditions. Pure.
 
-What a routine declares for itself is settled here, because the calling workflow knows nothing of it: its
+What a routine declares for itself is resolved here, because the calling workflow knows nothing of it: its
 conditions become inline ones, its functions and its stance go to the steps that need them.
 """
 

@@ -420,7 +420,7 @@ def _kinds(schema: Any) -> list[str]:
 
 
 def _spec_of(schema: Any) -> dict[str, Any]:
-    """What a comparison may be held against; empty where the schema leaves it open."""
+    """What a comparison may compare with; empty where the schema leaves it open."""
     if not isinstance(schema, dict):
         return {}
     enum = [schema["const"]] if "const" in schema else schema.get("enum")

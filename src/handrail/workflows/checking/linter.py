@@ -106,7 +106,7 @@ def _warn(pointer: str, what: str, trail: Findings) -> None:
 
 def _used_inputs(source: SourceWorkflow, workflow: CompiledWorkflow) -> set[str]:
     parts = list(walk_parts(workflow.steps))
-    # An argument may be settled while its template is expanded and leave no trace.
+    # An argument may be resolved while its template is expanded and leave no trace.
     calls = [part.args for part in walk_source(source.steps) if isinstance(part, SourceTemplateCall)]
     actions = [part.params for part in parts if isinstance(part, Action)]
     shown = [text for part in list_leaves(workflow.steps) for text in (part.title, *texts_of(part, {}))]
@@ -317,7 +317,7 @@ def _read_at_first(
 ) -> Iterator[_Read]:
     """Conditions that are looked at before an agent can have been asked for anything."""
     for part in parts:
-        # The question of a step is told before its texts.
+        # The question of a step is reported before its texts.
         for place, name in sorted(conditions_at(part), key=lambda one: one[0].startswith("/promptFragments")):
             is_later = place == "/until" or (
                 place == "/while" and isinstance(workflow.conditions[name], LoopControl)

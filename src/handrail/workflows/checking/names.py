@@ -88,7 +88,7 @@ def check_names(
 ) -> None:
     """Report every name that nothing gives, every value that its name cannot have, every dead placeholder.
 
-    `extends` is the base of an overlay, which declares nothing itself.
+    `extends` is the base of a customisation, which declares nothing itself.
     """
     _Names(found, document, has_open_names=has_open_names, extends=extends).check()
 
@@ -325,7 +325,7 @@ class _Names:
         if path in self._given.inputs:
             check_comparison(self._found, self._given.inputs[path], condition, pointer)
         elif values := self._given.only_set(path):
-            # An option that sets a name like it, which is told, may be the one that gives the value.
+            # An option that sets a name like it, which is reported, may be the one that gives the value.
             given = self._given.set_inside
             alike = guess_name(path, given.keys() - {path})
             values = [*values, *(given[alike] if alike else ())]
@@ -491,7 +491,7 @@ class _Names:
                 what = _SHOWN_AS_IT_STANDS.get(key, "This text")
                 message = f"{what} is shown as it stands; no placeholder in it is filled."
                 fix = "Say it in words here, and put the placeholder into the prompt."
-                # What a title or a label is about is told by the name of the value as well.
+                # What a title or a label is about follows from the name of the value as well.
                 place = join_pointer(pointer, key)
                 edit = replace_value(place, name_slots(text)) if key in ("title", "label") else NO_EDIT
                 # What people read who choose a workflow does not change a run.

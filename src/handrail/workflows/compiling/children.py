@@ -1,4 +1,4 @@
-"""Work that a step hands out, compiled with the workflow that hands it out. Pure.
+"""Work that a step delegates, compiled with the workflow that delegates it. Pure.
 
 A child is a workflow of its own: the compiled step holds its id and its hash, so nothing is resolved when
 a run arrives there.
@@ -192,12 +192,12 @@ def check_delegate(step: SourceDelegate, trail: Findings) -> None:
 
 
 def count_children(parts: tuple[SourcePart, ...]) -> int:
-    """How many runs the steps of a workflow hand out at most, each step once."""
+    """How many runs the steps of a workflow delegate at most, each step once."""
     return sum(MAX_CHILDREN if step.for_each else len(step.children) for step in list_delegates(parts))
 
 
 def check_count(source: SourceWorkflow, trail: Findings) -> None:
-    """A run hands out only so much."""
+    """A run delegates only so much."""
     count = count_children(source.steps)
     if count > MAX_RUN_CHILDREN:
         message = f"The steps of this workflow delegate up to {count} runs; the limit is {MAX_RUN_CHILDREN}."
@@ -205,12 +205,12 @@ def check_count(source: SourceWorkflow, trail: Findings) -> None:
 
 
 def list_delegates(parts: tuple[SourcePart, ...]) -> Iterator[SourceDelegate]:
-    """The steps that hand out work, without those of their children."""
+    """The steps that delegate work, without those of their children."""
     return (part for part in walk_source(parts) if isinstance(part, SourceDelegate))
 
 
 def list_named(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    """The workflows that steps hand out by their ids, those of inline children included."""
+    """The workflows that steps delegate by their ids, those of inline children included."""
     for step in list_delegates(parts):
         for child in step.children:
             if child.workflow:

@@ -60,7 +60,7 @@ from handrail.workflows.problem import NO_EDIT, Findings, Problem, guess_surely,
 
 
 class PlacedLeaf(msgspec.Struct, frozen=True, kw_only=True):
-    """A step, a choice, an action, or a step that hands out work."""
+    """A step, a choice, an action, or a step that delegates work."""
 
     part: SourceStep | SourceChoice | SourceAction | SourceDelegate
     whens: tuple[When, ...] = ()
@@ -125,7 +125,7 @@ def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Pla
 
 
 class BaseCompilation(msgspec.Struct, frozen=True, kw_only=True):
-    """What an overlay is compiled on."""
+    """What a customisation is compiled on."""
 
     pinned: Pinned
     pointers: dict[str, str]
@@ -140,12 +140,12 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     broken_contracts: dict[str, str] = {}
     """Id of a project's contract that cannot be used to the reason."""
     base: BaseCompilation | None = None
-    """Of an overlay: its base."""
+    """Of a customisation: its base."""
     routines: tuple[SourceWorkflow, ...] = ()
     """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts,
     and one with open names comes last."""
     workflows: dict[str, SourceWorkflow] = {}
-    """What a step may hand out, by id."""
+    """What a step may delegate, by id."""
     workflow_ids: tuple[str, ...] = ()
     """All that one could name: what a misspelt one may have meant."""
 
@@ -186,7 +186,7 @@ def report_unknown(
 def _near(name: str, names: list[str]) -> tuple[list[str], str]:
     """What to ask about, and the one that is certain.
 
-    Compared behind the last dot where that much is right: a long prefix would make strangers alike.
+    Compared behind the last dot where that much is right: a long prefix would make unrelated ids alike.
     """
     prefix, _, own = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}

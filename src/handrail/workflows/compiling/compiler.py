@@ -1,8 +1,8 @@
 """The compiler: an authored workflow in, the pinned one and every problem out. Pure.
 
 Order: expand templates, apply features, inject capability probes, resolve names, render prompts,
-normalise, freeze. The same meaning gives the same hash on every machine. No overlay takes away quietly a step
-with proof, with a question to a person, or an action.
+normalise, freeze. The same meaning gives the same hash on every machine. No customisation silently removes a
+step with proof, with a question to a person, or an action.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _compiled(
     contracts = shelf.used_contracts()
     kinds = frozenset(contract.artifact_kind for contract in contracts.values())
     implicit = find_implicit_inputs(steps, conditions, source.functions, source.inputs, kinds)
-    if children.is_outermost:  # a child delivers but a part of what its overlay tightens
+    if children.is_outermost:  # a child delivers but a part of what its customisation tightens
         shelf.report_untightened(children.contracts_inside())
     base = None
     if source.overlay is not None and around.base is not None:
@@ -195,11 +195,11 @@ def _freeze(
     )
 
 
-# What no overlay takes away quietly
+# What no customisation takes away quietly
 
 
 def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Findings) -> CompiledBase:
-    """The base as it is pinned, with the guarded steps that the overlay skips or rewrites.
+    """The base as it is pinned, with the guarded steps that the customisation skips or rewrites.
 
     Of a bundled workflow none may be: that is reported.
     """

@@ -308,7 +308,7 @@ class Shelf:
         return found if found and self.contract(found, pointer) is not None else ""
 
     def report_untightened(self, inside: Set[str]) -> None:
-        """A contract that an overlay tightens and no step delivers, here or `inside` a child, is misspelt."""
+        """A tightened contract that no step delivers, here or `inside` a child, is misspelt."""
         known = self._used.keys() | inside
         for name, change in self._tightened.items():
             if name not in known:
@@ -349,14 +349,14 @@ class Shelf:
         return contract
 
 
-# A contract with what an overlay demands on top: it can only ask for more.
+# A contract with what a customisation demands on top: it can only ask for more.
 
 
 _STRENGTH: dict[Demand, int] = {"shown": 0, "where_possible": 1, "required": 2}
 
 
 def tighten(contract: Contract, change: TightenedContract, trail: Findings) -> Contract:
-    """The contract that a run of the overlay holds reports against."""
+    """The contract that a run of the customisation holds reports against."""
     schema: Schema = msgspec.json.decode(msgspec.json.encode(contract.schema))
     example: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(contract.example))
     for place, member in enumerate(change.required):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _MOVING = frozenset({"$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor"})
 """Keywords that give references another meaning, so the text alone does not say where they lead."""
 _CHARACTERS = 32
-"""Characters that weigh as much as one more value."""
+"""Characters that count as one more value."""
 
 
 def count_schema_places(schema: Json) -> int:
@@ -153,7 +153,7 @@ def find_violations(schema: Schema, document: Json) -> list[Violation]:
     try:
         errors = _errors(schema, document)
         stricter = _errors(schema, visible) if unseen else []
-    except Fault as fault:  # a contract of an older version, or of a stranger
+    except Fault as fault:  # a contract of an older version, or of somebody else
         return [Violation(pointer="", rule="too_large", message=f"It cannot be checked. {fault.message}")]
     except ValueError as error:  # an unusable schema, or a document that is no JSON: both are findings
         return [

@@ -31,7 +31,7 @@ def describe_fields(schema: Schema) -> list[str]:
 def _lines(
     schema: Json, root: Schema, path: str, optional: list[tuple[str, str]], depth: int
 ) -> Iterator[str]:
-    """The lines of this part; `optional` gets what is told together."""
+    """The lines of this part; `optional` gets what is listed together."""
     schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
@@ -86,7 +86,7 @@ def _values(schema: Json) -> str:
         return _count(schema)
     options, pattern = schema.get("enum"), schema.get("pattern")
     if not isinstance(options, list) or len(options) < 2:
-        # What blocks is told before it can block; that a text is not blank goes without saying.
+        # What blocks is shown before it can block; that a text is not blank goes without saying.
         is_shown = isinstance(pattern, str) and pattern != r"\S"
         return f"matches the pattern {pattern}" if is_shown else ""
     return "one of " + ", ".join(str(option) for option in options)

@@ -83,7 +83,7 @@ def count_contract_places(workflow: CompiledWorkflow) -> int:
     for contract in workflow.contracts.values():
         try:
             places += count_schema_places(contract.schema)
-        except Fault:  # too large on its own, which is told of that contract
+        except Fault:  # too large on its own, which is reported for that contract
             places += MAX_SCHEMA_PLACES
         if places > MAX_CONTRACT_PLACES:
             break

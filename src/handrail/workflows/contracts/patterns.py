@@ -33,7 +33,7 @@ _LIGHT = 64
 _MOST_WAYS = 20
 """Of one repeated group: how many lengths its inside can have, times how often it is repeated."""
 _START_CHARACTERS = 4_096
-"""Characters of a text that weigh as much as making a pattern ready."""
+"""Characters of a text that count as much as preparing a pattern."""
 
 # Texts, not compiled patterns: `re` keeps what it compiled, and most calls read no author's pattern.
 _PART = r"""(?sx)

@@ -141,7 +141,7 @@ class Crossing:
         return (*found[:MAX_PROBLEMS], more_problems("warning"))
 
     def read_as(self, name: str, pointer: str, became: str) -> None:
-        """A key with the same meaning under another name; told once for all its places."""
+        """A key with the same meaning under another name; reported once for all its places."""
         first = self._spellings.get(name, _Spelling(pointer=pointer, became=became))
         self._spellings[name] = msgspec.structs.replace(first, times=first.times + 1)
 
@@ -197,7 +197,7 @@ _DIGEST = 8
 
 
 def own_id(crossing: Crossing, written: str, pointer: str) -> str:
-    """The native id of a part; the author is told where it is not the one that is written."""
+    """The native id of a part; the author gets a note if it is not the one that is written."""
     made = native_id(written)
     if made != written:
         message = f"The id {quote(written)} has characters that an id cannot have; the part is called {made}."

@@ -160,7 +160,7 @@ def _step(
 
 
 def _delegations(context: PartContext, source: Source, holder: str, index: int, scope: Scope) -> list[Json]:
-    """Steps that hand out the delegations, and the step itself with what they found."""
+    """Steps that delegate the delegations, and the step itself with what they found."""
     value, crossing = source.value, context.crossing
     place = f"{source.pointer}/parallelDelegations"
     crossing.read_as("parallelDelegations", place, READ_AS["parallelDelegations"])
@@ -323,7 +323,7 @@ def _loop(context: PartContext, source: Source, native: str, scope: Scope) -> Ob
     return part
 
 
-# `parallelDelegations` of the other dialect as the children of steps that hand out work.
+# `parallelDelegations` of the other dialect as the children of steps that delegate work.
 
 
 _TOGETHER = "Bring together what the delegations found: {}. Say what each found, and where they disagree."
@@ -333,7 +333,7 @@ _KNOWN = (*_NAMES, "runCondition", "contextMapping", "args", "modelTier", "promp
 
 
 def list_children(crossing: Crossing, value: Json, pointer: str) -> list[list[Json]]:
-    """The delegations, as many together as one step hands out."""
+    """The delegations, as many together as one step delegates."""
     listed = value if isinstance(value, list) else [value]
     children = [_child(crossing, one, f"{pointer}/{index}", index + 1) for index, one in enumerate(listed)]
     return [children[first : first + MAX_CHILDREN] for first in range(0, len(children), MAX_CHILDREN)]

@@ -304,7 +304,7 @@ _FIX = "Ask for it in words, or write a rule without it."
 
 
 def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> tuple[list[Object], list[str]]:
-    """What the notes must meet, and what the agent is told instead of a rule.
+    """What the notes must meet, and what the agent reads instead of a rule.
 
     `native` is the pointer that the list of rules will have.
     """

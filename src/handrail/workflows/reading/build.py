@@ -157,7 +157,7 @@ def _length(value: dict[str, Any], message: str) -> LengthRule:
 
 
 def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[SourcePart, ...]:
-    """The parts; a slot is only a place for those of an overlay."""
+    """The parts; a slot is only a place for those of a customisation."""
     return tuple(
         _part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts) if "slot" not in part
     )

@@ -1,7 +1,8 @@
-"""An overlay and its base as one document, with the place of everything that the overlay says. Pure.
+"""A customisation and its base as one document, with the place of everything that it says. Pure.
 
 Both documents fit the grammar. What is composed is read and checked like any other workflow, so a mistake
-that only shows in the whole has the line of the overlay that made it; one in the base has that of `extends`.
+that only shows in the whole has the line of the customisation that made it; one in the base has the line of
+`extends`.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ _BLOCKS = (*BLOCK_KEYS, "outputRequired")
 
 
 class Composed(msgspec.Struct, frozen=True, kw_only=True):
-    """The workflow that an overlay and its base are together."""
+    """The workflow that a customisation and its base are together."""
 
     document: Object
     pointers: dict[str, str]
-    """Places of the document to those of the overlay; what has none came from the base."""
+    """Places of the document to those of the customisation; what has none came from the base."""
     overlay: SourceOverlay
 
 
 def compose(found: Findings, overlay: Object, base: Object) -> Composed | None:
-    """The whole; None if something that the overlay names is not in the base, which is reported."""
+    """The whole; None if something that the customisation names is not in the base, which is reported."""
     composing = _Composing(found, overlay, base)
     composing.change_steps()
     composing.fill_slots()
@@ -67,15 +68,15 @@ def split_known(pointer: str, pointers: Mapping[str, str]) -> tuple[str, str]:
 
 
 class _Node:
-    """A part of the base while it is changed, or one that the overlay brings."""
+    """A part of the base while it is changed, or one that the customisation brings."""
 
     def __init__(self, value: Object, base_pointer: str = "", source: str = "") -> None:
         self.value = dict(value)
         self.base_pointer = base_pointer
         self.source = source
-        """Its place in the overlay; empty while it is as the base has it."""
+        """Its place in the customisation; empty while it is as the base has it."""
         self.marks: dict[str, str] = {}
-        """Places inside it to those of the overlay."""
+        """Places inside it to those of the customisation."""
         self.is_skipped = False
         self.before: list[_Node] = []
         self.after: list[_Node] = []
@@ -266,7 +267,7 @@ class _Composing:
                 self._found.report("duplicate_id", added, message, fix, replace_value(added, own))
 
     def _find_added(self, place: str) -> str:
-        """Where the overlay adds what stands at a place of the whole; empty: it does not."""
+        """Where the customisation adds what stands at a place of the whole; empty: it does not."""
         source, rest = split_known(place, self.pointers)
         return source + rest if source.startswith(("/add/", "/fill/")) else ""
 

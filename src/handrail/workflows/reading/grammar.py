@@ -55,9 +55,9 @@ from handrail.workflows.reading.shapes import (
     tag_key,
 )
 
-# Overlays: closed changes to a workflow that another file holds
+# Customisations: closed changes to a workflow that another file holds
 
-OVERLAY = "overlay"
+OVERLAY = "customisation"
 BLOCK_KEYS = ("goal", "constraints", "procedure", "verify")
 """Blocks of a prompt that a text can be added to."""
 
@@ -78,7 +78,7 @@ _OF_BOTH = {
         "Builtin guidance to add.",
     ),
 }
-"""Keys that a workflow and an overlay share."""
+"""Keys that a workflow and a customisation share."""
 
 OVERLAY_SHAPES: dict[str, Shape] = {
     OVERLAY: Record(

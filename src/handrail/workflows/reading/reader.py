@@ -97,7 +97,7 @@ def _carry_operation(
 # Reading a file
 
 EXTENDS = "extends"
-"""The key that makes a document an overlay."""
+"""The key that makes a document a customisation."""
 
 _NAMES: dict[Spelling, str] = {"json": "JSON", "yaml": "YAML", "md": "Markdown"}
 _FIXES = {
@@ -117,13 +117,13 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin = str
     """From a pointer into the document to the one into the file."""
     extends: str = ""
-    """Of an overlay: the workflow that it changes. Without that one there is a document and no workflow."""
+    """Of a customisation: the workflow that it changes. Without it there is a document and no workflow."""
     misnamed: SourceWorkflow | None = None
     """In place of a workflow: one of the right form that reads names which nothing gives. It is never run."""
 
 
 class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What an overlay changes: the document of a sound workflow, or why there is none."""
+    """What a customisation changes: the document of a sound workflow, or why there is none."""
 
     document: Json = None
     has_open_names: bool = False
@@ -137,7 +137,7 @@ def read_workflow(
 ) -> Reading:
     """Decode and check one workflow file, native or from elsewhere. Total: no content makes it raise.
 
-    `decoded` is its document as JSON, where that is known already; `base` is what an overlay changes.
+    `decoded` is its document as JSON, where that is known already; `base` is what a customisation changes.
     """
     reading = _read_file(content, spelling, decoded, base)
     other = name_other_file(content, spelling) if reading.workflow is None else ""
@@ -230,7 +230,7 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
 
 
 def _misspelt_extends(document: dict[str, Json]) -> str:
-    """The key that was to make this an overlay; a whole workflow has a list of steps."""
+    """The key that was to make this a customisation; a whole workflow has a list of steps."""
     is_whole = isinstance(document.get("steps"), list)
     return "" if is_whole else next((key for key in document if guess_surely(key, (EXTENDS,))), "")
 
@@ -243,7 +243,7 @@ def _refuse_extends(document: dict[str, Json], key: str) -> Reading:
 
 
 def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocument | None) -> Reading:
-    """The overlay alone, or composed with its base and then read like any other workflow."""
+    """The customisation alone, or composed with its base and then read like any other workflow."""
     found = Findings()
     if spelling == "md":
         fix = "Write it as a .yaml or .json file; Markdown is for whole workflows."
@@ -259,7 +259,7 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
 
 
 def _join(overlay: dict[str, Json], base: BaseDocument) -> Reading:
-    """A sound overlay composed with its base; its places are those of the overlay."""
+    """A sound customisation composed with its base; its places are those of the customisation."""
     found = Findings()
     composed = compose(found, overlay, base.document)
     if composed is None:

@@ -280,7 +280,7 @@ def advise_on_key(
         return "", f"{there} is already there with the same value; remove this one.", remove_value(place)
     if there:
         return "", f"{there} is already there: keep the value that you mean under {there}.", NO_EDIT
-    # An overlay has nothing that is kept without meaning.
+    # A customisation has nothing that is kept without meaning.
     kept = "" if _OF_OVERLAYS & set(known) else ", or move it under extra of the workflow"
     return "", f"Remove it{kept}; known keys: {', '.join(known)}.", NO_EDIT
 

@@ -114,7 +114,7 @@ class Tagged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ByType(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several shapes, told apart by the JSON type of the value."""
+    """One of several shapes; the JSON type of the value says which."""
 
     shapes: tuple[Shape, ...]
 

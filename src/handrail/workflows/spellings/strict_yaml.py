@@ -324,7 +324,7 @@ def _refuse(first_line: int, place: Place, message: str, fix: str, edit: Edit = 
 # What was meant by a text that is almost YAML: each repair is tried
 
 _MOST_BYTES = 64_000
-"""Of a longer text the repairs are not tried: each try reads it once more."""
+"""Of a longer text the repairs are not tried: each try reads it again."""
 _WIDTHS = range(1, 9)
 _MOST_INDENT = 16
 _INDENT = re.compile(r" *\t[ \t]*")

@@ -14,7 +14,7 @@ from handrail_code.languages.javascript.layout import read_layout
 
 MAX_MODULES = 5_000
 MAX_CIRCLE = 400
-"""In a larger circle every early use is refused: nobody looks at the order."""
+"""In a larger circle every early use is refused, whatever the order."""
 Early: TypeAlias = tuple[str, str, str]
 """A module that needs a name of another one when it is loaded: the module, the other, the name."""
 

@@ -82,7 +82,7 @@ def _find_quoted(project: Project, path: str) -> Iterator[tuple[str, Span]]:
 
 
 def _is_in_comment(text: bytes, start: int) -> bool:
-    """Told by how its line begins."""
+    """Recognized by how its line begins."""
     return text[text.rfind(b"\n", 0, start) + 1 : start].lstrip().startswith(_COMMENT)
 
 

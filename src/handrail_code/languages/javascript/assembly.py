@@ -166,7 +166,7 @@ def _exports(draft: Draft, member_place: list[int]) -> Iterator[Export]:
         )
 
 
-# Which assignments export something: `exports.a = …`, `module.exports = …`. This can be told only after names
+# Which assignments export something: `exports.a = …`, `module.exports = …`. This is known only after names
 # are resolved, because a parameter may be called `exports`.
 
 

@@ -422,7 +422,7 @@ def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) 
 
 
 def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
-    """Who writes a blob holds its session; a hold that begins from now on finds it gone and writes it anew.
+    """Who writes a blob holds its session; a hold that begins from now on finds it gone and writes it again.
 
     All writers together have a moment to finish: a commit takes milliseconds.
     """

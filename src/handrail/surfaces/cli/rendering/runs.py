@@ -52,7 +52,7 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
-    """What was handed out: each with its brief and the command that begins it, or with what it delivered."""
+    """What was delegated: each with its brief and the command that begins it, or with what it delivered."""
     lines: list[str] = []
     for child in reply.get("children", []):
         facts = [one_line(child[name]) for name in ("status", "worker") if child.get(name)]
@@ -65,7 +65,7 @@ def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def _progress(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
-    """How far the run is; at its end the closing line says it."""
+    """How far the run is; at its end the summary says it."""
     held = reply.get("progress")
     return [("Done", f"{held['done']} of at least {held['atLeast']} steps")] if held and pending else []
 

@@ -66,7 +66,7 @@ def _searched(payload: dict[str, Json]) -> str:
 
 
 def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Work that was looked for, and the command that goes on with each."""
+    """Work that was looked for, and the command that continues with each."""
     items = payload["items"]
     searched = _searched(payload)
     if not items:

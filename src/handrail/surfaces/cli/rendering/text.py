@@ -159,7 +159,7 @@ _PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "descrip
 
 
 _MOST_DAYS = 14
-"""How far back a time is told by its distance."""
+"""How far back a time is shown as a distance."""
 _LEAST_ROWS = 2
 _LEAST_COLUMNS = 2
 """What a table keeps on the narrowest page; the most important columns come first."""

@@ -46,7 +46,7 @@ _NOUNS = {
 
 
 def front_page(width: int = 0) -> str:
-    """What it is, the loop, and the nouns: what a stranger reads first."""
+    """What it is, the loop, and the nouns: what a new reader reads first."""
     width = width or USUAL_WIDTH
     room = max(map(len, (*_NOUNS, "more")))
     more = ", ".join(dict.fromkeys(path.split()[0] for path in other_commands()))
