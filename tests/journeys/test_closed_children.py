@@ -112,7 +112,7 @@ def test_a_closed_child_is_told_at_once_wherever_the_run_is_read(runtime: Runtim
     assert "a, which was closed (done elsewhere)." in early["pending"]["prompt"]
     assert "Once nobody is at work" in early["pending"]["prompt"]
     assert "all of them are done" not in late["pending"]["prompt"]
-    assert "again: Hand the closed work out once more;" in late["pending"]["prompt"]
+    assert "again: Delegate the closed work again;" in late["pending"]["prompt"]
     parent = waiting["session"]["runId"]
     assert [(one["kind"], one["run_id"]) for one in (*needed, *still)] == [("blocked", parent)] * 2
     assert needed[0]["why"] == "Review waits for a, which was closed (done elsewhere)."
@@ -135,7 +135,7 @@ def test_late_work_that_was_delegated_again_says_so(runtime: Runtime) -> None:
 
     told = [one["warnings"][0] for one in (seen, reported, ended)]
     assert {one["code"] for one in told} == {"NOBODY_WAITS"}
-    assert all("delegated once more" in one["message"] for one in told)
+    assert all("delegated again" in one["message"] for one in told)
     assert (ended["pending"], ended) == (None, replayed)
     assert again["nextCall"]["params"] == {"stateToken": again["children"][0]["workToken"]}
     assert again["progress"] == waiting["progress"]

@@ -5,9 +5,10 @@ looked like four things, each with rules of its own, so an approval of one repor
 
 The idea: all four are one `Ask`. It is named by the run, the step instance and the digest of what is shown:
 the report, the preview, the options or the question, not of how an interface draws them. An answer names that
-digest. A yes counts for the report that it was given to and for no other; a no, an option and a
-value count on every branch of the run where the same is asked. After a no, another report is asked about
-again, and the agent's word alone does not pass it. What came in a bundle keeps its no; its yes is a claim.
+digest. An approval counts for the report that it was given to and for no other; a rejection, an option and a
+value count on every branch of the run where the same is asked. After a rejection, another report is asked
+about again, and a statement of the agent alone does not pass it. A rejection in a bundle still counts; an
+approval in a bundle is only stated.
 
 What waits is derived from the pending step, never from the kind of the newest node.
 """

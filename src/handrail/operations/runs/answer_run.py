@@ -570,7 +570,7 @@ def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) 
     """What would let this attempt go on; None where only the agent, a secret or a document would.
 
     `retry_ack` is the ack of the blocked reply, or the token of any of its options. An answer in a form went
-    to this very attempt, so a repeat of its call goes on with it; an answer given elsewhere is for the next
+    to this very attempt, so a repeat of its call continues with it; an answer given elsewhere is for the next
     attempt. Nobody is asked about an attempt that went on without an answer, or about what they declined.
     Raises Fault for a token that does not verify.
     """

@@ -122,7 +122,7 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
         placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
         resolved = {gap.resolves_gap_id: _describe_resolved(gap) for _, gap in placed if gap.resolves_gap_id}
         still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
-        # What resolves a gap is told with it.
+        # What resolves a gap is shown with it.
         shown = [(node, gap) for node, gap in placed if not gap.resolves_gap_id]
         name = load_pinned_workflow(rt.log, run.workflow_hash).name if shown else ""
         for node, gap in shown:
