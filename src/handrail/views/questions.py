@@ -14,6 +14,8 @@ class OptionRow(Answer, frozen=True, kw_only=True):
     description: str = ""
     irreversible: bool = False
     """It cannot be undone: ask a second time."""
+    recommended: bool = False
+    """The author advises it."""
 
 
 class Question(Answer, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ WITH_EVIDENCE = 2
 WITH_CHILDREN = 3
 """Of a workflow that delegates work: a program that does not wait for it refuses it."""
 WITH_PROOF = 4
-"""Of a workflow that wants a proof, requires outputs by name or marks an option as irreversible."""
+"""Of a workflow that wants a proof, requires outputs by name or marks an option."""
 CONFIRMERS = {
     "other": "a person none of whose agents did the work",
     "role:owner": "an owner",
@@ -259,6 +259,8 @@ class Option(Compiled, frozen=True, kw_only=True):
     sets: dict[str, Any] = {}
     irreversible: bool = False
     """Whether it cannot be undone, so that a person is asked a second time."""
+    recommended: bool = False
+    """Whether its author advises it."""
 
 
 class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"):

@@ -172,7 +172,7 @@ def _answer(value: str, word: str, look: str = "", key: str = "", again: str = "
 def _take(option: OptionRow, number: int, waits: dict[str, Any]) -> Html:
     again = f"“{option.label}” cannot be undone." if option.irreversible else ""
     key = str(number) if number <= MOST_KEYS else ""
-    look = "danger" if option.irreversible else ""
+    look = "main" if option.recommended else "danger" if option.irreversible else ""
     return _answer(option.id, f"Take {option.label}", look, key, again, **waits)
 
 
@@ -407,8 +407,16 @@ def _known(card: Card) -> Child:
 
 def _options(question: Question) -> Child:
     """What the options mean, where they say more than their buttons."""
-    described = [one for one in question.options if one.description]
-    rows = [element("li", element("strong", one.label), f": {one.description}") for one in described]
+    rows = [
+        element(
+            "li",
+            element("strong", one.label),
+            f": {one.description}" if one.description else None,
+            " (recommended)" if one.recommended else None,
+        )
+        for one in question.options
+        if one.description or one.recommended
+    ]
     return dots(rows) if rows else None
 
 

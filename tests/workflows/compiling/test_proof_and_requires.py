@@ -84,6 +84,20 @@ def test_irreversible_choice_marks_every_option() -> None:
     assert [option.irreversible for option in single.options] == [True, False]
 
 
+ADVISED: list[dict[str, Any]] = [
+    {"id": "yes", "label": "Yes", "recommended": True},
+    {"id": "no", "label": "No"},
+]
+
+
+def test_second_recommended_option_is_refused_at_its_place() -> None:
+    both = document(choice("c", options=[{**one, "recommended": True} for one in ADVISED]))
+
+    (problem,) = read_workflow(json.dumps(both).encode()).problems
+
+    assert (problem.pointer, problem.fix) == ("/steps/0/options/1/recommended", "Remove one of them.")
+
+
 @pytest.mark.parametrize(
     ("part", "version"),
     [
@@ -94,6 +108,7 @@ def test_irreversible_choice_marks_every_option() -> None:
         (step("a", requires=["context.size"]), 4),
         (step("a", proof="passes", requireConfirmation={"by": "other"}), 4),
         (choice("a", irreversible=True), 4),
+        (choice("a", options=ADVISED), 4),
         (step("a", output={"contractRef": "wr.contracts.review_findings"}), 4),
     ],
 )

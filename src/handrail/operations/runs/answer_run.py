@@ -253,6 +253,7 @@ def _show(
                 label=redact(one.label),
                 description=redact(one.description),
                 irreversible=one.irreversible,
+                recommended=one.recommended,
             )
             for one in ask.options
         ],

@@ -158,12 +158,12 @@ def _waits_for_others(leaf: Leaf) -> bool:
 
 
 def _wants_proof(leaf: Leaf) -> bool:
-    """Whether a step has what version 4 brought: a proof, required outputs, an irreversible option."""
+    """Whether a step has what version 4 brought: a proof, required outputs, a marked option."""
     match leaf:
         case Step():
             return leaf.proof is not None or bool(leaf.requires)
         case Choice():
-            return any(option.irreversible for option in leaf.options)
+            return any(option.irreversible or option.recommended for option in leaf.options)
         case Action() | Delegate():
             return False
         case never:

@@ -264,6 +264,13 @@ def _user_only(found: Findings, value: Object, pointer: str) -> None:
 
 def _choice(found: Findings, value: Object, pointer: str) -> None:
     _unique(found, value, _ids_in(value, "options"), pointer)
+    options = value.get("options")
+    rows = options if isinstance(options, list) else []
+    advised = [at for at, one in enumerate(rows) if isinstance(one, dict) and one.get("recommended") is True]
+    for at in advised[1:]:
+        place = f"{pointer}/options/{at}/recommended"
+        message = "Another option is recommended already."
+        found.report("bad_value", place, message, "Remove one of them.", remove_value(place))
 
 
 _BESIDE_DELEGATE = frozenset({"type", "id", "title", "when", "delegate"})

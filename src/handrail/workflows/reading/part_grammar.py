@@ -477,6 +477,7 @@ _INNER_SHAPES: dict[str, Shape] = {
             "irreversible": optional_key(
                 Flag(), "Whether it cannot be undone; a person is asked a second time."
             ),
+            "recommended": optional_key(Flag(), "Whether its author advises it; of one option at most."),
         },
     ),
 }

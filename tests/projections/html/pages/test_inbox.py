@@ -117,6 +117,16 @@ def test_an_irreversible_option_is_asked_a_second_time(runtime: Runtime) -> None
     assert keys == [("keep", "1"), ("drop", "2"), ("no", "n")]
 
 
+def test_the_recommended_option_alone_is_primary(runtime: Runtime) -> None:
+    way = choice("way", option("keep", way="keep"), {**option("drop", way="drop"), "recommended": True})
+    begin(runtime, {**way, "nonAssumable": "scope_boundary"}, step("tell"), fields=declared("way"))
+
+    page = show(runtime, "/inbox")
+
+    assert re.findall(r'class="button main"[^>]*value="(\w+)"', page.markup) == ["drop"]
+    assert "Drop (recommended)" in words_in(page)
+
+
 def test_a_blocked_run_is_one_link_away(runtime: Runtime) -> None:
     ways = option("keep", way="keep"), option("drop", way="drop")
     ask = {**choice("way", *ways), "nonAssumable": "scope_boundary"}
