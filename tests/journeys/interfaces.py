@@ -51,6 +51,6 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["kind"] == kind]
 
 
-def worth(reply: dict[str, Any]) -> dict[str, int]:
+def evidence_of(reply: dict[str, Any]) -> dict[str, int]:
     """The sum of a run's evidence, without the words that count nothing."""
     return {name: count for name, count in reply["evidence"].items() if count}

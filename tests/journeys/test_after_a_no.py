@@ -65,7 +65,7 @@ def test_other_report_after_a_no_asks_again_and_passes_by_a_yes(
     assert "state" not in blocker["waitsFor"]
     assert "has not seen this report" in blocker["message"]
     assert (asked["kind"], asked["asked"]) == ("person", "confirm")
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["approved"]) == (True, 1)
 
 
 @pytest.mark.parametrize("is_early", [True, False], ids=["before a report", "to another report"])
@@ -85,7 +85,7 @@ def test_no_fork_makes_a_person_agree_who_said_no(runtime: Runtime, is_early: bo
 
     assert "you are asked again" in said["next"]
     assert "has not seen this report" in blocked["blockers"][0]["message"]
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["approved"]) == (True, 1)
 
 
 def test_note_of_a_no_reaches_the_next_reply_and_the_resume(runtime: Runtime) -> None:

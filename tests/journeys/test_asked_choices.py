@@ -80,7 +80,7 @@ def test_option_a_person_takes_is_the_option_of_the_run(
     text = tool_call(runtime, "continue_workflow", stateToken=going["stateToken"]).text
     assert f"- way: confirmed, answered by {runtime.workspace.account()}: Thorough" in text
     done = advance(runtime, going)
-    assert done["evidence"]["confirmed"] == 1
+    assert done["evidence"]["approved"] == 1
     page = answer(runtime, "session.export", sessionId=first["session"]["sessionId"], **{"as": "markdown"})
     assert "chose “Thorough”" in json.dumps(page, ensure_ascii=False)
 

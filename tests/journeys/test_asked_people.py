@@ -38,7 +38,7 @@ from tests.journeys.at_a_form import (
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate
 from tests.journeys.given_workflows import NEVER_STOP, STOP_ON_USER, begin, step
-from tests.journeys.interfaces import events_of, of_kind, tool_call, worth
+from tests.journeys.interfaces import events_of, evidence_of, of_kind, tool_call
 from tests.journeys.rich_session import report
 from tests.journeys.test_confirmations import APPROVAL, at_third, claims_of, insist
 from tests.surfaces.cli.tool import PROGRAM
@@ -74,7 +74,7 @@ def test_a_yes_in_the_form_confirms_the_step_in_the_same_call(
     (done,) = reported(runtime, era, desk, ack(third))
 
     assert (done["kind"], done["isComplete"]) == ("ok", True)
-    assert worth(done) == {"confirmed": 1}
+    assert evidence_of(done) == {"approved": 1}
     (form,) = desk.asked
     assert form.message.startswith("Confirm this step?\n\nWorkflow: Three steps")
     reports = "What the agent reports:\n> The user agreed.\n\nWhat the step asks for:\n> Do the third thing."
@@ -151,7 +151,7 @@ def test_question_without_an_answer_records_nothing(runtime: Runtime, era: str, 
         assert blocker["pointer"] == {"kind": "workflow_step", "stepId": "third"}
         assert answers_in(runtime, third) == []
         done = await call(**ack(blocked))
-        assert worth(done) == {"claimed": 1}
+        assert evidence_of(done) == {"stated": 1}
 
     talk(runtime, era, desk, ask)
 
@@ -170,7 +170,7 @@ def test_a_value_and_then_a_yes_are_asked_for_in_one_call(runtime: Runtime, era:
 
     done, again = reported(runtime, era, desk, call, call)
 
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 2)
+    assert (done["isComplete"], done["evidence"]["approved"]) == (True, 2)
     assert done == again
     assert [next(iter(form.requested_schema["properties"])) for form in desk.asked] == ["region", "confirm"]
 
@@ -444,7 +444,7 @@ def test_server_asks_while_another_process_writes(tmp_path: Path, era: str) -> N
                 told = await client.call_tool("continue_workflow", ack(reply, notes))
                 reply = told.structured_content
             assert reply["isComplete"] is True
-            assert reply["evidence"]["confirmed"] == 1
+            assert reply["evidence"]["approved"] == 1
 
     run(test)
 

@@ -25,7 +25,7 @@ from tests.conftest import THREE_STEPS, library_of, settings_of
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.given_workflows import begin, step
-from tests.journeys.interfaces import command, events_of, of_kind, tool_call, worth
+from tests.journeys.interfaces import command, events_of, evidence_of, of_kind, tool_call
 from tests.journeys.rich_session import report
 from tests.surfaces.cli.tool import PROGRAM
 
@@ -85,7 +85,7 @@ def test_early_yes_and_the_agents_word_are_both_claims(runtime: Runtime) -> None
     early, claimed = advance(runtime, asked), advance(runtime, unasked)
 
     assert "confirms nothing" in told["next"]
-    assert [worth(reply) for reply in (early, claimed)] == [{"claimed": 1}, {"claimed": 1}]
+    assert [evidence_of(reply) for reply in (early, claimed)] == [{"stated": 1}, {"stated": 1}]
     shown = answer(runtime, "session.show", sessionId=asked["session"]["sessionId"])
     assert shown["runs"][0]["confirmations"] == []
     _, listed = command(runtime, "session", "show", asked["session"]["sessionId"], "--timeline")
@@ -145,7 +145,7 @@ def test_early_yes_is_not_enough_where_a_person_must_confirm(
 
     assert "before there was a report" in blocked["blockers"][0]["message"]
     assert "I dropped the database." in person.shown[0]
-    assert (done["isComplete"], done["evidence"]["confirmed"]) == (True, 1)
+    assert (done["isComplete"], done["evidence"]["approved"]) == (True, 1)
 
 
 def at_release(runtime: Runtime) -> dict[str, Any]:

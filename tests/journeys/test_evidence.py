@@ -15,7 +15,7 @@ from handrail.worktree.local_worktree import LocalWorktree
 from tests.conformance.forked import ForkServer
 from tests.conftest import memory_runtime
 from tests.journeys.given_workflows import NEVER_STOP, give, step
-from tests.journeys.interfaces import command, events_of, of_kind, tool_call, worth
+from tests.journeys.interfaces import command, events_of, evidence_of, of_kind, tool_call
 from tests.journeys.test_code_of_nodes import Work
 from tests.worktree.project import write
 
@@ -80,7 +80,7 @@ def test_missing_place_is_refused_by_name_and_corrected_once(looking: Runtime, r
     assert f"/claims/0/evidence/0/ref: {fact}" in blocker["message"]
     assert blocked["nextCall"]["params"]["ackToken"] == blocked["retryAckToken"]
     assert done["isComplete"] is True
-    assert worth(done) == {"exists": 1}
+    assert evidence_of(done) == {"found": 1}
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_never_stop_run_records_a_contradiction_as_a_gap(looking: Runtime) -> No
         "critical",
         True,
     )
-    assert worth(done) == {"contradicted": 1}
+    assert evidence_of(done) == {"contradicted": 1}
     assert "not right yet: verification report" in done["closing"]
 
 

@@ -296,8 +296,8 @@ def test_no_and_option_hold_on_every_branch_and_a_yes_does_not(runtime: Runtime)
     assert "a person declined it" in declined["blockers"][0]["message"]
     assert "has not seen this report" in better["blockers"][0]["message"]
     assert "> Done better." in person.shown[0]
-    assert (agreed["isComplete"], agreed["evidence"]) == (True, agreed["evidence"] | {"confirmed": 2})
-    assert (claimed["isComplete"], claimed["evidence"]["confirmed"]) == (True, 1)  # the option of a person
+    assert (agreed["isComplete"], agreed["evidence"]) == (True, agreed["evidence"] | {"approved": 2})
+    assert (claimed["isComplete"], claimed["evidence"]["approved"]) == (True, 1)  # the option of a person
 
 
 @pytest.mark.parametrize(

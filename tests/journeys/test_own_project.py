@@ -14,7 +14,7 @@ import pytest
 from handrail.contract.wording import quote
 from handrail.host.workspace import LocalWorkspace, ProjectPlaceFiles
 from tests.journeys.given_workflows import step
-from tests.journeys.interfaces import events_of, of_kind, worth
+from tests.journeys.interfaces import events_of, evidence_of, of_kind
 from tests.journeys.workplace import (
     VERIFY,
     Site,
@@ -61,7 +61,7 @@ def test_places_of_a_project_that_is_gone_are_unknown(site: Site, elsewhere: str
     done = site.send(verified({"source": "file", "ref": "gone.py:1", "result": "Here."}))
 
     assert done["isComplete"] is True
-    assert set(worth(done)) == {"claimed"}
+    assert set(evidence_of(done)) == {"stated"}
 
 
 # Whose word counts

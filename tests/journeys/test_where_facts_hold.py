@@ -14,7 +14,7 @@ from tests.conftest import memory_runtime
 from tests.journeys.at_a_terminal import Person, seat
 from tests.journeys.conversation import advance, answer, rehydrate, start
 from tests.journeys.given_workflows import begin, equals, step
-from tests.journeys.interfaces import command, worth
+from tests.journeys.interfaces import command, evidence_of
 from tests.journeys.test_confirmations import insist
 
 DEPLOY = (step("plan"), step("deploy", requireConfirmation=True), step("tell"))
@@ -119,10 +119,10 @@ def test_what_another_store_saw_says_so_at_every_level_and_count(runtime: Runtim
     pages = [words_of(other, path), words_of(other, f"{path}/runs/{graph['run_id']}/nodes/{node['node_id']}")]
 
     caveat = "as another store recorded it before the import"
-    assert worth(graph) == {"confirmed": 1}
+    assert evidence_of(graph) == {"approved": 1}
     assert deployed["is_imported"]
     assert graph["evidence_caveat"] == node["evidence_caveat"] == caveat
-    assert [claim["level_text"] for claim in node["claims"]] == [f"approved by a person, {caveat}"]
+    assert [one["level_text"] for one in node["statements"]] == [f"approved by a person, {caveat}"]
     for page in pages:
         assert f"1 approved by a person {caveat}" in page
         assert "approved by a person, in another store" in page

@@ -42,7 +42,7 @@ EdgeCause: TypeAlias = Literal["advance", "non_tip_advance", "checkpoint_created
 Capability: TypeAlias = Literal["delegation", "web_browsing"]
 CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
 CapabilityProvenance: TypeAlias = Literal["probe_step", "attempted_use", "manual_claim"]
-"""The first two are strong: the agent tried it. The last is only a claim."""
+"""The first two are strong: the agent tried it. The last is only a statement."""
 GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
 TreeCause: TypeAlias = Literal["start", "advance", "checkpoint", "look", "receipt", "restore"]
 """What a tree was taken for; `look`: a report was judged by it."""
@@ -402,7 +402,7 @@ EvidenceLevel: TypeAlias = Literal["claimed", "observed", "ran", "confirmed"]
 EvidenceVerdict: TypeAlias = Literal["holds", "contradicted", "stale", "missing", "unknown"]
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ReportStatement(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One place of a report, how it was checked, and what came of that."""
 
     contract_ref: str = ""  # empty: what the step itself asks for
@@ -435,8 +435,8 @@ class EvidenceRecorded(Fact, frozen=True, kw_only=True):
 
     attempt_id: AttemptId
     node_id: NodeId  # the node that the attempt led to
-    claims: tuple[Claim, ...]
-    omitted: int = 0  # claims beyond those that an event holds
+    statements: tuple[ReportStatement, ...] = msgspec.field(name="claims")
+    omitted: int = 0  # statements beyond those that an event holds
     tree: str = ""  # the files then; empty: not looked at
     machine: str = ""  # whose team client looked; empty: who recorded it
     unseen: str = ""
@@ -592,8 +592,8 @@ def must_be_proven(data: Event) -> bool:
             return True
         case GapRecorded(source=source):
             return source is not None
-        case EvidenceRecorded(claims=claims):
-            return any(claim.level != "claimed" for claim in claims)
+        case EvidenceRecorded(statements=statements):
+            return any(statement.level != "claimed" for statement in statements)
         case _:
             return False
 

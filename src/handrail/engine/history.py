@@ -27,7 +27,6 @@ from handrail.engine.events import (
     Artifact,
     Blocked,
     CapabilityObserved,
-    Claim,
     CloseReason,
     ConfirmationRecorded,
     DivergenceRecorded,
@@ -40,6 +39,7 @@ from handrail.engine.events import (
     Project,
     ProofRecorded,
     ReceiptRecorded,
+    ReportStatement,
     TreeRecorded,
     ValidationPerformed,
     ValueOwner,
@@ -544,10 +544,10 @@ def closing_of(history: History, run_id: RunId) -> Closing | None:
     return None if any(history.nodes[held.to_node_id].run_id == run_id for held in answered) else last
 
 
-def claims_at(history: History, node_id: NodeId) -> tuple[Claim, ...]:
+def statements_at(history: History, node_id: NodeId) -> tuple[ReportStatement, ...]:
     """How well the report that led to a node was supported, place by place."""
     recorded = history.evidence.get(node_id)
-    return () if recorded is None else recorded.claims
+    return () if recorded is None else recorded.statements
 
 
 def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
@@ -596,8 +596,10 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
     if node.parent is None:
         return None
     found = list_answers(history, instance_of(history, node.parent))
-    claims = (claim for claim in claims_at(history, node.node_id) if claim.check == "person")
-    if any(claim.verdict == "missing" for claim in claims):
+    statements = (
+        statement for statement in statements_at(history, node.node_id) if statement.check == "person"
+    )
+    if any(statement.verdict == "missing" for statement in statements):
         return None
     return max((held for held in found if held.index < node.index), key=lambda held: held.index, default=None)
 

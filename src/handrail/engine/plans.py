@@ -78,7 +78,7 @@ from handrail.engine.reasons import (
 if TYPE_CHECKING:
     from handrail.engine.judge.places import Sighting
 
-MOST_CLAIMS = 200
+MOST_STATEMENTS = 200
 """Claims of one attempt that the log keeps; the rest is counted."""
 
 # Events that several plans share
@@ -333,13 +333,13 @@ def plan_evidence(
     """What was seen of a report, for the run as a whole: the event moves no tip."""
     changes = None if sighting is None else sighting.changes
     changed = None if changes is None else sum_changes(changes)
-    if not verdict.claims and changed is None:
+    if not verdict.statements and changed is None:
         return []
     recorded = EvidenceRecorded(
         attempt_id=attempt_id,
         node_id=to_node_id,
-        claims=verdict.claims[:MOST_CLAIMS],
-        omitted=max(0, len(verdict.claims) - MOST_CLAIMS),
+        statements=verdict.statements[:MOST_STATEMENTS],
+        omitted=max(0, len(verdict.statements) - MOST_STATEMENTS),
         tree="" if sighting is None else sighting.tree,
         machine="" if sighting is None else sighting.machine,
         changed=changed,

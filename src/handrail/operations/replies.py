@@ -344,9 +344,9 @@ def _warn_of_unknown_change(history: History, node: Node) -> tuple[ReplyWarning,
     """What nobody could compare a review with; recorded with it, so every repeat says the same."""
     judged = history.evidence.get(node.node_id)
     unknown = [
-        claim.fact
-        for claim in (() if judged is None else judged.claims)
-        if claim.check == "covers_change" and claim.verdict == "unknown"
+        statement.fact
+        for statement in (() if judged is None else judged.statements)
+        if statement.check == "covers_change" and statement.verdict == "unknown"
     ]
     return tuple(
         ReplyWarning(code="CHANGE_UNKNOWN", message=f"Nobody checked that the review is complete: {fact}.")

@@ -1,7 +1,7 @@
 """What is known of the reports of a run, place by place: observed, approved or stated. Pure.
 
 Only what was accepted counts. Where several checks are about one place, the worst of them decides. A log of
-an earlier version has more kinds of claims; they are shown as recorded, and nothing judges them again.
+an earlier version has more kinds of statements; they are shown as recorded, and nothing judges them again.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ from handrail.engine.artifact_shapes import (
 from handrail.engine.ask import describe_unchecked
 from handrail.engine.events import (
     AnswerSource,
-    Claim,
     ConfirmationRecorded,
+    EvidenceLevel,
     EvidenceVerdict,
     GapRecorded,
+    ReportStatement,
 )
-from handrail.engine.facts import answer_to
 from handrail.engine.history import (
     Confirmation,
     History,
     attached_to,
-    claims_at,
     confirms_nothing,
+    statements_at,
     way_to,
 )
-from handrail.engine.judge.arrival import CHOSEN
 from handrail.engine.messages import explain_gap
 from handrail.engine.owners import has_imported_facts, is_imported
 from handrail.workflows.problem import value_at
@@ -50,114 +49,133 @@ _CONTROL = frozenset(
     kind.replace("wr.", "wr.contracts.", 1)
     for kind in (LOOP_CONTROL, ASSESSMENT, GAP, WORKFLOW_DIVERGENCE, CAPABILITY_OBSERVATION)
 )
-"""Contracts of what steers a run or discloses something: none of them claims anything."""
+"""Contracts of what steers a run or discloses something: none of them states a fact."""
 
-Level: TypeAlias = Literal["ran", "seen", "confirmed", "exists", "claimed"]
-Worth: TypeAlias = Literal["ran", "seen", "confirmed", "exists", "claimed", "contradicted", "stale"]
-PROOF: tuple[Level, ...] = ("ran", "seen", "confirmed")
+Level: TypeAlias = Literal["executed", "observed", "approved", "found", "stated"]
+EvidenceWord: TypeAlias = Literal[Level, "contradicted", "stale"]
+_LEVELS: dict[EvidenceLevel, Level] = {
+    "claimed": "stated",
+    "observed": "observed",
+    "ran": "executed",
+    "confirmed": "approved",
+}
+PROOF: tuple[Level, ...] = ("executed", "observed", "approved")
 """What may be shown in the word and the colour of proof, where it holds."""
 
 
 class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
     """The statements of the reports by how they are supported; each is counted once."""
 
-    ran: int = 0
-    seen: int = 0
-    confirmed: int = 0
-    exists: int = 0
-    claimed: int = 0
+    executed: int = 0
+    observed: int = 0
+    approved: int = 0
+    found: int = 0
+    stated: int = 0
     contradicted: int = 0
     stale: int = 0
 
 
-class PlacedClaim(msgspec.Struct, frozen=True, kw_only=True):
-    """A claim, and the node whose report made it."""
+class PlacedStatement(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement, and the node whose report made it."""
 
     node_id: NodeId
-    claim: Claim
+    statement: ReportStatement
 
 
-def list_claims(history: History, node_id: NodeId) -> list[PlacedClaim]:
+def list_statements(history: History, node_id: NodeId) -> list[PlacedStatement]:
     """How the reports on the way to a node were supported, in the order of the log."""
     if not history.evidence:
         return []
     return [
-        PlacedClaim(node_id=node.node_id, claim=claim)
+        PlacedStatement(node_id=node.node_id, statement=statement)
         for node in way_to(history, node_id)
         if node.kind != "blocked_attempt"
-        for claim in worst_of_each_place(claims_at(history, node.node_id))
-        if claim.contract_ref not in _CONTROL and not _is_beside(claim)
+        for statement in worst_of_each_place(statements_at(history, node.node_id))
+        if statement.contract_ref not in _CONTROL and not _is_beside(statement)
     ]
 
 
-def _is_beside(claim: Claim) -> bool:
-    """Of an earlier version: what came with commits of others or ran before, which nobody claims."""
-    is_beside = claim.check == "changed_in_run" or not claim.contract_ref
-    return is_beside and claim.pointer.endswith("/-")
+def _is_beside(statement: ReportStatement) -> bool:
+    """Of an earlier version: what came with commits of others or ran before, which no report states."""
+    is_beside = statement.check == "changed_in_run" or not statement.contract_ref
+    return is_beside and statement.pointer.endswith("/-")
 
 
-def worst_of_each_place(claims: tuple[Claim, ...]) -> list[Claim]:
-    """One claim per place: the check that saw the least decides; of those that hold, what proves most."""
-    found: dict[tuple[str, str], Claim] = {}
-    for claim in claims:
-        place = (claim.contract_ref, claim.pointer)
+def worst_of_each_place(statements: tuple[ReportStatement, ...]) -> list[ReportStatement]:
+    """One statement per place: the check that saw the least decides; of those that hold, what proves most."""
+    found: dict[tuple[str, str], ReportStatement] = {}
+    for statement in statements:
+        place = (statement.contract_ref, statement.pointer)
         held = found.get(place)
-        if held is None or _weakness(claim) < _weakness(held):
-            found[place] = claim
+        if held is None or _weakness(statement) < _weakness(held):
+            found[place] = statement
     return list(found.values())
 
 
-def worst_claim(claims: tuple[Claim, ...]) -> Claim | None:
-    """The claim of a report that was seen to hold least; None where nothing was checked."""
-    return min(claims, key=lambda claim: (_rank(claim), claim.level != "claimed"), default=None)
+def worst_statement(statements: tuple[ReportStatement, ...]) -> ReportStatement | None:
+    """The statement of a report that was seen to hold least; None where nothing was checked."""
+    return min(
+        statements, key=lambda statement: (_rank(statement), statement.level != "claimed"), default=None
+    )
 
 
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
     """The sum at a node, of things and not of mentions; None where no report could be checked."""
-    claims = list_claims(history, node_id)
-    if not claims:
+    statements = list_statements(history, node_id)
+    if not statements:
         return None
-    counted = [placed for placed in claims if placed.claim.check != "covers_change"]  # names no place
-    things = {(worth_of(placed.claim), _name_thing(history, placed)) for placed in counted}
-    return EvidenceSum(**Counter[str](worth for worth, _ in things))
+    counted = [placed for placed in statements if placed.statement.check != "covers_change"]  # names no place
+    things = {(evidence_word(placed.statement), _name_thing(history, placed)) for placed in counted}
+    return EvidenceSum(**Counter[str](word for word, _ in things))
 
 
-def _name_thing(history: History, placed: PlacedClaim) -> tuple[str, ...]:
-    """What a claim is about: a file, a place or a command is one, whichever reports name it."""
-    claim = placed.claim
-    is_whole = claim.pointer == "/"  # of a report, and each report is its own
-    if is_whole or claim.check not in ("changed_in_run", "path_exists", "place_exists", "ran"):
-        return placed.node_id, claim.contract_ref, claim.pointer
-    text = text_of(history, placed)
+def _name_thing(history: History, placed: PlacedStatement) -> tuple[str, ...]:
+    """What a statement is about: a file, a place or a command is one, whichever reports name it."""
+    statement = placed.statement
+    is_whole = statement.pointer == "/"  # of a report, and each report is its own
+    if is_whole or statement.check not in ("changed_in_run", "path_exists", "place_exists", "ran"):
+        return placed.node_id, statement.contract_ref, statement.pointer
+    text = _read_place(history, placed)
     parts = [part for part in text.split("/") if part not in ("", ".")]  # `./a` is `a`
-    return (claim.check, text.strip()) if claim.check == "ran" else (claim.check, *parts)
+    return (statement.check, text.strip()) if statement.check == "ran" else (statement.check, *parts)
 
 
-def level_of(claim: Claim) -> Level:
-    """How it is known. What the world contradicts, or nobody saw, is only stated."""
-    if claim.verdict not in ("holds", "stale"):
-        return "claimed"
-    if claim.level == "observed":
-        return "seen" if claim.check == "changed_in_run" else "exists"
-    return claim.level
+def _read_place(history: History, placed: PlacedStatement) -> str:
+    """Return the text at the place of a statement; the name of its contract if there is none."""
+    statement = placed.statement
+    kept = [held.artifact for held in attached_to(history, placed.node_id).artifacts]
+    for artifact in sorted(kept, key=lambda one: one.contract_ref != statement.contract_ref):
+        found = value_at(artifact.body, statement.pointer)
+        if isinstance(found, str):
+            return found
+    return statement.contract_ref
 
 
-def worth_of(claim: Claim) -> Worth:
+def level_of(statement: ReportStatement) -> Level:
+    """How it is known. What the files contradict, or nobody observed, is only stated."""
+    if statement.verdict not in ("holds", "stale"):
+        return "stated"
+    if statement.level == "observed":
+        return "observed" if statement.check == "changed_in_run" else "found"
+    return _LEVELS[statement.level]
+
+
+def evidence_word(statement: ReportStatement) -> EvidenceWord:
     """Under which word it counts."""
-    return claim.verdict if claim.verdict in ("contradicted", "stale") else level_of(claim)
+    return statement.verdict if statement.verdict in ("contradicted", "stale") else level_of(statement)
 
 
 def is_proven(evidence: Mapping[str, int]) -> bool:
-    """Whether all that was claimed ran, was seen to change, or was confirmed by a person."""
+    """Whether everything was executed, observed to change, or approved by a person."""
     return any(evidence.values()) and not any(count for name, count in evidence.items() if name not in PROOF)
 
 
-WORTH_WORDS: dict[Worth, str] = {
-    "ran": "executed",
-    "seen": "observed",
-    "confirmed": "approved by a person",
-    "exists": "place found",
-    "claimed": "stated by the agent",
+EVIDENCE_WORDS: dict[EvidenceWord, str] = {
+    "executed": "executed",
+    "observed": "observed",
+    "approved": "approved by a person",
+    "found": "place found",
+    "stated": "stated by the agent",
     "contradicted": "contradicted",
     "stale": "stale",
 }
@@ -175,38 +193,19 @@ def is_from_elsewhere(history: History, node_id: NodeId) -> bool:
     return is_imported(history, history.nodes[node_id].index)
 
 
-def describe_level(claim: Claim) -> str:
-    """How a claim is known, as people read it."""
-    worth = worth_of(claim)
-    words = WORTH_WORDS[worth]
-    match worth:
-        case "contradicted" | "stale" | "claimed":
-            return f"{words}: {claim.fact}" if claim.fact else words
-        case "ran":
-            return f"executed, {claim.fact}, on the files of this report"
-        case "seen" | "confirmed" | "exists":
+def describe_level(statement: ReportStatement) -> str:
+    """How a statement is known, as people read it."""
+    word = evidence_word(statement)
+    words = EVIDENCE_WORDS[word]
+    match word:
+        case "contradicted" | "stale" | "stated":
+            return f"{words}: {statement.fact}" if statement.fact else words
+        case "executed":
+            return f"executed, {statement.fact}, on the files of this report"
+        case "observed" | "approved" | "found":
             return words
         case never:
             assert_never(never)
-
-
-# Which text a claim is about
-
-
-def text_of(history: History, placed: PlacedClaim) -> str:
-    """What the report says at the place of a claim; of a report as a whole, its kind."""
-    claim = placed.claim
-    kept = [held.artifact for held in attached_to(history, placed.node_id).artifacts]
-    for artifact in sorted(kept, key=lambda one: one.contract_ref != claim.contract_ref):
-        found = value_at(artifact.body, claim.pointer)
-        if isinstance(found, str):
-            return found
-    if claim.check == "person" and claim.pointer == CHOSEN:
-        answer = answer_to(history, placed.node_id)
-        return f"a person chose {answer.option_id}" if answer and answer.option_id else "a person chose"
-    if claim.check == "person":
-        return "a person agreed"
-    return claim.contract_ref.rpartition(".")[2].replace("_", " ") or "the check of the step"
 
 
 # What people answered
@@ -272,9 +271,9 @@ def describe_resolver(gap: GapRecorded) -> str:
     return f"{name_person(gap.who)} {SOURCE_WORDS[gap.source]}" if gap.source else name_person(gap.who)
 
 
-def _weakness(claim: Claim) -> tuple[int, int]:
-    return _rank(claim), get_args(Level).index(level_of(claim))
+def _weakness(statement: ReportStatement) -> tuple[int, int]:
+    return _rank(statement), get_args(Level).index(level_of(statement))
 
 
-def _rank(claim: Claim) -> int:
-    return _WORST_FIRST.index(claim.verdict)
+def _rank(statement: ReportStatement) -> int:
+    return _WORST_FIRST.index(statement.verdict)

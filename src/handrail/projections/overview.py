@@ -272,11 +272,11 @@ def count_sources(history: History, node_id: NodeId) -> Sources:
     proofs = {one.fact.proof.check for node in way for one in history.proofs.get(node.node_id, ())}
     answers = [one for node in way if (one := answer_about(history, node)) and one.fact.answer == "confirmed"]
     reports = sum(node.kind == "step" and node.parent is not None for node in way)
-    stated = known.claimed + known.contradicted + known.stale
+    stated = known.stated + known.contradicted + known.stale
     sources = Sources(
-        executed=known.ran + len(proofs),
-        observed=known.seen + known.exists,
-        approved=max(known.confirmed, len(answers)),
+        executed=known.executed + len(proofs),
+        observed=known.observed + known.found,
+        approved=max(known.approved, len(answers)),
         stated=stated,
     )
     if stated or not sources.is_only_stated:

@@ -1,4 +1,4 @@
-"""Statuses, artifacts and claims in the words that people read, in reports and in the Console. Pure."""
+"""Statuses, artifacts and statements in the words that people read, in reports and in the Console. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from handrail.engine.events import Artifact, Claim
+from handrail.engine.events import Artifact, ReportStatement
 from handrail.workflows.problem import value_at
 
 STATUS_WORDS = {
@@ -118,7 +118,7 @@ LOOP_ENDS = {
 """Why a loop ended."""
 
 
-# What a claim says, in the words of the report instead of its place there
+# What a statement says, in the words of the report instead of its place there
 
 _LONGEST = 120
 """Of each part that is quoted."""
@@ -130,26 +130,26 @@ def spell_kind(kind: str) -> str:
     return spell_name(kind.rpartition(".")[2])
 
 
-def describe_claim(claim: Claim, artifacts: Sequence[Artifact]) -> str:
-    """The text that stands at the place of a claim in the report; of a whole report, its kind."""
-    held = [one for one in artifacts if one.contract_ref == claim.contract_ref] or artifacts[:1]
-    if not claim.contract_ref or not held:
-        return _OWN_CHECKS.get(claim.check, "The report")
-    keys = [part.replace("~1", "/").replace("~0", "~") for part in claim.pointer.split("/") if part]
+def describe_statement(statement: ReportStatement, artifacts: Sequence[Artifact]) -> str:
+    """The text that stands at the place of a statement in the report; of a whole report, its kind."""
+    held = [one for one in artifacts if one.contract_ref == statement.contract_ref] or artifacts[:1]
+    if not statement.contract_ref or not held:
+        return _OWN_CHECKS.get(statement.check, "The report")
+    keys = [part.replace("~1", "/").replace("~0", "~") for part in statement.pointer.split("/") if part]
     kind = spell_kind(held[0].kind)
     if not keys:
         return f"{kind} as a whole"
     name = next((key for key in reversed(keys) if not key.isdigit()), "")
     if not name:
         return kind
-    text, value = _find_claim(held[0].body, keys), _spell(value_at(held[0].body, claim.pointer))
+    text, value = _find_statement(held[0].body, keys), _spell(value_at(held[0].body, statement.pointer))
     if text and text != value:
         return f"{_cut(text)} ({_cut(value)})"
     return _cut(value if text else f"{spell_name(name)}: {value}")
 
 
-def _find_claim(body: Any, keys: Sequence[str]) -> str:
-    """The sentence that a place in a list belongs to: what is claimed, where only its proof is named."""
+def _find_statement(body: Any, keys: Sequence[str]) -> str:
+    """The sentence that a place in a list belongs to: what is stated, where only its proof is named."""
     for key in keys:
         if isinstance(body, dict) and isinstance(body.get("claim"), str):
             return str(body["claim"])

@@ -27,7 +27,7 @@ from handrail.engine.receipts import describe_outcome, has_passed
 from handrail.engine.tips import open_gaps
 from handrail.evidence.proof import LABELS
 from handrail.evidence.rendering import describe
-from handrail.projections.evidence import list_claims, sum_evidence
+from handrail.projections.evidence import list_statements, sum_evidence
 from handrail.workflows.compiled import CompiledWorkflow, Leaf, Step, list_leaves
 
 MOST_CHARACTERS = 300
@@ -109,10 +109,10 @@ def summarize_run(
         changed=changed,
         label=label,
         proof=proof,
-        sources=0 if total is None else total.exists,
+        sources=0 if total is None else total.found,
         approvals=len(people),
         approved_by=tuple(dict.fromkeys(name_person(one.fact.who) for one in people)),
-        statements=0 if total is None else total.claimed,
+        statements=0 if total is None else total.stated,
         origin=", recorded by another store" if is_imported(history, history.nodes[node_id].index) else "",
         review=(
             *(explain_gap(gap).removesuffix(".") for gap in gaps),
@@ -198,8 +198,8 @@ def _list_unseen_approvals(history: History, node_id: NodeId) -> list[str]:
     """Approvals that the agent states and no person gave."""
     stated = [
         one
-        for one in list_claims(history, node_id)
-        if one.claim.check == "person" and one.claim.verdict == "missing"
+        for one in list_statements(history, node_id)
+        if one.statement.check == "person" and one.statement.verdict == "missing"
     ]
     return [f"{format_count(len(stated), 'approval')} stated by the agent alone"] if stated else []
 

@@ -7,6 +7,7 @@ from typing import Any
 from handrail.contract.outcome import Answer
 from handrail.engine.events import AnswerSource
 from handrail.engine.receipts import ReceiptSource
+from handrail.views.statements import StatementRow
 from handrail.views.summaries import DivergenceRow
 
 
@@ -85,19 +86,6 @@ class NodeGap(Answer, frozen=True, kw_only=True):
     resolves: str
     is_open: bool
     """At the preferred tip of the run."""
-
-
-class NodeClaim(Answer, frozen=True, kw_only=True):
-    """A place of the report, what it says there, and how it is known."""
-
-    text: str
-    contract_ref: str
-    pointer: str
-    check: str
-    level: str
-    verdict: str
-    level_text: str
-    refs: list[str]
 
 
 class NodeReceipt(Answer, frozen=True, kw_only=True):
@@ -189,7 +177,7 @@ class NodeView(Answer, frozen=True, kw_only=True):
     artifacts: list[NodeArtifact]
     blockers: list[NodeBlocker]
     gaps: list[NodeGap]
-    claims: list[NodeClaim]
+    statements: list[StatementRow]
     """How the report was supported, the worst of each place."""
     evidence: dict[str, int]
     """The sum of all reports on the way here."""

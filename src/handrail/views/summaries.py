@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.contract.outcome import Answer
+from handrail.views.statements import StatementRow
 
 
 class StepNoteRow(Answer, frozen=True, kw_only=True):
@@ -34,22 +35,6 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
     step_id: str
     digest: str
     is_validated: bool
-
-
-class ClaimRow(Answer, frozen=True, kw_only=True):
-    """A place of a report, who saw that it is so, and what came of looking."""
-
-    text: str  # what the report says there, cut
-    level: str
-    """How it is known: ran, seen, confirmed, exists, claimed. Only the first three are proof."""
-    verdict: str
-    fact: str
-    step_id: str
-    contract_ref: str
-    check: str
-    is_imported: bool  # another store recorded it: it was not seen here
-    refs: list[str]
-    pointer: str
 
 
 class ConfirmationRow(Answer, frozen=True, kw_only=True):
@@ -127,10 +112,10 @@ class RunRow(Answer, frozen=True, kw_only=True):
     summary: str = ""
     """Of a finished run: what was done, what was proven, and what a person must look at."""
     evidence: dict[str, int]
-    """Its statements by their support: ran, seen, confirmed, exists, claimed, contradicted, stale."""
+    """Its statements by how they are known: executed, observed, approved, found, stated; and what failed."""
     evidence_caveat: str
     """What is true of every level and count here: who recorded it, where that was another store."""
-    claims: list[ClaimRow]
+    statements: list[StatementRow]
     """The newest, oldest first."""
     confirmations: list[ConfirmationRow] = []
     """Of people, about steps of any branch."""

@@ -21,10 +21,11 @@ from handrail.views.nodes import NodeAnswer, NodeView
 from handrail.views.questions import OptionRow, Question
 from handrail.views.runs import RunView
 from handrail.views.sessions import SessionView
-from handrail.views.summaries import ClaimRow, RunRow
+from handrail.views.statements import StatementRow
+from handrail.views.summaries import RunRow
 from handrail.workflows.prompt_sections import authored_part
 from handrail_serve.pages.parts import (
-    MOST_CLAIMS,
+    MOST_STATEMENTS,
     acts,
     ago,
     artifact_body,
@@ -400,7 +401,7 @@ def _known(card: Card) -> Child:
         None if question is None else _options(question),
         None if question is None else _writes(question),
         report(shown),
-        evidence(shown, [] if card.run is None else card.run.claims),
+        evidence(shown, [] if card.run is None else card.run.statements),
         class_="stack tight",
     )
 
@@ -445,13 +446,13 @@ def _prompt(node: NodeView, *, is_open: bool) -> Child:
     return details("What the step asks for", prose(cut(asked, MOST_REPORT), tabindex=0), open=is_open or None)
 
 
-def evidence(node: NodeView, claims: Sequence[ClaimRow] = ()) -> Html:
+def evidence(node: NodeView, statements: Sequence[StatementRow] = ()) -> Html:
     """What is proven of the report, beside what the whole run has shown: its sum, and the proofs by name."""
     is_counted = any(node.evidence.values())
-    proofs = dict.fromkeys((one.text, one.fact) for one in claims if is_seen(one))
+    proofs = dict.fromkeys((one.text, one.fact) for one in statements if is_seen(one))
     rows = [
         element("li", element("span", text, dir="auto"), element("span", fact, class_="under soft small"))
-        for text, fact in list(proofs)[-MOST_CLAIMS:]
+        for text, fact in list(proofs)[-MOST_STATEMENTS:]
     ]
     whole = element(
         "p",

@@ -16,7 +16,6 @@ from handrail_serve.pages.parts import (
     ago,
     artifact_body,
     badge,
-    claim_row,
     cluster,
     compare_path,
     copy_button,
@@ -43,6 +42,7 @@ from handrail_serve.pages.parts import (
     soft,
     spell_preferences,
     split,
+    statement_row,
     status_badge,
     workflow_path,
 )
@@ -207,7 +207,7 @@ def _artifact(one: NodeArtifact, node: NodeView) -> Html:
     return panel(
         spell_kind(one.kind),
         artifact_body(one.body),
-        *_claims_about(one, node),
+        *_statements_about(one, node),
         beside=standing,
         class_="stack tight",
     )
@@ -222,25 +222,25 @@ def _signals(node: NodeView) -> Child:
     return folded(count(len(rows), "signal of the agent", "signals of the agent"), points(shown))
 
 
-def _claims_about(artifact: NodeArtifact, node: NodeView) -> list[Child]:
+def _statements_about(artifact: NodeArtifact, node: NodeView) -> list[Child]:
     """The evidence of a report, beside the artifact that it is about."""
-    about = [one for one in node.claims if one.contract_ref == artifact.contract_ref != ""]
-    rows = [claim_row(one, is_imported=node.is_imported) for one in about]
+    about = [one for one in node.statements if one.contract_ref == artifact.contract_ref != ""]
+    rows = [statement_row(one, is_imported=node.is_imported) for one in about]
     return [element("h3", "How it is known"), dots(rows)] if rows else []
 
 
 def _evidence(node: NodeView) -> Html:
     """What is known of the report itself, and the sum up to here."""
     shown = {one.contract_ref for one in node.artifacts if one.kind not in _SHOWN_ELSEWHERE}
-    rest = [one for one in node.claims if not one.contract_ref or one.contract_ref not in shown]
-    rows = [claim_row(one, is_imported=node.is_imported) for one in rest]
-    left = node.omitted.get("claims", 0)
+    rest = [one for one in node.statements if not one.contract_ref or one.contract_ref not in shown]
+    rows = [statement_row(one, is_imported=node.is_imported) for one in rest]
+    left = node.omitted.get("statements", 0)
     badges = evidence_badges(node.evidence, node.evidence_caveat)
     return panel(
         "Evidence",
         dots(rows) if rows else None,
-        None if node.claims else soft("Nothing in this report could be checked."),
-        soft(f"{left} more claims are left out.") if left else None,
+        None if node.statements else soft("Nothing in this report could be checked."),
+        soft(f"{left} more statements are left out.") if left else None,
         beside=element("span", element("span", "up to here:", class_="small soft"), badges, class_="cluster"),
         class_="stack tight",
         id_="evidence",

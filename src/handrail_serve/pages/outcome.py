@@ -41,14 +41,14 @@ def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files:
     `files` are those that the run changed, where they can be compared.
     """
     outcome = graph.outcome
-    if not (outcome.sentence or outcome.proofs or run.claims or outcome.changed or files):
+    if not (outcome.sentence or outcome.proofs or run.statements or outcome.changed or files):
         return None
     shown = [one for one in (_sentence(graph), *map(proof_part, outcome.proofs)) if one is not None]
     review = outcome.review[1:] if outcome.sentence else outcome.review
     return panel(
         "Outcome" if outcome.sentence else "So far",
         *shown,
-        _claims(run, titles),
+        _statements(run, titles),
         changed_files(files, outcome.changed),
         element("div", element("h3", "Also for review"), points(review)) if review else None,
         beside=meta(f"took {duration(outcome.seconds)}" if outcome.seconds else None),
@@ -81,21 +81,21 @@ def proof_part(proof: ProofRow) -> Html:
     )
 
 
-def _claims(run: RunRow, titles: Mapping[str, str]) -> Html:
-    """What is known of the reports, by who recorded it, and each claim."""
+def _statements(run: RunRow, titles: Mapping[str, str]) -> Html:
+    """What is known of the reports, by who recorded it, and each statement."""
     rows = [
         cells(
-            evidence_badge(claim.level, claim.verdict, is_imported=claim.is_imported),
-            titles.get(claim.step_id, ""),
-            element("span", claim.text, dir="auto"),
-            element("span", claim.fact, dir="auto"),
+            evidence_badge(statement.level, statement.verdict, is_imported=statement.is_imported),
+            titles.get(statement.step_id, ""),
+            element("span", statement.text, dir="auto"),
+            element("span", statement.fact, dir="auto"),
         )
-        for claim in run.claims
+        for statement in run.statements
     ]
     heads = ("Known as", "Step", "What the report names", "Fact")
     return cluster(
         evidence_badges(run.evidence, run.evidence_caveat),
-        details(count(len(rows), "claim"), table(heads, rows, "Claims")) if rows else None,
+        details(count(len(rows), "statement"), table(heads, rows, "Statements")) if rows else None,
     )
 
 

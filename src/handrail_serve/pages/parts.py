@@ -13,14 +13,15 @@ import msgspec
 
 from handrail.contract.outcome import UNTRUSTED, Json
 from handrail.engine.events import ChangeSum, is_newer
-from handrail.projections.evidence import PROOF, WORTH_WORDS, is_proven
+from handrail.projections.evidence import EVIDENCE_WORDS, PROOF, is_proven
 from handrail.projections.html.elements import Address, Child, Html, element, join_html, notes_html
 from handrail.projections.overview import Sources
 from handrail.projections.plain_words import STATUS_WORDS, artifact_lines
 from handrail.views.inbox import InboxItem
-from handrail.views.nodes import NodeClaim, NodeGap, NodeView
+from handrail.views.nodes import NodeGap, NodeView
 from handrail.views.preferences import CHOICES
-from handrail.views.summaries import ClaimRow, GapRow
+from handrail.views.statements import StatementRow
+from handrail.views.summaries import GapRow
 
 _T = TypeVar("_T")
 
@@ -296,33 +297,33 @@ def silence_badge(silence: str) -> Html | None:
 
 
 _LOOKS: dict[str, tuple[str, str]] = {
-    "ran": ("good", "done"),
-    "seen": ("good", "done"),
-    "confirmed": ("good", "person"),
-    "exists": ("", "step"),
-    "claimed": ("", "step"),
+    "executed": ("good", "done"),
+    "observed": ("good", "done"),
+    "approved": ("good", "person"),
+    "found": ("", "step"),
+    "stated": ("", "step"),
     "contradicted": ("bad", "blocked"),
     "stale": ("warn", "gap"),
 }
 
-_WORDS = {str(worth): words for worth, words in WORTH_WORDS.items()}
+_WORDS = {str(word): words for word, words in EVIDENCE_WORDS.items()}
 
 
 def evidence_badge(level: str, verdict: str, *, is_imported: bool = False) -> Html:
-    """How one claim is known; what another store recorded is never green."""
-    worth = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
-    words, (look, glyph) = _WORDS[worth], _LOOKS[worth]
-    is_elsewhere = is_imported and worth == level and level != "claimed"
+    """How one statement is known; what another store recorded is never green."""
+    word = "contradicted" if verdict == "contradicted" else "stale" if verdict == "stale" else level
+    words, (look, glyph) = _WORDS[word], _LOOKS[word]
+    is_elsewhere = is_imported and word == level and level != "stated"
     return badge(f"{words}, in another store", "", glyph) if is_elsewhere else badge(words, look, glyph)
 
 
 def evidence_badges(evidence: Mapping[str, int], caveat: str = "") -> Html:
     """The sum, one badge for each word that counts something; `caveat` is true of all of them."""
     shown = [
-        badge(f"{evidence[worth]} {words}", "" if caveat and worth in PROOF else look, glyph)
-        for worth, words in WORTH_WORDS.items()
-        if evidence.get(worth, 0)
-        for look, glyph in [_LOOKS[worth]]
+        badge(f"{evidence[word]} {words}", "" if caveat and word in PROOF else look, glyph)
+        for word, words in EVIDENCE_WORDS.items()
+        if evidence.get(word, 0)
+        for look, glyph in [_LOOKS[word]]
     ]
     note = element("span", caveat, class_="small soft") if caveat and shown else None
     return element("span", *(shown or [badge("nothing checked yet")]), note, class_="cluster")
@@ -600,36 +601,38 @@ def diff_lines(text: str) -> Html:
     )
 
 
-# What a report claims, in its own words, and how each claim is known
+# What a report states, in its own words, and how each statement is known
 
 
-MOST_CLAIMS = 8
+MOST_STATEMENTS = 8
 """Of each kind that a card names."""
 
 
-def is_seen(claim: ClaimRow | NodeClaim) -> bool:
+def is_seen(statement: StatementRow) -> bool:
     """Whether somebody else than the agent has seen that it is so; that a place exists is no proof."""
-    return bool(claim.verdict == "holds" and claim.level in PROOF)
+    return bool(statement.verdict == "holds" and statement.level in PROOF)
 
 
-def claim_row(claim: NodeClaim, *, is_imported: bool) -> Html:
-    """The claim, and beside it how it is known; below it, what that word leaves out."""
-    more = claim.level_text.removeprefix(_WORDS.get(claim.level, "")).lstrip(":, ")
+def statement_row(statement: StatementRow, *, is_imported: bool) -> Html:
+    """The statement, and beside it how it is known; below it, what that word leaves out."""
+    more = statement.level_text.removeprefix(_WORDS.get(statement.level, "")).lstrip(":, ")
     return element(
         "li",
-        element("span", claim.text, dir="auto"),
+        element("span", statement.text, dir="auto"),
         " ",
-        evidence_badge(claim.level, claim.verdict, is_imported=is_imported),
+        evidence_badge(statement.level, statement.verdict, is_imported=is_imported),
         element("span", more, class_="under soft small", dir="auto") if more else None,
     )
 
 
 def sides(node: NodeView) -> Child:
     """What is proven of a report and what rests on its word, as two lists of texts."""
-    claims = [one for one in node.claims if one.check != "person" or is_seen(one)]  # else: the question
-    seen = [one for one in claims if is_seen(one)]
-    word = [one for one in claims if not is_seen(one)]
-    if not claims:
+    statements = [
+        one for one in node.statements if one.check != "person" or is_seen(one)
+    ]  # else: the question
+    seen = [one for one in statements if is_seen(one)]
+    word = [one for one in statements if not is_seen(one)]
+    if not statements:
         text = "Handrail checked nothing in this report. All of it is stated by the agent."
         return soft(text) if node.notes or node.artifacts else None
     return element(
@@ -640,9 +643,9 @@ def sides(node: NodeView) -> Child:
     )
 
 
-def _side(title: str, claims: Sequence[NodeClaim], node: NodeView) -> Html:
-    rows = [claim_row(one, is_imported=node.is_imported) for one in claims[:MOST_CLAIMS]]
-    more = len(claims) - len(rows)
+def _side(title: str, statements: Sequence[StatementRow], node: NodeView) -> Html:
+    rows = [statement_row(one, is_imported=node.is_imported) for one in statements[:MOST_STATEMENTS]]
+    more = len(statements) - len(rows)
     return element(
         "div",
         element("p", element("strong", title)),

@@ -296,7 +296,7 @@ def _marks(node: RailNode) -> list[Child]:
         marks.append(badge("fork", "", "step"))
     if node.gap_count:
         marks.append(badge(count(node.gap_count, "gap"), "warn", "gap"))
-    is_told = node.level == "confirmed" and node.answer is not None
+    is_told = node.level == "approved" and node.answer is not None
     if node.verdict in ("contradicted", "stale") or (node.level in PROOF and not is_told):
         marks.append(evidence_badge(node.level, node.verdict, is_imported=node.is_imported))
     if node.is_diverged:

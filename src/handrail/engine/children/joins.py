@@ -18,7 +18,7 @@ from handrail.contract.ids import NodeId, RunId
 from handrail.contract.json.canonical import canonical_bytes
 from handrail.contract.outcome import Fault
 from handrail.contract.wording import end_sentence, format_count, shorten
-from handrail.engine.events import Claim, GapRecorded
+from handrail.engine.events import GapRecorded, ReportStatement
 from handrail.engine.facts import blocked_at, excerpt, facts_at, notes_at
 from handrail.engine.history import (
     History,
@@ -351,7 +351,7 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
     collected: dict[str, Any] = {}
     gaps: tuple[GapRecorded, ...] = ()
     again: tuple[Handout, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    statements: tuple[ReportStatement, ...] = ()
     """Who stated the option."""
 
     @property

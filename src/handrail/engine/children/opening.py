@@ -216,7 +216,7 @@ def join_children(
 
 def add_joined(accepted: Accepted, joined: Joined) -> Accepted:
     """What the join discloses, and who stated its option."""
-    verdict = replace(accepted.verdict, claims=(*accepted.verdict.claims, *joined.claims))
+    verdict = replace(accepted.verdict, statements=(*accepted.verdict.statements, *joined.statements))
     disclosed = (*accepted.disclosed, *joined.gaps)
     return replace(accepted, verdict=verdict, disclosed=disclosed, option_id=joined.option)
 
@@ -243,11 +243,11 @@ def _plan_option(
         weighed = judge_word(gathered.workflow, node.state, choice, autonomy, shown, facts, Verdict(), number)
         outcome = consequence(weighed.due, autonomy)
         if isinstance(outcome, Block):
-            verdict = Verdict(claims=weighed.claims)
+            verdict = Verdict(statements=weighed.statements)
             return joined, plan_blocked(history, node, attempt_id, gathered.work, verdict, outcome, (), salt)
         is_unasked = autonomy == "full_auto_never_stop" and not word.option_id
         unasked = tuple(gap_of(reason) for reason in choice_gaps(choice)) if is_unasked else ()
-        joined = replace(joined, claims=weighed.claims, gaps=(*joined.gaps, *unasked))
+        joined = replace(joined, statements=weighed.statements, gaps=(*joined.gaps, *unasked))
     stays = joined.stays
     return joined, plan_waiting_on(history, node, attempt_id, gathered, joined, salt) if stays else []
 
@@ -257,7 +257,7 @@ def plan_waiting_on(
 ) -> list[PlannedEvent]:
     """The step waits on: for another try, for less because a result is taken, or for nobody: it is closed."""
     accepted = Accepted(
-        verdict=Verdict(claims=joined.claims),
+        verdict=Verdict(statements=joined.statements),
         outcome=Proceed(gaps=()),
         move=Move(state=node.state, trace=()),
         disclosed=joined.gaps,

@@ -14,7 +14,7 @@ import msgspec
 
 from handrail.contract.ids import Autonomy, RiskPolicy
 from handrail.contract.wording import shorten
-from handrail.engine.events import Claim, GapRecorded, Preferences
+from handrail.engine.events import GapRecorded, Preferences, ReportStatement
 from handrail.engine.history import Confirmation
 from handrail.engine.judge.missing_lists import find_missing_lists, judge_handouts
 from handrail.engine.navigate import ExitedLoop, Move, Running, TraceEntry, find_loop, leaf_at, list_passed
@@ -69,9 +69,9 @@ from handrail.workflows.prompt_sections import (
 # Parts that a move passed by, from the recorded trace
 
 CONFIRMATION = "/requireConfirmation"
-"""The place of a claim about the step itself: whether the user confirmed it."""
+"""The place of a statement about the step itself: whether the user confirmed it."""
 CHOSEN = "/choice"
-"""The place of a claim about a choice: whether a person took this option."""
+"""The place of a statement about a choice: whether a person took this option."""
 MOST_WORDS = 200
 """Characters of the reason why one part was skipped."""
 SHOWN_ITEMS = 10
@@ -341,7 +341,7 @@ class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 GIVEN = "/userOnly"
-"""The place of a claim about what only the user can give: whether a person gave it."""
+"""The place of a statement about what only the user can give: whether a person gave it."""
 NOT_CONFIRMED = "no person has confirmed it"
 AGENTS_WORD = "the agent says that the user agreed"
 DECLINED = "a person declined it"
@@ -355,10 +355,10 @@ _ASK_YOURSELF = "Ask the user yourself; if they agree, make the call in nextCall
 _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they take."
 
 
-def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Claim, Reason]:
+def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[ReportStatement, Reason]:
     """How a report counts if a person last rejected exactly this."""
-    claim = Claim(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
-    return claim, Reason(
+    statement = ReportStatement(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
+    return statement, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
         waits_for=WaitsFor(kind=kind, state="declined", values={"step": leaf.id} | BY_PERSON),
@@ -372,12 +372,12 @@ def _add_note(sentence: str, word: PersonsWord) -> str:
     return shorten_message(f"{sentence}. They wrote: {note}" if note else f"{sentence}.")
 
 
-def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
+def make_statement(pointer: str, word: PersonsWord, *, is_agents: bool) -> ReportStatement:
     """How the answer of a person counts for a place; `is_agents`: the agent says what they answered."""
     if word.is_given:
-        return Claim(pointer=pointer, check="person", level="confirmed")
+        return ReportStatement(pointer=pointer, check="person", level="confirmed")
     if word.seen == "declined":
-        return Claim(pointer=pointer, check="person", verdict="contradicted", fact=DECLINED_BEFORE)
+        return ReportStatement(pointer=pointer, check="person", verdict="contradicted", fact=DECLINED_BEFORE)
     facts: dict[SeenReport, str] = {
         "another": NOT_SHOWN,
         "none": _BEFORE_REPORT,
@@ -385,12 +385,12 @@ def claim_word(pointer: str, word: PersonsWord, *, is_agents: bool) -> Claim:
         "unproven": _UNPROVEN,
         "": AGENTS_WORD if is_agents else NOT_CONFIRMED,
     }
-    return Claim(pointer=pointer, check="person", verdict="missing", fact=facts[word.seen])
+    return ReportStatement(pointer=pointer, check="person", verdict="missing", fact=facts[word.seen])
 
 
 def weigh_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts, word: PersonsWord
-) -> tuple[Claim | None, Reason | None]:
+) -> tuple[ReportStatement | None, Reason | None]:
     """How the confirmation of a step counts, and the reason if a person must give it and has not.
 
     Both facts include the loops' values; those after it have the whole report applied.
@@ -399,20 +399,20 @@ def weigh_confirmation(
     if not is_needed or word.is_implied:
         return None, None
     is_agents = not word.is_due and autonomy != "full_auto_never_stop"
-    claim = claim_word(CONFIRMATION, word, is_agents=is_agents)
+    statement = make_statement(CONFIRMATION, word, is_agents=is_agents)
     if word.is_given or is_agents:
-        return claim, None
+        return statement, None
     # Nobody is asked in a mode that never stops: this becomes its critical gap.
     state: WaitState = "another_report" if word.seen == "another" else "missing"
     who = CONFIRMERS.get(named_confirmer(leaf), "")
     whom = who[:1].upper() + who[1:] or "A person"
     message = _add_note(
-        f"{whom} must confirm “{leaf.title}”, and an agent's statement does not count: {claim.fact}", word
+        f"{whom} must confirm “{leaf.title}”, and an agent's statement does not count: {statement.fact}", word
     )
     values = {"step": leaf.id} | BY_PERSON | ({"who": who} if who else {})
     if not word.is_due:
         message = f"The user did not confirm “{leaf.title}”."
-    return claim, Reason(
+    return statement, Reason(
         name="user_only_dependency:needs_user_approval",
         pointer=WorkflowStep(step_id=leaf.id),
         waits_for=WaitsFor(kind=ask_of(leaf), state=state, values=values),
@@ -457,17 +457,17 @@ def find_unasked_confirmation(
 
 def weigh_choice(
     choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord
-) -> tuple[Claim | None, Reason | None]:
+) -> tuple[ReportStatement | None, Reason | None]:
     """Whether the option of a choice that belongs to the user is the one a person took."""
     if word.option_id == option_id:
-        return Claim(pointer=CHOSEN, check="person", level="confirmed"), None
+        return ReportStatement(pointer=CHOSEN, check="person", level="confirmed"), None
     if not word.option_id:
         if choice.non_assumable is None or autonomy == "full_auto_never_stop":
             return None, None  # which has its own gap
-        claim = claim_word(CHOSEN, word, is_agents=not word.is_due)
-        return claim, _let_take(choice, word) if word.is_due else None
+        statement = make_statement(CHOSEN, word, is_agents=not word.is_due)
+        return statement, _let_take(choice, word) if word.is_due else None
     fact = f"a person chose {word.option_id}"
-    return Claim(pointer=CHOSEN, check="person", verdict="contradicted", fact=fact), Reason(
+    return ReportStatement(pointer=CHOSEN, check="person", verdict="contradicted", fact=fact), Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
         waits_for=WaitsFor(

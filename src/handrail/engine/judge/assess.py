@@ -47,9 +47,9 @@ from handrail.engine.events import (
     Capability,
     CapabilityObserved,
     CapabilityProvenance,
-    Claim,
     DivergenceRecorded,
     GapRecorded,
+    ReportStatement,
 )
 from handrail.engine.facts import NOTHING_KEPT, KeptWork, add_loop_values, apply_report, collect_kept
 from handrail.engine.history import History, Node
@@ -58,9 +58,9 @@ from handrail.engine.judge.arrival import (
     PersonsWord,
     ask_of,
     assess_arrival,
-    claim_word,
     find_unasked_choice,
     find_unasked_confirmation,
+    make_statement,
     refuse_declined,
     weigh_choice,
     weigh_confirmation,
@@ -145,7 +145,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Those that an earlier attempt brought; its own events have them, unless the log is an old one."""
     is_undecided: bool = False
     """The step had to decide about its loop and did not."""
-    claims: tuple[Claim, ...] = ()
+    statements: tuple[ReportStatement, ...] = ()
     """Each place of the report: whether it is there, or only stated."""
 
 
@@ -176,7 +176,7 @@ def assess(
         checks=(*found.checks, *note_checks),
         issues=(*note_issues, *verdict.issues),
         is_undecided=found.is_undecided,
-        claims=weighed.claims if weighed else (),
+        statements=weighed.statements if weighed else (),
     )
 
 
@@ -210,7 +210,7 @@ def assess_progress(
     return msgspec.structs.replace(
         verdict,
         checks=checks,
-        claims=weighed.claims if weighed else (),
+        statements=weighed.statements if weighed else (),
         reasons=(*verdict.reasons, *(weighed.reasons if weighed else ())),
     )
 
@@ -287,7 +287,7 @@ def _provenance(step: Step | None, seen: Observation) -> CapabilityProvenance:
 
 
 def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) -> list[Reason]:
-    """A required capability must not be found missing, at any step. A claim proves nothing.
+    """A required capability must not be found missing, at any step. A statement proves nothing.
 
     Its probe must end in `available`, and the agent must have tried it.
     """
@@ -296,10 +296,10 @@ def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) 
         if place.workflow.capabilities.get(seen.capability) != "required":
             continue
         is_probe = place.step is not None and place.step.capability == seen.capability
-        is_claim = seen.provenance == "manual_claim"
-        if seen.status == "unavailable" and not is_claim:
+        is_stated = seen.provenance == "manual_claim"
+        if seen.status == "unavailable" and not is_stated:
             reasons.append(_missing_capability(seen.capability, "unavailable"))
-        elif seen.status == "unavailable" or (is_probe and (seen.status == "unknown" or is_claim)):
+        elif seen.status == "unavailable" or (is_probe and (seen.status == "unknown" or is_stated)):
             reasons.append(_missing_capability(seen.capability, "unknown"))
     return list({reason.pointer: reason for reason in reasons}.values())
 
@@ -396,7 +396,7 @@ def answer_report(
         is_given_later = any(reason.waits_for.kind == "give" for reason in word.due)
         asked = [held for held in reasons if not (is_given_later and held.waits_for.kind == "give")]
         reasons = (*asked, *(reason for reason in word.due if reason not in troubles))
-        verdict = msgspec.structs.replace(verdict, claims=(*verdict.claims, *word.claims))
+        verdict = msgspec.structs.replace(verdict, statements=(*verdict.statements, *word.statements))
     outcome = consequence(reasons, autonomy, leaf.title)
     match leaf:
         case Step() | Action() | Delegate():
@@ -420,9 +420,9 @@ def answer_report(
 
 
 class PersonsSay(msgspec.Struct, frozen=True, kw_only=True):
-    """What people said to a step: claims, reasons until they answer, and reasons that block once."""
+    """What people said to a step: statements, reasons until they answer, and reasons that block once."""
 
-    claims: tuple[Claim, ...] = ()
+    statements: tuple[ReportStatement, ...] = ()
     due: tuple[Reason, ...] = ()
     once: tuple[Reason, ...] = ()
 
@@ -444,8 +444,8 @@ def judge_word(
     if shown.word.is_declined or shown.given.is_declined:
         is_gift = not shown.word.is_declined
         answer = shown.given if is_gift else shown.word
-        claim, reason = refuse_declined(leaf, "give" if is_gift else ask_of(leaf), answer)
-        return PersonsSay(claims=(claim,), due=(reason,))
+        statement, reason = refuse_declined(leaf, "give" if is_gift else ask_of(leaf), answer)
+        return PersonsSay(statements=(statement,), due=(reason,))
     parts: list[PersonsSay] = []
     match leaf:
         case Step():
@@ -457,8 +457,10 @@ def judge_word(
         case Choice() if option is not None:
             parts.append(_judge_choice(leaf, leaf.options[option].id, autonomy, shown.word))
         case Action() if leaf.is_guarded:
-            write_claim, due_write = weigh_confirmation(workflow, leaf, autonomy, facts, facts, shown.word)
-            parts.append(PersonsSay(claims=_some(write_claim), due=_some(due_write)))
+            write_statement, due_write = weigh_confirmation(
+                workflow, leaf, autonomy, facts, facts, shown.word
+            )
+            parts.append(PersonsSay(statements=_some(write_statement), due=_some(due_write)))
         case Choice() | Action() | Delegate():
             pass
         case never:
@@ -470,7 +472,7 @@ def judge_word(
     if shown.word.can_be_asked and (verdict.reasons or due):
         once = ()
     return PersonsSay(
-        claims=tuple(claim for part in parts for claim in part.claims),
+        statements=tuple(statement for part in parts for statement in part.statements),
         due=(*due, *(reason for reason in once if blocker_of(reason) not in shown.blockers)),
     )
 
@@ -493,18 +495,22 @@ def _judge_gift(
     is_missing = any(reason.waits_for.kind == "give" for reason in verdict.reasons)
     is_due = word.is_due or (autonomy == "full_auto_never_stop" and not is_missing)
     if not word.is_given and is_due:
-        claim = claim_word(GIVEN, word, is_agents=not word.is_due)
-        return PersonsSay(claims=(claim,), due=(let_give(needed, step_id),))
-    return PersonsSay() if is_missing else PersonsSay(claims=(claim_word(GIVEN, word, is_agents=True),))
+        statement = make_statement(GIVEN, word, is_agents=not word.is_due)
+        return PersonsSay(statements=(statement,), due=(let_give(needed, step_id),))
+    return (
+        PersonsSay() if is_missing else PersonsSay(statements=(make_statement(GIVEN, word, is_agents=True),))
+    )
 
 
 def _judge_choice(choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord) -> PersonsSay:
     """Whether a person took this option."""
-    claim, reason = weigh_choice(choice, option_id, autonomy, word)
+    statement, reason = weigh_choice(choice, option_id, autonomy, word)
     is_users = choice.non_assumable is not None and autonomy != "full_auto_never_stop"
     is_unasked = is_users and word.can_be_asked and not word.option_id and reason is None
     return PersonsSay(
-        claims=_some(claim), due=_some(reason), once=(find_unasked_choice(choice),) if is_unasked else ()
+        statements=_some(statement),
+        due=_some(reason),
+        once=(find_unasked_choice(choice),) if is_unasked else (),
     )
 
 
@@ -518,11 +524,11 @@ def _judge_confirmation(
 ) -> PersonsSay:
     """Whether the user confirmed the step; without a person, Handrail believes an agent that had to ask."""
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
-    claim, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
-    if claim is None or reason is not None or shown.word.is_given or autonomy != "guided":
-        return PersonsSay(claims=_some(claim), due=_some(reason))
+    statement, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
+    if statement is None or reason is not None or shown.word.is_given or autonomy != "guided":
+        return PersonsSay(statements=_some(statement), due=_some(reason))
     once = find_unasked_confirmation(workflow, leaf, before, shown.word)
-    return PersonsSay(claims=_some(claim), once=tuple(once))
+    return PersonsSay(statements=_some(statement), once=tuple(once))
 
 
 def place_of(workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: KnownGaps | None = None) -> Place:

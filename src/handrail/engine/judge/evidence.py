@@ -18,7 +18,7 @@ from typing import Any, assert_never
 import msgspec
 
 from handrail.contract.wording import format_count, list_names, make_readable
-from handrail.engine.events import Claim, EvidenceCheck
+from handrail.engine.events import EvidenceCheck, ReportStatement
 from handrail.engine.judge.arrival import DECLINED, NOT_CONFIRMED
 from handrail.engine.judge.artifact_spots import Spot, find_spots, write_pointer
 from handrail.engine.judge.artifacts import (
@@ -72,7 +72,7 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
     """What follows for a report."""
 
     judged: list[JudgedArtifact]
-    claims: tuple[Claim, ...] = ()
+    statements: tuple[ReportStatement, ...] = ()
     reasons: tuple[Reason, ...] = ()
 
 
@@ -107,7 +107,7 @@ def plan_look(
 
 def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
     """Compare every good artifact with the rules of its contract."""
-    claims: list[Claim] = []
+    statements: list[ReportStatement] = []
     reasons: list[Reason] = []
     weighed: list[JudgedArtifact] = []
     for found in judged:
@@ -116,9 +116,9 @@ def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
             continue
         result = _Weighing(found, found.contract, known)
         weighed.append(result.judged())
-        claims += result.claims
+        statements += result.statements
         reasons += result.reasons
-    return Weighed(judged=weighed, claims=tuple(claims), reasons=tuple(reasons))
+    return Weighed(judged=weighed, statements=tuple(statements), reasons=tuple(reasons))
 
 
 def _list_rows(rule: PathExists | PlaceExists, body: Any) -> list[Spot]:
@@ -135,7 +135,7 @@ class _Weighing:
     """One artifact and the rules of its contract."""
 
     def __init__(self, found: JudgedArtifact, contract: Contract, known: Witnessed) -> None:
-        self.claims: list[Claim] = []
+        self.statements: list[ReportStatement] = []
         self.reasons: list[Reason] = []
         self._found = found
         self._body = found.artifact.body
@@ -167,14 +167,14 @@ class _Weighing:
             case never:
                 assert_never(never)
 
-    def _claim(self, check: EvidenceCheck, pointer: str, **extra: Any) -> None:
+    def _add_statement(self, check: EvidenceCheck, pointer: str, **extra: Any) -> None:
         fact = shorten_message(extra.pop("fact", ""), FACT_BYTES)
-        self.claims.append(
-            Claim(contract_ref=self._found.ref, pointer=pointer, check=check, fact=fact, **extra)
+        self.statements.append(
+            ReportStatement(contract_ref=self._found.ref, pointer=pointer, check=check, fact=fact, **extra)
         )
 
     def _refute(self, check: EvidenceCheck, pointer: str, demand: Demand, fact: str) -> None:
-        self._claim(check, pointer, level="observed", verdict="contradicted", fact=fact)
+        self._add_statement(check, pointer, level="observed", verdict="contradicted", fact=fact)
         if demand != "shown":
             message = shorten_message(fact, ISSUE_BYTES)
             self._issues.append(Issue(contract_ref=self._found.ref, pointer=pointer, message=message))
@@ -186,14 +186,14 @@ class _Weighing:
         seen = sighting.places.get(asked)
         if seen is None or seen.state == "unreadable":
             why = sighting.trouble if seen is None else seen.note
-            self._claim(check, pointer, verdict="unknown", fact=why)
+            self._add_statement(check, pointer, verdict="unknown", fact=why)
         elif seen.state == "here":
-            self._claim(check, pointer, level="observed")
+            self._add_statement(check, pointer, level="observed")
         elif seen.state == "missing" and asked.path in sighting.deleted:
             fact = f"{make_readable(asked.path)} was deleted in this run"
-            self._claim(check, pointer, verdict="unknown", fact=fact)
+            self._add_statement(check, pointer, verdict="unknown", fact=fact)
         elif rule.demand == "shown":
-            self._claim(check, pointer, verdict="missing", fact=describe_place(seen))
+            self._add_statement(check, pointer, verdict="missing", fact=describe_place(seen))
         else:
             self._refute(check, pointer, rule.demand, describe_place(seen))
 
@@ -201,12 +201,12 @@ class _Weighing:
         sighting, pointer = self._known.sighting, rule.at[0].removesuffix("/*")
         if sighting.named_change is None:
             if sighting.change_trouble:
-                self._claim("covers_change", pointer, verdict="unknown", fact=sighting.change_trouble)
+                self._add_statement("covers_change", pointer, verdict="unknown", fact=sighting.change_trouble)
             return
         named = [value for path in rule.at for _, value, _ in find_spots(self._body, path)]
         missing = list_uncovered(sighting.named_change, [one for one in named if isinstance(one, str)])
         if not missing:
-            self._claim("covers_change", pointer, level="observed")
+            self._add_statement("covers_change", pointer, level="observed")
             return
         lists = " and ".join(path.removesuffix("/*").removeprefix("/") for path in rule.at)
         files = format_count(len(missing), "file")
@@ -217,12 +217,12 @@ class _Weighing:
 
     def _weigh_person(self, rule: Person) -> None:
         if self._known.is_confirmed:
-            self._claim("person", "/", level="confirmed")
+            self._add_statement("person", "/", level="confirmed")
             return
         if self._known.is_declined:
-            self._claim("person", "/", verdict="contradicted", fact=DECLINED)
+            self._add_statement("person", "/", verdict="contradicted", fact=DECLINED)
             return
-        self._claim("person", "/", verdict="missing", fact=NOT_CONFIRMED)
+        self._add_statement("person", "/", verdict="missing", fact=NOT_CONFIRMED)
         if rule.demand != "shown":
             self.reasons.append(
                 Reason(
@@ -235,11 +235,11 @@ class _Weighing:
 
     def _add_stated(self, rules: tuple[Evidence, ...]) -> None:
         """What nobody looked at is the agent's statement."""
-        claimed = {claim.pointer for claim in self.claims}
+        stated = {statement.pointer for statement in self.statements}
         paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists)}
         for path in sorted(paths):
             for way, value, _ in find_spots(self._body, path):
-                if isinstance(value, str) and write_pointer(way) not in claimed:
-                    self._claim("shape", write_pointer(way), verdict="unknown")
-        if not self.claims:
-            self._claim("shape", "/", verdict="unknown")
+                if isinstance(value, str) and write_pointer(way) not in stated:
+                    self._add_statement("shape", write_pointer(way), verdict="unknown")
+        if not self.statements:
+            self._add_statement("shape", "/", verdict="unknown")

@@ -25,11 +25,11 @@ from handrail.engine.history import (
     Recorded,
     answer_about,
     attached_to,
-    claims_at,
     confirmation_of,
     not_run_at,
     not_run_by_move,
     path_to,
+    statements_at,
 )
 from handrail.engine.navigate import NO_ROUND_WORDS, Running, leaves_of, step_key
 from handrail.engine.owners import is_imported
@@ -45,7 +45,7 @@ from handrail.projections.evidence import (
     is_from_elsewhere,
     level_of,
     sum_evidence,
-    worst_claim,
+    worst_statement,
 )
 from handrail.projections.needs import needs_of, resume_prompt
 from handrail.projections.overview import Graphs, choose_run, session_facts
@@ -267,7 +267,7 @@ def _rail_node(
 ) -> RailNode:
     leaves = leaves_of(workflow)
     attached = attached_to(history, node.node_id)
-    claim = worst_claim(claims_at(history, node.node_id))
+    statement = worst_statement(statements_at(history, node.node_id))
     answer = answer_about(history, node)
     passed = not_run_by_move(attached)
     title = done_title(history, workflow, node)
@@ -290,8 +290,8 @@ def _rail_node(
         has_notes=notes_at(history, node.node_id) is not None,
         artifact_count=len(attached.artifacts),
         gap_count=len(attached.gaps),
-        verdict="" if claim is None else claim.verdict,
-        level="" if claim is None else level_of(claim),
+        verdict="" if statement is None else statement.verdict,
+        level="" if statement is None else level_of(statement),
         is_imported=is_from_elsewhere(history, node.node_id),
         is_diverged=bool(attached.divergences),
         person="" if answer is None else answer.fact.answer,

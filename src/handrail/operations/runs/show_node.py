@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -18,7 +19,7 @@ from handrail.contract.parameters import MintedId
 from handrail.contract.wording import quote
 from handrail.engine.ask import kept_report
 from handrail.engine.code_trees import find_tree_of
-from handrail.engine.events import Artifact, Claim, ValidationPerformed
+from handrail.engine.events import Artifact, ValidationPerformed
 from handrail.engine.facts import excerpt, preferences_at
 from handrail.engine.history import (
     History,
@@ -41,14 +42,11 @@ from handrail.operations.sessions.show_session import describe_divergence
 from handrail.projections.evidence import (
     EvidenceSum,
     caveat_of,
-    describe_level,
     is_from_elsewhere,
-    level_of,
     sum_evidence,
 )
 from handrail.projections.needs import resume_prompt
 from handrail.projections.overview import session_title
-from handrail.projections.plain_words import describe_claim
 from handrail.projections.report.markdown import describe_way
 from handrail.projections.report.story import Moment, moment_at
 from handrail.projections.run_graph import RunGraph, preferred_tip_below, run_graph, title_at
@@ -61,7 +59,6 @@ from handrail.views.nodes import (
     NodeArtifact,
     NodeBlocker,
     NodeCapability,
-    NodeClaim,
     NodeGap,
     NodeLink,
     NodeOrigin,
@@ -71,6 +68,7 @@ from handrail.views.nodes import (
     NodeView,
     PendingRow,
 )
+from handrail.views.statements import make_statement_row
 from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536
@@ -102,13 +100,13 @@ def show_node(rt: ReadPorts, request: ShowNode) -> NodeView:
     asked = _contract_of(workflow, node)
     before = () if node.parent is None else history.receipts.get(node.parent, ())
     held = (*before, *history.receipts.get(node.node_id, ()))
-    caveat = caveat_of(history) if is_from_elsewhere(history, node.node_id) else ""
+    state = partial(make_statement_row, history, node.node_id, artifacts=moment.artifacts)
     rows: dict[str, list[Any]] = {
         "artifacts": take_first((_artifact(one, asked) for one in moment.artifacts), ARTIFACTS_BYTES)[0],
         "receipts": take_newest_rows(held, _receipt, LIST_BYTES)[0],
-        "claims": take_first((_claim(one, moment, caveat) for one in moment.claims), LIST_BYTES)[0],
+        "statements": take_first((state(one) for one in moment.statements), LIST_BYTES)[0],
     }
-    whole = {"artifacts": len(moment.artifacts), "receipts": len(held), "claims": len(moment.claims)}
+    whole = {"artifacts": len(moment.artifacts), "receipts": len(held), "statements": len(moment.statements)}
     left_out = {name: count - len(rows[name]) for name, count in whole.items()}
     omitted = {name: count for name, count in left_out.items() if count}
     return _placed(session, graph, workflow, node, moment, omitted=omitted, **rows)
@@ -254,17 +252,6 @@ def _artifact(held: Artifact, asked: Mapping[str, str]) -> NodeArtifact:
     return make_from(NodeArtifact, held, contract_ref=asks)
 
 
-def _claim(claim: Claim, moment: Moment, caveat: str) -> NodeClaim:
-    return make_from(
-        NodeClaim,
-        claim,
-        text=describe_claim(claim, moment.artifacts),
-        level=level_of(claim),
-        level_text=", ".join(filter(None, (describe_level(claim), caveat))),
-        refs=list(claim.refs),
-    )
-
-
 def _receipt(held: Receipt) -> NodeReceipt:
     fact = held.fact
     return make_from(
@@ -304,11 +291,17 @@ OPERATION = Operation(
     shape=Shape(
         levels={"minimal": ("session_id", "run_id", "node_id", "kind", "step_id", "run_status", "health")},
         id_field="node_id",
-        drop_order=("artifacts", "notes", "pending", "receipts", "claims", "validations", "trace"),
-        windows=("artifacts", "receipts", "claims"),
+        drop_order=("artifacts", "notes", "pending", "receipts", "statements", "validations", "trace"),
+        windows=("artifacts", "receipts", "statements"),
         untrusted=(
             *("goal", "title", "notes", "artifacts.kind", "artifacts.body", "blockers.message"),
-            *("blockers.fix", "gaps.summary", "claims.text", "claims.level_text", "divergences.summary"),
+            *(
+                "blockers.fix",
+                "gaps.summary",
+                "statements.text",
+                "statements.level_text",
+                "divergences.summary",
+            ),
             *("capabilities.summary", "trace", "validations.issues", "pending.title", "pending.prompt"),
             *("pending.report", "person.note", "receipts.command", "receipts.tail", "origin.workflow_name"),
             *("origin.project", "origin.branch", "context_keys", "parent.title", "children.title"),

@@ -25,6 +25,7 @@ from handrail.engine.history import (
     Node,
     Notes,
     SessionNotes,
+    attached_to,
     gaps_at,
     list_confirmations,
     not_run_at,
@@ -33,20 +34,16 @@ from handrail.engine.history import (
 from handrail.engine.messages import explain_gap
 from handrail.engine.navigate import Complete, PassedBy, Running, leaves_of
 from handrail.engine.progress import describe_not_run
-from handrail.engine.reasons import shorten_message
 from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
 from handrail.projections.evidence import (
     EvidenceSum,
-    PlacedClaim,
+    PlacedStatement,
     caveat_of,
     describe_resolver,
-    is_from_elsewhere,
-    level_of,
-    list_claims,
+    list_statements,
     spell_answer,
     sum_evidence,
-    text_of,
 )
 from handrail.projections.overview import (
     Graphs,
@@ -70,9 +67,9 @@ from handrail.projections.summary import summarize_run
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
+from handrail.views.statements import StatementRow, make_statement_row
 from handrail.views.summaries import (
     ArtifactRow,
-    ClaimRow,
     ClosedRow,
     ConfirmationRow,
     DivergenceRow,
@@ -90,8 +87,6 @@ from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 5_376
 """Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
-CLAIM_BYTES = 200
-"""Of what a report says at the place of a claim."""
 RUNS_BYTES = 49_152
 """Of all runs together; the latest is always shown."""
 MOST_TIPS = 50
@@ -186,7 +181,7 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     lists: dict[str, tuple[Sequence[Any], Callable[[Any], Any]]] = {
         "gaps": (gaps_at(history, tip), partial(_gap_row, still_open)),
         "artifacts": (current_artifacts(history, tip), partial(make_from, ArtifactRow)),
-        "claims": (list_claims(history, tip), partial(_claim_row, history)),
+        "statements": (list_statements(history, tip), partial(_statement_row, history)),
         "confirmations": (list_confirmations(history, run.run_id), partial(_confirmation_row, history)),
         "divergences": (divergences_at(history, tip), describe_divergence),
         "skipped": ((*not_run.parts, *not_run.not_needed), _skipped_row),
@@ -196,7 +191,6 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     rows = {name: take_newest_rows(*one, LIST_BYTES) for name, one in lists.items()}
     omitted = {"tips": max(0, len(graph.tips) - MOST_TIPS)} | {name: held[1] for name, held in rows.items()}
     omitted["skipped"] += not_run.unnamed
-    claims = rows.pop("claims")
     notes = take_newest_rows(noted, partial(_step_note_row, history), LIST_BYTES)
     parent, closing = run.parent, closing_at(history, graph)
     return make_from(
@@ -219,7 +213,6 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
         summary=summarize_run(history, workflow, tip).text if is_over else "",
         evidence=msgspec.structs.asdict(sum_evidence(history, tip) or EvidenceSum()),
         evidence_caveat=caveat_of(history),
-        claims=claims[0],
         **{name: held[0] for name, held in rows.items()},
         not_run_summary=describe_not_run(not_run),
         notes=notes[0],
@@ -228,17 +221,9 @@ def _run_row(rt: ReadPorts, history: History, graph: RunGraph) -> RunRow:
     )
 
 
-def _claim_row(history: History, placed: PlacedClaim) -> ClaimRow:
-    claim = placed.claim
-    return make_from(
-        ClaimRow,
-        claim,
-        text=shorten_message(text_of(history, placed), CLAIM_BYTES),
-        level=level_of(claim),
-        step_id=completed_step(history, history.nodes[placed.node_id]),
-        is_imported=is_from_elsewhere(history, placed.node_id),
-        refs=list(claim.refs),
-    )
+def _statement_row(history: History, placed: PlacedStatement) -> StatementRow:
+    artifacts = [held.artifact for held in attached_to(history, placed.node_id).artifacts]
+    return make_statement_row(history, placed.node_id, placed.statement, artifacts)
 
 
 def _confirmation_row(history: History, answer: Confirmation) -> ConfirmationRow:

@@ -56,7 +56,7 @@ from handrail.projections.plain_words import (
     LOOP_ENDS,
     STATUS_WORDS,
     artifact_lines,
-    describe_claim,
+    describe_statement,
     spell_kind,
 )
 from handrail.projections.report.story import (
@@ -180,8 +180,10 @@ def _moment(
     for one in moment.refused:
         facts += [f"Blocked: {_inline(one.why)}", *(_inline(fault) for fault in one.faults)]
     facts += [_inline(describe_gap(gap, moment.title)) for gap in moment.gaps]
-    claims = (f"{describe_claim(one, moment.artifacts)}: {describe_level(one)}" for one in moment.claims)
-    facts += [f"Evidence: {_inline(one)}" for one in claims]
+    statements = (
+        f"{describe_statement(one, moment.artifacts)}: {describe_level(one)}" for one in moment.statements
+    )
+    facts += [f"Evidence: {_inline(one)}" for one in statements]
     facts += [_inline(f"{moment.answer}.")] if moment.answer else []
     facts += [f"Left the instructions ({one.reason}): {_inline(one.summary)}" for one in moment.divergences]
     if moment.preferences is not None:

@@ -15,11 +15,11 @@ from handrail.engine.children.joins import list_parts, name_workers
 from handrail.engine.events import (
     Artifact,
     CapabilityObserved,
-    Claim,
     DivergenceRecorded,
     GapRecorded,
     NodeKind,
     Preferences,
+    ReportStatement,
     ValidationPerformed,
 )
 from handrail.engine.facts import notes_at
@@ -31,9 +31,9 @@ from handrail.engine.history import (
     Run,
     answer_about,
     attached_to,
-    claims_at,
     not_run_by_move,
     path_to,
+    statements_at,
 )
 from handrail.engine.messages import Parts, explain_to_person
 from handrail.engine.navigate import Complete, Running, State, TraceEntry, leaves_of, step_key
@@ -82,7 +82,7 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     divergences: tuple[DivergenceRecorded, ...] = ()
     capabilities: tuple[CapabilityObserved, ...] = ()
     validations: tuple[ValidationPerformed, ...] = ()
-    claims: tuple[Claim, ...] = ()
+    statements: tuple[ReportStatement, ...] = ()
     """How its report was supported, each place once."""
     answer: str = ""
     """What a person answered about its report."""
@@ -243,7 +243,7 @@ class RunStory:
             is_fork=node.node_id in self.graph.forks,
             artifacts=tuple(held.artifact for held in attached.artifacts),
             refused=_explain_refusal(answer, self._done_title(node)),
-            claims=tuple(worst_of_each_place(claims_at(self.history, node.node_id))),
+            statements=tuple(worst_of_each_place(statements_at(self.history, node.node_id))),
             answer="" if confirmation is None else describe_answer(self.history, confirmation),
             passed_omitted=not_run_by_move(attached).unnamed,
             branches=branches,

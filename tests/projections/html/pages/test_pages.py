@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Json, Outcome
-from handrail.projections.evidence import WORTH_WORDS
+from handrail.projections.evidence import EVIDENCE_WORDS
 from handrail.projections.html.elements import Html, notes_html
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
@@ -119,7 +119,7 @@ def test_numbers_on_the_session_page_are_those_of_the_operation(rich: tuple[Runt
     assert f"{shown['event_count']} events" in words
     run = shown["runs"][0]
     for name, number in run["evidence"].items():
-        assert (f"{number} {WORTH_WORDS[name]}" in words) == (number > 0)
+        assert (f"{number} {EVIDENCE_WORDS[name]}" in words) == (number > 0)
     for gap in run["gaps"]:
         assert gap["summary"] in words
 
@@ -139,7 +139,7 @@ def test_a_node_page_tells_everything_that_is_recorded(rich: tuple[Runtime, str]
             assert one["summary"] in words
         for one in node["blockers"]:
             assert one["message"] in words
-        for one in node["claims"]:
+        for one in node["statements"]:
             assert one["level_text"] in words
         for line in node["trace"]:
             assert line in words

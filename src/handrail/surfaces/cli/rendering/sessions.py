@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from handrail.contract.outcome import Json
 from handrail.contract.wording import MORE_WORK, count_work, format_count
 from handrail.engine.events import is_newer
-from handrail.projections.evidence import WORTH_WORDS
+from handrail.projections.evidence import EVIDENCE_WORDS
 from handrail.projections.plain_words import (
     NEED_WORDS,
 )
@@ -214,7 +214,7 @@ def _gaps(run: dict[str, Json], page: Page) -> list[str]:
 
 
 def _evidence(counts: dict[str, Json]) -> str:
-    return ", ".join(f"{counts[name]} {words}" for name, words in WORTH_WORDS.items() if counts.get(name))
+    return ", ".join(f"{counts[name]} {words}" for name, words in EVIDENCE_WORDS.items() if counts.get(name))
 
 
 # How people see what waits and what happened: sessions, needs, gaps, a timeline, a run.
