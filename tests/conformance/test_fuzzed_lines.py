@@ -18,7 +18,7 @@ from tests.surfaces.cli.tool import Ran, Tool, checked_document
 pytestmark = pytest.mark.thorough
 
 SEED = 20_261_115
-LOTS, LINES = 10, 500
+LOTS, LINES = 20, 250
 PROCESSES = 60
 
 

@@ -143,22 +143,6 @@ def test_move_changes_imports_and_its_token_needs_the_module(code: CodeProject) 
     )
 
 
-def test_mock_of_the_old_module_is_listed(code: CodeProject) -> None:
-    test = "import { myFunc } from '../src/app.js';\n\njest.mock('../src/app.js');\n\nmyFunc('t');\n"
-    write(code.root, "test/app.test.js", test)
-    write(code.root, "src/fake.js", "export function fake() {\n  jest.mock('./app.js');\n}\n")
-
-    moved = code.told("js-edit --move myFunc --to-module src/util.js")
-    status, refused = code.line("js-edit --move fake --to-module test/fake.js")
-
-    assert moved["complete"] is False
-    assert [(one["code"], one["file"], one["line"]) for one in moved["reasons"]] == [
-        ("module_named", "src/fake.js", 2),
-        ("module_named", "test/app.test.js", 3),
-    ]
-    assert (status, refused["details"]["reason"], refused["details"]["line"]) == (2, "place_dependent", 2)
-
-
 def test_replacement_comes_from_a_file_and_names_the_unknown(code: CodeProject) -> None:
     text = write(code.root.parent, "new.js", "export function helper(name) {\n  return greet(name);\n}\n")
     located = code.told("js-edit --file src/util.js --locate helper --ai-mode")
@@ -257,16 +241,6 @@ def test_each_unproven_place_is_answered_and_then_written(tmp_path: Path) -> Non
     assert code.text("a.js") == "class A {\n  run() {}\n}\nx.run();\ny.$go();\n"
 
 
-def test_an_answer_to_no_place_is_refused_with_the_list(tmp_path: Path) -> None:
-    code = CodeProject(tmp_path, MEMBER)
-
-    refused = run_here(code.runtime, [*RENAME_GO, "--not", "a.js:9:3"])
-
-    error = json.loads(refused.out)["error"]
-    assert error["message"].startswith("The rename is refused: a.js:9:3 is no unproven place")
-    assert error["details"]["places"] == ["a.js:4:3", "a.js:5:3"]
-
-
 def test_a_batch_takes_the_answers_of_each_rename(tmp_path: Path) -> None:
     code = CodeProject(tmp_path, MEMBER)
     change = {"rename": "$go", "to": "run", "also": ["a.js:5:3"], "not": ["a.js:4:3"]}
@@ -277,20 +251,6 @@ def test_a_batch_takes_the_answers_of_each_rename(tmp_path: Path) -> None:
     shown = code.told(f"js-edit --changes '{changes}'")
 
     assert [(one["added"], one["removed"]) for one in shown["changes"]] == [(2, 2)]
-
-
-def test_a_replacement_names_the_calls_that_no_longer_fit(tmp_path: Path) -> None:
-    code = CodeProject(
-        tmp_path, {"a.js": "export function f(a) {}\n", "b.js": "import {f} from './a.js';\nf(1);\n"}
-    )
-    (tmp_path / "new.txt").write_text("export function f(a, b) {}", encoding="utf-8")
-    words = ["code", "replace", "f", "--file", "a.js", "--with-file", str(tmp_path / "new.txt")]
-
-    shown = json.loads(run_here(code.runtime, words).out)["data"]
-
-    assert shown["complete"] is False
-    assert shown["reasons"] == [{"code": "too_few_arguments", "file": "b.js", "line": 2, "column": 1}]
-    assert shown["items"][0]["note"] == "Calls that no longer fit: b.js:2:1 (it gives no b)."
 
 
 def test_a_person_sees_a_preview_as_a_diff(tmp_path: Path) -> None:
