@@ -150,7 +150,7 @@ class Oracle:
 @given(MOVES)
 @settings(max_examples=150)
 @pytest.mark.thorough
-def test_a_report_passes_if_and_only_if_a_person_answer_yes_to_it(moves: list[tuple[str, int, int]]) -> None:
+def test_report_passes_exactly_with_the_yes_of_a_person(moves: list[tuple[str, int, int]]) -> None:
     oracle = Oracle()
 
     for move in moves:
