@@ -89,6 +89,7 @@ def _end(found: Comparison, end: ComparedEnd, word: str) -> Html:
         ),
         *map(proof_part, end.proofs),
         beside=status_badge(end.status, end.evidence, end.evidence_caveat),
+        class_="stack tight",
     )
 
 

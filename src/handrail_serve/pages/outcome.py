@@ -109,6 +109,8 @@ def changed_files(files: CodeDiff | None, counted: ChangeSum | None = None) -> C
     """
     if files is None:
         return soft(spell_changed(counted), f". {HIDDEN}") if counted and counted.files else None
+    if not files.differing:
+        return soft("No file changed.")
     more = files.differing - len(files.files)
     return details(
         spell_changed(counted or _count_lines(files)),

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from handrail.engine.events import ChangeSum
 from handrail.projections.html.elements import Html
 from handrail.runtime.runtime import Runtime
+from handrail.views.diffs import CodeDiff
 from handrail.views.runs import RunView
+from handrail_serve.pages.outcome import changed_files
 from handrail_serve.pages.run_rail import rail_list
 from tests.journeys.conversation import advance, answer, rehydrate, viewed
 from tests.journeys.given_workflows import A_DECISION, WITH_DECISION, begin, choice, declared, option, step
@@ -89,3 +92,22 @@ def test_time_is_drawn_to_scale(runtime: Runtime) -> None:
 
     assert re.findall(r'<rect width="(\d+)"', rail.markup) == ["96", "2"]
     assert re.findall(r"1 h|36 s", words_in(rail)) == ["1 h", "36 s"]
+
+
+SAME = CodeDiff(session_id="ses_1", before="t1", after="t1", differing=0, files=[], diff="")
+
+
+def test_step_without_changes_says_so_and_folds_nothing() -> None:
+    shown = changed_files(SAME)
+
+    assert isinstance(shown, Html)
+    assert words_in(shown) == "No file changed."
+    assert "<details" not in shown.markup
+
+
+def test_files_that_cannot_be_compared_are_counted_from_the_log() -> None:
+    shown = changed_files(None, ChangeSum(files=3, added=12, removed=4))
+
+    assert isinstance(shown, Html)
+    assert words_in(shown).startswith("3 files changed (+12 −4). This server cannot compare them")
+    assert changed_files(None, ChangeSum(files=0)) is None
