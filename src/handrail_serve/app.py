@@ -377,7 +377,7 @@ class App:
         return join_names(drop_forms(markup, may), lambda: accounts.names(principal.workspace))
 
     def _closed_to(self, request: HttpRequest) -> list[str]:
-        """The pages that the bar does not lead this reader to."""
+        """Return the pages that the bar does not lead this reader to."""
         return [path for path, name in MAIN_PAGES.items() if not _may_perform(request.runtime, name)]
 
     async def _listen(self, request: HttpRequest) -> Response:
@@ -464,7 +464,7 @@ class App:
         return Found(route=self._lost, segments=()) if is_page_taken and not is_ours else None
 
     def _refusal(self, scope: Scope, found: Found | None) -> Failure | None:
-        """Why the request goes no further: the guard first, then what the server can take on."""
+        """Return why the request goes no further: the guard first, then what the server can take on."""
         if self._parts.proxies and (scope.get("client") or ("",))[0] not in self._parts.proxies:
             return Failure(kind=HOST_REFUSED, message="This server answers its proxy, and nobody else.")
         method, headers = scope["method"], tuple(scope["headers"])
@@ -529,7 +529,7 @@ class App:
             await send_stream(receive, send, finish_response(response), response.body)
 
     async def _in_time(self, work: Coroutine[Any, Any, _T]) -> _T | Failure:
-        """The result of the work; trouble, and work that takes too long, is a failure."""
+        """Return the result of the work; trouble, and work that takes too long, is a failure."""
         task, cut = asyncio.ensure_future(work), asyncio.get_running_loop().create_future()
         self._cuts.add(cut)
         seconds = self._parts.bounds.request_seconds

@@ -99,30 +99,30 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def payload(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json]:
-    """The payload of an operation. Raises the Fault that it answered with."""
+    """Return the payload of an operation. Raises the Fault that it answered with."""
     return data_of(call(operation, params))
 
 
 def data_of(outcome: Outcome) -> dict[str, Json]:
-    """What the command line shows under `data`. Raises the Fault of a failure."""
+    """Return what the command line shows under `data`. Raises the Fault of a failure."""
     data = payload_of(success_of(outcome))
     assert isinstance(data, dict), "pages are drawn from objects"
     return data
 
 
 def payload_or_none(call: Call, operation: str, params: dict[str, Json]) -> dict[str, Json] | None:
-    """The same where a page can do without it: None when the operation refuses."""
+    """Return the same where a page can do without it: None when the operation refuses."""
     outcome = call(operation, params)
     return data_of(outcome) if isinstance(outcome, Success) else None
 
 
 def read(call: Call, operation: str, params: dict[str, Json], kind: type[_V]) -> _V:
-    """The payload of an operation as a typed view. Raises the Fault that it answered with."""
+    """Return the payload of an operation as a typed view. Raises the Fault that it answered with."""
     return msgspec.convert(payload(call, operation, params), kind)
 
 
 def read_or_none(call: Call, operation: str, params: dict[str, Json], kind: type[_V]) -> _V | None:
-    """The same where a page can do without it: None when the operation refuses."""
+    """Return the same where a page can do without it: None when the operation refuses."""
     found = payload_or_none(call, operation, params)
     return None if found is None else msgspec.convert(found, kind)
 
@@ -140,12 +140,12 @@ _SWITCHES = ("needs", "stated", "damaged")
 
 
 def show_inbox(call: Call, query: Query) -> View:
-    """What waits for a person, with the first item open."""
+    """Return what waits for a person, with the first item open."""
     return _show_inbox(call, query, None)
 
 
 def show_inbox_item(call: Call, query: Query, session_id: str, key: str) -> View:
-    """The same with this item open."""
+    """Return the same with this item open."""
     return _show_inbox(call, query, (session_id, key))
 
 
@@ -161,7 +161,7 @@ def _show_inbox(call: Call, query: Query, asked: tuple[str, str] | None) -> View
 
 
 def show_sessions(call: Call, query: Query) -> View:
-    """The sessions that fit; words are also looked for in notes and artifacts."""
+    """Return the sessions that fit; words are also looked for in notes and artifacts."""
     given = _asked(query, "status", "workflow", "project", "branch", "account", "agent", "cursor")
     given |= _asked(query, "sort", "group")
     if "project" in given:
@@ -186,7 +186,7 @@ _DAYS = (("since", "00:00:00"), ("until", "23:59:59.999"))
 
 
 def _rows(data: dict[str, Json], kind: type[_V]) -> Rows[_V]:
-    """The items of a list as typed views."""
+    """Return the items of a list as typed views."""
     return msgspec.convert(data, Rows[kind])  # type: ignore[valid-type]
 
 
@@ -195,7 +195,7 @@ def _as(data: dict[str, Json], kind: type[_V]) -> _V:
 
 
 def find_card(call: Call, row: InboxItem) -> Card:
-    """An item with its report and its question, as far as they can be read."""
+    """Return an item with its report and its question, as far as they can be read."""
     if not row.node_id:
         return Card(row=row)
     node = read_or_none(call, "run.node", {"sessionId": row.session_id, "node": row.node_id}, NodeView)
@@ -211,19 +211,19 @@ def find_card(call: Call, row: InboxItem) -> Card:
 
 
 def find_question(call: Call, row: InboxItem) -> Question | None:
-    """What a person is asked where the run waits; None where nobody can be asked."""
+    """Return what a person is asked where the run waits; None where nobody can be asked."""
     asked = {"session": row.session_id, "run": row.run_id, "show": True}
     question = read_or_none(call, "run.answer", asked, Question)
     return question if question and question.is_asked and question.node_id == row.node_id else None
 
 
 def show_session(call: Call, query: Query, session_id: str) -> View:
-    """A session at the run that it is about."""
+    """Return a session at the run that it is about."""
     return _show_run(call, {"sessionId": session_id}, query)
 
 
 def show_run(call: Call, query: Query, session_id: str, run_id: str) -> View:
-    """A session at one of its runs."""
+    """Return a session at one of its runs."""
     return _show_run(call, {"sessionId": session_id, "run": run_id}, query)
 
 
@@ -242,7 +242,7 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
 
 
 def find_files(call: Call, graph: RunView) -> CodeDiff | None:
-    """The files that a run changed; None where none did, or where this server cannot compare them."""
+    """Return the files that a run changed; None where none did, or where this server cannot compare them."""
     trees = {node.tree_id for node in graph.nodes if node.is_on_path and node.tree_id}
     outcome = graph.outcome
     if len(trees) < 2:
@@ -253,7 +253,7 @@ def find_files(call: Call, graph: RunView) -> CodeDiff | None:
 
 
 def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) -> View:
-    """One node, with the files that differ from its parent's where both are recorded."""
+    """Return one node, with the files that differ from its parent's where both are recorded."""
     node = read(call, "run.node", {"sessionId": session_id, "node": node_id}, NodeView)
     files = None
     if node.tree is not None and node.parent is not None:
@@ -264,7 +264,7 @@ def show_node(call: Call, _: Query, session_id: str, _run: str, node_id: str) ->
 
 
 def _person(call: Call, node: NodeView) -> Child:
-    """The answers of the step that waits for a person at the end of an open run."""
+    """Return the answers of the step that waits for a person at the end of an open run."""
     pending = node.pending
     if pending is None or not pending.needs_person or not _is_open_end(node):
         return None
@@ -291,7 +291,7 @@ def show_comparison(call: Call, _: Query, session_id: str, one: str, other: str)
 
 
 def show_timeline(call: Call, query: Query, session_id: str) -> View:
-    """What happened in a session."""
+    """Return what happened in a session."""
     before = _read_number(query, "before")
     asked: dict[str, Json] = {"sessionId": session_id, "limit": MOMENTS}
     found = payload(call, "session.timeline", asked | ({} if before is None else {"before": before}))
@@ -322,20 +322,20 @@ def _asked(query: Query, *names: str) -> dict[str, Json]:
 
 
 def show_gaps(call: Call, query: Query) -> View:
-    """What is missing, over all sessions."""
+    """Return what is missing, over all sessions."""
     asked = _asked(query, "only", "severity", "workflow", "cursor")
     listed = payload(call, "session.gaps", {**asked, "limit": ROWS})
     return View(title="Gaps", html=gaps_page(_rows(listed, GapItem), _as(listed, GapList), query))
 
 
 def show_builtins(call: Call, query: Query) -> View:
-    """What a workflow can use."""
+    """Return what a workflow can use."""
     listed = payload(call, "workflow.builtins", {**_asked(query, "kind", "query", "cursor"), "limit": ROWS})
     return View(title="Builtins", html=builtins_page(_rows(listed, BuiltinRow), query))
 
 
 def show_workflows(call: Call, query: Query) -> View:
-    """Every workflow, broken files among them."""
+    """Return every workflow, broken files among them."""
     asked = _asked(query, "kind", "query", "cursor", "source")
     listed = payload(call, "workflow.list", {**asked, "limit": ROWS})
     html = workflows_page(_rows(listed, WorkflowRow), _as(listed, WorkflowList), query)
@@ -346,7 +346,7 @@ def show_workflows(call: Call, query: Query) -> View:
 
 
 def show_workflow(call: Call, query: Query, workflow_id: str) -> View:
-    """One part of one workflow."""
+    """Return one part of one workflow."""
     part = query.get("part", "")
     if query.get("run") and not part:
         pinned = _inspect(call, workflow_id, "pinned", run=query["run"])
@@ -416,7 +416,7 @@ def _broken(call: Call, asked: str, part: str, failure: Failure) -> Html:
 
 
 def _draw(call: Call, workflow_id: str) -> tuple[WorkflowDrawing, WorkflowDrawing]:
-    """The picture and the outline: the same graph that the command line draws."""
+    """Return the picture and the outline: the same graph that the command line draws."""
     asked: dict[str, Json] = {"workflowId": workflow_id}
     picture = read(call, "workflow.graph", {**asked, "as": "svg"}, WorkflowDrawing)
     return picture, read(call, "workflow.graph", {**asked, "as": "text"}, WorkflowDrawing)
@@ -436,18 +436,18 @@ def _validate(call: Call, workflow_id: str) -> ValidationReport:
 
 
 def show_import(_: Call, __: Query) -> View:
-    """Where a bundle is dropped."""
+    """Return where a bundle is dropped."""
     return View(title="Import", html=import_page(MOST_BUNDLE_BYTES))
 
 
 def show_export(call: Call, _: Query, session_id: str) -> View:
-    """The forms in which a session can be taken along."""
+    """Return the forms in which a session can be taken along."""
     shown = read(call, "session.show", {"sessionId": session_id}, SessionSummary)
     return View(title=f"Export {shown.goal or session_id}", html=export_page(shown))
 
 
 def show_settings(call: Call, _: Query) -> View:
-    """Every setting, the preferences of new sessions, and the checks that Handrail may run itself."""
+    """Return every setting, the preferences of new sessions, and the checks that Handrail may run itself."""
     declared = payload_or_none(call, "check.list", {})
     html = settings_page(
         read(call, "self.settings", {}, ShownSettings),
@@ -460,7 +460,7 @@ def show_settings(call: Call, _: Query) -> View:
 
 
 def show_preferences(call: Call, _: Query, session_id: str) -> View:
-    """The preferences of one session."""
+    """Return the preferences of one session."""
     shown = read(call, "session.show", {"sessionId": session_id}, SessionSummary)
     held = read(call, "preferences.show", {"session": session_id}, ShownPreferences)
     return View(title="Preferences", html=session_preferences_page(held, shown.goal))
@@ -490,7 +490,7 @@ def show_team(call: Call, _: Query) -> View:
 
 
 def show_machine(call: Call, _: Query, code: str) -> View:
-    """Which machine shows this code, and the button that lets it in."""
+    """Return which machine shows this code, and the button that lets it in."""
     asking = read(call, "team.admit", {"code": code, "show": True}, AdmittedMachine)
     return View(title="Let a machine in", html=_draw_machines(asking.machine, code))
 
@@ -547,7 +547,7 @@ _SHARES = (1, 4, 16)
 
 
 def render_view(call: Call, path: str, query: Query) -> View:
-    """The page at this path, within its limit.
+    """Return the page at this path, within its limit.
 
     Raises Fault E_NOT_FOUND, and what the operations of the page answer.
     """

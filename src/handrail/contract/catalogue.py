@@ -42,13 +42,13 @@ def _like(core: Kind, code: str, *, hint: str, details: tuple[str, ...] = (), **
 
 
 def _of_token(code: str, **other: Any) -> Kind:
-    """A token that is refused."""
+    """Return a token that is refused."""
     shown = ("token_kind", "session_id", "run_id", "position", "length", "found")
     return _like(E_CONFLICT, code, details=shown, **other)
 
 
 def _of_bundle(core: Kind, code: str, **other: Any) -> Kind:
-    """A bundle that is refused."""
+    """Return a bundle that is refused."""
     return _like(core, code, details=("path", "measured", "limit", "found", "supported", "problems"), **other)
 
 

@@ -14,7 +14,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Cs"})
 
 
 def fence_text(text: str, source: str) -> str:
-    """The text between two marks that carry its digest; marks inside it are broken.
+    """Return the text between two marks that carry its digest; marks inside it are broken.
 
     The mark is a digest of the content, so equal text has equal marks, and no text can contain its own.
     """
@@ -29,12 +29,12 @@ def flatten_text(text: str) -> str:
 
 
 def break_marks(text: str) -> str:
-    """The text without anything that opens or closes a fence."""
+    """Return the text without anything that opens or closes a fence."""
     return _MARK_INSIDE.sub("(", text)
 
 
 def drop_invisible(text: str) -> str:
-    """The text without control, bidi and zero-width characters; lines stay lines."""
+    """Return the text without control, bidi and zero-width characters; lines stay lines."""
     if text.replace("\t", " ").replace("\n", " ").isprintable():
         return text
     unified = _LINE_ENDS.sub("\n", text)

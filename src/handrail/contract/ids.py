@@ -32,14 +32,14 @@ def encode_number(number: int, length: int) -> str:
 
 
 def encode_digest(digest: bytes, length: int) -> str:
-    """The first `5 * length` bits of a digest."""
+    """Return the first `5 * length` bits of a digest."""
     bits = len(digest) * 8
     assert length * 5 <= bits, "the digest is too short for that many characters"
     return encode_number(int.from_bytes(digest, "big") >> (bits - length * 5), length)
 
 
 def forgive(text: str) -> str:
-    """What the writer meant: lower case, and the look-alikes o, i and l as 0, 1 and 1."""
+    """Return the text as its writer meant it: lower case, and the look-alikes o, i and l as 0, 1 and 1."""
     return text.lower().translate(_FORGIVEN)
 
 
@@ -108,7 +108,7 @@ def session_id_for_request(key: bytes, root: str, request_id: str, salt: int = 0
 
 
 def older_session_id_for_request(account: str, request_id: str) -> SessionId:
-    """How earlier versions named that session: for an account, wherever it was started."""
+    """Return how earlier versions named that session: for an account, wherever it was started."""
     return session_id_of(_digest("session", account, request_id))
 
 
@@ -118,7 +118,7 @@ def session_id_for_bundle(bundle_id: BundleId, salt: int = 0) -> SessionId:
 
 
 def run_id_for(session_id: SessionId, key: str) -> RunId:
-    """The run of a session that this key (a request id, or a fresh random one) started."""
+    """Return the run of a session that this key (a request id, or a fresh random one) started."""
     return RunId(RUN_PREFIX + encode_digest(_digest("run", session_id, key), 12))
 
 
@@ -127,7 +127,7 @@ def first_node_of(run_id: RunId, salt: int = 0) -> NodeId:
 
 
 def node_after(node_id: NodeId, attempt_id: AttemptId, cause: str, salt: int = 0) -> NodeId:
-    """The node that this attempt creates; another `salt` gives another name when tags collide."""
+    """Return the node that this attempt creates; another `salt` gives another name when tags collide."""
     return NodeId(NODE_PREFIX + encode_digest(_digest("node", node_id, attempt_id, cause, str(salt)), 12))
 
 
@@ -142,7 +142,7 @@ def answer_id_for(node_id: NodeId, number: int) -> str:
 
 
 def attempt_of(randomness: bytes) -> AttemptId:
-    """A fresh attempt, as rehydrate mints it."""
+    """Return a fresh attempt, as rehydrate mints it."""
     return AttemptId(encode_digest(randomness, ATTEMPT_LENGTH))
 
 
@@ -157,12 +157,12 @@ def attempt_for_other(attempt_id: AttemptId, input_digest: str) -> AttemptId:
 
 
 def session_output_id(session_id: SessionId, tag: str, attempt_id: AttemptId) -> str:
-    """The notes of a session that this attempt at this point of it keeps."""
+    """Return the notes of a session that this attempt at this point of it keeps."""
     return "out_" + encode_digest(_digest("output", session_id, tag, attempt_id), 12)
 
 
 def node_tag(digest: str) -> str:
-    """How a token names a node: the head of the chain digest of its `node_created` event."""
+    """Return how a token names a node: the head of the chain digest of its `node_created` event."""
     return encode_digest(bytes.fromhex(digest), NODE_TAG_LENGTH)
 
 

@@ -175,7 +175,7 @@ def refuse_argument(
     next_call: NextCall | None = None,
     **details: Json,
 ) -> Fault:
-    """The refusal of one argument: what is wrong with it, and what would do."""
+    """Return the refusal of one argument: what is wrong with it, and what would do."""
     row = {"param": param, "problem": problem} | ({"expected": expected} if expected else {})
     return Fault(kind, message, details={"problems": [row], **details}, hint=hint, next_call=next_call)
 
@@ -185,19 +185,19 @@ class PartlyDone(Fault):
 
 
 def failure_of(fault: Fault) -> Failure:
-    """The Failure that a Fault stands for."""
+    """Return the Failure that a Fault stands for."""
     return Failure(**{name: getattr(fault, name) for name in Failure.__struct_fields__})
 
 
 def success_of(outcome: Outcome) -> Success:
-    """The success. Raises the Fault that a failure stands for."""
+    """Return the success. Raises the Fault that a failure stands for."""
     if isinstance(outcome, Success):
         return outcome
     raise Fault(**msgspec.structs.asdict(outcome))
 
 
 def failure_of_defect(defect: Exception, incident: str) -> Failure:
-    """The Failure for an unforeseen exception; its traceback is kept under the incident."""
+    """Return the Failure for an unforeseen exception; its traceback is kept under the incident."""
     details: dict[str, Json] = {"incident": incident} if incident else {}
     if _is_out_of_memory(defect):
         return Failure(
@@ -264,7 +264,7 @@ def is_stand_in(success: Success) -> bool:
 
 
 def spell_reading_call(success: Success, call: str) -> Success:
-    """The same answer, with the reading call in the spelling of one surface."""
+    """Return the same answer, with the reading call in the spelling of one surface."""
     assert isinstance(success.data, dict), "such an answer is an object"
     message = f"{DONE} Do not repeat the call; read what is there with: {call}"
     notices = tuple(

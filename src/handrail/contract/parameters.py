@@ -114,7 +114,7 @@ def _read(kind: inspect.Type, extra: Mapping[str, Any]) -> _Place:
 
 
 def _join(places: list[_Place]) -> _Place:
-    """The place where any of these may stand; a text that may be of two kinds is free text."""
+    """Return the place where any of these may stand; a text that may be of two kinds is free text."""
     plain = [one for one in places if one.is_plain]
     texts = [one for one in plain if one.held not in ("number", "word")]
     words = frozenset(word for one in plain for word in one.words)
@@ -135,7 +135,7 @@ def _join(places: list[_Place]) -> _Place:
 
 
 def list_fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Every place of an input that holds a value, in the order of its type."""
+    """Return every place of an input that holds a value, in the order of its type."""
     return tuple(_walk(_place_of(struct), ()))
 
 
@@ -150,7 +150,7 @@ def _walk(place: _Place, path: tuple[str, ...]) -> Iterator[Field]:
 
 
 def list_paths(struct: type[msgspec.Struct], params: Mapping[str, Json]) -> list[tuple[str, str]]:
-    """The paths that a call names, each with the name of its parameter: `changes[].file`."""
+    """Return the paths that a call names, each with the name of its parameter: `changes[].file`."""
     return list(_find_paths(_place_of(struct), dict(params), ""))
 
 
@@ -225,7 +225,7 @@ def _is_shown(place: _Place, text: str) -> bool:
 
 
 def measure(value: Json) -> dict[str, Json]:
-    """The size and digest of a value; a value that is no JSON is accounted for by its type."""
+    """Return the size and digest of a value; a value that is no JSON is accounted for by its type."""
     if isinstance(value, str):
         encoded = value.encode("utf-8", "surrogatepass")
     else:

@@ -84,7 +84,7 @@ def _field(name: str, value: Json, own: frozenset[str]) -> Json:
 
 
 def change_texts(value: Json, change: Callable[[str], str], *, with_names: bool = False) -> Json:
-    """The same value with every text in it changed; `with_names`: the names of its members too."""
+    """Return the same value with every text in it changed; `with_names`: the names of its members too."""
     match value:
         case str():
             return change(value)
@@ -100,21 +100,21 @@ def change_texts(value: Json, change: Callable[[str], str], *, with_names: bool 
 
 
 def redact_credentials(text: str) -> str:
-    """The same text with the login, password and keys of every address in it replaced."""
+    """Return the same text with the login, password and keys of every address in it replaced."""
     if "@" in text:
         text = re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text)
     return re.sub(_TELLING_QUERY, rf"\1{REDACTED}", text) if "=" in text and "?" in text else text
 
 
 def cut_minted_tokens(text: str) -> str:
-    """The same text with every token of ours cut short, so that a reader cannot act with one."""
+    """Return the same text with every token of ours cut short, so that a reader cannot act with one."""
     if len(text) < _SHORTEST_MINTED or not re.search(_MINTED, text):  # cheaper than replacing nothing
         return text
     return re.sub(_MINTED, r"\1…", text)
 
 
 def redact_shapes(text: str) -> str:
-    """The same text without anything that looks like a secret, for text that is only kept and read."""
+    """Return the same text without anything that looks like a secret, for text that is only kept and read."""
     return cut_minted_tokens(redact_credentials(text))
 
 
@@ -174,7 +174,7 @@ class Secrets:
         return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def redact_json(self, value: Json) -> Json:
-        """The same value with every text in it redacted, the names too; most values hold no secret."""
+        """Return the same value with every text in it redacted, the names too; most values hold no secret."""
         try:
             encoded = msgspec.json.encode(value)
         except (ValueError, TypeError):  # no JSON, such as half of a surrogate pair: look at each text
@@ -200,5 +200,5 @@ def _spellings(secret: bytes) -> list[bytes]:
 
 
 def _in_json(form: bytes) -> bytes:
-    """The bytes as they stand inside an encoded string: only ASCII is escaped there."""
+    """Return the bytes as they stand inside an encoded string: only ASCII is escaped there."""
     return msgspec.json.encode(form.decode("latin-1"))[1:-1].decode().encode("latin-1")

@@ -45,7 +45,7 @@ def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def find_only_near(name: str, known: Iterable[str]) -> str:
-    """The known name that is nearer than every other; empty where two are equally near, or none is.
+    """Return the known name that is nearer than every other; empty where two are equally near, or none is.
 
     A short name may have one slip only: with more, it could be any word.
     """
@@ -54,7 +54,7 @@ def find_only_near(name: str, known: Iterable[str]) -> str:
 
 
 def find_clearly_nearest(name: str, known: Iterable[str]) -> str:
-    """The same for a question to the caller, where short names count too."""
+    """Return the same for a question to the caller, where short names count too."""
     scored = _first(name, known)
     return scored[0][2] if scored else ""
 
@@ -65,7 +65,7 @@ def _first(name: str, known: Iterable[str]) -> list[Scored]:
 
 
 def find_same_word(name: str, known: Iterable[str]) -> str:
-    """The known name that is certainly meant; empty where that is not certain.
+    """Return the known name that is certainly meant; empty where that is not certain.
 
     It differs in case or in what joins its words, or by one slip of the keyboard, and no other is as near.
     """
@@ -122,7 +122,7 @@ def _words(name: str) -> list[str]:
 
 
 def _joined_by(name: str) -> list[str]:
-    """What is neither letter nor digit nor a joint of words."""
+    """Return what is neither letter nor digit nor a joint of words."""
     return [one for one in name if not one.isalnum() and one not in "_- "]
 
 

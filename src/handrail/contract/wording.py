@@ -81,7 +81,7 @@ def _stop_steering(text: str) -> str:
 
 
 def make_readable_json(value: Any) -> Any:
-    """The same value in a form that every encoder takes; most values are already."""
+    """Return the same value in a form that every encoder takes; most values are already."""
     return value if has_whole_characters(value) else change_texts(value, make_readable, with_names=True)
 
 
@@ -104,13 +104,13 @@ MOST_NAMED = 5
 
 
 def list_names(names: Sequence[str], between: str = ", ") -> str:
-    """The first of them, and how many more there are."""
+    """Return the first names, and how many more there are."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return between.join(names[:MOST_NAMED]) + more
 
 
 def end_sentence(text: str) -> str:
-    """Text of somebody with a full stop, unless it has an end already."""
+    """Return a text with a full stop, unless it has an end already."""
     return text if text.endswith((".", "?", "!", ":", "…")) else f"{text}."
 
 
@@ -124,7 +124,7 @@ def quote(text: str) -> str:
 
 
 def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
-    """The same without the quotes around it, for a field of its own; at most four times as long."""
+    """Return the same without the quotes around it, for a field of its own; at most four times as long."""
     clean = re.sub(_HIDDEN, "\ufffd", re.sub(_SPACES, " ", text[:_LOOKED_AT]))
     clean = redact_shapes(clean).replace('"', "'")  # a message ends up in logs
     if len(clean) > longest or len(text) > _LOOKED_AT:
@@ -141,7 +141,7 @@ def spell_argv(argv: Sequence[str], environment: Sequence[str] = ()) -> str:
 
 
 def quote_for_shell(text: str) -> str:
-    """One argument for a POSIX shell."""
+    """Return one argument for a POSIX shell."""
     is_plain = re.fullmatch(r"[A-Za-z0-9_@%+=:,./-]+", text)
     return text if is_plain else "'" + text.replace("'", "'\"'\"'") + "'"
 

@@ -97,13 +97,13 @@ _R = TypeVar("_R", bound=ReportedShape)
 
 
 def list_required_members(kind: str) -> tuple[str, ...]:
-    """The members that a run needs to understand this kind, by their names on the wire."""
+    """Return the members that a run needs to understand this kind, by their names on the wire."""
     fields = msgspec.structs.fields(SHAPES[kind])
     return ("kind", *(field.encode_name for field in fields if field.required))
 
 
 def read_as(shape: type[_R], body: dict[str, Any]) -> _R | None:
-    """The artifact in this shape, or None when it does not fit."""
+    """Return the artifact in this shape, or None when it does not fit."""
     try:
         return msgspec.convert(body, shape)
     except msgspec.ValidationError:
@@ -159,7 +159,7 @@ def _repeated(body: dict[str, Any], rows: str) -> list[Misfit]:
 
 
 def _unknown(body: dict[str, Any], rows: str, at: str, names: list[Any]) -> list[Misfit]:
-    """The first name that none of the rows has for its id."""
+    """Return the first name that none of the rows has for its id."""
     ids = [row.get("id") for row in _rows(body, rows)]
     missing = [name for name in names if name not in ids]
     known = ", ".join(str(one) for one in ids)

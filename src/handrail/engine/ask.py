@@ -115,7 +115,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_ask(history: History, workflow: CompiledWorkflow, node: Node) -> Ask | None:
-    """What the pending step of a node asks a person for; None: nobody is asked."""
+    """Return what the pending step of a node asks a person for; None: nobody is asked."""
     if not isinstance(node.state, Running):
         return None
     ask = ask_about(history, workflow, node)
@@ -142,7 +142,7 @@ def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
 
 
 def _asking_leaf(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf:
-    """The pending step; one whose children were closed asks as a choice does."""
+    """Return the pending step; one whose children were closed asks as a choice does."""
     assert isinstance(node.state, Running), "only a pending step asks"
     leaf = leaf_at(workflow, node.state)
     if not isinstance(leaf, Delegate):
@@ -213,7 +213,7 @@ def _is_in_force(history: History, node: Node, needed: UserOnly, facts: Facts) -
 
 
 def _find_attempt(history: History, node: Node) -> Node:
-    """The blocked attempt whose report is at hand: this one, or the newest of the step instance."""
+    """Return the blocked attempt whose report is at hand: this one, or the newest of the step instance."""
     if node.kind == "blocked_attempt":
         return node
     kept = kept_in_instance(history, instance_of(history, node.node_id))
@@ -229,7 +229,7 @@ def _blockers(history: History, attempt: Node) -> Iterable[Blocker]:
 
 
 def _digest_subject(history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind) -> str:
-    """The digest of what a person is shown at a node."""
+    """Return the digest of what a person is shown at a node."""
     if kind == "confirm":
         is_reported = node.kind == "blocked_attempt"
         return digest_report(history, workflow, node) if is_reported else _NO_SUBJECT
@@ -283,7 +283,7 @@ def changed_context(history: History, node: Node, sent: dict[str, Any] | None = 
 
 
 def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind) -> str:
-    """The digest of options, of a question or of a preview, with the values that they are about."""
+    """Return the digest of options, of a question or of a preview, with the values that they are about."""
     assert isinstance(node.state, Running), "only a pending step asks"
     instance = instance_of(history, node.node_id)
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, instance.node_id))
@@ -347,7 +347,7 @@ def weigh_answers(
 def _find_no_of_session(
     history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str, taken: int | None
 ) -> PersonsWord:
-    """The no of a person to this step in another run of the session, for a run that asks nobody.
+    """Return the no of a person to this step in another run of the session, for a run that asks nobody.
 
     Where people are asked, they are asked again. A yes stays with its run.
     """
@@ -422,7 +422,7 @@ def _list_relevant(
 
 
 def read_value(spec: InputSpec | None, text: str) -> Any:
-    """What a person typed, as the value of an input; MISSING words stay text."""
+    """Return what a person typed, as the value of an input; MISSING words stay text."""
     if spec is None or spec.type in ("string", "any"):
         return text
     try:
@@ -432,7 +432,7 @@ def read_value(spec: InputSpec | None, text: str) -> Any:
 
 
 def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> dict[str, Any]:
-    """The value that a person gave for the step, under the name of the input that waits for it."""
+    """Return the value that a person gave for the step, under the name of the input that waits for it."""
     needed = leaf.user_only if isinstance(leaf, Step) else None
     if needed is None or not needed.input or not word.is_given or not word.value or word.option_id:
         return {}
@@ -442,7 +442,7 @@ def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> d
 def weigh_report(
     history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, kept: KeptWork
 ) -> tuple[PersonsWord, PersonsWord]:
-    """What people said to a report of the pending step, and to what only the user can give."""
+    """Return what people said to a report of the pending step, and to what only the user can give."""
     assert isinstance(node.state, Running), "only a pending step is reported"
     leaf = leaf_at(workflow, node.state)
     if not isinstance(leaf, Step):
@@ -461,7 +461,7 @@ def describe_unchecked(fact: ConfirmationRecorded) -> str:
 
 
 def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -> dict[AskKind, PersonsWord]:
-    """What people answered to the questions of the pending step, as far as it resolves them."""
+    """Return what people answered to the questions of the pending step, as far as it resolves them."""
     if not history.confirmations or not isinstance(attempt.state, Running):
         return {}
     leaf = _asking_leaf(history, workflow, attempt)
@@ -471,7 +471,7 @@ def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -
 
 
 def drop_answered(history: History, workflow: CompiledWorkflow, attempt: Node, blocked: Blocked) -> Blocked:
-    """A recorded refusal without the questions that people have answered since."""
+    """Return a recorded refusal without the questions that people have answered since."""
     answers = _find_answers(history, workflow, attempt)
 
     def is_open(blocker: Blocker) -> bool:
@@ -528,7 +528,7 @@ def _describe_given(needed: UserOnly) -> str:
 
 
 def _leave_out_given(frame: dict[str, Any], needed: UserOnly) -> dict[str, Any]:
-    """The frame of a report without what a person gave."""
+    """Return the frame of a report without what a person gave."""
     output, context = dict(frame.get("output", {})), dict(frame.get("context", {}))
     context.pop(needed.input, None)
     kept = [held for held in output.pop("artifacts", ()) if held["kind"] != USER_INPUT]

@@ -21,29 +21,29 @@ LONGEST_LARGE_CHAIN = 48
 
 
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:
-    """The files as the node was made: its first tree. None when none was taken."""
+    """Return the files as the node was made: its first tree. None when none was taken."""
     found = history.trees.get(node_id, ())
     return found[0] if found else None
 
 
 def find_nearest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
-    """The tree that the node was made with or, if it has none, its nearest ancestor with one."""
+    """Return the tree that the node was made with or, if it has none, its nearest ancestor with one."""
     return next((trees[0] for trees in _list_upwards(history, node_id)), None)
 
 
 def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
-    """The newest tree of the node or, if it has none, of its nearest ancestor with one."""
+    """Return the newest tree of the node or, if it has none, of its nearest ancestor with one."""
     return next((trees[-1] for trees in _list_upwards(history, node_id)), None)
 
 
 def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:
-    """The first tree on the way from the start of the run to this node: what its work began with."""
+    """Return the first tree on the way from the start of the run to this node: what its work began with."""
     *_, first = (None, *(trees[0] for trees in _list_upwards(history, node_id)))
     return first
 
 
 def find_changed(history: History, node_id: NodeId) -> ChangeSum | None:
-    """How much changed since the run began, as it was counted last up to a node; None: nobody counted.
+    """Return how much changed since the run began, as it was counted last up to a node; None: nobody counted.
 
     A report that speaks of its files is judged by a count; any other gets one with the tree that is kept.
     """
@@ -58,7 +58,7 @@ def find_changed(history: History, node_id: NodeId) -> ChangeSum | None:
 
 
 def _list_upwards(history: History, node_id: NodeId) -> Iterator[tuple[RecordedTree, ...]]:
-    """The trees of a node and of its ancestors, the nearest first."""
+    """Yield the trees of a node and of its ancestors, the nearest first."""
     current: NodeId | None = node_id
     while current is not None:
         if found := history.trees.get(current, ()):
@@ -67,7 +67,7 @@ def _list_upwards(history: History, node_id: NodeId) -> Iterator[tuple[RecordedT
 
 
 def list_recorded(history: History, run_id: RunId | None = None) -> list[RecordedTree]:
-    """Every recorded tree of a session, or of one of its runs, the newest first."""
+    """Return every recorded tree of a session, or of one of its runs, the newest first."""
     found = [
         held
         for node_id, trees in history.trees.items()
@@ -78,12 +78,12 @@ def list_recorded(history: History, run_id: RunId | None = None) -> list[Recorde
 
 
 def find_tree(history: History, tree_id: str, run_id: RunId | None = None) -> RecordedTree | None:
-    """The newest record of a tree, by its id."""
+    """Return the newest record of a tree, by its id."""
     return next((held for held in list_recorded(history, run_id) if held.fact.tree_id == tree_id), None)
 
 
 def list_chain(history: History, recorded: RecordedTree) -> list[RecordedTree] | None:
-    """The record and those that it builds on, oldest first."""
+    """Return the record and those that it builds on, oldest first."""
     chain = [recorded]
     while (base_node_id := chain[-1].fact.base_node_id) is not None:
         fact = chain[-1].fact
@@ -103,7 +103,7 @@ def list_chain(history: History, recorded: RecordedTree) -> list[RecordedTree] |
 
 
 def list_refs(history: History, recorded: RecordedTree) -> tuple[BlobRef, ...] | None:
-    """The lists that a tree builds on, oldest first; None when one of its events is missing."""
+    """Return the lists that a tree builds on, oldest first; None when one of its events is missing."""
     chain = list_chain(history, recorded)
     if chain is None:
         return None
@@ -111,5 +111,5 @@ def list_refs(history: History, recorded: RecordedTree) -> tuple[BlobRef, ...] |
 
 
 def tree_refs(fact: TreeRecorded) -> tuple[BlobRef, ...]:
-    """The blobs that one event names; they may be absent."""
+    """Return the blobs that one event names; they may be absent."""
     return tuple(ref for ref in (fact.list_ref, fact.pack_ref) if ref is not None)

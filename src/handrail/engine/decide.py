@@ -122,7 +122,7 @@ MOST_PROBLEMS = 20
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
-    """A run and its first node, in a session that may be new."""
+    """Return a run and its first node, in a session that may be new."""
     first = first_node_of(facts.run_id, salt)
     at_first = Scope(run_id=facts.run_id, node_id=first)
     known = first_facts(facts.workflow, facts.context)
@@ -263,7 +263,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
 def _resolve_gaps(
     history: History, node: Node, observed: Sequence[CapabilityObserved], artifacts: Sequence[Artifact]
 ) -> list[GapRecorded]:
-    """The gaps on the way to a node that what was observed or delivered resolves."""
+    """Return the gaps on the way to a node that what was observed or delivered resolves."""
     if not observed and not artifacts:
         return []
     find_gaps = partial(gaps_at, history, node.node_id)
@@ -279,7 +279,7 @@ def _name_carried(
 
 
 def _mode_at(autonomy: Autonomy, gathered: Gathered) -> Autonomy:
-    """Who works cannot choose a mode that passes over the person who is to look at it."""
+    """An agent cannot choose a mode that passes over the person who is to look at it."""
     stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
     return "full_auto_stop_on_user_deps" if stops else autonomy
 
@@ -309,7 +309,7 @@ def _name_owners(
 
 
 def _judge_end(move: Move, verdict: Verdict, facts: Facts) -> list[GapRecorded]:
-    """The gap of a run that ends here although its last verification did not pass."""
+    """Return the gap of a run that ends here although its last verification did not pass."""
     if not isinstance(move.state, Complete):
         return []
     return unverified_gaps(facts, verdict.artifacts)
@@ -391,7 +391,7 @@ def _witness(history: History, node: Node, word: PersonsWord, gathered: Gathered
 def _judge_proof(
     history: History, node: Node, leaf: Leaf, autonomy: Autonomy, facts: ProofFacts | None
 ) -> ProofVerdict | None:
-    """What follows from the proofs of a step; None where it wants none."""
+    """Return what follows from the proofs of a step; None where it wants none."""
     if facts is None or not isinstance(leaf, Step) or leaf.proof is None:
         return None
     from handrail.engine.judge.proofs import judge_proof  # noqa: PLC0415 - few steps want a proof
@@ -402,7 +402,7 @@ def _judge_proof(
 def _weigh_people(
     history: History, attempt: Attempt, gathered: Gathered, kept: KeptWork
 ) -> tuple[PersonsWord, PersonsWord]:
-    """What people said to the pending step, and to what only the user can give."""
+    """Return what people said to the pending step, and to what only the user can give."""
     node, workflow = attempt.node, gathered.workflow
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
@@ -422,7 +422,7 @@ def _weigh_people(
 def find_refused_values(
     history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
 ) -> list[InputProblem]:
-    """The keys of a report that may not be set, with whose value stands in the way."""
+    """Return the keys of a report that may not be set, with whose value stands in the way."""
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
     word = given = PersonsWord()

@@ -146,7 +146,7 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
 
 
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
-    """What a caller does about a reason; empty where only the recorded words know."""
+    """Return what a caller does about a reason; empty where only the recorded words know."""
     fixes = _PERSONS_FIXES if waits.values.get("by") == BY_PERSON["by"] else _FIXES
     form = fixes.get((waits.kind, waits.state), "")
     if "who" in waits.values and waits.state == "missing":
@@ -159,18 +159,18 @@ def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
 
 
 def confirm_line(history: History, run_id: str) -> str:
-    """The line with which a person answers a run at a terminal."""
+    """Return the line with which a person answers a run at a terminal."""
     run = f" --run {run_id}" if len(history.runs) > 1 else ""
     return f"{RUN_CONFIRM} --session {history.session_id}{run}"
 
 
 def describe_answering(history: History, run_id: RunId) -> str:
-    """What a person does to answer a run."""
+    """Return what a person does to answer a run."""
     return _write_answering(_find_place(history, run_id))["answer"]
 
 
 def _find_place(history: History, run_id: RunId) -> dict[str, str]:
-    """The page where a person answers a run of a team, else the line."""
+    """Return the page where a person answers a run of a team, else the line."""
     if history.runs[run_id].actor is not None and history.imported is None:
         return {"page": f"/sessions/{history.session_id}"}
     return {"line": confirm_line(history, run_id)}
@@ -238,7 +238,7 @@ def _is_one_fault(blocker: ShownBlocker) -> bool:
 
 
 def _own_faults(blocker: ShownBlocker, issues: Iterable[Issue]) -> list[Issue]:
-    """The faults of a report that a blocker is about: of its contract, or of the notes."""
+    """Return the faults of a report that a blocker is about: of its contract, or of the notes."""
     ref = blocker.pointer.get("contractRef", "")
     return [issue for issue in issues if issue.contract_ref == ref and (ref or issue.pointer)]
 
@@ -250,13 +250,13 @@ def _spell_fault(issue: Issue, reader: Reader) -> str:
 
 
 def show_blocker(blocker: Blocker) -> ShownBlocker:
-    """A recorded blocker; one of an older log says by its words what it waits for."""
+    """Return a recorded blocker; one of an older log says by its words what it waits for."""
     shown = msgspec.convert(msgspec.to_builtins(blocker), ShownBlocker)
     return msgspec.structs.replace(shown, waits_for=wait_of(blocker))
 
 
 def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
-    """What every blocked reply says: what became of the report, and what changes that."""
+    """Return what every blocked reply says: what became of the report, and what changes that."""
     verbs = VERBS[reader]
     if is_retryable:
         sentence = f"Fix the report and send it with {verbs['call']}; the same report gets this reply again."
@@ -377,7 +377,7 @@ _SPELLED: Final = frozenset({"artifact", "assessment", "dimension", "capability"
 
 
 def in_words(name: str) -> str:
-    """An id as words: `wr.changed_files` → `changed files`."""
+    """Return an id as words: `wr.changed_files` → `changed files`."""
     own = name.removeprefix("wr.")
     return " ".join(_NAMED.sub(" ", own).split()).lower()
 
@@ -390,14 +390,14 @@ def spell_fault_in_words(issue: Issue) -> str:
 
 
 def spell_recorded_fault(line: str) -> str:
-    """A fault as the log keeps it, `/files/0/why: it is missing`, with its place in words."""
+    """Return a fault as the log keeps it, `/files/0/why: it is missing`, with its place in words."""
     place, separator, message = line.partition(": ")
     is_placed = separator and place.startswith("/")
     return spell_fault_in_words(Issue(pointer=place, message=message)) if is_placed else line
 
 
 def explain_gap(gap: GapRecorded, title: str = "") -> str:
-    """A gap in the words of a person: made from what it waits for, or as it was summed up."""
+    """Return a gap in the words of a person: made from what it waits for, or as it was summed up."""
     if gap.waits_for is None or gap.reason == "reported" or gap.waits_for.kind == "proof":
         return gap.summary
     blocker = ShownBlocker(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
@@ -405,7 +405,7 @@ def explain_gap(gap: GapRecorded, title: str = "") -> str:
 
 
 def explain_to_person(blocker: Blocker, issues: Sequence[Issue], title: str) -> Parts:
-    """A recorded blocker, in the words of a person."""
+    """Return a recorded blocker, in the words of a person."""
     return explain(show_blocker(blocker), issues, "person", title)
 
 

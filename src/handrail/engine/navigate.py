@@ -69,7 +69,7 @@ State: TypeAlias = Running | Complete
 
 
 def frames_of(state: State) -> tuple[LoopFrame, ...]:
-    """The loops around a position; a finished run has none."""
+    """Return the loops around a position; a finished run has none."""
     return state.loops if isinstance(state, Running) else ()
 
 
@@ -163,7 +163,7 @@ NO_ROUND_WORDS: dict[LoopExit, str] = {
 
 
 def list_passed(trace: Iterable[TraceEntry]) -> tuple[PassedBy, ...]:
-    """The parts that a move passed by, in its order."""
+    """Return the parts that a move passed by, in its order."""
     found = []
     for entry in trace:
         if isinstance(entry, SkippedStep):
@@ -185,7 +185,7 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def move_effort() -> Effort:
-    """The budget of one move."""
+    """Return the budget of one move."""
     places = f"{MAX_MOVE_PLACES} places: rounds, skipped parts, comparisons"
     trouble = f"The way to the next step passes more than {places}."
     advice = (
@@ -220,7 +220,7 @@ def next_move(
 
 
 def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
-    """The step, choice or action that is pending at a position."""
+    """Return the step, choice or action that is pending at a position."""
     parts, place = _way_down(workflow, state.step_id)[-1]
     leaf = parts[place]
     assert not isinstance(leaf, Loop), "a position names a leaf"
@@ -228,7 +228,7 @@ def leaf_at(workflow: CompiledWorkflow, state: Running) -> Leaf:
 
 
 def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
-    """The action that is pending at a position, if Handrail runs it itself."""
+    """Return the action that is pending at a position, if Handrail runs it itself."""
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     return leaf if is_own(leaf) else None
 
@@ -239,7 +239,7 @@ def is_guarded(workflow: CompiledWorkflow) -> bool:
 
 
 def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
-    """The actions that Handrail runs itself, and the loops around them."""
+    """Return the actions that Handrail runs itself, and the loops around them."""
     own = [leaf for leaf in list_leaves(workflow.steps) if is_own(leaf)]
     return frozenset(parts[place].id for leaf in own for parts, place in _way_down(workflow, leaf.id))
 
@@ -250,7 +250,7 @@ def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
 
 
 def offered_names(workflow: CompiledWorkflow) -> frozenset[str]:
-    """The values that options of the workflow set."""
+    """Return the values that options of the workflow set."""
     return derive_once(workflow, _list_offered)
 
 
@@ -260,7 +260,7 @@ def _list_offered(workflow: CompiledWorkflow) -> frozenset[str]:
 
 
 def leaves_of(workflow: CompiledWorkflow) -> dict[str, Leaf]:
-    """Every leaf by its id, for callers that look up many."""
+    """Return every leaf by its id, for callers that look up many."""
     return derive_once(workflow, _map_leaves)
 
 
@@ -271,13 +271,13 @@ def _map_leaves(workflow: CompiledWorkflow) -> dict[str, Leaf]:
 def loop_values(
     workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...], values: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values that hold inside loops: items and indexes on top of the given ones."""
+    """Return the values that hold inside loops: items and indexes on top of the given ones."""
     around = ((find_loop(workflow, frame.loop_id), frame.iteration) for frame in loops)
     return {**values, **_loop_layer(around, values)}
 
 
 def _loop_layer(around: Iterable[tuple[Loop, int]], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that loops add in their current rounds, outermost first."""
+    """Return the values that loops add in their current rounds, outermost first."""
     layer: dict[str, Any] = {}
     merged = ChainMap(layer, cast("dict[str, Any]", values))
     for loop, iteration in around:
@@ -460,7 +460,7 @@ class _Walk:
         return result
 
     def _inside(self, loops: tuple[LoopFrame, ...]) -> Mapping[str, Any]:
-        """The values that hold inside these loops; built once per round."""
+        """Return the values that hold inside these loops; built once per round."""
         if loops is not self._frames:
             around = ((find_loop(self._workflow, frame.loop_id), frame.iteration) for frame in loops)
             below = cast("dict[str, Any]", self._facts.values)
@@ -480,7 +480,7 @@ def _way_down(workflow: CompiledWorkflow, part_id: str) -> _Way:
 
 
 def _ways_down(workflow: CompiledWorkflow) -> dict[str, _Way]:
-    """The way to every leaf and loop, by its id."""
+    """Return the way to every leaf and loop, by its id."""
     found: dict[str, _Way] = {}
     waiting: list[tuple[tuple[Part, ...], _Way]] = [(workflow.steps, ())]
     while waiting:
@@ -499,7 +499,7 @@ def _asks_body(workflow: CompiledWorkflow, loop: Loop) -> bool:
 
 
 def find_loop(workflow: CompiledWorkflow, loop_id: str) -> Loop:
-    """The loop of this id; the pinned workflow has it."""
+    """Return the loop of this id; the pinned workflow has it."""
     parts, place = _way_down(workflow, loop_id)[-1]
     loop = parts[place]
     assert isinstance(loop, Loop), "a frame names a loop"

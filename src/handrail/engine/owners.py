@@ -80,7 +80,7 @@ def owners_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> 
 
 
 def options_at(history: History, workflow: CompiledWorkflow, path: Iterable[Node]) -> dict[str, Any]:
-    """What the options set that led to these nodes, the last of each name."""
+    """Return what the options set that led to these nodes, the last of each name."""
     taken = _find_taken(history)
     chosen: dict[str, Any] = {}
     for node in path:
@@ -92,7 +92,7 @@ def options_at(history: History, workflow: CompiledWorkflow, path: Iterable[Node
 
 
 def _find_taken(history: History) -> dict[NodeId, str]:
-    """The ids of the options that were taken, by the node that each led to."""
+    """Return the ids of the options that were taken, by the node that each led to."""
     answers = history.advances.values()
     return {answer.to_node_id: answer.option_id for answer in answers if answer.option_id}
 
@@ -105,7 +105,7 @@ def _find_option(leaf: Leaf | None, option_id: str) -> Option | None:
 def _describe_owner(
     history: History, node: Node, leaf: Leaf | None, option: Option | None, key: str, value: Any
 ) -> Held:
-    """Who set a key at a node, where this leaf was reported and this option taken."""
+    """Return who set a key at a node, where this leaf was reported and this option taken."""
     if history.runs[node.run_id].rules >= OWNED_VALUES:
         owner = history.owners.get(node.node_id, {}).get(key, "agent")
         step_id = "" if leaf is None else leaf.id
@@ -135,7 +135,7 @@ def has_imported_facts(history: History) -> bool:
 
 
 def drop_imported_resolutions(history: History) -> History:
-    """The history in which no person of another store resolved a gap."""
+    """Return the history in which no person of another store resolved a gap."""
     imported = [one for one in history.unsigned_resolutions if one.index >= history.listed]
     if not imported:
         return history
@@ -161,7 +161,7 @@ def _is_persons(history: History, node: Node, option: Option) -> bool:
 
 
 def _leaf_before(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf | None:
-    """The step, choice or action that was pending before a node."""
+    """Return the step, choice or action that was pending before a node."""
     state = None if node.parent is None else history.nodes[node.parent].state
     return leaf_at(workflow, state) if isinstance(state, Running) else None
 
@@ -184,7 +184,7 @@ def find_refused(
     taken_by: ValueOwner,
     given: Mapping[str, Any],
 ) -> list[InputProblem]:
-    """What a report at a node may not set, with whose value stands in the way.
+    """Return what a report at a node may not set, with whose value stands in the way.
 
     `option` is the one that the report takes, `taken_by` who took it, and `given` what a person gave for the
     step.
@@ -218,7 +218,7 @@ def find_refused(
 def keep_stronger(
     history: History, workflow: CompiledWorkflow, node: Node, result: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What an action or a child found, without what an option set or a person gave."""
+    """Return what an action or a child found, without what an option set or a person gave."""
     if not result.keys() & derive_once(workflow, _given_by_choice):
         return dict(result)
     held = owners_at(history, workflow, node.node_id)
@@ -238,7 +238,7 @@ def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]
 
 
 def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dict[str, Any]:
-    """The context with an object for each key that is a path, without what nobody may send."""
+    """Return the context with an object for each key that is a path, without what nobody may send."""
     plain = {key: value for key, value in context.items() if is_plain_name(key)}
     paths = {_read_path(key): value for key, value in context.items() if key not in plain}
     nested = nest_values(plain | {path: value for path, value in paths.items() if path})
@@ -247,7 +247,7 @@ def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dic
 
 
 def refuse_context(problems: Sequence[InputProblem]) -> Fault:
-    """The error of a context that is not accepted: one row for each key."""
+    """Return the error of a context that is not accepted: one row for each key."""
     first, more = problems[0], len(problems) - 1
     others = f" ({more} more)" if more else ""
     rows: list[Json] = [input_row(problem) for problem in problems]
@@ -264,7 +264,7 @@ def input_row(problem: InputProblem) -> dict[str, Json]:
 def _refuse_weaker(
     workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: ValueOwner, line: str = ""
 ) -> list[InputProblem]:
-    """The refusal of a value that is weaker than the one in force, or that only an action gives.
+    """Return the refusal of a value that is weaker than the one in force, or that only an action gives.
 
     `line` is how a person takes another option.
     """
@@ -332,7 +332,7 @@ def _find_misnamed(
     held: Mapping[str, Held],
     variables: Mapping[str, str],
 ) -> list[InputProblem]:
-    """The keys that are no plain names, each with what was probably meant."""
+    """Return the keys that are no plain names, each with what was probably meant."""
     return [
         _refuse_name(workflow, key, context, held, variables) for key in context if not is_plain_name(key)
     ]
@@ -364,13 +364,13 @@ def _refuse_name(
 
 
 def _read_path(key: str) -> str:
-    """The dotted name that a key was probably meant as; empty if it cannot be one."""
+    """Return the dotted name that a key was probably meant as; empty if it cannot be one."""
     parts = [part for part in re.split(_BETWEEN_NAMES, key) if part]
     return ".".join(parts) if len(parts) > 1 and all(map(is_plain_name, parts)) else ""
 
 
 def _variables_at(workflow: CompiledWorkflow, state: State) -> dict[str, str]:
-    """The variables of the loops around a position, with the loop that each belongs to."""
+    """Return the variables of the loops around a position, with the loop that each belongs to."""
     loops = [find_loop(workflow, frame.loop_id) for frame in frames_of(state)]
     return {name: loop.id for loop in loops for name in loop_variables(loop)}
 
@@ -379,13 +379,13 @@ def _variables_at(workflow: CompiledWorkflow, state: State) -> dict[str, str]:
 
 
 def fill_from_goal(workflow: CompiledWorkflow, context: Mapping[str, Any], goal: str) -> dict[str, Any]:
-    """The inputs that the goal of a start fills, because nothing else gives them."""
+    """Return the inputs that the goal of a start fills, because nothing else gives them."""
     inputs = workflow.inputs.items() if goal else ()
     return {name: goal for name, spec in inputs if spec.from_goal and name not in context}
 
 
 def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
-    """Who alone can give a value, in words; empty if an agent may send it."""
+    """Return who alone can give a value, in words; empty if an agent may send it."""
     head = name.partition(".")[0]
     declared = workflow.inputs.get(head)
     if head in saved_names(workflow):
@@ -396,7 +396,7 @@ def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
 
 
 def counter_of(workflow: CompiledWorkflow, name: str) -> str:
-    """The value that says how long a list of numbers is; empty for any other list."""
+    """Return the value that says how long a list of numbers is; empty for any other list."""
     spec = workflow.inputs.get(name)
     return spec.counted_by if spec is not None else ""
 
@@ -414,12 +414,12 @@ def is_unsent(workflow: CompiledWorkflow, name: str, facts: Facts) -> bool:
 
 
 def _given_inside(workflow: CompiledWorkflow) -> Set[str]:
-    """The values that somebody else than the agent's context may give."""
+    """Return the values that somebody else than the agent's context may give."""
     return derive_once(workflow, _given_by_choice) | saved_names(workflow).keys()
 
 
 def _given_by_choice(workflow: CompiledWorkflow) -> Set[str]:
-    """The values that an option sets or a person gives."""
+    """Return the values that an option sets or a person gives."""
     users = (leaf.user_only for leaf in leaves_of(workflow).values() if isinstance(leaf, Step))
     return offered_names(workflow) | {one.input for one in users if one is not None and one.input}
 
@@ -445,7 +445,7 @@ def _list_decided(workflow: CompiledWorkflow) -> dict[str, str]:
 
 
 def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:
-    """What actions of ours save and what children deliver, each with its step."""
+    """Return what actions of ours save and what children deliver, each with its step."""
     return derive_once(workflow, _list_saved)
 
 

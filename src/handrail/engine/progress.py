@@ -35,7 +35,7 @@ JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
 
 
 def describe_handed_out(step: Delegate) -> str:
-    """What a step with children says to who arrives there."""
+    """Return what a step with children says to who arrives there."""
     needed = f"at least {step.at_least} of them are" if step.at_least else "all of them are"
     return (
         "This work is handed out: give each child's brief and workToken to a helper, or do the children "
@@ -94,7 +94,7 @@ NOT_BEGUN = Progress(done=0, at_least=0)
 
 
 def progress_at(workflow: CompiledWorkflow, node: Node, facts: Facts) -> Progress:
-    """How far the run is at a node, with what is known there."""
+    """Return how far the run is at a node, with what is known there."""
     done = node.steps_done
     if not isinstance(node.state, Running):
         return Progress(done=done, at_least=done)
@@ -119,7 +119,7 @@ def _count_following(
 
 
 def _count_sure(workflow: CompiledWorkflow, parts: tuple[Part, ...], facts: Facts) -> int:
-    """The steps that what somebody gave does not leave open: a default may still be changed."""
+    """Return the steps that what somebody gave does not leave open: a default may still be changed."""
     total = 0
     for part in parts:
         if part.when and not is_ruled_out(Not(of=workflow.conditions[part.when]), facts):
@@ -132,7 +132,7 @@ def _count_sure(workflow: CompiledWorkflow, parts: tuple[Part, ...], facts: Fact
 
 
 def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> int:
-    """The rounds that a loop surely makes."""
+    """Return the rounds that a loop surely makes."""
     match loop.repeat:
         case Count(count=count):
             return min(count, loop.max_iterations)
@@ -190,7 +190,7 @@ def describe_not_run(not_run: NotRun) -> str:
 
 
 def render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
-    """Where the run is in the loops around the step, outermost first."""
+    """Return where the run is in the loops around the step, outermost first."""
     lines = []
     for frame in state.loops:
         loop, number = find_loop(workflow, frame.loop_id), frame.iteration + 1

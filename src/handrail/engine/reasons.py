@@ -175,7 +175,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy, title: str = "") -> Proceed | Block:
-    """What reasons do in a mode: never-stop discloses and goes on, the others block.
+    """Return what reasons do in a mode: never-stop discloses and goes on, the others block.
 
     A gap outlives its step, so it keeps the `title` for whoever reads of it.
     """
@@ -186,14 +186,14 @@ def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy, title: str = ""
 
 
 def name_step(reason: Reason, title: str) -> Reason:
-    """The reason with the title of its step among its values, for the words that people read."""
+    """Return the reason with the title of its step among its values, for the words that people read."""
     waits = reason.waits_for
     named = msgspec.structs.replace(waits, values=waits.values | {"title": title})
     return msgspec.structs.replace(reason, waits_for=named) if title else reason
 
 
 def blocker_of(reason: Reason) -> Blocker:
-    """The reason as a blocker."""
+    """Return the reason as a blocker."""
     return Blocker(
         code=BLOCKER_CODES[reason.name],
         pointer=reason.pointer,
@@ -223,7 +223,7 @@ _RECORDED_FIXES = {
 
 
 def wait_of(blocker: Blocker) -> WaitsFor | None:
-    """What a recorded blocker waits for; None: an older log does not tell, and nobody was asked."""
+    """Return what a recorded blocker waits for; None: an older log does not tell, and nobody was asked."""
     return blocker.waits_for or _RECORDED_FIXES.get(blocker.suggested_fix)
 
 
@@ -266,7 +266,7 @@ def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
 
 
 def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
-    """The faults as a reply shows them: the first in full, others by their place, the rest counted."""
+    """Return the faults as a reply shows them: the first in full, others by their place, the rest counted."""
     full, others = issues[:MOST_ISSUES_IN_FULL], issues[MOST_ISSUES_IN_FULL:MOST_ISSUES_SHOWN]
     pointed = dict.fromkeys(Issue(contract_ref=held.contract_ref, pointer=held.pointer) for held in others)
     rest = len(issues) - MOST_ISSUES_SHOWN
@@ -274,7 +274,7 @@ def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
 
 
 def issue_of(blocker: Blocker) -> Issue:
-    """A reason as a fault, if there is no room for it among the blockers."""
+    """Return a reason as a fault, if there is no room for it among the blockers."""
     ref = blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContract) else ""
     return Issue(contract_ref=ref, message=blocker.message)
 

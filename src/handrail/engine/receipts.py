@@ -109,12 +109,12 @@ def write_line(argv: Sequence[str], by: ReceiptSource) -> str:
 
 
 def digest_argv(argv: Sequence[str]) -> str:
-    """Which command it is: the digest of its words as they were given."""
+    """Return the digest that identifies a command: that of its words as they were given."""
     return digest([word.encode("utf-8", "replace").decode() for word in argv])
 
 
 def describe_outcome(outcome: RunOutcome) -> str:
-    """How it ended, in a few words."""
+    """Return how a command ended, in a few words."""
     match outcome:
         case Exited(status=status):
             return f"exit {status}"

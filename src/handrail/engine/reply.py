@@ -319,7 +319,7 @@ def reply_at(
     children: Sequence[HandedOut] = (),
     is_arrival: bool = False,
 ) -> Reply:
-    """The reply that stands at a node; `blocked` is the recorded refusal that created it.
+    """Return the reply that stands at a node; `blocked` is the recorded refusal that created it.
 
     `is_arrival`: the refusal is at a step that this call has only reached, so nobody has read its prompt.
 
@@ -380,7 +380,7 @@ def _judged_words(is_retryable: bool) -> str:
 
 
 def put_warnings_first(reply: dict[str, Any], warnings: Sequence[ReplyWarning]) -> dict[str, Any]:
-    """A reply as data, with the warnings first if one of them must come before everything else."""
+    """Return a reply as data, with the warnings first if one of them must come before everything else."""
     if not any(warning.code in SHOWN_FIRST for warning in warnings):
         return reply
     return {"warnings": reply["warnings"], **reply}
@@ -427,7 +427,7 @@ def _pending(
 
 
 def imported_warnings(history: History) -> tuple[ReplyWarning, ...]:
-    """The warning of an imported session; it never goes away."""
+    """Return the warning of an imported session; it never goes away."""
     label = history.imported
     if label is None and has_imported_facts(history):
         message = (
@@ -445,7 +445,7 @@ def imported_warnings(history: History) -> tuple[ReplyWarning, ...]:
 def _next_call(
     form: CallForm, pending: Pending | None, tokens: Tokens, frame: dict[str, Any]
 ) -> ToolCall | None:
-    """The whole call: the token, and the frame of what has to be sent with it."""
+    """Return the whole call: the token, and the frame of what has to be sent with it."""
     offered = pending.choices if pending else []
     match "per_option" if offered and form == "retry" else form:
         case "none":
@@ -506,7 +506,7 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _default_warnings(standing: Standing) -> list[ReplyWarning]:
-    """What holds instead of values that the reported step required and nobody sent."""
+    """Return what holds instead of values that the reported step required and nobody sent."""
     if not standing.defaulted:
         return []
     given = standing.defaulted.items()
@@ -553,7 +553,7 @@ def _skipped_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _way_to_send(standing: Standing) -> str:
-    """How to send a value for a part that the run has already skipped."""
+    """Return how to send a value for a part that the run has already skipped."""
     if standing.node.parent is None:
         return "start again"
     return "read the step before again with its stateToken and report it"

@@ -34,7 +34,7 @@ class Tips(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_tips(history: History, nodes: Sequence[Node]) -> Tips:
-    """The tips among all nodes of one run, which come in the order of the log."""
+    """Return the tips among all nodes of one run, which come in the order of the log."""
     reach: dict[NodeId, int] = {}
     for node in nodes:  # a parent is created before its children, so its reach is known
         own = history.last_index[node.node_id]
@@ -47,12 +47,12 @@ def find_tips(history: History, nodes: Sequence[Node]) -> Tips:
 
 
 def find_tip(history: History, run_id: RunId) -> Node:
-    """The tip whose reachable history has the highest last event index; never chosen by clock."""
+    """Return the tip whose reachable history has the highest last event index; never chosen by clock."""
     return history.nodes[find_tips(history, nodes_of(history, run_id)).preferred]
 
 
 def find_newest_wait(history: History, node: Node) -> Node:
-    """Where the same step waits on after an option that was taken at it; most nodes: the node itself.
+    """Return where the same step waits on after an option that was taken at it; most nodes: the node itself.
 
     Only a step that delegated work is followed by itself.
     """
@@ -76,7 +76,7 @@ def is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
 
 
 def _instances(nodes: Sequence[Node]) -> dict[NodeId, NodeId]:
-    """The step instance of every node (`engine.history.instance_of`), found in one pass."""
+    """Return the step instance of every node (`engine.history.instance_of`), found in one pass."""
     found: dict[NodeId, NodeId] = {}
     for node in nodes:
         if node.kind == "step" or node.parent is None:
@@ -87,7 +87,7 @@ def _instances(nodes: Sequence[Node]) -> dict[NodeId, NodeId]:
 
 
 def _followers(nodes: Sequence[Node], instances: dict[NodeId, NodeId]) -> dict[NodeId, list[NodeId]]:
-    """The steps that followed a step instance, in the order of their creation."""
+    """Return the steps that followed a step instance, in the order of their creation."""
     found: dict[NodeId, list[NodeId]] = {}
     for node in nodes:
         if node.kind == "step" and node.parent is not None:
@@ -98,7 +98,7 @@ def _followers(nodes: Sequence[Node], instances: dict[NodeId, NodeId]) -> dict[N
 def _tips(
     nodes: Sequence[Node], instances: dict[NodeId, NodeId], followers: dict[NodeId, list[NodeId]]
 ) -> tuple[NodeId, ...]:
-    """The leaves, without checkpoints of step instances that the run has left."""
+    """Return the leaves, without checkpoints of step instances that the run has left."""
     has_more_below: set[NodeId] = set()
     tips: list[NodeId] = []
     for node in reversed(nodes):

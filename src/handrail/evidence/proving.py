@@ -90,7 +90,7 @@ class _Untried(Exception):
 
 
 def decide(question: Question, results: Mapping[Step, RunResult]) -> Next:
-    """What to run next, or the proof."""
+    """Return what to run next, or the proof."""
     state = _Runs(question, results)
     try:
         return _judge(state)
@@ -126,7 +126,7 @@ class _Runs:
         return next((result for result in same if result is not None), None)
 
     def get(self, step: Step) -> RunResult:
-        """The result of a run that ended. Raises if it is still to come, or if it tells nothing."""
+        """Return the result of a run that ended. Raises if it is still to come, or if it tells nothing."""
         result = self.find(step)
         if result is None:
             raise _Missing(step)
@@ -141,7 +141,7 @@ class _Runs:
         return result
 
     def get_cases(self, step: Step) -> Cases:
-        """The cases of a run of a check that names cases at its end; none if this run got that far."""
+        """Return the cases of a run of a check that names cases at its end; none if this run got that far."""
         return Cases(self.get(step))
 
     def is_same(self, one: RunName, other: RunName) -> bool:
@@ -206,7 +206,7 @@ def _judge_red(runs: _Runs, end: RunResult) -> Proof:
 
 
 def _find_baseline_of_failure(runs: _Runs) -> Cases | None:
-    """The cases of the start; None if it does not run, which changes nothing about the end."""
+    """Return the cases of the start; None if it does not run, which changes nothing about the end."""
     try:
         return runs.get_cases(BASELINE)
     except _Untried:
@@ -229,7 +229,7 @@ def _find_first_difference(copied: str, here: str) -> str:
 
 
 def _quote_end(tail: str) -> str:
-    """The last written lines of what a program printed, in quotation marks."""
+    """Return the last written lines of what a program printed, in quotation marks."""
     lines = [line.strip() for line in tail.splitlines()]
     last = " / ".join([line for line in lines if line and not _is_ruler(line)][-_MOST_QUOTED_LINES:])
     return f'"{last[-_LONGEST_QUOTE:]}"' if last else ""

@@ -155,7 +155,7 @@ class FileKeyring:
         return ring
 
     def _current_ring(self) -> Ring | None:
-        """What the file says now; read again only when the file is another one than last time."""
+        """Return what the file says now; read again only when the file is another one than last time."""
         try:
             stamp = _stamp(os.lstat(self._path))
             if self._ring is None or self._ring.stamp != stamp:
@@ -201,7 +201,7 @@ def secret_of_setting(text: str) -> bytes:
 
 
 def derive(ring: Ring, purpose: str) -> tuple[bytes, ...]:
-    """The purpose keys of a ring, worked out once."""
+    """Return the purpose keys of a ring, worked out once."""
     keys = ring.derived.get(purpose)
     if keys is None:
         keys = ring.derived[purpose] = tuple(purpose_key(key, purpose) for key in ring.keys)
@@ -209,7 +209,7 @@ def derive(ring: Ring, purpose: str) -> tuple[bytes, ...]:
 
 
 def facts_of(ring: Ring | None) -> KeyringFacts:
-    """What may be shown of a ring."""
+    """Return what may be shown of a ring."""
     if ring is None:
         return KeyringFacts(count=0, version="none")
     shown = sha256(b"".join(derive(ring, "keyring.version"))).hexdigest()[:16]
@@ -241,7 +241,7 @@ def _check_is_private(file: os.stat_result, directory: os.stat_result, name: str
 
 
 def encode_ring(current: bytes, previous: bytes = b"") -> bytes:
-    """A ring as stored."""
+    """Return a ring as stored."""
     assert len(current) == KEY_LENGTH, "a ring key has 32 bytes"
     check = _checksum(current.hex(), previous.hex())
     file = _KeyFile(v=_VERSION, current=current.hex(), previous=previous.hex(), check=check)
@@ -249,7 +249,7 @@ def encode_ring(current: bytes, previous: bytes = b"") -> bytes:
 
 
 def decode_ring(content: bytes, name: str = _NAME) -> tuple[bytes, ...]:
-    """The keys in stored bytes, current first. Raises Fault KEYRING_INVALID."""
+    """Return the keys in stored bytes, current first. Raises Fault KEYRING_INVALID."""
     if not content:
         message = f"{name} is empty: it is being made or was cut off. Send the call again; else move it away."
         raise _invalid("incomplete", f"{message} {_MEANWHILE}")

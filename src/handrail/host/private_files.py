@@ -24,7 +24,7 @@ _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.
 
 
 def find_homes(home: str) -> frozenset[str]:
-    """The home in use and the usual one, without links: each holds keys."""
+    """Return the home in use and the usual one, without links: each holds keys."""
     return frozenset(os.path.realpath(one) for one in (home, os.path.expanduser(_DEFAULT_HOME)) if one)
 
 
@@ -34,7 +34,7 @@ def is_below(path: str, root: str) -> bool:
 
 
 def walk_up(folder: str) -> Iterator[str]:
-    """The folder and those above it."""
+    """Yield the folder and those above it."""
     while True:
         yield folder
         above = os.path.dirname(folder)
@@ -66,12 +66,12 @@ def open_regular_file(path: str, flags: int, mode: int = 0o600) -> int:
 
 
 def open_unfollowed(path: str, flags: int) -> int:
-    """The same, and never through a link: one could lead to somebody else's file."""
+    """Return the same, and never through a link: one could lead to somebody else's file."""
     return open_regular_file(path, flags | os.O_NOFOLLOW)
 
 
 def read_document(path: str, kind: type[_T], most_bytes: int) -> _T | None:
-    """What a JSON file says; None where there is none, or it says something else."""
+    """Return what a JSON file says; None where there is none, or it says something else."""
     try:
         with open(path, "rb", opener=open_regular_file) as file:
             return msgspec.json.decode(file.read(most_bytes), type=kind)
@@ -97,7 +97,7 @@ def leads_outside(path: str, root: str) -> bool:
 
 
 def explain_unreadable(path: str) -> str:
-    """Why nothing can be read at this path, as the end of a sentence; empty if it can."""
+    """Return why nothing can be read at this path, as the end of a sentence; empty if it can."""
     try:
         os.close(open_regular_file(path, os.O_RDONLY))
     except FileNotFoundError:

@@ -40,7 +40,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_run(rt: ReadPorts, text: str) -> FoundRun:
-    """The run that the text names. A run id does not say its session, so the newest are read first.
+    """Return the run that the text names. A run id does not say its session, so the newest are read first.
 
     A session imported as new has the runs of its source. If both are here, the source is meant, and the copy
     is found by its own session id. Raises Fault SESSION_NOT_FOUND,
@@ -67,7 +67,7 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
 
 
 def read_candidates(rt: ReadPorts, text: str) -> Iterator[Session]:
-    """The sessions that may hold a run, a node or a session; one that cannot be read hides no other."""
+    """Yield the sessions that may hold a run, a node or a session; one that cannot be read hides no other."""
     for session_id in _list_candidates(rt, text):
         rt.interruptions.end_here()
         try:
@@ -108,7 +108,7 @@ REQUESTED = "request:"
 
 
 def find_session(rt: ReadPorts, asked: str) -> Session:
-    """The session as far as it is proven.
+    """Return the session as far as it is proven.
 
     Raises Fault SESSION_NOT_FOUND.
     """
@@ -119,7 +119,7 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
 
 
 def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
-    """The session; None where it is not there or cannot be read, which hides no other."""
+    """Return the session; None where it is not there or cannot be read, which hides no other."""
     try:
         return read_session(reader, session_id)
     except Fault as fault:
@@ -188,7 +188,7 @@ def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | N
 
 
 def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
-    """The refusal of a session that is not here; one of those that are may be meant."""
+    """Return the refusal of a session that is not here; one of those that are may be meant."""
     near = {} if known is None else {"did_you_mean": find_nearest(asked, known)}
     return Fault(
         SESSION_NOT_FOUND,
@@ -199,7 +199,7 @@ def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
 
 
 def name_answerer(rt: ReadPorts, source: AnswerSource) -> str:
-    """Who answers, as it is recorded: the name of the account, and never its number."""
+    """Return who answers, as it is recorded: the name of the account, and never its number."""
     account = rt.workspace.account()
     if not account.isdigit():
         return account

@@ -129,7 +129,7 @@ def read_checkpoint(keys: Keys, text: str, state_text: str | UnsetType) -> Handl
 def _read(
     keys: Keys, text: str, expected: tuple[TokenKind, ...]
 ) -> tuple[dict[TokenKind, Claims], tuple[ReplyWarning, ...]]:
-    """The tokens in one argument: agents paste two of them glued together."""
+    """Return the tokens in one argument: agents paste two of them glued together."""
     known = keys.verifying_keys(WORKFLOW)
     verified = verify(known, text)
     if verified is not None and kind_of(verified) in expected:  # almost every call
@@ -156,7 +156,7 @@ def _with_states(
     glued: Claims | None,
     state_text: str | UnsetType,
 ) -> Handle[_C]:
-    """The token with every stateToken that came along: pasted to it, or in its own argument."""
+    """Return the token with every stateToken that came along: pasted to it, or in its own argument."""
     beside = (glued,) if isinstance(glued, StateClaims | WorkClaims) else ()
     if state_text is UNSET:
         return Handle(claims=claims, warnings=warnings, beside=beside)
@@ -165,7 +165,7 @@ def _with_states(
 
 
 def session_of(reader: EventReader, claims: Claims) -> Session:
-    """The session a token names.
+    """Return the session a token names.
 
     Raises Fault TOKEN_UNKNOWN_NODE when it is not in this store, and STORE_UNSUPPORTED_VERSION where a newer
     version wrote what the token names: that is not lost.
@@ -184,7 +184,7 @@ def session_of(reader: EventReader, claims: Claims) -> Session:
 
 
 def node_of(history: History, claims: Claims) -> Node:
-    """The node a token names; of a work token, where the run stands that was delegated.
+    """Return the node a token names; of a work token, where the run stands that was delegated.
 
     A token that reads a step which waits on since then names where it waits now.
 
@@ -208,7 +208,7 @@ def require_place(history: History, claims: Claims) -> None:
 
 
 def mint_new_node_tokens(keys: Keys, session_id: SessionId, standing: Standing) -> Tokens:
-    """The tokens of the reply that created a node; a replay mints the same bytes.
+    """Return the tokens of the reply that created a node; a replay mints the same bytes.
 
     Whoever reads a node through a work token gets these, too: helpers that share it share attempts.
     """
@@ -223,13 +223,13 @@ def mint_fresh_tokens(
 
 
 def mint_work_token(keys: Keys, history: History, run: Run) -> str:
-    """The token that leads to a run which was delegated; the same for its whole life."""
+    """Return the token that leads to a run which was delegated; the same for its whole life."""
     tag = history.nodes[run.first_node].tag
     return mint(keys.signing_key(WORKFLOW), WorkClaims(session_id=history.session_id, node_tag=tag))
 
 
 def mint_state_token_for(keys: Keys, claims: Claims) -> str:
-    """The state token of the place that any other token names."""
+    """Return the state token of the place that any other token names."""
     place = StateClaims(session_id=claims.session_id, node_tag=claims.node_tag)
     return mint(keys.signing_key(WORKFLOW), place)
 
@@ -304,7 +304,7 @@ Decide: TypeAlias = Callable[[History, Attempt, Gathered, int], Sequence[Planned
 
 
 def find_attempt(reader: EventReader, claims: AttemptClaims, use: AttemptUse) -> FoundAttempt:
-    """The attempt that a token stands for.
+    """Return the attempt that a token stands for.
 
     Committed answers never change, so a replay is answered from this without a lock.
     """
@@ -344,7 +344,7 @@ def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
 
 
 def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:
-    """The answer of the attempt, if it has one.
+    """Return the answer of the attempt, if it has one.
 
     Raises Fault STORE_HISTORY_LOST when the log lacks the token's node.
     """
@@ -360,7 +360,7 @@ def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUs
 
 
 def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> Blocked | None:
-    """The refusal with the lines that a person can run."""
+    """Return the refusal with the lines that a person can run."""
     if blocked is None or not any(map(waits_for_person, blocked.blockers)):
         return blocked
 

@@ -131,7 +131,7 @@ class Sessions:
         return [held.stamp for held in found]
 
     def facts(self, session_id: SessionId) -> SessionFacts:
-        """What a list shows of a session, also of one that cannot be read."""
+        """Return what a list shows of a session, also of one that cannot be read."""
         held = self._indexed.get(session_id)
         if held is not None and held.facts is not None:
             return _FACTS.decode(held.facts)
@@ -148,7 +148,7 @@ class Sessions:
         return not self.is_resumable(session_id) and self.facts(session_id).health == "healthy"
 
     def subjects(self, stamps: Sequence[SessionStamp]) -> Iterator[Subject]:
-        """What a search looks at; nothing of a session that cannot be resumed."""
+        """Yield what a search looks at; nothing of a session that cannot be resumed."""
         for at in range(0, len(stamps), MOST_NEW):
             kept = self._find_subjects([stamp.session_id for stamp in stamps[at : at + MOST_NEW]])
             for stamp in stamps[at : at + MOST_NEW]:
@@ -165,7 +165,7 @@ class Sessions:
     def find_words(
         self, words: Iterable[str], session_ids: Iterable[SessionId]
     ) -> dict[str, frozenset[SessionId]]:
-        """Which of these sessions have each word."""
+        """Return which of these sessions have each word."""
         asked = frozenset(session_ids)
         known = {one for one in asked if one in self._indexed and self._indexed[one].facts is not None}
         found: dict[str, frozenset[SessionId]] = {}
@@ -233,7 +233,7 @@ class Sessions:
 
 
 def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
-    """What is answered about the sessions of the store, by way of the index if there is one.
+    """Query the sessions of the store through the index, if there is one.
 
     Where that is broken, or what it led to is gone, the log knows better, and the same is asked of it.
     """
@@ -248,7 +248,7 @@ def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
 
 
 def list_with_word(rt: ReadPorts, word: str) -> list[SessionId]:
-    """The sessions that have this id or word, and those that the index does not know, newest first."""
+    """Return the sessions that have this id or word, and those that the index does not know, newest first."""
 
     def find(sessions: Sessions) -> list[SessionId]:
         found = (stamp.session_id for stamp in sessions.find([(word,)]))
@@ -265,7 +265,7 @@ FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
 
 
 def find_silence(rt: ReadPorts) -> FindSilence:
-    """How silent each session is now, by the user's own measure."""
+    """Return how silent each session is now, by the user's own measure."""
     before = rt.clock.unix_seconds() - 60 * settings_or_defaults(rt).idle_minutes
 
     def of(facts: SessionFacts) -> Silence:
@@ -278,7 +278,7 @@ def find_silence(rt: ReadPorts) -> FindSilence:
 
 
 def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
-    """What the scope of a search adds; silence would look as if the work had never been there.
+    """Return what the scope of a search adds; silence would look as if the work had never been there.
 
     By session: its health.
     """
@@ -295,7 +295,7 @@ def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
 
 
 def about(session_id: SessionId, facts: SessionFacts) -> str:
-    """The text of which a list finds any part."""
+    """Return the text that list filters match against."""
     return " ".join((session_id, facts.goal, facts.project, facts.workflow_id, *facts.tags)).casefold()
 
 
@@ -314,7 +314,7 @@ def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
 
 
 def _list_words(summary: Summary) -> frozenset[str]:
-    """Every word by which a session can be found."""
+    """Return every word by which a session can be found."""
     return list_words(summary.subjects or ()) | frozenset((*summary.node_ids, *summary.facts.run_ids))
 
 
@@ -324,12 +324,12 @@ def sort_latest(order: int) -> str:
 
 
 def facet(name: str, value: str = "") -> str:
-    """The word by which the index finds the sessions with this fact; no text has it."""
+    """Return the word by which the index finds the sessions with this fact; no text has it."""
     return f"facet_{hashlib.sha256(f'{name}={value}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def _facets_of(facts: SessionFacts) -> frozenset[str]:
-    """What filters of lists ask for."""
+    """Return what filters of lists ask for."""
     named = {name: str(getattr(facts, name)) for name in FACETS}
     counted = {"needs": len(facts.needs), "gap_count": facts.gap_count}
     return frozenset(
@@ -348,7 +348,7 @@ _SUBJECTS = msgspec.msgpack.Decoder(tuple[Subject, ...])
 
 
 def find_sessions_with_run(rt: ReadPorts, run_id: str) -> list[SessionId]:
-    """Every session that has this run, by id: one and its copies."""
+    """Return every session that has this run, by id: one and its copies."""
 
     def find(sessions: Sessions) -> list[SessionId]:
         found = (stamp.session_id for stamp in sessions.find([(run_id,)]))

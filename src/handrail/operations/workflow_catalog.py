@@ -72,7 +72,7 @@ class KeptCatalog:
         self._pins: Recent[tuple[str, bool], tuple[CatalogEntry, Pinned]] = Recent(MOST_PINS, MOST_PIN_BYTES)
 
     def pin(self, workflow_id: str, operations: Operations | None = None) -> tuple[CatalogEntry, Pinned]:
-        """The workflow with this id as a run keeps it. Actions are checked if there are `operations`.
+        """Return the workflow with this id as a run keeps it. Actions are checked if there are `operations`.
 
         Raises Fault WORKFLOW_NOT_FOUND, and WORKFLOW_INVALID with every problem when it does not compile.
         """
@@ -95,7 +95,7 @@ _catalogs: Recent[int, KeptCatalog] = Recent(MOST_CATALOGS)
 
 
 def keep_catalog(files: Sequence[WorkflowFile]) -> KeptCatalog:
-    """The catalogue of these files, from memory if it is the same object as before."""
+    """Return the catalogue of these files, from memory if it is the same object as before."""
     if not isinstance(files, tuple):
         return KeptCatalog(files)
     kept = _catalogs.get(id(files))
@@ -106,18 +106,18 @@ def keep_catalog(files: Sequence[WorkflowFile]) -> KeptCatalog:
 
 
 def load_catalog(rt: ReadPorts, project: str) -> Catalog:
-    """Every workflow file of the project's sources, broken ones included."""
+    """Return every workflow file of the project's sources, broken ones included."""
     catalog = keep_catalog(rt.library.files(project)).catalog
     return replace(catalog, operations=RegistryOperations(rt.registry))
 
 
 def pin_workflow(rt: ReadPorts, project: str, workflow_id: str) -> tuple[CatalogEntry, Pinned]:
-    """A workflow of the project as a run keeps it. Raises what `KeptCatalog.pin` raises."""
+    """Return a workflow of the project as a run keeps it. Raises what `KeptCatalog.pin` raises."""
     return keep_catalog(rt.library.files(project)).pin(workflow_id, RegistryOperations(rt.registry))
 
 
 def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
-    """The workflow with this id.
+    """Return the workflow with this id.
 
     Raises Fault WORKFLOW_NOT_FOUND with suggestions, or WORKFLOW_INVALID with its problems.
     """
@@ -171,7 +171,7 @@ def correct_workflow_id(rt: ReadPorts, failure: Failure) -> Failure:
 
 
 def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
-    """Ids that may be meant; one whose name alone was given is meant for sure."""
+    """Return ids that may be meant; one whose name alone was given is meant for sure."""
     ids = [entry.id for entry in catalog.entries if entry.is_usable]
     named = [one for one in ids if one.rpartition(".")[2] == workflow_id.rpartition(".")[2]]
     by_name = {one.rpartition(".")[2]: one for one in ids}
@@ -180,7 +180,7 @@ def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
 
 
 def read_entry(entry: CatalogEntry) -> Reading:
-    """The file of an entry, read and checked."""
+    """Return the file of an entry, read and checked."""
     reading = read_checked(entry.content, entry.spelling, entry.decoded, entry.base)
     if not entry.own_id or reading.workflow is None:
         return reading
@@ -192,7 +192,7 @@ def _line_of(problem: Problem) -> str:
 
 
 def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Compilation:
-    """The workflow compiled among its neighbours, its problems with line and column."""
+    """Return the workflow compiled among its neighbours, its problems with line and column."""
     base = _compile_base(catalog, entry)
     if isinstance(base, Problem):
         return Compilation(pinned=None, problems=add_places(entry.content, [base], entry.spelling))
@@ -218,7 +218,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
 
 
 def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned:
-    """The compiled workflow that a run keeps.
+    """Return the compiled workflow that a run keeps.
 
     Raises Fault WORKFLOW_INVALID with every problem when it does not compile.
     """
@@ -245,7 +245,7 @@ def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Pr
 
 
 def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWorkflow]:
-    """The workflows that its steps delegate, and those that these delegate."""
+    """Return the workflows that its steps delegate, and those that these delegate."""
     found: dict[str, SourceWorkflow] = {}
     waiting = list(list_named(source.steps))
     entries = {entry.id: entry for entry in catalog.entries if entry.is_usable} if waiting else {}
@@ -323,7 +323,7 @@ def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, .
 
 
 def refuse_entry(entry: CatalogEntry, problems: Iterable[Problem]) -> Fault:
-    """Why a file of the library cannot be used, with every error."""
+    """Return why a file of the library cannot be used, with every error."""
     errors = [problem for problem in problems if problem.severity == "error"]
     reserved = any(problem.code == "reserved_id" for problem in errors)
     return Fault(
@@ -358,7 +358,7 @@ def find_undeclared_checks(
 
 
 def explain_undeclared(name: str, declared: Sequence[str]) -> str:
-    """What to do about a check that a step names and the project does not."""
+    """Return what to do about a check that a step names and the project does not."""
     near = guess_name(name, declared)
     return f"Did you mean {near}?" if near else f"Declare {name} under checks in .handrail/config.json."
 

@@ -137,17 +137,17 @@ class EventReader(Protocol):
     """
 
     def load(self, session_id: SessionId) -> Loaded | None:
-        """All attested events; None when the session was never created here.
+        """Return all attested events; None when the session was never created here.
 
         Never waits for a writer: it sees a committed prefix. Never changes a byte of the store.
         Bytes that nothing attests are ignored, not salvaged.
         """
 
     def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
-        """The same from event `index` on."""
+        """Return the same from event `index` on."""
 
     def recall(self, session_id: SessionId) -> Remembered | None:
-        """What `SessionHold.remember` was given last, if the log still begins with just those events.
+        """Return what `SessionHold.remember` was given last, if the log still begins with just those events.
 
         A cache: None at any time, and then `load` gives the same for more time.
         """
@@ -169,7 +169,7 @@ class SessionHold(Protocol):
         """As `EventReader.load`, under the hold: nothing can be added before the scope ends."""
 
     def load_since(self, index: int) -> Loaded | None:
-        """The same from event `index` on."""
+        """Return the same from event `index` on."""
 
     def append(
         self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = (), line: str = ""

@@ -54,7 +54,7 @@ class Interruptions(Protocol):
         """Inside, nothing stops the call; it checks `stop_reason` between the parts of its work."""
 
     def stop_reason(self) -> Literal["", "signal", "deadline"]:
-        """Why the call must stop; empty while nothing asks it to."""
+        """Return why the call must stop; empty while nothing asks it to."""
 
     def end_here(self) -> None:
         """Raises Fault E_INTERRUPTED or E_TIMEOUT if the call must stop; it has changed nothing so far."""
@@ -103,7 +103,7 @@ class Clock(Protocol):
         """For durations and bounded waits."""
 
     def processor_ms(self) -> int:
-        """How long this thread has worked, for limits that a busy machine must not bring closer."""
+        """Return how long this thread has worked, for limits that a busy machine must not bring closer."""
 
 
 class Randomness(Protocol):

@@ -51,7 +51,7 @@ class HttpClient(Protocol):
         *,
         is_public_only: bool = False,
     ) -> Exchange:
-        """One request and its answer, whatever its status; a redirect is an answer too.
+        """Return one request and its answer, whatever its status; a redirect is an answer too.
 
         The body is of a POST; an answer of more bytes than allowed is refused, and where the address must be
         public, every other one, whatever its name says.
@@ -74,13 +74,13 @@ class ServerPlace(Protocol):
     def announce(self, server: RunningServer) -> None: ...
 
     def find_running(self) -> RunningServer | None:
-        """The server that holds the claim now; what a killed one left is never believed."""
+        """Return the server that holds the claim now; what a killed one left is never believed."""
 
     def make_token(self) -> str:
         """256 bits of chance."""
 
     def keep_token(self, path: str) -> str:
-        """The token in the user's own file, which is made if it is missing.
+        """Return the token in the user's own file, which is made if it is missing.
 
         Raises Fault E_CONFIG when others may read the file, or it holds no token.
         """

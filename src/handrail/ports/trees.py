@@ -120,16 +120,16 @@ class TreeReader(Protocol):
     def list_changed(
         self, project: str, tree: str, seconds: float = CHANGED_SECONDS
     ) -> tuple[str, ...] | Unseen:
-        """The paths that differ from a tree that was taken here before, by their stamps; sorted.
+        """Return the paths that differ from a tree that was taken here before, by their stamps; sorted.
 
         One child process, and no object is written. Unseen for a tree whose stamps are not kept any more.
         """
 
     def resolve(self, project: str, name: str) -> Revision | Unseen:
-        """A commit by any name that git knows. Unseen also if the commit was pruned."""
+        """Return a commit by any name that git knows. Unseen also if the commit was pruned."""
 
     def find_merge_base(self, project: str) -> Revision | Unseen:
-        """Where the present commit left the default branch: origin/HEAD, main or master."""
+        """Return where the present commit left the default branch: origin/HEAD, main or master."""
 
     def is_clean(self, project: str, taken: TakenTree) -> bool | Unseen:
         """Whether a tree is that of its head, filtered files left out."""
@@ -138,18 +138,18 @@ class TreeReader(Protocol):
         """Whether the tree can be listed on this machine."""
 
     def list_entries(self, project: str, tree: str) -> tuple[GitEntry, ...] | Unseen:
-        """Every path of a tree, sorted by the bytes of the path; folders are not listed."""
+        """Return every path of a tree, sorted by the bytes of the path; folders are not listed."""
 
     def diff(self, project: str, before: str, after: str) -> tuple[TreeChange, ...] | Unseen:
-        """What differs, sorted by the bytes of the path."""
+        """Return what differs, sorted by the bytes of the path."""
 
     def read(self, project: str, object_id: str, most_bytes: int = MOST_READ_BYTES) -> bytes | None:
-        """The content of a file as git keeps it; None if it is larger, or not on this machine."""
+        """Return the content of a file as git keeps it; None if it is larger, or not on this machine."""
 
     def read_all(
         self, project: str, object_ids: Collection[str], most_bytes: int = MOST_READ_BYTES
     ) -> Mapping[str, bytes]:
-        """The same for several; without those that are larger or not here."""
+        """Return the same for several; without those that are larger or not here."""
 
     def find_committed(self, project: str, object_ids: Collection[str]) -> frozenset[str]:
         """Those objects that the repository of the project has itself."""
@@ -161,7 +161,7 @@ class Trees(TreeReader, Protocol):
     def take(
         self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
     ) -> TakenTree | Unseen:
-        """The files now. A file that did not change since the last tree costs a stat.
+        """Return the files now. A file that did not change since the last tree costs a stat.
 
         What tools leave behind and git does not track (`__pycache__`) is in no tree. `is_anywhere`: also
         where there is no repository.
@@ -184,7 +184,7 @@ class Trees(TreeReader, Protocol):
     def rebuild(
         self, project: str, commit: str, files: Sequence[EarlierFile], gone: Collection[str]
     ) -> str | Unseen:
-        """The id of the tree of a commit with these files in place of its own; `commit` may be empty.
+        """Return the id of the tree of a commit with these files in place of its own; `commit` may be empty.
 
         A file without content whose id git does not have is left out.
         """
@@ -218,7 +218,7 @@ class Trees(TreeReader, Protocol):
     def pack_step(
         self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
     ) -> bytes | Unseen:
-        """What a tree has beside the known trees and commits, as one git pack; empty: nothing.
+        """Return what a tree has beside the known trees and commits, as one git pack; empty: nothing.
 
         Without contents above so many bytes; with 0 names and ids alone.
         """

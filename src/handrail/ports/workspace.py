@@ -37,7 +37,7 @@ class WorkflowLibrary(Protocol):
     """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """Every workflow file found, in any spelling; Markdown is one if its front matter has an id.
+        """Return every workflow file found, in any spelling; Markdown is one if its front matter has an id.
 
         What cannot be read is given without content, never left out.
         """
@@ -49,17 +49,17 @@ class WorkflowLibrary(Protocol):
         """
 
     def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:
-        """What `files` would give of a directory that a caller names, each under the path to it."""
+        """Return what `files` would give of a directory that a caller names, each under the path to it."""
 
     def refused_file(self, path: str, project: str) -> WorkflowFile | None:
-        """A file that a caller names, if `files` would not read it: a link leads out of its source."""
+        """Return a file that a caller names, if `files` would not read it: a link leads out of its source."""
 
 
 class Workspace(Protocol):
     """Facts about where the caller works. Never a subprocess."""
 
     def project(self, asked: str) -> str:
-        """The project directory: as asked, then HANDRAIL_PROJECT, the git root, the working directory.
+        """Return the project directory: as asked, then HANDRAIL_PROJECT, the git root, the working directory.
 
         Raises Fault E_VALIDATION when the asked directory does not exist.
         """
@@ -68,25 +68,25 @@ class Workspace(Protocol):
         """`git_branch`, `git_head_sha`, `repo_root_hash`, as far as they are known."""
 
     def identity(self, project: str) -> str:
-        """What tells the project on every machine: clones and worktrees of one repository share it.
+        """Return what tells the project on every machine: clones and worktrees of one repository share it.
 
         Empty: only its directory tells it. Never raises.
         """
 
     def repository(self, project: str) -> str:
-        """The git directory that all worktrees of a repository share; empty: there is none."""
+        """Return the git directory that all worktrees of a repository share; empty: there is none."""
 
     def main_checkout(self, project: str) -> str:
         """Of another worktree of a repository: the checkout that holds its git directory; else empty."""
 
     def work_token(self) -> str:
-        """The work that was handed to whoever calls: HANDRAIL_WORK; empty: none was."""
+        """Return the work that was handed to whoever calls: HANDRAIL_WORK; empty: none was."""
 
     def worker(self) -> str:
-        """What whoever calls is called among helpers: HANDRAIL_WORKER; empty: nobody gave a name."""
+        """Return what whoever calls is called among helpers: HANDRAIL_WORKER; empty: nobody gave a name."""
 
     def account(self) -> str:
-        """Who is calling: the name of the operating-system user; its number where it has none."""
+        """Return who is calling: the name of the operating-system user; its number where it has none."""
 
 
 class NamedWorkspace:
@@ -127,7 +127,7 @@ class Roots(Protocol):
         """
 
     def explain_closed(self, target: str) -> str:
-        """Why no server writes this file, whatever root it lies in; empty if it may."""
+        """Return why no server writes this file, whatever root it lies in; empty if it may."""
 
 
 class ProjectPlaces(Protocol):
@@ -137,7 +137,7 @@ class ProjectPlaces(Protocol):
         """Remember it. Never raises: then it is not found from elsewhere."""
 
     def find(self, key: str) -> str | None:
-        """The directory, if it is known and still there; the caller compares it with the hash."""
+        """Return the directory, if it is known and still there; the caller compares it with the hash."""
 
 
 class AuthoredFiles(Protocol):
@@ -310,13 +310,13 @@ class SettingsFiles(Protocol):
         """
 
     def read_checks(self, content: bytes) -> tuple[DeclaredCheck, ...]:
-        """The checks that these bytes of a project's file declare. Raises Fault E_CONFIG."""
+        """Return the checks that these bytes of a project's file declare. Raises Fault E_CONFIG."""
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
         """Everything wrong with the files, unknown names included. Never raises."""
 
     def desired(self, project: str = "") -> DesiredSettings:
-        """What the files ask for, unchecked; a file that is no JSON asks for nothing. Never raises."""
+        """Return what the files ask for, unchecked; a file that is no JSON asks for nothing. Never raises."""
 
     def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
         """Write these of the user's settings, by dotted name; null takes one out. Every other key stays.

@@ -43,7 +43,7 @@ class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifact, ...]:
-    """One per kind, the most recently delivered last.
+    """Return one per kind, the most recently delivered last.
 
     Artifacts that do not fit their contract are left out, and so is what a blocked attempt brought, except
     observations, which count at once.
@@ -75,7 +75,7 @@ def _is_observed(attached: Attached, artifact: Artifact) -> bool:
 
 
 def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, CapabilityObserved]:
-    """What is known about each capability: the latest observation wins."""
+    """Return what is known about each capability: the latest observation wins."""
     known: dict[Capability, CapabilityObserved] = {}
     for node in list_tellers(history, node_id):
         for seen in attached_to(history, node.node_id).capabilities:
@@ -84,7 +84,7 @@ def capabilities_at(history: History, node_id: NodeId) -> dict[Capability, Capab
 
 
 def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorded, ...]:
-    """Where the agent left the instructions on purpose, oldest first."""
+    """Return where the agent left the instructions on purpose, oldest first."""
     return tuple(
         divergence
         for node in list_tellers(history, node_id)
@@ -93,7 +93,7 @@ def divergences_at(history: History, node_id: NodeId) -> tuple[DivergenceRecorde
 
 
 def loop_exits_at(history: History, node_id: NodeId) -> tuple[ExitedLoop, ...]:
-    """Every loop that ended on the way, with its reason."""
+    """Return every loop that ended on the way, with its reason."""
     return tuple(
         entry
         for node in path_to(history, node_id)
@@ -103,7 +103,7 @@ def loop_exits_at(history: History, node_id: NodeId) -> tuple[ExitedLoop, ...]:
 
 
 def completed_step(history: History, node: Node) -> str:
-    """The step whose acknowledgement led to a node; empty at the first one."""
+    """Return the step whose acknowledgement led to a node; empty at the first one."""
     return "" if node.parent is None else step_key(history.nodes[node.parent].state)
 
 
@@ -130,7 +130,7 @@ class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_graph(history: History, run_id: RunId) -> RunGraph:
-    """The graph of one run of the history."""
+    """Return the graph of one run of the history."""
     return _graph_of(history, run_id, [node for node in history.nodes.values() if node.run_id == run_id])
 
 
@@ -162,24 +162,24 @@ def _graph_of(history: History, run_id: RunId, held: Sequence[Node]) -> RunGraph
 
 
 def closing_at(history: History, graph: RunGraph) -> Closing | None:
-    """The closing of a run that is closed."""
+    """Return the closing of a run that is closed."""
     return history.closings[graph.run_id][-1] if graph.status == "closed" else None
 
 
 def status_at(history: History, node: Node) -> RunStatus:
-    """How a run would stand if this node were its preferred tip."""
+    """Return how a run would stand if this node were its preferred tip."""
     if isinstance(node.state, Complete):
         return "complete_with_gaps" if open_gaps(history, node.node_id) else "complete"
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
 
 def preferred_tip(history: History, run_id: RunId) -> Node:
-    """The tip whose reachable history has the highest last event index; never chosen by clock."""
+    """Return the tip whose reachable history has the highest last event index; never chosen by clock."""
     return history.nodes[run_graph(history, run_id).preferred_tip]
 
 
 def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> NodeId:
-    """The same rule among the tips that a node leads to; itself when it is one, or leads to none."""
+    """Return the same rule among the tips that a node leads to; itself when it is one, or leads to none."""
     candidates = frozenset(graph.tips)
     tips: list[NodeId] = []
     waiting = [node_id]
@@ -215,7 +215,7 @@ def lay_out(graph: RunGraph) -> list[tuple[Node, int]]:
 
 
 def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
-    """One line per node; a branch is indented.
+    """Return one line per node; a branch is indented.
 
     `*` marks the preferred tip, `o` a step, `#` a checkpoint, `x` a blocked attempt.
     """
@@ -231,5 +231,5 @@ def draw_run(graph: RunGraph, label: Callable[[Node], str]) -> list[str]:
 
 
 def title_at(workflow: CompiledWorkflow, node: Node) -> str:
-    """The title of the step that is pending at a node; empty when none is."""
+    """Return the title of the step that is pending at a node; empty when none is."""
     return leaf_at(workflow, node.state).title if isinstance(node.state, Running) else ""

@@ -47,12 +47,12 @@ def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
 
 
 def call_to_verify(session_id: SessionId) -> NextCall:
-    """The call that tells what is wrong with a session that cannot go on."""
+    """Return the call that tells what is wrong with a session that cannot go on."""
     return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
 
 
 def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
-    """The banner as a reply carries it."""
+    """Return the banner as a reply carries it."""
     commands = [] if is_newer(health.state) else list(list_repair_commands(session_id))
     details = {**_facts(session_id, health, event_count), "commands": commands}
     message = describe_damage(session_id, health, event_count)
@@ -60,7 +60,7 @@ def unsound_warnings(session_id: SessionId, health: Health, event_count: int) ->
 
 
 def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
-    """The banner beside an answer that is about something else than the session's state."""
+    """Return the banner beside an answer that is about something else than the session's state."""
     message = describe_damage(session_id, health, event_count)
     extra = _facts(session_id, health, event_count)
     return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)

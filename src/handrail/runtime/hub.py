@@ -77,7 +77,7 @@ _T = TypeVar("_T")
 
 
 def decode_input(called: Operation, params: dict[str, Json]) -> Any:
-    """The input of an operation.
+    """Return the input of an operation.
 
     Raises Fault VALIDATION_ERROR with every problem; `next_call` is the caller's own call when all that
     is wrong are names that have one nearest known name, or that it was wrapped as replies wrap it.
@@ -104,7 +104,7 @@ def perform(
     caller: Caller = LIBRARY,
     commits: Commits | None = None,
 ) -> Outcome:
-    """The outcome of one operation of the registry, by its name."""
+    """Return the outcome of one operation of the registry, by its name."""
     try:
         called = runtime.registry.operation(name)
     except Fault as missing:
@@ -121,7 +121,7 @@ def perform_operation(
     caller: Caller = LIBRARY,
     commits: Commits | None = None,
 ) -> Outcome:
-    """The outcome of one operation, disclosed as asked. Never raises for trouble of any kind.
+    """Return the outcome of one operation, disclosed as asked. Never raises for trouble of any kind.
 
     A surface that has something to do after it passes its own `commits`, to know whether it may still fail.
     """
@@ -154,7 +154,7 @@ def perform_operation(
 
 
 def _announce_removals(called: Operation, params: dict[str, Json], outcome: Outcome) -> Outcome:
-    """The outcome with a notice for each thing in the call that will be removed."""
+    """Return the outcome with a notice for each thing in the call that will be removed."""
     if called.name not in outcomes.WITH_DEPRECATIONS or isinstance(outcome, Failure):
         return outcome
     from handrail.contract.deprecations import find_used, notice_of
@@ -182,7 +182,7 @@ def perform_chunked(
     caller: Caller = LIBRARY,
     commits: Commits | None = None,
 ) -> Outcome:
-    """The outcome of an operation whose long field is written elsewhere in parts.
+    """Return the outcome of an operation whose long field is written elsewhere in parts.
 
     `keep` takes the parts and returns the fields that replace them. It may raise Fault, and it is called only
     after every possible refusal.
@@ -203,7 +203,7 @@ def perform_chunked(
 
 
 def declared_of(called: Operation) -> Declared:
-    """The names that answers of this operation can have, its dry runs included."""
+    """Return the names that answers of this operation can have, its dry runs included."""
     from handrail.contract.disclosure.named_fields import declare_fields
 
     types = [called.output, *called.variants]
@@ -219,7 +219,7 @@ def declared_of(called: Operation) -> Declared:
 def perform_stream(
     runtime: Runtime, name: str, params: dict[str, Json], ask: Ask, caller: Caller
 ) -> Iterator[StreamItem | Outcome]:
-    """The items of an operation that can stream, as they come, then its outcome."""
+    """Yield the items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
     if (sent := _ask_team(runtime.for_one_call(None), called, params, ask, caller)) is not None:
@@ -266,7 +266,7 @@ def _admit(
     ask: Ask,
     declared: Declared | None,
 ) -> tuple[Any, Settings | None]:
-    """The decoded input, if it is valid, can be answered as asked, and is permitted to this caller.
+    """Return the decoded input, if it is valid, can be answered as asked, and is permitted to this caller.
 
     Beside it the settings, which only a write asks for.
     """
@@ -306,7 +306,7 @@ def _confine(runtime: Runtime, called: Operation, params: dict[str, Json]) -> No
 def _ask_team(
     runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
 ) -> Outcome | None:
-    """What the server of the team answers; None: there is none, or the call is not its own."""
+    """Return what the server of the team answers; None: there is none, or the call is not its own."""
     if runtime.team is None:
         return None
     make = runtime.team
@@ -355,7 +355,7 @@ def _keep_parts(answer: Outcome, keep: Callable[[Iterator[bytes]], dict[str, Jso
 
 
 def _list_lines(outcome: Outcome) -> Iterator[StreamItem | Outcome]:
-    """An answer that came as a whole, as the lines of a stream."""
+    """Yield an answer that came as a whole, as the lines of a stream."""
     if isinstance(outcome, Success) and outcome.page is not None:
         yield from (StreamItem(data=item) for item in outcome.page.items)
         outcome = msgspec.structs.replace(outcome, page=None)
@@ -398,7 +398,7 @@ def _disclose_success(
 def _catch_trouble(
     runtime: Runtime, name: str, params: dict[str, Json], work: Callable[[], _T]
 ) -> _T | Outcome:
-    """The value of the work. Trouble becomes a failure, unless something was committed before."""
+    """Return the value of the work. Trouble becomes a failure, unless something was committed before."""
     done = _try_work(work, lambda: _record_incident(runtime))
     match done:
         case _Trouble(fault=PartlyDone() as fault):
@@ -490,7 +490,7 @@ def _record_incident(runtime: WritePorts) -> str:
 
 
 def _redact_failure(failure: Failure) -> Failure:
-    """The failure without secrets that the caller sent; its next call shows where one was left out.
+    """Return the failure without secrets that the caller sent; its next call shows where one was left out.
 
     A hint may hold a token to continue with, but never needs the login of an address.
     """
@@ -542,7 +542,7 @@ def _disclose_line(
 
 
 def _measure_payload(success: Success) -> int:
-    """The size of the bare payload, for callers that send no document."""
+    """Return the size of the bare payload, for callers that send no document."""
     items = [] if success.page is None else list(success.page.items)
     return len(msgspec.json.encode([success.data, items]))
 

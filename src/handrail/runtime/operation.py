@@ -175,7 +175,7 @@ _VERDICT_SHAPE = Shape(levels={"minimal": ("verdict", "step_id", "blockers")})
 
 
 def shape_of(called: Operation, params: dict[str, Json]) -> Shape:
-    """How the answer to these params may be reduced: a dry run answers with a document of its own.
+    """Return how the answer to these params may be reduced: a dry run answers with a document of its own.
 
     What a write answers at its minimal level is needed to go on, so no choice of fields drops it.
     """
@@ -191,7 +191,7 @@ def shape_of(called: Operation, params: dict[str, Json]) -> Shape:
 
 
 def effect_of(called: Operation, params: dict[str, Json]) -> Effect:
-    """What a call with these params does: `run.continue` without an ack only reads."""
+    """Return what a call with these params does: `run.continue` without an ack only reads."""
     if called.reads_without and called.reads_without not in params:
         return "read"
     if any(params.get(name) is True for name in called.reads_with):
@@ -310,11 +310,11 @@ class Registry:
         return tuple(name for part in self.parts for name in part.operations)
 
     def operations(self) -> tuple[Operation, ...]:
-        """Every operation. Loads all of them."""
+        """Return every operation. Loads all of them."""
         return tuple(self.operation(name) for name in self.names)
 
     def operation(self, name: str) -> Operation:
-        """One operation; its module is imported here, because each costs its structs at start-up.
+        """Return one operation; its module is imported here, because each costs its structs at start-up.
 
         Raises Fault E_CONFIG with the line that installs what it needs.
         """
@@ -324,12 +324,12 @@ class Registry:
         return _operation_in(part.operations[name], partial(_load, part))
 
     def tool_set(self, name: str) -> Any:
-        """The set of MCP tools of a part. Raises Fault E_CONFIG where it is not installed."""
+        """Return the set of MCP tools of a part. Raises Fault E_CONFIG where it is not installed."""
         part = self._find(lambda one: one.tool_sets, name, f"The tool set {name}")
         return _load(part, part.tool_sets[name]).TOOL_SET
 
     def adapter(self, port: str) -> Any:
-        """What stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
+        """Return what stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
         part = self._find(lambda one: one.adapters, port, f"What {port} needs")
         return _made_in(part.adapters[port], partial(_load, part))
 
@@ -340,14 +340,14 @@ class Registry:
         raise self.refuse_missing(what)
 
     def refuse_missing(self, what: str) -> Fault:
-        """The refusal of what only a part that is not installed can bring."""
+        """Return the refusal of what only a part that is not installed can bring."""
         missing = [package for package, part in self._neighbours.items() if part is None]
         assert missing, f"{what} is in the table of no part"
         return _refuse(f"{what} comes with {' or '.join(missing)}", self._core.requirement)
 
 
 def _load_part(package: str) -> Part | None:
-    """The tables of a package; None where it is not installed."""
+    """Return the tables of a package; None where it is not installed."""
     try:
         part = importlib.import_module(f"{package}.part").PART
     except ModuleNotFoundError as missing:
@@ -359,7 +359,7 @@ def _load_part(package: str) -> Part | None:
 
 
 def _load(part: Part, module: str) -> Any:
-    """A module of a part. Raises Fault E_CONFIG where a library that it needs is not installed."""
+    """Return a module of a part. Raises Fault E_CONFIG where a library that it needs is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as missing:
@@ -380,7 +380,7 @@ def _refuse(what: str, requirement: str) -> Fault:
 
 @cache
 def operation(name: str) -> Operation:
-    """One operation of the core."""
+    """Return one operation of the core."""
     return _operation_in(MODULES[name], importlib.import_module)
 
 
@@ -391,6 +391,6 @@ def _operation_in(place: str, load: Callable[[str], Any]) -> Operation:
 
 
 def _made_in(place: str, load: Callable[[str], Any]) -> Any:
-    """What stands at `module:name`."""
+    """Return the object at `module:name`."""
     module, _, made = place.partition(":")
     return getattr(load(module), made or "OPERATION")

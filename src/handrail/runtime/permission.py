@@ -89,7 +89,7 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
 
 
 def add_request_key(rt: ReadPorts, call: NextCall) -> NextCall:
-    """The call of a creation with a key that is made from it, where it has none.
+    """Return the call of a creation with a key that is made from it, where it has none.
 
     Raises Fault when there is no project for it.
     """
@@ -206,7 +206,7 @@ def _workspace(rt: ReadPorts, params: dict[str, Json]) -> str:
 
 
 def _fingerprint(params: dict[str, Json]) -> str:
-    """Which token was used, without the token. Of a confirm token it begins the name of its claim."""
+    """Return which token was used, without the token. Of a confirm token it begins the name of its claim."""
     used: Any = next((params[name] for name in _TOKENS if isinstance(params.get(name), str)), "")
     return sha256(used.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_LENGTH] if used else ""
 

@@ -92,7 +92,7 @@ class Silent:
 
 
 def _refuse(message: str, hint: str = "Run it on the command line.") -> Callable[[], Never]:
-    """The stand-in for a port that this runtime lacks: whoever asks for it gets the reason."""
+    """Return the stand-in for a port that this runtime lacks: whoever asks for it gets the reason."""
 
     def refuse() -> Never:
         raise Fault(FEATURE_DISABLED, message, hint=hint)
@@ -308,7 +308,7 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     observer: Observer = NO_OBSERVER
 
     def for_one_call(self, commits: Commits | None) -> Runtime:
-        """The same for one call, which says what it changed and looks up once where it works."""
+        """Return the same for one call, which says what it changed and looks up once where it works."""
         own = Commits() if commits is None else commits
         return msgspec.structs.replace(self, commits=own, workspace=OneLook(self.workspace))
 
@@ -374,12 +374,12 @@ def _is_wanted(rt: ReadPorts, project: str, choose: Callable[[Settings], str]) -
 
 
 def project_of(rt: ReadPorts, asked: str | UnsetType) -> str:
-    """The project directory in use."""
+    """Return the project directory in use."""
     return rt.workspace.project("" if asked is UNSET else asked)
 
 
 def project_or_root(rt: ReadPorts, asked: str | UnsetType) -> tuple[str, Fault | None]:
-    """The project for what must answer anyway: where the surroundings name none, the root, and why.
+    """Return the project for what must answer anyway: where the surroundings name none, the root, and why.
 
     Raises Fault when the caller itself named a directory that is none.
     """

@@ -151,7 +151,7 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
-    """The session as committed right now, without a lock; None when it is not in this store."""
+    """Return the session as committed right now, without a lock; None when it is not in this store."""
     known = memory_of(reader).get_folded(session_id) or _recall_history(reader, session_id)
     tail = None if known is None else reader.load_since(session_id, known.head)
     if known is not None and tail is not None and _continues(known, tail):
@@ -165,7 +165,7 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
 
 
 def judge_origin(reader: EventReader, history: History) -> History:
-    """The history with what the store can tell of the events that it cannot prove."""
+    """Return the history with what the store can tell of the events that it cannot prove."""
     if not history.unsigned:
         return history
     origin = reader.origin(history.session_id, history.head_digest)
@@ -180,7 +180,7 @@ def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None
 
 
 def load_history_before(reader: EventReader, history: History, index: int) -> History:
-    """The history as it stood right before one of its events.
+    """Return the history as it stood right before one of its events.
 
     Raises Fault STORE_HISTORY_LOST when the log no longer holds it.
     """
@@ -192,7 +192,7 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
 
 
 def empty_session(session_id: SessionId) -> Session:
-    """A session that nobody has created yet."""
+    """Return a session that nobody has created yet."""
     return Session(history=fold(session_id, ()))
 
 
@@ -263,7 +263,7 @@ def require_healthy(session: Session) -> None:
 
 
 def call_to_resume(session_id: SessionId) -> NextCall:
-    """The call that shows where a session stands and how it goes on; every surface offers it."""
+    """Return the call that shows where a session stands and how it goes on; every surface offers it."""
     return NextCall(operation="session.resume", params={"query": session_id})
 
 
@@ -324,13 +324,13 @@ def decide_and_commit(
 
 
 def refuse_moving(session: Session) -> Fault:
-    """The refusal of a call that other writers overtook in each of its tries."""
+    """Return the refusal of a call that other writers overtook in each of its tries."""
     details = {"session_id": session.history.session_id}
     return Fault(INVARIANT_VIOLATION, "The log kept changing during this call.", details=details)
 
 
 def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
-    """The session with what was committed between the unlocked look and the hold."""
+    """Return the session with what was committed between the unlocked look and the hold."""
     tail = hold.load_since(session.history.head)
     if tail is None:
         if session.history.head:
@@ -358,7 +358,7 @@ def _continues(history: History, tail: Loaded) -> bool:
 
 
 def _recall_history(reader: EventReader, session_id: SessionId) -> History | None:
-    """What an earlier process folded, as far as the log still begins with it."""
+    """Return what an earlier process folded, as far as the log still begins with it."""
     remembered = reader.recall(session_id)
     if remembered is None:
         return None
@@ -414,7 +414,7 @@ def _find_vouched(data: Event) -> Vouched:
 
 
 def _chain(digest: str, drafts: Sequence[Draft]) -> list[str]:
-    """The chain digest after each of these events."""
+    """Return the chain digest after each of these events."""
     found = []
     for draft in drafts:
         digest = chain_digest(digest, draft.dedupe_key, draft.body)
@@ -447,7 +447,7 @@ KeptHistories: TypeAlias = Recent[tuple[str, SessionId], History]
 def make_histories(
     most_bytes: int = MOST_BYTES, most_sessions: int = MOST_SESSIONS, always_kept: int = ALWAYS_KEPT
 ) -> KeptHistories:
-    """A memory for folded sessions; several logs may share it."""
+    """Return a memory for folded sessions; several logs may share it."""
     return Recent(most_sessions, most_bytes, always_kept)
 
 
@@ -480,7 +480,7 @@ class HotLog:
         return self.log.get_blob(ref)
 
     def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
-        """The workflow of a run, decoded once: content never changes under its hash.
+        """Return the workflow of a run, decoded once: content never changes under its hash.
 
         The log proves each time that it still has it, so a running server and a new process agree on what
         is damaged.
@@ -507,7 +507,7 @@ class HotLog:
         return self.log.hold_existing(session_id, wait_ms, known)
 
     def get_folded(self, session_id: SessionId) -> History | None:
-        """The history as it was kept last; now the one that will be forgotten last."""
+        """Return the history as it was kept last; now the one that will be forgotten last."""
         return self._histories.get((self._name, session_id))
 
     def keep(self, history: History) -> None:
@@ -522,7 +522,7 @@ class HotLog:
         return self
 
     def __len__(self) -> int:
-        """How many sessions are kept, of every log that shares the memory."""
+        """Return how many sessions are kept, of every log that shares the memory."""
         return len(self._histories)
 
 

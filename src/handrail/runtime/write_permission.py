@@ -225,7 +225,7 @@ def _unchanged_plan(rt: WritePorts, read: ReadConfirm, plan: Plan[_T]) -> Plan[_
 
 
 def _scope(rt: ReadPorts, called: Operation, request: GatedInput, workspace: str) -> ConfirmScope:
-    """The scope from parsed arguments: spelling, order and repeated targets do not matter."""
+    """Return the scope from parsed arguments: spelling, order and repeated targets do not matter."""
     given: dict[str, Any] = msgspec.to_builtins(request)
     return ConfirmScope(
         command_path=tuple(called.name.split(".")),
@@ -279,14 +279,14 @@ def _not_allowed(called: Operation, request: GatedInput, missing: Literal["confi
 
 
 def _safe(change: Change) -> Change:
-    """The change without values under secret-looking names."""
+    """Return the change without values under secret-looking names."""
     return msgspec.structs.replace(
         change, before=redact_named_secrets(change.before), after=redact_named_secrets(change.after)
     )
 
 
 def dry_run_of(called: Operation, request: GatedInput) -> NextCall:
-    """The preview of the same change; after it, what is left of it."""
+    """Return the preview of the same change; after it, what is left of it."""
     given: dict[str, Json] = msgspec.to_builtins(request)
     given.pop("confirm", None)
     meant = {"dangerous": True} if called.effect == "dangerous" else {}

@@ -24,7 +24,7 @@ class Unreadable(Exception):
 def read_report(
     content: bytes, form: ReportFormat, root: str, has_file: Callable[[str], bool]
 ) -> Found | None:
-    """The cases of a report; None for a format that is text for people. Raises Unreadable.
+    """Return the cases of a report; None for a format that is text for people. Raises Unreadable.
 
     `root` is where the project was while the program ran, and `has_file` whether it has a file of this path.
     """

@@ -92,7 +92,7 @@ class LocalRoom:
         return hashlib.sha256("\0".join(rows).encode("utf-8", "surrogateescape")).hexdigest()
 
     def _find_links(self, paths: frozenset[str]) -> tuple[str, ...]:
-        """What the copy takes from the project; what `prepare` makes is its own."""
+        """Return what the copy takes from the project; what `prepare` makes is its own."""
         found = dependencies.find_links(self._place.project, paths, self._check.links)
         own = {os.path.normpath(link) for link in self._check.links}
         return tuple(link for link in found if link in own) if self._check.prepare else found
@@ -209,7 +209,7 @@ class LocalRoom:
         return f"{words}\0{dependencies.digest_manifests(ids, ids.get)}"
 
     def _find_prepared(self, entries: Sequence[GitEntry]) -> _Prepared | None:
-        """What `prepare` made earlier from the same manifests."""
+        """Return what `prepare` made earlier from the same manifests."""
         if not self._check.prepare:
             return None
         with suppress(OSError, msgspec.MsgspecError), open(self._place.slot.prepared, "rb") as file:
@@ -391,7 +391,7 @@ def _stamp(path: str) -> tuple[int, ...]:
 
 
 def _read_fresh(path: str, root: str, before: tuple[int, ...]) -> bytes | None:
-    """A report that was written since; None if there is none, or if it leads out of the copy."""
+    """Return a report that was written since; None if there is none, or if it leads out of the copy."""
     now = _stamp(path)
     if not now or now == before or not is_below(os.path.realpath(path), root):
         return None
@@ -401,7 +401,7 @@ def _read_fresh(path: str, root: str, before: tuple[int, ...]) -> bytes | None:
 
 
 def _list_new(root: str, paths: set[str]) -> list[str]:
-    """What is there and in no tree: the uppermost of each."""
+    """Return what is there and in no tree: the uppermost of each."""
     folders = {"/".join(names[:count]) for names in map(_split, paths) for count in range(1, len(names))}
     found = []
     for above, names, files in os.walk(root):
@@ -423,7 +423,7 @@ def _describe_system() -> str:
 
 
 def _describe_program(word: str, path: str, project: str) -> str:
-    """The file that a command starts, and its stamp."""
+    """Return the file that a command starts, and its stamp."""
     places = (
         [os.path.join(project, word)]
         if os.sep in word

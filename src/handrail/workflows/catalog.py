@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 def read_checked(
     content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
 ) -> Reading:
-    """The file with all its problems; without a workflow where one of them is an error.
+    """Return the file with all its problems; without a workflow where one of them is an error.
 
     A customisation has one only together with its base.
     """
@@ -112,7 +112,7 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
-    """A contract file with all its problems; without a contract where one of them is an error."""
+    """Return a contract file with all its problems; without a contract where one of them is an error."""
     read = _check_contract(content, file_name)
     if not read.problems:
         return read
@@ -330,7 +330,7 @@ def _entry(file: WorkflowFile) -> CatalogEntry:
 
 
 def with_base(entry: CatalogEntry, others: Iterable[CatalogEntry]) -> CatalogEntry:
-    """A customisation together with the workflow that it changes; any other entry as it is."""
+    """Return a customisation together with the workflow that it changes; any other entry as it is."""
     if not entry.extends:
         return entry
     base = _find_base(entry, list(others))
@@ -386,7 +386,7 @@ def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
 
 
 def _remembered(file: WorkflowFile) -> Summary | None:
-    """The cached summary, unless it is damaged: then the file is read again."""
+    """Return the cached summary, unless it is damaged: then the file is read again."""
     if not file.summary:
         return None
     try:
@@ -401,17 +401,17 @@ def _trouble(file: WorkflowFile) -> Summary:
 
 
 def source_of(entry: CatalogEntry | BrokenContract) -> str:
-    """Which source an entry is of: a repository and a plugin are each their own."""
+    """Return which source an entry is of: a repository and a plugin are each their own."""
     return f"{entry.source_kind} {name_source(entry)}".rstrip()
 
 
 def name_source(entry: CatalogEntry | BrokenContract) -> str:
-    """The name of a repository or plugin; empty for a source of which there is one."""
+    """Return the name of a repository or plugin; empty for a source of which there is one."""
     return entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
 
 
 def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> CatalogEntry:
-    """The entry; unusable if it may not have its name."""
+    """Return the entry; unusable if it may not have its name."""
     problem = _name_problem(entry, taken, twins) if entry.is_usable else None
     if problem is None:
         return entry
@@ -442,7 +442,7 @@ def _is_legacy(entry: CatalogEntry) -> bool:
 
 
 def _with_suggestion(entry: CatalogEntry, ids: frozenset[str]) -> CatalogEntry:
-    """The entry with a namespaced id of its own, where its id has no namespace."""
+    """Return the entry with a namespaced id of its own, where its id has no namespace."""
     if not _is_legacy(entry):
         return entry
     better = suggest_id(entry.id, entry.source_kind, entry.source_ref, ids)
@@ -483,7 +483,7 @@ def _with_contracts(catalog: Catalog, files: list[WorkflowFile]) -> Catalog:
 
 
 def _read_contract(file: WorkflowFile) -> ReadContract:
-    """The contract. A cached summary of the same bytes under the same name is used again."""
+    """Return the contract. A cached summary of the same bytes under the same name is used again."""
     if file.trouble:
         name = file.source_ref.rsplit("/", 1)[-1].removesuffix(".json")
         return ReadContract(id=name, problems=_trouble(file).problems)
@@ -498,7 +498,7 @@ def _read_contract(file: WorkflowFile) -> ReadContract:
 
 
 def summarise_contract(content: bytes, source_ref: str) -> Summary:
-    """What is wrong with a contract file; it depends on the content and on the file's name."""
+    """Return what is wrong with a contract file; it depends on the content and on the file's name."""
     read = read_checked_contract(content, source_ref)
     return Summary(id=read.id, problems=read.problems)
 

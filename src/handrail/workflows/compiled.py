@@ -397,7 +397,7 @@ MAX_DEPTH = 16
 
 
 def resolve_ref(schema: Json, root: Schema) -> Json:
-    """The schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
+    """Return the schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
     for _ in range(MAX_DEPTH):
         if not isinstance(schema, dict) or "$ref" not in schema:
             return schema
@@ -491,7 +491,7 @@ _DECODER = msgspec.json.Decoder(CompiledWorkflow)
 
 
 def decode_compiled(content: bytes) -> CompiledWorkflow:
-    """The compiled workflow of pinned bytes.
+    """Return the compiled workflow of pinned bytes.
 
     Raises Fault STORE_UNSUPPORTED_VERSION: the bytes are proven, so another version wrote them.
     """
@@ -518,7 +518,7 @@ _T = TypeVar("_T")
 
 
 def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow], _T]) -> _T:
-    """What `derive` finds in a workflow, kept with that workflow; callers do not change it.
+    """Return what `derive` finds in a workflow, kept with that workflow; callers do not change it.
 
     A server asks the same of a decoded workflow in every call. Two threads may both derive it, and find the
     same.
@@ -531,7 +531,7 @@ def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow],
 
 
 def walk_parts(parts: Iterable[Part]) -> Iterator[Part]:
-    """Every part in the order of the file, a loop before its body."""
+    """Yield every part in the order of the file, a loop before its body."""
     for part in parts:
         yield part
         if isinstance(part, Loop):
@@ -539,7 +539,7 @@ def walk_parts(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
-    """Every step, choice, action and delegation, in order."""
+    """Yield every step, choice, action and delegation, in order."""
     return (part for part in walk_parts(parts) if not isinstance(part, Loop))
 
 
@@ -547,7 +547,7 @@ def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
 
 
 def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
-    """What a choice sets, what an action saves and what children deliver."""
+    """Yield what a choice sets, what an action saves and what children deliver."""
     for part in list_leaves(parts):
         match part:
             case Choice(options=options):
@@ -559,7 +559,7 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
 
 
 def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
-    """Steps that ask for a declared check of the project, each with the name of it."""
+    """Yield steps that ask for a declared check of the project, each with the name of it."""
     return ((part.id, part.check) for part in list_leaves(parts) if isinstance(part, Step) and part.check)
 
 
@@ -574,7 +574,7 @@ def list_required_contracts(step: Step) -> list[str]:
 
 
 def loop_variables(loop: Loop) -> frozenset[str]:
-    """What a loop counts and goes through."""
+    """Return what a loop counts and goes through."""
     match loop.repeat:
         case ForEach(item=item, index=index):
             return frozenset({item, index} - {""})

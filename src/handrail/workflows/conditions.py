@@ -150,7 +150,7 @@ def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
 
 
 def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes: bool = True) -> Condition:
-    """The condition with an answer for each undecided comparison: the one with which it rather holds.
+    """Return the condition with an answer for each undecided comparison: the one with which it rather holds.
 
     Without `hopes`, the one with which it rather fails.
     """
@@ -163,7 +163,7 @@ def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes
 def replace_leaves(
     condition: Condition, replace: "Callable[[Compare | LoopControl, bool], Condition]", *, up: bool = True
 ) -> Condition:
-    """The condition with another in place of each that looks at something.
+    """Return the condition with another in place of each that looks at something.
 
     `replace` gets whether the whole rather holds if that one does: not so behind a `not`.
     """
@@ -182,12 +182,12 @@ def replace_leaves(
 
 
 def decided(is_true: bool) -> AlwaysTrue | AlwaysFalse:
-    """The condition with this answer."""
+    """Return the condition with this answer."""
     return AlwaysTrue() if is_true else AlwaysFalse()
 
 
 def parts_of(condition: Condition) -> Iterator[Condition]:
-    """The condition and everything inside it."""
+    """Yield the condition and everything inside it."""
     yield condition
     match condition:
         case And(of=inner) | Or(of=inner):
@@ -202,7 +202,7 @@ def parts_of(condition: Condition) -> Iterator[Condition]:
 
 
 def comparisons(condition: Condition) -> Iterator[Compare]:
-    """Every comparison inside a condition."""
+    """Yield every comparison inside a condition."""
     return (part for part in parts_of(condition) if isinstance(part, Compare))
 
 
@@ -229,7 +229,7 @@ def _compare(condition: Compare, facts: Facts, effort: Effort | None) -> bool:
 
 
 def _weight(value: Any) -> int:
-    """How much longer it takes to compare this value than a plain one."""
+    """Return how much longer it takes to compare this value than a plain one."""
     if isinstance(value, str):
         return len(value) >> 8
     if isinstance(value, _PLAIN) or not isinstance(value, _HOLDERS):
@@ -247,7 +247,7 @@ def _weight(value: Any) -> int:
 
 
 def value_of(condition: Compare, facts: Facts) -> Any:
-    """The value a comparison looks at; MISSING when there is none."""
+    """Return the value a comparison looks at; MISSING when there is none."""
     if condition.artifact:
         return _member(facts.artifacts.get(condition.artifact, MISSING), condition.field)
     return named_value(facts.values, condition.input)
@@ -259,12 +259,12 @@ _ENDED = re.compile(PLACEHOLDER.pattern + r"(?P<stop>\.(?!\S))?")
 
 
 def fill_placeholders(text: str, show: Callable[[re.Match[str]], str]) -> str:
-    """The text with what is shown in the place of each; the sentence of a value ends once."""
+    """Return the text with what is shown in the place of each; the sentence of a value ends once."""
     return _ENDED.sub(lambda found: end_sentence(show(found)) if found["stop"] else show(found), text)
 
 
 def named_value(values: Mapping[str, Any], name: str) -> Any:
-    """A value by its name or, dotted, a member of one; MISSING when there is none.
+    """Return a value by its name or, dotted, a member of one; MISSING when there is none.
 
     A key with a dot is in no log but one of an older version, whose runs go on as they began.
     """
@@ -282,7 +282,7 @@ def split_artifact(path: str) -> tuple[str, str]:
 
 
 def artifact_value(artifacts: Mapping[str, Mapping[str, Any]], path: str) -> Any:
-    """The member of the current artifact that a dotted name means; MISSING when there is none."""
+    """Return the member of the current artifact that a dotted name means; MISSING when there is none."""
     kind, member = split_artifact(path)
     return _member(artifacts.get(kind, MISSING), member) if member else MISSING
 
@@ -367,7 +367,7 @@ def _alike(left: Any, right: Any) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """The number that a text spells; no text at all counts as 0, as in the dialect."""
+    """Return the number that a text spells; no text at all counts as 0, as in the dialect."""
     if not text:
         return 0.0
     return float(text) if _NUMBER.fullmatch(text) else None
@@ -378,7 +378,7 @@ def _folded(text: str) -> str:
 
 
 def _holds_alike(holder: Any, wanted: Any) -> bool:
-    """One text inside another, or inside an item of a list, in any case."""
+    """Return one text inside another, or inside an item of a list, in any case."""
     if isinstance(holder, Mapping):
         return any(_alike(name, wanted) for name in holder)
     if isinstance(holder, list | tuple):
@@ -387,7 +387,7 @@ def _holds_alike(holder: Any, wanted: Any) -> bool:
 
 
 def _plain(value: Any) -> str:
-    """A single value as the text that people compare."""
+    """Return a single value as the text that people compare."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -425,14 +425,14 @@ GENERATED_PREFIX = "inline-"
 
 
 def label_condition(conditions: Mapping[ConditionId, Condition], name: ConditionId) -> str:
-    """How a reader sees a condition: by the author's id, or by what it says if it has none."""
+    """Return how a reader sees a condition: by the author's id, or by what it says if it has none."""
     if name.startswith(GENERATED_PREFIX) and name in conditions:
         return describe_condition(conditions[name])
     return name
 
 
 def describe_condition(condition: Condition) -> str:
-    """The whole condition on one line."""
+    """Return the whole condition on one line."""
     match condition:
         case AlwaysTrue():
             return "always"

@@ -110,7 +110,7 @@ _SETTINGS = (".handrail", "config.json")
 
 
 def spelling_of(name: str, content: bytes = b"") -> Spelling:
-    """The spelling that a file name says; of a name that says none, what the content looks like."""
+    """Return the spelling that a file name says; of a name that says none, what the content looks like."""
     known = SPELLINGS.get(_ending(name).lower())
     if known is None:
         return "md" if content.startswith(b"---") else "json"
@@ -118,7 +118,7 @@ def spelling_of(name: str, content: bytes = b"") -> Spelling:
 
 
 def file_kind(path: str) -> FileKind:
-    """A workflow, a contract, something that is meant to be one, or nothing of ours.
+    """Return a workflow, a contract, something that is meant to be one, or nothing of ours.
 
     A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract, which is
     JSON. A file with an ending such as .JSON, .jsonc or .Yaml is reported as misnamed, because its author

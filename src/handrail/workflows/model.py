@@ -76,7 +76,7 @@ def value_named(required: str) -> str:
 
 
 def map_blocks(blocks: PromptBlocks, change: Callable[[PromptPart], PromptPart]) -> PromptBlocks:
-    """The blocks with each of their parts changed."""
+    """Return the blocks with each of their parts changed."""
     return PromptBlocks(
         goal=tuple(map(change, blocks.goal)),
         constraints=tuple(map(change, blocks.constraints)),
@@ -231,7 +231,7 @@ SourcePart: TypeAlias = (
 
 
 def walk_source(parts: Iterable[SourcePart]) -> Iterator[SourcePart]:
-    """Every part in the order of the file, a loop before its body."""
+    """Yield every part in the order of the file, a loop before its body."""
     for part in parts:
         yield part
         if isinstance(part, SourceLoop):

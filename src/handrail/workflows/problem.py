@@ -47,7 +47,7 @@ def is_patch(edit: Edit) -> bool:
 
 
 def drop_edits(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems of a translation: an edit of it says nothing about the file that the author has."""
+    """Return the problems of a translation: an edit of it says nothing about the file that the author has."""
     return tuple(msgspec.structs.replace(one, edit=NO_EDIT) if one.edit else one for one in problems)
 
 
@@ -64,7 +64,7 @@ def remove_value(pointer: str) -> Edit:
 
 
 def rename_key(pointer: str, key: str) -> Edit:
-    """The member under another key of the same object."""
+    """Return the member under another key of the same object."""
     return (EditOperation(op="move", source=pointer, path=join_pointer(holder_of(pointer), key)),)
 
 
@@ -73,7 +73,7 @@ def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:
 
 
 def holder_of(pointer: str) -> str:
-    """The place of what holds a place."""
+    """Return the place of what holds a place."""
     return pointer.rpartition("/")[0]
 
 
@@ -83,7 +83,7 @@ def is_within(place: str, holder: str) -> bool:
 
 
 def value_at(document: Json, pointer: str) -> Json:
-    """What a pointer leads to; None where that is nothing."""
+    """Return what a pointer leads to; None where that is nothing."""
     value = document
     for part in pointer.split("/")[1:]:
         if isinstance(value, dict):
@@ -96,7 +96,7 @@ def value_at(document: Json, pointer: str) -> Json:
 
 
 def edit_rows(edit: Edit) -> list[dict[str, Any]]:
-    """An edit as answers show it."""
+    """Return an edit as answers show it."""
     return [msgspec.to_builtins(operation) for operation in edit]
 
 
@@ -172,7 +172,7 @@ def make_problem(
     edit: Edit = NO_EDIT,
     severity: Severity = "error",
 ) -> Problem:
-    """A problem whose line is not known yet."""
+    """Return a problem whose line is not known yet."""
     return Problem(code=code, message=message, pointer=pointer, fix=fix, edit=edit, severity=severity)
 
 
@@ -242,7 +242,7 @@ class Findings:
 
 
 def more_problems(severity: Severity) -> Problem:
-    """What stands for all problems beyond the limit."""
+    """Return what stands for all problems beyond the limit."""
     message = f"There are more than {MAX_PROBLEMS} problems; the others are not listed."
     fix = "Correct the listed ones and check the file again."
     return make_problem("too_many_problems", "", message, fix, severity=severity)
@@ -260,7 +260,7 @@ def guess_surely(name: str, known: Iterable[str]) -> str:
 
 
 def label_pointer(pointer: str) -> str:
-    """What a message calls the value at a pointer: its key, or its list and its index."""
+    """Return what a message calls the value at a pointer: its key, or its list and its index."""
     holder, _, last = pointer.rpartition("/")
     name = unescape_key(last)
     if not pointer:
@@ -271,7 +271,7 @@ def label_pointer(pointer: str) -> str:
 
 
 def quote_name(name: str) -> str:
-    """A name as a sentence shows it: bare if it is plain, otherwise quoted."""
+    """Return a name as a sentence shows it: bare if it is plain, otherwise quoted."""
     return name if _PLAIN.fullmatch(name) else quote(name)
 
 
@@ -294,7 +294,7 @@ Judge = Callable[[bytes], Iterable[Problem]]
 def keep_sound_edits(
     document: Json, size: int, problems: Iterable[Problem], judge: Judge
 ) -> tuple[Problem, ...]:
-    """The problems of a file, with those edits that can all be applied in this order.
+    """Return the problems of a file, with those edits that can all be applied in this order.
 
     `document` is what the file holds, None if it cannot be read, and `size` its bytes. `judge` says what is
     wrong with a JSON file; it must not call this function.
@@ -334,7 +334,7 @@ def _meet(one: EditOperation, other: EditOperation) -> bool:
 
 
 def _places(operation: EditOperation) -> list[str]:
-    """What an operation touches; one that takes an item out of a list moves those behind it."""
+    """Return what an operation touches; one that takes an item out of a list moves those behind it."""
     places = [one for one in (operation.path, operation.source) if one]
     if operation.op in ("remove", "move"):
         places = [holder_of(one) if one.rpartition("/")[2].isdecimal() else one for one in places]
@@ -364,7 +364,7 @@ def _is_caused(error: Problem, operation: EditOperation) -> bool:
 
 
 def apply_operations(document: Json, operations: Iterable[EditOperation]) -> Json:
-    """The document after operations of a JSON Patch, each on what the one before left.
+    """Return the document after operations of a JSON Patch, each on what the one before left.
 
     Raises LookupError or ValueError where a place is not there.
     """
@@ -390,7 +390,7 @@ def _taken(whole: list[Json], pointer: str) -> Json:
 
 
 def _found(whole: list[Json], pointer: str) -> tuple[Json, str]:
-    """What holds the place, and its key there; the document itself is held by `whole`."""
+    """Return what holds the place, and its key there; the document itself is held by `whole`."""
     holder: Json = whole
     *way, last = ["0", *(unescape_key(part) for part in pointer.split("/")[1:])]
     for part in way:

@@ -121,7 +121,7 @@ def read_whole(project: Project, path: str) -> tuple[FileFacts, bytes]:
 
 
 def edited_project(project: Project, plan: Plan) -> Project:
-    """The project as it would be. Raises Refusal where a file would not parse."""
+    """Return the project as it would be. Raises Refusal where a file would not parse."""
     changed = apply_in_memory(plan, project.source)
     edited = Project(EditedSource(project.source, changed))
     for path in changed:
@@ -134,7 +134,7 @@ def edited_project(project: Project, plan: Plan) -> Project:
 
 
 def apply_in_memory(plan: Plan, source: Source) -> dict[str, bytes]:
-    """The changed files of the source that the plan was made for, by path."""
+    """Return the changed files of the source that the plan was made for, by path."""
     changed: dict[str, bytes] = {}
     for path in sorted({edit.path for edit in plan.edits}):
         mine = [(edit.start, edit.end, edit.replacement) for edit in plan.edits if edit.path == path]
@@ -143,7 +143,7 @@ def apply_in_memory(plan: Plan, source: Source) -> dict[str, bytes]:
 
 
 def splice(text: bytes, changes: Iterable[Change], start: int = 0, end: int | None = None) -> bytes:
-    """A part of a text with other pieces in it."""
+    """Return a part of a text with other pieces in it."""
     made: list[bytes] = []
     for begin, stop, replacement in sorted(changes):
         assert start <= begin, "changes of one text do not overlap"

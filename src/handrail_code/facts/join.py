@@ -80,7 +80,7 @@ def refer(path: str, place: Token | Use | Member, level: Level) -> Reference:
 
 
 def suspect(path: str, place: Placed) -> Reference:
-    """A text that may mean it."""
+    """Return a text that may mean it."""
     return Reference(path=path, start=place.start, end=place.end, role="text", level="possible")
 
 
@@ -124,7 +124,7 @@ class Project:
         return None
 
     def home_of(self, path: str, binding: int) -> Local | None:
-        """The binding that a local name stands for, in whatever file."""
+        """Return the binding that a local name stands for, in whatever file."""
         home = self.slots.home_of(self.slots.slot_of_binding(path, binding))
         return home if isinstance(home, Local) else None
 
@@ -172,7 +172,7 @@ class Project:
         return Component(slots=tuple(seen), tokens=tuple(ordered))
 
     def references(self, symbol: Symbol) -> References:
-        """Every place that means this symbol, under whatever name, then what may mean it."""
+        """Return every place that means this symbol, under whatever name, then what may mean it."""
         slots, homes = self._slots_that_mean(symbol)
         items: dict[tuple[str, int], Reference] = {}
         for slot in slots:
@@ -193,7 +193,7 @@ class Project:
         )
 
     def _slots_that_mean(self, symbol: Symbol) -> tuple[list[Slot], set[Slot]]:
-        """The home, every export of it and every import of those, renamed or not; and which are homes.
+        """Return the home, each export of it and every import of those, renamed or not; and which are homes.
 
         A module of several forms gives a home in each.
         """
@@ -218,7 +218,7 @@ class Project:
         return list(seen), homes
 
     def _twins_of(self, slot: Slot) -> Iterator[Slot]:
-        """The same name in the other forms of each module that gives it."""
+        """Yield the same name in the other forms of each module that gives it."""
         if not isinstance(slot, Exported) or is_python(slot.path) or not self.slots.twins:
             return
         for module in self.givers_of(slot.path):
@@ -228,12 +228,12 @@ class Project:
                     yield found
 
     def _alternatives_of(self, slot: Slot) -> Iterator[Slot]:
-        """The same name under other conditions of a package."""
+        """Yield the same name under other conditions of a package."""
         if isinstance(slot, Exported):
             yield from self.slots.alternatives(slot)
 
     def givers_of(self, path: str) -> list[str]:
-        """A module, and all that give what it exports through `export *`."""
+        """Return a module, and all that give what it exports through `export *`."""
         waiting, seen = [path], [path]
         while waiting:
             module = waiting.pop(0)
@@ -336,7 +336,7 @@ class Project:
                 yield suspect(path, place)
 
     def troubles(self, paths: Sequence[str], slots: Sequence[Slot]) -> tuple[Trouble, ...]:
-        """Why references to these slots may be missing from these files."""
+        """Return why references to these slots may be missing from these files."""
         found: list[Trouble] = []
         is_public = any(self._is_public(slot) for slot in slots)
         for path in paths:
@@ -386,7 +386,7 @@ class Project:
         return is_inner and (binding.is_exported or binding.kind == "enum_member")
 
     def _leaks(self, slot: Exported, seen: frozenset[Exported] = frozenset()) -> Iterator[Trouble]:
-        """Places where the whole module goes somewhere that cannot be followed, and this name with it.
+        """Yield places where the whole module goes somewhere that cannot be followed, and this name with it.
 
         What was `seen` stands for a module that holds the name, perhaps through others.
         """
@@ -452,7 +452,7 @@ class Project:
             yield from self._leaks_of_whole(self.slots.slot_of_binding(slot.path, owner))
 
     def _leaks_of_whole(self, holder: Slot) -> Iterator[Trouble]:
-        """Places where what holds a name goes somewhere as one thing."""
+        """Yield places where what holds a name goes somewhere as one thing."""
         around = self.symbol_of_slot(holder)
         received: dict[str, set[int]] = {}
         for whole in () if around is None else self._slots_that_mean(around)[0]:
@@ -464,7 +464,7 @@ class Project:
                     yield doubt("whole_module_used", token.path, token)
 
     def _receivers(self, path: str) -> Iterator[int]:
-        """Where things begin that a member is named of."""
+        """Yield where things begin that a member is named of."""
         facts = self.look(path)
         for member in facts.members:
             if member.receiver == "use":

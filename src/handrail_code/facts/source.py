@@ -32,16 +32,16 @@ class Source(Protocol):
     """All paths are relative to the root of the project, with `/`, and sorted."""
 
     def files(self) -> Sequence[str]:
-        """Every source file of a known language."""
+        """Return every source file of a known language."""
 
     def manifests(self) -> Sequence[str]:
-        """Every package.json outside of node_modules."""
+        """Return every package.json outside of node_modules."""
 
     def facts(self, path: str) -> ReadFile | None:
         """None where there is no such file. Memory has room for few: those of a file may be read again."""
 
     def links(self, path: str) -> Links | Unreadable | None:
-        """A part of the same facts, for questions that go over all files."""
+        """Return a part of the same facts, for questions that go over all files."""
 
     def candidates(self, name: str) -> Sequence[str]:
         """At least every file whose bytes contain this name."""
@@ -102,7 +102,7 @@ class EditedSource:
 
 
 def list_folders(files: Iterable[str]) -> frozenset[str]:
-    """Every folder above these files."""
+    """Return every folder above these files."""
     folders = {""}
     for path in files:
         folder = path.rpartition("/")[0]
@@ -113,7 +113,7 @@ def list_folders(files: Iterable[str]) -> frozenset[str]:
 
 
 def folders_up(folder: str) -> Iterator[str]:
-    """The folder and those around it, to the root."""
+    """Yield the folder and those around it, to the root."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]

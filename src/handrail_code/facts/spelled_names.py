@@ -108,7 +108,7 @@ def doubt(code: TroubleCode, path: str, place: Placed) -> Trouble:
 
 
 def list_leaking_uses(facts: FileFacts, found: Import, roles: Collection[Role]) -> Iterator[Placed]:
-    """Where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
+    """Yield where a whole module goes somewhere: no plain member of it is read, and nothing that is known."""
     if found.binding == NONE:
         if not found.is_followed:
             yield found.statement

@@ -186,14 +186,14 @@ def walk_tree(
 
 
 def part_of(node: Node, field: str) -> Node:
-    """A part that the grammar always has: in a text that misses it, an empty one stands there."""
+    """Return a part that the grammar always has: in a text that misses it, an empty one stands there."""
     found = node.child_by_field_name(field)
     assert found is not None, "the parser makes no node before it has all parts of it"
     return found
 
 
 def parts_of(node: Node) -> list[Node]:
-    """What stands in a node, without comments, which may stand anywhere."""
+    """Return what stands in a node, without comments, which may stand anywhere."""
     return [child for child in node.named_children if child.type != "comment"]
 
 

@@ -64,7 +64,7 @@ def respell_types(text: bytes) -> bytes:
 
 
 def imported_module(text: bytes, start: int, end: int) -> tuple[int, int] | None:
-    """Where the module's name stands, if this identifier is really `import("x")`."""
+    """Return where the module's name stands, if this identifier is really `import("x")`."""
     found = IMPORTED_MODULE.match(text, start, end)
     return None if found is None else found.span(1)
 
@@ -76,7 +76,7 @@ CHUNK_BYTES = 4096
 
 
 def parse_text(language: Language, text: bytes, may_go_on: Callable[[], bool]) -> Node | None:
-    """The root of the syntax tree; None where the parser was stopped.
+    """Return the root of the syntax tree; None where the parser was stopped.
 
     `may_go_on` is asked for every few kilobytes that the parser reads. Its time grows with the square of a
     text that is nothing but errors, and it counts no steps, so only a caller with a clock can limit it.
@@ -105,7 +105,7 @@ def _parse(parser: Parser, text: bytes, may_go_on: Callable[[], bool]) -> Node |
 
 @cache
 def kind_names(language: Language) -> tuple[str, ...]:
-    """The name of each kind of node, at the number that nodes of this kind carry."""
+    """Return the name of each kind of node, at the number that nodes of this kind carry."""
     grammar = _grammar(language)
     return tuple(
         (grammar.node_kind_for_id(number) or "") if grammar.node_kind_is_named(number) else ""

@@ -72,7 +72,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_fields(text: str, flag: str = "--fields") -> tuple[str, ...]:
-    """The names of a comma list: trimmed, without empties and doubles. `--expand` uses it too.
+    """Return the names of a comma list: trimmed, without empties and doubles. `--expand` uses it too.
 
     Raises: Fault E_USAGE when no name is left.
     """
@@ -88,7 +88,7 @@ def parse_fields(text: str, flag: str = "--fields") -> tuple[str, ...]:
 
 
 def parse_budget(text: str) -> Budget:
-    """A budget from `tokens=N,bytes=N,items=N`, in any order, each part at most once.
+    """Return a budget from `tokens=N,bytes=N,items=N`, in any order, each part at most once.
 
     Raises: Fault E_USAGE when a part is unknown, given twice, or not a positive whole number.
     """
@@ -133,7 +133,7 @@ def path_of(name: str) -> Path:
 
 
 def tree_of(names: Iterable[str]) -> NameTree:
-    """The names as a tree; `a` beside `a.b` keeps the whole of `a`."""
+    """Return the names as a tree; `a` beside `a.b` keeps the whole of `a`."""
     tree: NameTree = {}
     for name in names:
         _add(tree, path_of(name))
@@ -163,7 +163,7 @@ def project(value: Json, tree: NameTree, *, has_ids: bool = False, knows_id: boo
 
 
 def id_name(holder: Object) -> str:
-    """The key of the object's id: `id`, else the first key that ends in `_id` or `Id`."""
+    """Return the key of the object's id: `id`, else the first key that ends in `_id` or `Id`."""
     if "id" in holder:
         return "id"
     return next((key for key in holder if key.endswith(("_id", "Id"))), "")
@@ -175,7 +175,7 @@ def remove_field(value: Json, path: Path) -> Json:
 
 
 def shorten_list(value: Json, path: Path, length: int) -> Json:
-    """The list at `path` cut to its first items."""
+    """Return the list at `path` cut to its first items."""
     return edit_at(value, path, lambda holder, key: {**holder, key: _head(holder[key], length)})
 
 
@@ -216,7 +216,7 @@ def combine_presence(found: Iterable[Presence]) -> Presence:
 
 
 def stamp_untrusted(holder: Object, names: Sequence[str]) -> Object:
-    """The object with `_untrusted` listing those of `names` that it holds.
+    """Return the object with `_untrusted` listing those of `names` that it holds.
 
     A name that leads through a list is stamped on each item of that list instead.
     """
@@ -267,7 +267,7 @@ def _names_in(holder: Object) -> list[str]:
 
 
 def _list_on(holder: Object, path: Path) -> int | None:
-    """How many parts of `path` lead to a list that is not yet its end."""
+    """Return how many parts of `path` lead to a list that is not yet its end."""
     value: Json = holder
     for depth, part in enumerate(path):
         if isinstance(value, list | tuple):
@@ -306,18 +306,18 @@ def is_list(success: Success, shape: Shape | None) -> bool:
 
 
 def entity_key(shape: Shape | None) -> str:
-    """The key that holds the entity; empty when the shape selects none."""
+    """Return the key that holds the entity; empty when the shape selects none."""
     return shape.select[len(_ENTITY) :] if shape is not None and shape.select.startswith(_ENTITY) else ""
 
 
 def select_objects(success: Success, shape: Shape | None) -> list[Object]:
-    """The objects that field names are relative to."""
+    """Return the objects that field names are relative to."""
     values = _values(success, shape)
     return [value for value in values if isinstance(value, dict)]
 
 
 def map_selected(success: Success, shape: Shape | None, change: Callable[[Object], Object]) -> Success:
-    """The same outcome with every selected object changed; everything around them stays."""
+    """Return the same outcome with every selected object changed; everything around them stays."""
 
     def changed(value: Json) -> Json:
         return change(value) if isinstance(value, dict) else value

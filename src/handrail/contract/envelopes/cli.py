@@ -21,12 +21,12 @@ from handrail.contract.wording import escape_hidden, quote
 
 
 def hint_of(failure: Failure) -> str:
-    """What to do now: the failure's own words, else those of its row."""
+    """Return what to do now: the failure's own words, else those of its row."""
     return failure.hint or failure.kind.hint
 
 
 def wait_ms_of(failure: Failure) -> int | None:
-    """How long to wait before the same call may work; None when waiting is not the answer."""
+    """Return how long to wait before the same call may work; None when waiting is not the answer."""
     return failure.kind.wait_ms if failure.retry_after_ms is None else failure.retry_after_ms
 
 
@@ -49,7 +49,7 @@ def native_details(failure: Failure) -> dict[str, Json]:
 
 
 def operation_call(call: NextCall) -> dict[str, Json]:
-    """The next call as a surface-neutral pair."""
+    """Return the next call as a surface-neutral pair."""
     return {"operation": call.operation, "params": call.params}
 
 
@@ -67,7 +67,7 @@ _LONE_SURROGATE = "[\ud800-\udfff]"
 
 
 def to_cli(outcome: Outcome, call: Call, *, command_line: CommandLine) -> dict[str, Json]:
-    """The one document that a command prints."""
+    """Return the one document that a command prints."""
     match outcome:
         case Success():
             return {
@@ -104,12 +104,12 @@ def payload_of(success: Success) -> dict[str, Json] | list[Json]:
 
 
 def stream_line(data: Json) -> dict[str, Json]:
-    """One line of a stream before its summary."""
+    """Return one line of a stream before its summary."""
     return {"ok": True, "schema_version": SCHEMA_VERSION, "type": "item", "data": data}
 
 
 def stream_summary(outcome: Outcome, call: Call, *, count: int, command_line: CommandLine) -> dict[str, Json]:
-    """The last line of a stream of `count` items; a Failure means that the stream broke off."""
+    """Return the last line of a stream of `count` items; a Failure means that the stream broke off."""
     document = to_cli(outcome, call, command_line=command_line)
     head = {"ok": document.pop("ok"), "schema_version": document.pop("schema_version"), "type": "summary"}
     match outcome:
@@ -138,7 +138,7 @@ def encode_document(document: Json, *, compact: bool) -> bytes:
 
 
 def encode_line(document: Json) -> bytes:
-    """The bytes of one NDJSON line."""
+    """Return the bytes of one NDJSON line."""
     return encode_document(document, compact=True)
 
 
@@ -153,7 +153,7 @@ def _error(failure: Failure, command_line: CommandLine) -> dict[str, Json]:
 
 
 def _whole_problems(details: dict[str, Json]) -> dict[str, Json]:
-    """Each problem of a call with all four keys, so that a reader needs no case for those left out."""
+    """Return each problem of a call with all four keys, so that a reader needs no case for those left out."""
     problems = details.get("problems")
     if not isinstance(problems, list):
         return details
@@ -199,7 +199,7 @@ def _place(page: Page) -> dict[str, Json]:
 
 
 def _sendable(value: Json) -> Json:
-    """The same value with what JSON readers cannot hold replaced."""
+    """Return the same value with what JSON readers cannot hold replaced."""
     kind = type(value)
     if kind is str:
         return value if value.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", value)
@@ -233,7 +233,7 @@ _LIFTED = ("digest_mismatch", "recovery")
 
 
 def to_cont(outcome: Outcome, call: Call, *, command_line: CommandLine) -> dict[str, Json]:
-    """The document of a code tool."""
+    """Return the document of a code tool."""
     match outcome:
         case Success():
             return _success(outcome, call)
@@ -320,7 +320,7 @@ class ResolvedFormat(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resolve_format(flags: FlagInput) -> ResolvedFormat:
-    """The format of this call. A source that a stronger one overrules is not looked at.
+    """Return the format of this call. A source that a stronger one overrules is not looked at.
 
     Raises:
         Fault FORMAT_CONFLICT when flags ask for two different formats, E_USAGE for a bad `--format`,
@@ -366,7 +366,7 @@ def find_wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
 
 
 def asked_by_flags(flags: FlagInput) -> tuple[Format, ...]:
-    """The different formats that flags ask for, in the order of their names here."""
+    """Return the different formats that flags ask for, in the order of their names here."""
     asked: list[Format] = []
     if flags.human_flag:
         asked.append("text")

@@ -22,7 +22,7 @@ may look like one; then the long way is taken for nothing. One pattern for all w
 
 
 def canonical_bytes(value: Json) -> bytes:
-    """The RFC 8785 bytes of a JSON value; tuples count as arrays.
+    """Return the RFC 8785 bytes of a JSON value; tuples count as arrays.
 
     Numbers are written as ECMAScript writes them, keys are sorted by UTF-16 code units. RFC 8785 takes
     I-JSON only, so these have no canonical form: NaN and the infinities, integers that a double does
@@ -98,10 +98,10 @@ _WRITERS: dict[type, Callable[[Json], bytes]] = {
 
 
 def genesis(session_id: str) -> str:
-    """The digest before the first event; binds the chain to its session."""
+    """Return the digest before the first event; binds the chain to its session."""
     return hashlib.sha256(b"handrail.log.v1\0" + session_id.encode()).hexdigest()
 
 
 def chain_digest(previous: str, dedupe_key: str, body: bytes) -> str:
-    """The digest after one more event."""
+    """Return the digest after one more event."""
     return hashlib.sha256(bytes.fromhex(previous) + dedupe_key.encode() + b"\n" + body).hexdigest()

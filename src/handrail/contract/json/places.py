@@ -18,15 +18,15 @@ def find_place(text: str, offset: int) -> tuple[int, int]:
 
 
 def join_pointer(pointer: str, name: str | int) -> str:
-    """The pointer of a member or an item."""
+    """Return the pointer of a member or an item."""
     return f"{pointer}/{name}" if isinstance(name, int) else f"{pointer}/{escape_key(name)}"
 
 
 def escape_key(name: str) -> str:
-    """A key as a part of a pointer."""
+    """Return a key as a part of a pointer."""
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def unescape_key(part: str) -> str:
-    """The key that a part of a pointer stands for."""
+    """Return the key that a part of a pointer stands for."""
     return part.replace("~1", "/").replace("~0", "~")

@@ -21,7 +21,7 @@ DEPTH_LIMIT = 64
 
 
 def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Json:
-    """One JSON value from outside text, or a refusal that says where the trouble is.
+    """Return one JSON value from outside text, or a refusal that says where the trouble is.
 
     Refused: more than `max_bytes`, more than `max_depth` arrays and objects inside each other, a byte
     order mark, bytes that are not UTF-8, a key twice in one object, NaN and the infinities (also as a
@@ -78,7 +78,7 @@ _UTF_8 = "Write it as UTF-8, without a byte order mark."
 
 
 def utf8_text(data: bytes | str, max_bytes: int) -> str:
-    """The text, if it is short enough, UTF-8, and begins with no byte order mark.
+    """Return the text, if it is short enough, UTF-8, and begins with no byte order mark.
 
     Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
     """

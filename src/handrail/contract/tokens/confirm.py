@@ -79,12 +79,12 @@ def arguments_digest(scope: ConfirmScope) -> str:
 
 
 def targets_digest(targets: Sequence[Json]) -> str:
-    """The resolved targets; their order counts."""
+    """Return the resolved targets; their order counts."""
     return sealed.scope_digest({"targets": list(targets)})
 
 
 def versions_digest(versions: Mapping[str, str]) -> str:
-    """The version (content hash, log head) of each resource that was read during the dry run."""
+    """Return the version (content hash, log head) of each resource that was read during the dry run."""
     return sealed.scope_digest({"versions": dict(versions)})
 
 
@@ -96,7 +96,7 @@ def mint_confirm(key: bytes, claims: ConfirmClaims) -> str:
 
 
 def read_confirm(keys: Sequence[bytes], text: str, *, now: int) -> ReadConfirm:
-    """The claims of a token; nothing is compared with the call yet, and nothing is used up.
+    """Return the claims of a token; nothing is compared with the call yet, and nothing is used up.
 
     Raises Fault E_CONFLICT with reason `not_from_this_machine` or `expired`.
     """
@@ -127,7 +127,7 @@ def check_targets(claims: ConfirmClaims, targets: Sequence[Json], versions: Mapp
 
 
 def fingerprint_of(text: str) -> str:
-    """The fingerprint of a token as a caller sent it."""
+    """Return the fingerprint of a token as a caller sent it."""
     return fingerprint(unwrap(text))
 
 

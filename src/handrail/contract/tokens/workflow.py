@@ -38,7 +38,7 @@ _SECRET_SALT = b"handrail.secret"
 
 
 def purpose_key(ring_key: bytes, purpose: str) -> bytes:
-    """The key of one purpose; knowing it tells nothing about the ring key or another purpose."""
+    """Return the key of one purpose; knowing it tells nothing about the ring key or another purpose."""
     assert len(ring_key) == KEY_LENGTH, "a ring key has 32 bytes"
     assert purpose, "a purpose key needs a purpose"
     return hkdf_sha256(ring_key, _RING_SALT, purpose.encode())
@@ -50,7 +50,7 @@ def continuation_purpose(repo_root_digest: str, version: int) -> str:
 
 
 def ring_key_of_secret(secret: bytes) -> bytes:
-    """The ring key that a secret from outside stands for, whatever its length."""
+    """Return the ring key that a secret from outside stands for, whatever its length."""
     return hkdf_sha256(secret, _SECRET_SALT, b"ring")
 
 
@@ -161,7 +161,7 @@ def mint(key: bytes, claims: Claims) -> str:
 
 
 def verify(keys: Sequence[bytes], text: str) -> Claims | None:
-    """The claims of a token in its canonical spelling, or None.
+    """Return the claims of a token in its canonical spelling, or None.
 
     Nothing of the payload is read before the MAC is known to be right.
     """
@@ -201,14 +201,14 @@ def is_base32(text: str) -> bool:
 
 
 def mac(key: bytes, layout: Layout, body: str) -> bytes:
-    """The 130 bits that end a token with this body, in 17 bytes whose last six bits are zero."""
+    """Return the 130 bits that end a token with this body, in 17 bytes whose last six bits are zero."""
     digest = hmac.digest(key, layout.mac_domain + body[PREFIX_LENGTH:].encode(), "sha256")
     last = digest[_MAC_BYTES - 1] >> _MAC_SPARE_BITS << _MAC_SPARE_BITS
     return digest[: _MAC_BYTES - 1] + bytes((last,))
 
 
 def mac_bytes(characters: str) -> bytes:
-    """The MAC that these 26 base32 characters spell, in 17 bytes."""
+    """Return the MAC that these 26 base32 characters spell, in 17 bytes."""
     number = int(characters.translate(_TO_PYTHON_DIGITS), 32)
     return (number << _MAC_SPARE_BITS).to_bytes(_MAC_BYTES, "big")
 
@@ -275,7 +275,7 @@ _INVISIBLE = dict.fromkeys(
 
 
 def clean(text: str) -> str:
-    """The token as it was meant: no label, no wrapping, lower case, look-alikes folded.
+    """Return the token as it was meant: no label, no wrapping, lower case, look-alikes folded.
 
     Only the outside is stripped and only white space is taken out of the inside: a wrong character in
     the middle stays, as `?`, because the repair needs to know where it stood.
@@ -301,7 +301,7 @@ def drop_zero_width(text: str) -> str:
 
 
 def unwrap(text: str) -> str:
-    """A token that keeps its case, without white space and without quotes or punctuation around it."""
+    """Return a token that keeps its case, without white space and without quotes or punctuation around it."""
     return "".join(drop_zero_width(text).split()).strip("\"'`<>()[]{}.,;:!?")
 
 
@@ -310,7 +310,7 @@ def is_label(word: str) -> bool:
 
 
 def _after_labels(text: str) -> str:
-    """The text after `ackToken:`, `--ack `, `"ackToken": ` and the like.
+    """Return the text after `ackToken:`, `--ack `, `"ackToken": ` and the like.
 
     A label has three letters or more, no digit, and ends before a separator; a token has a digit at its
     third place.
@@ -328,7 +328,7 @@ def _after_labels(text: str) -> str:
 
 
 def _next(text: str, position: int, *, is_word: bool) -> int:
-    """The first place from `position` on that is inside a word, or outside one."""
+    """Return the first place from `position` on that is inside a word, or outside one."""
     while position < len(text) and text[position].isalnum() != is_word:
         position += 1
     return position
@@ -338,7 +338,7 @@ def _next(text: str, position: int, *, is_word: bool) -> int:
 
 
 def split_glued(text: str) -> list[str]:
-    """Each token in its cleaned spelling; one element, the whole, when there is nothing to take apart.
+    """Return each token in its cleaned spelling; one element, the whole, when there is nothing to take apart.
 
     Nothing is verified here. A piece may be one character short or long, for the repair to settle.
     """
@@ -354,7 +354,7 @@ def split_glued(text: str) -> list[str]:
 
 
 def _fragments(text: str) -> list[str]:
-    """The stretches between punctuation, without the words that only name a field."""
+    """Return the stretches between punctuation, without the words that only name a field."""
     spaced = "".join(
         character if character.isalnum() or character.isspace() else ","
         for character in drop_zero_width(text)

@@ -69,7 +69,7 @@ ANY_RATIONALE = "<what each level rests on>"
 
 
 def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
-    """The gate of a step that this assessment is for."""
+    """Return the gate of a step that this assessment is for."""
     gates = step.gates if step is not None else ()
     return next((gate for gate in gates if gate.assessment_id == assessment_id), None)
 
@@ -90,12 +90,12 @@ def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
 
 
 def find_demand(gate: Gate, judgement: Judgement) -> tuple[str, str] | None:
-    """The first dimension and level that demand a follow-up before the run goes on."""
+    """Return the first dimension and level that demand a follow-up before the run goes on."""
     return next((held for held in judgement.dimensions.items() if held[1] in gate.followups), None)
 
 
 def assessment_example(gate: Gate) -> dict[str, Any]:
-    """An assessment that passes: of each dimension the first level that demands nothing."""
+    """Return an assessment that passes: of each dimension the first level that demands nothing."""
     dimensions = {
         name: next(
             (level for level in levels if level not in gate.followups), levels[-1] if levels else ANY_LEVEL
@@ -107,7 +107,7 @@ def assessment_example(gate: Gate) -> dict[str, Any]:
 
 
 def list_levels(gate: Gate) -> str:
-    """The dimensions with their levels, for a sentence."""
+    """Return the dimensions with their levels, for a sentence."""
     return "; ".join(f"{name}: {', '.join(levels)}" for name, levels in gate.dimensions.items())
 
 
@@ -153,7 +153,7 @@ class Steering(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def steering_values(workflow: CompiledWorkflow) -> Mapping[str, Steering]:
-    """Every value that steers the run, in the order in which they are first read."""
+    """Return every value that steers the run, in the order in which they are first read."""
     return derive_once(workflow, _find_steering)
 
 
@@ -164,7 +164,7 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
 
 
 def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
-    """What a step asks for now: what nobody sent yet, and what decides about another round."""
+    """Return what a step asks for now: what nobody sent yet, and what decides about another round."""
     asks = [
         make_ask(workflow, held)
         for held in steering_values(workflow).values()
@@ -179,7 +179,7 @@ def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]
 
 
 def make_ask(workflow: CompiledWorkflow, held: Steering) -> Ask:
-    """The value as a step asks for it."""
+    """Return the value as a step asks for it."""
     spec = workflow.inputs.get(held.name, InputSpec(implicit=True))
     description = shorten(spec.description, LONGEST_DESCRIPTION)
     return Ask(name=held.name, allowed=_allowed(spec, held), description=description)
@@ -233,7 +233,7 @@ class _Search:
         self.found: dict[str, Steering] = {}
 
     def walk(self, parts: tuple[Part, ...], here: _Here) -> _Recent:
-        """The steps that can ask for what follows these parts."""
+        """Return the steps that can ask for what follows these parts."""
         for part in parts:
             self._read(part.when, here)
             if isinstance(part, Loop):
@@ -347,7 +347,7 @@ _INNER_LEVELS = 3
 
 
 def mark_of(spec: InputSpec | None) -> str | list[str]:
-    """What stands for the value of an input until the agent writes it: of the type that is needed."""
+    """Return what stands for the value of an input until the agent writes it: of the type that is needed."""
     kind = "" if spec is None else spec.type
     return [TO_FILL_IN] if kind == "array" else _OF_TYPE.get(kind, TO_FILL_IN)
 
@@ -355,7 +355,7 @@ def mark_of(spec: InputSpec | None) -> str | list[str]:
 def make_frame(
     workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
 ) -> dict[str, Any]:
-    """What a report on a pending step brings, beside its token."""
+    """Return what a report on a pending step brings, beside its token."""
     frame: dict[str, Any] = {}
     context: dict[str, Any] = {ask.name: mark_of(workflow.inputs.get(ask.name)) for ask in asks}
     match leaf:
@@ -468,7 +468,7 @@ def _artifacts(
 
 
 def _known(kind: str, step: Step, loop_id: str) -> dict[str, Any]:
-    """Names that are no work: which loop a decision is about, which capability was tried."""
+    """Return names that are no work: which loop a decision is about, which capability was tried."""
     if kind == LOOP_CONTROL and loop_id:
         return {"loopId": loop_id}
     if kind == CAPABILITY_OBSERVATION and step.capability:
@@ -519,7 +519,7 @@ class _Marks:
                 return _OF_TYPE.get(str(kind), TO_FILL_IN)
 
     def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
-        """An object with its required names, as far as there is room; None where none is named."""
+        """Return an object with its required names, as far as there is room; None where none is named."""
         names = list(schema.get("required", ())) if isinstance(schema, dict) else []
         fitting = [] if level >= _INNER_LEVELS else list(self._afforded(names))
         if not fitting:

@@ -337,7 +337,7 @@ def read_since(
 
 
 def list_heads(log: FileLog) -> Iterator[ListedSession]:
-    """Every session with the end of what its manifest proves; one that cannot be read is left out."""
+    """Yield every session with the end of what its manifest proves; one that cannot be read is left out."""
     for stamp in log.list_sessions():
         with (
             suppress(OSError),
@@ -441,7 +441,7 @@ class FileLog:
         return 0
 
     def judge(self, session_id: SessionId) -> IsOurs:
-        """What tells whether this store made a commit of the session."""
+        """Return the function that says whether this store made a commit of the session."""
         if self.key is None:
             return vouch_for_all
         key = self.key.read_usable()
@@ -452,7 +452,7 @@ class FileLog:
         return is_ours
 
     def sign(self, session_id: SessionId, plan: Sequence[Draft], line: str) -> Callable[[Attestation], str]:
-        """What writes the authentication line of a commit; the first commit of all makes the key.
+        """Return what writes the authentication line of a commit; the first commit of all makes the key.
 
         Raises Fault KEYRING_INVALID when an event needs the line.
         """
@@ -472,14 +472,14 @@ class FileLog:
         return lambda attestation: make_line(key, _place_of(session_id, attestation))
 
     def seal(self, content: bytes) -> str:
-        """The first line of a cache file: nobody can write one who lacks the store key."""
+        """Return the first line of a cache file: nobody can write one who lacks the store key."""
         key = None if self.key is None else self.key.read_usable()
         if key is None:
             return hashlib.sha256(content).hexdigest()
         return hmac.digest(key, b"handrail.cache.v1\0" + content, "sha256").hex()
 
     def confirm_fingerprint(self, session_id: SessionId, directory: int) -> Fingerprint | None:
-        """The fingerprint of the files now, if only commits were added since they were proven here."""
+        """Return the fingerprint of the files now, if only commits were added since they were proven here."""
         known = self.proven.fingerprint(session_id)
         now = None if known is None else take_fingerprint(self.disk, directory, known)
         return now if known is not None and now is not None and has_only_new_commits(known, now) else None
@@ -604,7 +604,7 @@ class SessionMarks:
         """What the last look found, and how it was spelt: most sessions are as they were."""
 
     def read(self) -> Mapping[str, str]:
-        """The marks of all sessions; one that is being made or removed just now may be missing."""
+        """Return the marks of all sessions; one that is being made or removed just now may be missing."""
         try:
             folder = os.open(self._sessions, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:

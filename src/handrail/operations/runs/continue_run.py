@@ -168,7 +168,7 @@ def _gather_facts(
 def _predict(
     rt: WritePorts, request: ContinueRun, claims: AckClaims | ChoiceClaims, work: WorkDone
 ) -> AckVerdict:
-    """What the call would do; nothing is written."""
+    """Return what the call would do; nothing is written."""
     from handrail.operations.checkpoints import find_healthy_attempt, predict_outcome
 
     found = find_healthy_attempt(rt.log, claims, "advance")
@@ -181,7 +181,7 @@ def _predict(
 def _find_moved(
     rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone
 ) -> ChoiceClaims | None:
-    """Where an option of a question counts that a person took since; few runs have any."""
+    """Return where an option of a question counts that a person took since; few runs have any."""
     if work.option is None or not answer.session.history.confirmations or answer.prepared is not None:
         return None
     from handrail.operations.mixed_tokens import find_moved_question

@@ -41,7 +41,7 @@ Child: TypeAlias = Html | str | None
 
 
 def element(tag: str, /, *children: Child, **attributes: _Value) -> Html:
-    """One element. `class_` is `class`, `aria_label` is `aria-label`; None and False leave one out."""
+    """Return one element. `class_` is `class`, `aria_label` is `aria-label`; None and False leave one out."""
     opening = tag
     for key, value in attributes.items():
         if value is not None and value is not False:
@@ -64,7 +64,7 @@ def style_sheet(css: str) -> Html:
 
 
 def document(root: Html) -> str:
-    """The whole page."""
+    """Return the whole page."""
     return f"<!doctype html>\n{root.markup}\n"
 
 
@@ -91,7 +91,7 @@ def _attribute(key: str, value: str | int | Address) -> str:
 
 
 def _quote(text: str, *, is_masked: bool = True) -> str:
-    """The text inside the quotation marks of an attribute."""
+    """Return the text inside the quotation marks of an attribute."""
     escaped = _escape(text) if is_masked else _escape_marks(text)
     return escaped.replace('"', "&quot;").replace("'", "&#39;")
 
@@ -138,7 +138,7 @@ def count_markup(markdown: str) -> int:
 
 
 def notes_html(markdown: str) -> Html:
-    """The notes as safe HTML for a page; with too many marks, as they were written."""
+    """Return the notes as safe HTML for a page; with too many marks, as they were written."""
     if count_markup(markdown) > MOST_MARKUP_WORK:
         return element("pre", mark_hidden(markdown))
     parser, plain, _ = _tools()
@@ -154,7 +154,7 @@ def is_laid_out(markdown: str) -> bool:
 
 
 def report_html(markdown: str) -> Html:
-    """A report of ours as HTML; a heading inside of quoted notes is never one of the report."""
+    """Return a report of ours as HTML; a heading inside of quoted notes is never one of the report."""
     tokens = _tools()[0].parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close") and token.level:

@@ -34,7 +34,7 @@ _BESIDE_CHILDREN = "Instead of doing it again, you may make the call of an optio
 
 
 def reply_text(reply: dict[str, Any]) -> str:
-    """What start, continue and checkpoint answer."""
+    """Return what start, continue and checkpoint answer."""
     return "\n".join(
         [
             *_warnings(reply, is_first=True),
@@ -51,7 +51,7 @@ def reply_text(reply: dict[str, Any]) -> str:
 
 
 def session_text(reply: dict[str, Any]) -> str:
-    """What is answered about a session itself, without a step."""
+    """Return what is answered about a session itself, without a step."""
     recap = reply.get("recap") or {}
     lines = [
         *_warnings(reply, is_first=True),
@@ -69,7 +69,7 @@ def session_text(reply: dict[str, Any]) -> str:
 
 
 def _session_calls(reply: dict[str, Any]) -> Iterator[str]:
-    """What can be done with a session itself; with a damaged one nothing but reading."""
+    """Yield what can be done with a session itself; with a damaged one nothing but reading."""
     call = reply["nextCall"]
     if call is None:
         return
@@ -79,7 +79,7 @@ def _session_calls(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def call_text(tool: str, params: dict[str, Json]) -> str:
-    """A call as agents write it."""
+    """Return a call as agents write it."""
     return f"{tool} {msgspec.json.encode(params).decode()}"
 
 
@@ -159,7 +159,7 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def children_lines(reply: dict[str, Any]) -> Iterator[str]:
-    """What was delegated: what a helper needs, or what it delivered."""
+    """Yield what was delegated: what a helper needs, or what it delivered."""
     for child in reply.get("children", ()):
         place = f" at {child['stepId']}" if "stepId" in child else ""
         worker = f", {child['worker']}" if "worker" in child else ""
@@ -171,7 +171,7 @@ def children_lines(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _options(reply: dict[str, Any]) -> Iterator[str]:
-    """What a choice offers, each option with its own call."""
+    """Yield what a choice offers, each option with its own call."""
     choices = (reply.get("pending") or {}).get("choices", ())
     call = reply.get("nextCall") or {}
     params_by_id = {option["id"]: option["params"] for option in call.get("options", ())}
@@ -202,7 +202,7 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _place(reply: dict[str, Any]) -> Iterator[str]:
-    """That the work belongs elsewhere, for an agent that would do it here."""
+    """Yield that the work belongs elsewhere, for an agent that would do it here."""
     here = (reply.get("recap") or {}).get("readIn")
     if here:
         project = flatten_text(reply.get("project", "")) or "another one"
@@ -213,7 +213,7 @@ def _place(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _session(session: dict[str, Any]) -> str:
-    """Which work this is; the goal is quoted because an agent wrote it."""
+    """Return which work this is; the goal is quoted because an agent wrote it."""
     run = f", run {session['runId']} of {session['workflowId']}" if "runId" in session else ""
     goal = f', goal (data) "{flatten_text(session["goal"])}"' if "goal" in session else ""
     return f"Session {session['sessionId']}{run}{goal}"
@@ -224,7 +224,7 @@ def _call(call: dict[str, Any]) -> str:
 
 
 def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
-    """What was done before, stored text fenced; nothing where there is nothing to tell."""
+    """Yield what was done before, stored text fenced; nothing where there is nothing to tell."""
     if recap.get("closed"):
         held = recap["closed"]
         note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
@@ -273,7 +273,7 @@ def _answered(answer: dict[str, Any]) -> str:
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:
-    """What was done with this step before, on this branch or beside it."""
+    """Yield what was done with this step before, on this branch or beside it."""
     is_fork = "stoodAt" in recap
     if recap.get("children"):
         yield "\nThis step was worked on before. Branches that exist:"
@@ -291,7 +291,7 @@ def _branches(recap: dict[str, Any]) -> Iterator[str]:
 
 
 def _stood_at(place: dict[str, Any]) -> Iterator[str]:
-    """Where a fork left the run; what the run does now is this reply."""
+    """Yield where a fork left the run; what the run does now is this reply."""
     yield (
         f"\nThis is a fork, and the run continues on it. Before, it was at node {place['nodeId']}, "
         f"{place['status']}, {_pending_there(place)}, after {_done_since(place)}."
@@ -311,7 +311,7 @@ def _pending_there(place: dict[str, Any]) -> str:
 
 
 def _current(place: dict[str, Any]) -> Iterator[str]:
-    """The current position of the run, for an agent with an earlier token."""
+    """Yield the current position of the run, for an agent with an earlier token."""
     yield (
         f"\nThe run has moved on since this step: {_done_since(place)}. It is now at node {place['nodeId']}, "
         f"{place['status']}, {_pending_there(place)}."

@@ -33,7 +33,7 @@ def input_schema(
     choices: dict[str, tuple[str, ...]],
     clear_by_name: tuple[str, ...] = (),
 ) -> Schema:
-    """What a tool takes: only these fields, in this order, with their enums narrowed; closed.
+    """Return what a tool takes: only these fields, in this order, with their enums narrowed; closed.
 
     Fields whose name says enough have no description.
     """
@@ -55,7 +55,7 @@ def input_schema(
 def output_schema(
     struct: type[Any], item: type[Any] | None, shape: Shape, clear_by_name: tuple[str, ...] = ()
 ) -> Schema:
-    """What every answer of a tool holds, one level deep; open, because fields are only ever added.
+    """Return what every answer of a tool holds, one level deep; open, because fields are only ever added.
 
     Nothing is required at the top: several clients hold the structured copy of an error against
     this schema too, and would hide the error from the agent if it did not fit.
@@ -183,12 +183,12 @@ def offered_tools(*, start_session: bool = False) -> dict[str, Tool]:
 
 
 def tool_definitions(*, start_session: bool = False) -> list[dict[str, Any]]:
-    """What `tools/list` answers, as plain data."""
+    """Return what `tools/list` answers, as plain data."""
     return [tool.definition for tool in offered_tools(start_session=start_session).values()]
 
 
 def spell_call(tools: dict[str, Tool], call: NextCall) -> dict[str, Json] | None:
-    """The next call as a tool call; None when no tool takes these params."""
+    """Return the next call as a tool call; None when no tool takes these params."""
     for tool in tools.values():
         params = {name: value for name, value in call.params.items() if name not in tool.adds}
         if tool.operation == call.operation and set(params) <= set(fields_of(tool)):
@@ -197,7 +197,7 @@ def spell_call(tools: dict[str, Tool], call: NextCall) -> dict[str, Json] | None
 
 
 def fields_of(tool: Tool) -> dict[str, Any]:
-    """The arguments of a tool with their schemas."""
+    """Return the arguments of a tool with their schemas."""
     properties: dict[str, Any] = tool.definition["inputSchema"]["properties"]
     return properties
 
@@ -217,7 +217,7 @@ def _tool(offered: Operation) -> Tool:
 
 
 def annotations_of(effect: Effect, *, is_overwriting: bool = False) -> dict[str, bool]:
-    """All four hints, always: a client that has to guess guesses the worst."""
+    """Return all four hints, always: a client that has to guess guesses the worst."""
     is_read = effect == "read"
     return {
         "readOnlyHint": is_read,

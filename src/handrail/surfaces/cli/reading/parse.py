@@ -62,12 +62,12 @@ Value: TypeAlias = (
 
 
 def label_of(param: Param) -> str:
-    """The name of a flag or position in a problem."""
+    """Return the name of a flag or position in a problem."""
     return param["flag"] or param["value"]
 
 
 def value_of(param: Param, text: str) -> Value | Problem:
-    """The value that one text stands for."""
+    """Return the value that one text stands for."""
     expected = _expected_instead(param, text)
     if expected:
         return Problem(
@@ -96,13 +96,13 @@ def value_of(param: Param, text: str) -> Value | Problem:
 
 
 def report_repeated(param: Param, texts: list[str]) -> Problem:
-    """A value that may be given once was given with different texts."""
+    """Refuse a value that may be given once and was given with different texts."""
     shown = ", ".join(_shown(param, text) for text in texts[:3])
     return Problem(param=label_of(param), problem="is given more than once", got=shown, expected="one value")
 
 
 def object_of(text: str | bytes, label: str) -> dict[str, Json]:
-    """The JSON object that `text` is.
+    """Return the JSON object that `text` is.
 
     Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
     """
@@ -113,7 +113,7 @@ def object_of(text: str | bytes, label: str) -> dict[str, Json]:
 
 
 def array_of(text: str | bytes, label: str) -> list[Json]:
-    """The JSON array that `text` is. Raises as `object_of` does."""
+    """Return the JSON array that `text` is. Raises as `object_of` does."""
     value = _decoded_value(text)
     if isinstance(value, list):
         return value
@@ -137,7 +137,7 @@ def _decoded_value(text: str | bytes) -> Json:
 
 
 def _expected_instead(param: Param, text: str) -> str:
-    """What would be right; empty when the text is."""
+    """Return what would be right; empty when the text is."""
     is_path = param["kind"] in _PATHS or text.startswith("@")
     if re.search(_NO_BYTE if is_path else _NO_TEXT, text):
         return "UTF-8 text"
@@ -190,7 +190,7 @@ def show_briefly(text: str) -> str:
 
 
 def _shown(param: Param, text: str) -> str:
-    """What was given; a token is never echoed."""
+    """Return what was given; a token is never echoed."""
     return "a token" if param["kind"] == "token" else show_briefly(text)
 
 
@@ -269,27 +269,27 @@ def parse(arguments: Sequence[str]) -> Parsed:
 
 
 def commands_under(words: str) -> list[str]:
-    """The leaves below a group; all of them without words."""
+    """Return the leaves below a group; all of them without words."""
     return [path for path in COMMANDS if not mark_of(path) and (not words or path.startswith(words + " "))]
 
 
 def words_of(path: str) -> str:
-    """What is typed to name a command, whichever view of it."""
+    """Return what is typed to name a command, whichever view of it."""
     return path.partition(" --")[0]
 
 
 def mark_of(path: str) -> str:
-    """The flag that chooses this view of a command; empty for the usual one."""
+    """Return the flag that chooses this view of a command; empty for the usual one."""
     return path[len(words_of(path)) :].strip()
 
 
 def views_of(words: str) -> list[Command]:
-    """The rows of one command, the usual one first."""
+    """Return the rows of one command, the usual one first."""
     return [row for path, row in COMMANDS.items() if words_of(path) == words]
 
 
 def _decoded(argument: str) -> str:
-    """An argument as UTF-8, whatever the locale made of it; a path may keep other bytes."""
+    """Return an argument as UTF-8, whatever the locale made of it; a path may keep other bytes."""
     try:
         return os.fsencode(argument).decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair, which only a caller in Python can send
@@ -404,7 +404,7 @@ def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value
 
 
 def _offered(reading: _Reading) -> list[str]:
-    """The flags to suggest: all of them until the command is known, then those that it takes."""
+    """Return the flags to suggest: all of them until the command is known, then those that it takes."""
     if reading.command is None:
         return list(reading.known)
     views = views_of(" ".join(reading.words))
@@ -437,7 +437,7 @@ def _report_unknown_command(reading: _Reading) -> None:
 
 
 def find_near_commands(words: Sequence[str], most: int = 3) -> list[str]:
-    """The commands that were probably meant by the first two words, else by the first."""
+    """Return the commands that were probably meant by the first two words, else by the first."""
     if " ".join(words[:1]) in _groups() and len(words) == 1:
         return []
     near = find_near(" ".join(words[:2])) or find_near(words[0])
@@ -551,7 +551,7 @@ def _own_values(reading: _Reading, *, has_input: bool) -> tuple[tuple[Param, Val
 
 
 def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None:
-    """What was given for one parameter; None when nothing was, or it was refused."""
+    """Return what was given for one parameter; None when nothing was, or it was refused."""
     texts = reading.given.get(label_of(param), [])
     values = [value_of(param, text) for text in texts]
     refused = [value for value in values if isinstance(value, Problem)]
