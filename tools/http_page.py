@@ -174,9 +174,9 @@ def _checks() -> str:
         f"{table(['', 'check', 'refusal'], rows)}\n\n"
         f"Every answer has {names} and `cache-control`, and none sets a cookie or allows another origin.\n"
         "What is refused before it is read (no HTTP, or too many connections) is answered in the same way.\n"
-        "A call that uses something that will be removed is answered with `deprecation` (RFC 9745) and "
-        "`sunset` (RFC 8594), and with a notice; the discovery document has `deprecation` and a `link` to "
-        "the agent card where there is one."
+        "If a call uses something that will be removed, the answer has a notice, `deprecation` (RFC 9745) "
+        "and `sunset` (RFC 8594).\n"
+        "The discovery document has `deprecation`, and a `link` to the agent card if there is one."
     )
 
 

@@ -85,9 +85,10 @@ def settings_page() -> str:
         "No file means the defaults; a file with a wrong value is refused with `E_CONFIG`, never half used.",
         table(("setting", "value", "default", "what"), _rows("_UserFile", USER)),
         f"## Of a project\n\n`{PROJECT}` in the project.\n"
-        "It comes with a checkout, so it may only say how answers look, where workflows are inside the "
-        "project, which [checks](../how-to/let-a-run-see-your-tests.md) there are, and that its files are "
-        "not kept; of the same setting it beats the user's.",
+        "It comes with a checkout, so it may only set how answers look, where workflows are inside the "
+        "project, its name, and which [checks](../how-to/let-a-run-see-your-tests.md) there are.\n"
+        "It may also be stricter than its user: keep no files, or want the approval of a person.\n"
+        "If both set the same, the project beats the user.",
         table(("setting", "value", "default", "what"), _rows("_ProjectFile", PROJECT)),
         "## Environment\n\nAn empty variable counts as not set.\n"
         "A flag beats the environment, the environment beats the settings of the project, and those beat the "

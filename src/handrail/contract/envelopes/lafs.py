@@ -86,8 +86,8 @@ def about_session(outcome: Outcome, call: Call) -> Call:
 def expand_minimal(document: Document, call: Call) -> Document:
     """A schema-complete envelope from a minimal one and from what its caller knows about the call.
 
-    Constants come back as they were; category and retry rule come from the catalogue row that the
-    details name, else from the registry; the message, which is lost, becomes the title of the code.
+    Constants come back as they were. Category and retry rule come from the catalogue row that the details
+    name, else from the registry. The message is lost, and the title of the code stands in for it.
     Whatever the document says itself is kept, so a complete envelope comes back unchanged.
     """
     known = _known_meta(call)
