@@ -25,9 +25,9 @@ docs:
     uv run python tools/generate.py
     uv run python -m tests.house.shown_commands
 
-# Measure; each figure stands beside its reference.
+# Measure, each figure beside its reference, and write the page about speed.
 bench:
-    for file in bench/*.py; do uv run python "$file"; done
+    uv run python bench/page.py
 
 # Everything CI does; leaves the wheel in dist/ when all is green.
 release:

@@ -1,10 +1,10 @@
 """What starting the command costs, as ratios beside `python -c pass` in the same rounds.
 
-Run with `python bench/cold_start.py [--rounds N] [--instructions]`, with the interpreter of the environment
-that Handrail is installed in. CPU time of the child, median of shuffled rounds; bytecode is compiled
-beforehand into a scratch folder, as an installed wheel has it after its first run. Each command is measured
-by its module and, where the installer wrote one, by its console script. `--instructions` adds how many
-instructions callgrind counts, which do not depend on how busy the machine is.
+Run with `python bench/cold_start.py [--rounds N] [--instructions] [--page FILE]`, with the interpreter of
+the environment that Handrail is installed in. CPU time of the child, median of shuffled rounds; bytecode is
+compiled beforehand into a scratch folder, as an installed wheel has it after its first run. Each command is
+measured by its module and, where the installer wrote one, by its console script. `--instructions` adds how
+many instructions callgrind counts, which do not depend on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from bench.generated_page import rewrite
 
 ROUNDS = 25
 BOUNDS = {"--version": 2.5, "run continue": 4.0}
@@ -49,6 +53,7 @@ def main(arguments: Sequence[str]) -> int:
             else {}
         )
     _print_table(measured, counted, rounds)
+    rewrite(arguments, "cold_start.py", _make_table(measured))
     return 0
 
 
@@ -130,6 +135,14 @@ def _instructions(command: Sequence[str], environment: Mapping[str, str], scratc
     found = re.search(rb"Collected : ([0-9]+)", done.stderr)
     assert found is not None, "callgrind tells what it collected"
     return int(found[1])
+
+
+def _make_table(measured: Mapping[str, float]) -> str:
+    lines = ["| call | processor ms | times `python -c pass` | bound |", "|---|---|---|---|"]
+    for name, value in measured.items():
+        bound = next((f"{most:g}" for told, most in BOUNDS.items() if told in name), "")
+        lines.append(f"| `{name}` | {value:.0f} | {value / measured[_REFERENCE]:.1f} | {bound} |")
+    return "\n".join(lines) + "\n"
 
 
 def _print_table(measured: Mapping[str, float], counted: Mapping[str, int], rounds: int) -> None:

@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import pytest
 
-from bench.generated_page import describe_machine, write_into
+from bench.generated_page import rewrite
 from tests.journeys.conversation import advance, answer
 from tests.journeys.test_flat_operations import Server, filled
 
@@ -46,8 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         long = measure(walks, rounds)
     table = make_table(measured, long, sessions)
     print(table)
-    if page := _option(arguments, "--page", ""):
-        write_into(Path(page), "flat.py", describe_machine() + table)
+    rewrite(arguments, "flat.py", table)
     return 0
 
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import anyio
 from mcp.server.stdio import stdio_server

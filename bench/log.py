@@ -1,8 +1,8 @@
 """The log beside the cheapest durable append, measured in the same rounds and printed as ratios.
 
-Run with `python bench/log.py [--json] [--rounds N] [--nodes 10,1000,10000] [--sessions 10,1000]
-[--peers PYTHON] [--chart FILE.svg]`. HANDRAIL_BENCH_DIR names a directory on the disk to measure; `--peers`
-the Python of an environment with the stores of bench/peers.py. The exit status says nothing about speed.
+Run with `python bench/log.py [--json] [--rounds N] [--nodes 10,1000,10000] [--page FILE]`.
+HANDRAIL_BENCH_DIR names a directory on the disk to measure. The exit status says nothing about speed;
+`bench/peers.py` has other stores beside the log.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from bench.chart import bar_chart
 from bench.floor import STEP_BYTES, floors, interleaved, spread
+from bench.generated_page import rewrite
 from bench.walks import NOTES, BareLog, Walk, grown
-from handrail.runtime.hub import perform
-from handrail.wiring import build_runtime
 
 FLOOR = "raw append, preallocated"
 BARE = "append of 4 events to the log alone"
@@ -42,16 +40,10 @@ def main(arguments: Sequence[str]) -> int:
     """Measure and print."""
     rounds = int(_option(arguments, "--rounds", "150"))
     node_counts = [int(count) for count in _option(arguments, "--nodes", "10,1000,2000,10000").split(",")]
-    session_counts = [int(count) for count in _option(arguments, "--sessions", "10,1000").split(",")]
     report: dict[str, Any] = {"python": sys.version.split()[0], "rounds": rounds, "ms": {}, "bounds": BOUNDS}
     with tempfile.TemporaryDirectory(dir=os.environ.get("HANDRAIL_BENCH_DIR")) as scratch:
         measure_nodes(report, scratch, node_counts, rounds)
-        measure_sessions(report, scratch, session_counts, rounds)
-    report["peers"] = peers(_option(arguments, "--peers", sys.executable), rounds)
-    chart = _option(arguments, "--chart", "")
-    if chart:
-        with open(chart, "w", encoding="utf-8") as file:
-            file.write(drawn(report))
+    rewrite(arguments, "log.py", make_table(report, node_counts))
     if "--json" in arguments:
         print(json.dumps(report, indent=2))
     else:
@@ -147,44 +139,6 @@ def cold_process(home: str, state_token: str, count: int) -> dict[str, float]:
     return found
 
 
-def measure_sessions(
-    report: dict[str, Any], scratch: str, session_counts: Sequence[int], rounds: int
-) -> None:
-    """Listing and resuming in stores of these sizes, and what it takes to keep all of them hot."""
-    for count in session_counts:
-        home = os.path.join(scratch, f"sessions-{count}")
-        for number in range(count):
-            grown(home, 10, f"walk-{number}")
-        report[f"hot, {count} sessions of 10 nodes"] = hot_process(home)
-        runtime = build_runtime({}, home=home)
-        calls: dict[str, Callable[[], object]] = {
-            f"list 20 of {count} sessions": partial(perform, runtime, "session.list", {"limit": 20}),
-            f"resume in {count} sessions": partial(perform, runtime, "session.resume", {}),
-        }
-        for name, found in interleaved(calls, min(rounds, 20)).items():
-            report["ms"][name] = round(statistics.median(found), 3)
-
-
-def hot_process(home: str) -> dict[str, float]:
-    """A process of its own that folds every session of a store and then waits for a second."""
-    script = (
-        "import json,os,resource,sys,time\n"
-        "from handrail.wiring import build_runtime; from handrail.runtime.sessions import read_session\n"
-        "def kb(): return int(open('/proc/self/statm').read().split()[1])*resource.getpagesize()//1024\n"
-        "log=build_runtime({},home=sys.argv[1]).log; stamps=log.list_sessions()\n"
-        "read_session(log,stamps[0].session_id); memory,cpu=kb(),time.process_time()\n"
-        "for stamp in stamps: read_session(log,stamp.session_id)\n"
-        "cost={'memory_kb_per_session':(kb()-memory)/len(stamps),'kept':len(log),\n"
-        " 'cpu_ms_per_session':1000*(time.process_time()-cpu)/len(stamps),'memory_mb_of_process':kb()/1024}\n"
-        "idle=time.process_time(); time.sleep(1)\n"
-        "cost['idle_cpu_ms_per_second']=1000*(time.process_time()-idle)\n"
-        "print(json.dumps({name:round(value,2) for name,value in cost.items()}))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, home], capture_output=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
-
-
 def log_bytes(walk: Walk, scratch: str, count: int) -> int:
     place = os.path.join(scratch, f"nodes-{count}", "data", "sessions", walk.session_id)
     return sum(os.path.getsize(os.path.join(place, name)) for name in os.listdir(place))
@@ -216,33 +170,25 @@ def ratios(report: dict[str, Any], node_counts: Sequence[int]) -> dict[str, floa
     return {name: round(value, 2) for name, value in found.items()}
 
 
-def peers(python: str, rounds: int) -> dict[str, Any]:
-    """Other stores, beside a raw append of their own process."""
-    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers.py")
-    done = subprocess.run(
-        [python, place, "--json", "--rounds", str(min(rounds, 100))], capture_output=True, check=True
-    )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    floor = found["spread"][FLOOR]["mean"]
-    theirs = {name: seen for name, seen in found["spread"].items() if name.startswith(("LangGraph", "DBOS"))}
-    return {
-        **{f"{name}, ms": seen["mean"] for name, seen in theirs.items()},
-        **{f"{name} / raw append": round(seen["mean"] / floor, 1) for name, seen in theirs.items()},
-        "skipped": ", ".join(found["skipped"]) or "none",
+def make_table(report: dict[str, Any], node_counts: Sequence[int]) -> str:
+    """What grows with a session, and what does not."""
+    rows = {
+        "advance, median, ms": ("ms", "advance, {} nodes"),
+        "read the step again in a server, median, ms": ("ms", "rehydrate, warm, {} nodes"),
+        "the same in a new process, processor ms": (
+            "ms",
+            "rehydrate, cold process, with cache, {} nodes, CPU with the start of Python",
+        ),
+        "bytes on disk per step": ("bytes per step", "stored at {} nodes"),
     }
-
-
-def drawn(report: dict[str, Any]) -> str:
-    """Means as multiples of the raw append of the same run."""
-    floor = report["spread"][FLOOR]["mean"]
-    values = {name: seen["mean"] / floor for name, seen in report["spread"].items()}
-    kinds = {name: "ours" if name.startswith(("append", "advance")) else "reference" for name in values}
-    for name, value in report["peers"].items():
-        if name.endswith(" / raw append"):
-            values[name.removesuffix(" / raw append")] = value
-            kinds[name.removesuffix(" / raw append")] = "peer"
-    note = f"Means of {report['rounds']} shuffled rounds; times the cheapest durable append ({floor:.2f} ms)."
-    return bar_chart("One durable step", note, values, kinds, "×")
+    lines = [
+        f"| what | {' | '.join(f'{count:,} nodes'.replace(',', ' ') for count in node_counts)} |",
+        "|---|" + "---|" * len(node_counts),
+    ]
+    for name, (part, key) in rows.items():
+        values = (report[part][key.format(count)] for count in node_counts)
+        lines.append(f"| {name} | {' | '.join(f'{value:,}'.replace(',', ' ') for value in values)} |")
+    return "\n".join(lines) + "\n"
 
 
 def print_table(report: dict[str, Any]) -> None:
@@ -256,7 +202,7 @@ def print_table(report: dict[str, Any]) -> None:
         bound = f"  bound {BOUNDS[name]}" if name in BOUNDS else ""
         print(f"{name:<66} {value:10.2f}{bound}")
     for name, values in report.items():
-        if name.startswith(("hot,", "bytes", "peers")):
+        if name.startswith("bytes"):
             print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in values.items()))
 
 

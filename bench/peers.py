@@ -1,7 +1,8 @@
-"""Other durable stores for agents beside the same raw append: LangGraph's SqliteSaver and DBOS on SQLite.
+"""One durable step beside plain appends and other stores for agents, all in the same shuffled rounds.
 
-Run with the Python of an environment that has `langgraph`, `langgraph-checkpoint-sqlite` and `dbos`:
-`PYTHONPATH=. PYTHON bench/peers.py [--json] [--rounds N]`. What is not installed is skipped and named.
+Run with `python bench/peers.py [--json] [--rounds N] [--page FILE]` in an environment that also has
+`langgraph`, `langgraph-checkpoint-sqlite` and `dbos`; what is not installed is skipped and named.
+HANDRAIL_BENCH_DIR names a directory on the disk to measure.
 """
 
 from __future__ import annotations
@@ -20,8 +21,13 @@ from typing import Any, TypedDict
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from bench.floor import STEP_BYTES, floors, interleaved, spread
+from bench.generated_page import rewrite
+from bench.walks import BareLog, grown
 
 NOTES = "x" * 500
+LONG = 1_000
+FLOOR = "raw append, preallocated"
+NOT_HAD = "WorkRail is not in the public registries, so it was not installed."
 _PEERS = {"langgraph.checkpoint.sqlite": "LangGraph", "dbos": "DBOS"}
 Calls = dict[str, Callable[[], object]]
 
@@ -29,6 +35,22 @@ Calls = dict[str, Callable[[], object]]
 class _State(TypedDict):
     notes: str
     count: int
+
+
+def own_calls(directory: str) -> Calls:
+    """A commit of the log alone, and an advance of a short and of a long session."""
+    walks = {nodes: grown(os.path.join(directory, f"nodes-{nodes}"), nodes) for nodes in (10, LONG)}
+
+    def advance(nodes: int) -> None:
+        walks[nodes].advance()
+        walks[nodes].make_ready()
+
+    for one in walks.values():
+        one.make_ready()
+    calls: Calls = {"append of 4 events to our log": BareLog(os.path.join(directory, "bare")).append}
+    return calls | {
+        f"our advance at node {nodes:,}".replace(",", " "): partial(advance, nodes) for nodes in walks
+    }
 
 
 def langgraph_calls(directory: str) -> Calls:
@@ -90,11 +112,12 @@ def measured_in_dbos(name: str, url: str, calls: Calls, rounds: int) -> dict[str
 def measure(rounds: int) -> dict[str, Any]:
     """Spreads of everything that is installed, and which packages were skipped."""
     is_there = {name: is_installed(module) for module, name in _PEERS.items()}
-    skipped = [f"{name} skipped: not installed" for name, found in is_there.items() if not found]
+    skipped = [f"{name} was not installed." for name, found in is_there.items() if not found]
     with tempfile.TemporaryDirectory(dir=os.environ.get("HANDRAIL_BENCH_DIR")) as directory:
         calls: Calls = {
             name: partial(append, b"x" * STEP_BYTES) for name, append in floors(directory).items()
         }
+        calls |= own_calls(directory)
         if is_there["LangGraph"]:
             calls |= langgraph_calls(directory)
         if is_there["DBOS"]:
@@ -104,9 +127,19 @@ def measure(rounds: int) -> dict[str, Any]:
     return {"spread": {name: spread(found) for name, found in samples.items()}, "skipped": skipped}
 
 
+def make_table(found: dict[str, dict[str, float]]) -> str:
+    """The quickest call first, each as a multiple of the plain append of the same rounds."""
+    lines = ["| call | median, ms | mean, ms | mean, times the plain append |", "|---|---|---|---|"]
+    for name, one in sorted(found.items(), key=lambda row: row[1]["mean"]):
+        times = one["mean"] / found[FLOOR]["mean"]
+        lines.append(f"| {name} | {one['median']:.1f} | {one['mean']:.1f} | {times:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
 def main(arguments: Sequence[str]) -> int:
     rounds = int(arguments[list(arguments).index("--rounds") + 1]) if "--rounds" in arguments else 100
     report = measure(rounds)
+    rewrite(arguments, "peers.py", make_table(report["spread"]), *report["skipped"], NOT_HAD)
     if "--json" in arguments:
         print(json.dumps(report))
         return 0

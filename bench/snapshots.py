@@ -1,8 +1,8 @@
 """What keeping the files of every step adds to an advance, beside one without, in the same rounds.
 
-Run with `python bench/snapshots.py [--json] [--files 100,10000] [--rounds 24] [--changed 5]`. Each size is a
-git repository of its own. Before every advance as many files change as `--changed` says. Processor time is
-that of this process and of the git that it starts; a server spends it after the reply.
+Run with `python bench/snapshots.py [--json] [--files 100,10000] [--rounds 24] [--changed 5] [--page FILE]`.
+Each size is a git repository of its own. Before every advance as many files change as `--changed` says.
+Processor time is that of this process and of the git that it starts; a server spends it after the reply.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,13 +25,14 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from msgspec.structs import replace
 
-from bench.looking import make_repository
+from bench.generated_page import rewrite
 from bench.walks import Walk, write_workflow
 from handrail.operations.kept_trees import SERVER_SECONDS, take_due_tree
 from handrail.runtime.runtime import TreeDue
 from handrail.wiring import build_runtime
 
 SIZES = (100, 10_000)
+_OLD = 1_000_000_000
 Setting = Literal["off", "git"]
 SETTINGS: tuple[Setting, ...] = ("off", "git")
 
@@ -86,9 +88,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--files", default=",".join(map(str, SIZES)))
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--changed", type=int, default=5)
+    parser.add_argument("--page", default="")
     asked = parser.parse_args(arguments)
     sizes = [int(size) for size in asked.files.split(",")]
     report = {str(size): measure(size, asked.rounds, asked.changed) for size in sizes}
+    rewrite(["--page", asked.page] if asked.page else [], "snapshots.py", make_table(report))
     print(json.dumps(report, indent=1) if asked.json else "\n".join(describe(report)))
     return 0
 
@@ -130,6 +134,27 @@ def measure(size: int, rounds: int, changed: int) -> dict[str, Any]:
     }
 
 
+def make_repository(project: str, size: int) -> None:
+    """One commit of small files in folders of 500, old enough to be remembered."""
+    for number in range(size):
+        place = os.path.join(project, f"part{number // 500}")
+        os.makedirs(place, exist_ok=True)
+        path = os.path.join(place, f"file{number}.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"# {number}\n" + "value = 1\n" * 40)
+        os.utime(path, (_OLD, _OLD))
+    _git(project, "init", "-q", ".")
+    _git(project, "add", "-A")
+    who = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
+    _git(project, *who, "commit", "-q", "-m", "files")
+    time.sleep(2.1)  # what is newer than the coarsest clock is never remembered
+    _git(project, "status")
+
+
+def _git(project: str, *words: str) -> None:
+    subprocess.run(["git", "-C", project, *words], check=True, capture_output=True)
+
+
 def _change(project: str, number: int, changed: int) -> None:
     for at in range(changed):
         path = os.path.join(project, "part0", f"file{(number + at) % 100}.py")
@@ -140,6 +165,20 @@ def _change(project: str, number: int, changed: int) -> None:
 def _processor_ms() -> float:
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return 1000 * (time.process_time() + children.ru_utime + children.ru_stime)
+
+
+def make_table(report: dict[str, Any]) -> str:
+    lines = [
+        "| files | reply without snapshots, ms | with them, ms | after the reply, ms | bytes per step |",
+        "|---|---|---|---|---|",
+    ]
+    for size, found in report.items():
+        without, kept = found["without"], found["with"]
+        lines.append(
+            f"| {int(size):,} | {without['reply ms']:.1f} | {kept['reply ms']:.1f} |"
+            f" {kept['after it ms']:.1f} | {kept['bytes per node']:,} |".replace(",", " ")
+        )
+    return "\n".join(lines) + "\n"
 
 
 def describe(report: dict[str, Any]) -> list[str]:

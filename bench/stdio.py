@@ -1,9 +1,9 @@
 """The server on stdin and stdout beside the protocol library's own, in the same rounds: start, calls, memory.
 
-Run with `python bench/stdio.py [--rounds N] [--calls N] [--json]`. HANDRAIL_BENCH_DIR names a directory to
-work in; one in memory makes the rounds short. All times are processor time of the whole process. `library` is
-the same adapter on the library's transport, started by `bench/library_stdio.py`. The project is no git
-repository, so no call looks at a working tree. The exit status says nothing about speed.
+Run with `python bench/stdio.py [--rounds N] [--calls N] [--page FILE] [--json]`. HANDRAIL_BENCH_DIR names
+a directory to work in; one in memory makes the rounds short. All times are processor time of the whole
+process. `library` is the same adapter on the library's transport, started by `bench/library_stdio.py`. The
+project is no git repository, so no call looks at a working tree. The exit status says nothing about speed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from typing import IO, Any
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from bench.generated_page import rewrite
 
 ROUNDS = 15
 CALLS = 10_000
@@ -168,9 +172,17 @@ def _option(arguments: Sequence[str], name: str, default: int) -> int:
     return int(arguments[list(arguments).index(name) + 1]) if name in arguments else default
 
 
+def make_table(report: dict[str, Any]) -> str:
+    lines = ["| server on stdin and stdout | ours | the protocol library | bound |", "|---|---|---|---|"]
+    for what, found in report.items():
+        lines.append(f"| {what} | {found['ours']} | {found['library']} | {BOUNDS[what]:g} |")
+    return "\n".join(lines) + "\n"
+
+
 def main(arguments: Sequence[str]) -> int:
     calls = _option(arguments, "--calls", CALLS)
     report = measure(_option(arguments, "--rounds", ROUNDS), calls)
+    rewrite(arguments, "stdio.py", make_table(report))
     if "--json" in arguments:
         print(json.dumps(report, indent=2))
         return 0

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -28,7 +27,7 @@ import psycopg
 from psycopg import conninfo
 
 from bench.floor import interleaved, spread
-from bench.generated_page import describe_machine, write_into
+from bench.generated_page import rewrite
 from bench.peers import Calls, is_installed, measured_in_dbos, saver_calls
 from handrail.contract.ids import SessionId
 from handrail.ports.log import Committed, Draft
@@ -107,7 +106,7 @@ def peer_calls(address: str) -> tuple[Calls, list[str]]:
         rows: Any = importlib.import_module("psycopg.rows")
         link = psycopg.connect(address, autocommit=True, prepare_threshold=0, row_factory=rows.dict_row)
         calls |= saver_calls("LangGraph PostgresSaver", module.PostgresSaver(link))
-    return calls, [f"{name} skipped: not installed" for name, found in is_there.items() if not found]
+    return calls, [f"{name} was not installed." for name, found in is_there.items() if not found]
 
 
 def measure(address: str, rounds: int) -> dict[str, Any]:
@@ -178,9 +177,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--json" in arguments:
         print(json.dumps(report, indent=2))
         return 0
-    if "--page" in arguments:
-        page = arguments[list(arguments).index("--page") + 1]
-        write_into(Path(page), "team.py", describe_machine() + make_table(report["ms"]))
+    rewrite(arguments, "team.py", make_table(report["ms"]), *report["skipped"])
     for name, found in sorted(report["ms"].items(), key=lambda one: one[1]["median"]):
         print(f"{name:<48} " + "  ".join(f"{key} {value:.3f}" for key, value in found.items()))
     print(f"waiting / plain: {report['waiting / plain']} (bound {BOUND})")

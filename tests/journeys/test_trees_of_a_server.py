@@ -127,3 +127,39 @@ def test_older_step_read_again_names_its_files(work: Work) -> None:
         f"To bring them back: handrail code restore {node} --dry-run"
     ]
     assert [one for one in newest.get("warnings", []) if one["code"] == "FILES_DIFFER"] == []
+
+
+@pytest.mark.thorough
+def test_kill_between_reply_and_tree_loses_no_step(work: Work, tmp_path: Path) -> None:
+    """Git hangs when the tree of the step is taken, and the server is killed then."""
+    waits = hang_git(work, tmp_path)
+    with served(work) as server:
+        started = server.call("start_workflow", workflowId="project.three_steps")
+        step = {"ackToken": started["ackToken"], "output": {"notesMarkdown": "Done before the kill."}}
+        waits.touch()
+        write(work.root, "a.py", "a = 2\n")
+        told = server.call("continue_workflow", **step)
+        wait_until(lambda: waits.read_text(encoding="utf-8") != "")
+        server.kill()
+    waits.unlink()
+    trees = len(work.events(started, "tree_recorded"))
+
+    with served(work) as server:
+        again = server.call("continue_workflow", **step)
+        server.call("continue_workflow", ackToken=told["ackToken"], output=step["output"])
+        assert server.end() == 0
+
+    assert again == told
+    assert len(work.events(started, "advance_recorded")) == 2
+    assert (trees, len(work.events(started, "tree_recorded"))) == (1, 2)
+    assert work.tool.data("store", "verify")["problems"] == []
+
+
+def hang_git(work: Work, place: Path) -> Path:
+    """While this file exists, git notes in it that it was started, and does nothing."""
+    folder, waits = place / "programs", place / "waits"
+    folder.mkdir()
+    git = f'[ -e {waits} ] && echo started >> {waits} && exec sleep {SECONDS}\nexec {shutil.which("git")} "$@"\n'
+    write(folder, "git", f"#!/bin/sh\n{git}").chmod(0o755)
+    work.tool.environment["PATH"] = f"{folder}:{work.tool.environment['PATH']}"
+    return waits
