@@ -1,7 +1,8 @@
 """No call costs more because the store is full: the calls of functions are counted, never time.
 
 A call of a running server is counted in a store with one session, in a full one, and after many other
-sessions had their turn. Calls of C functions count too, so a file that is opened or examined counts.
+sessions had their turn. Calls of C functions count too, so a file that is opened or examined counts, and
+so do rows that SQLite looks at.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import apsw
 import msgspec
 import pytest
 
@@ -45,6 +47,7 @@ SMALL = 40
 WINDOW = 300
 """More than a resume without a question looks at: it ranks the latest 200 sessions."""
 IN_TURN = 200
+STEPS_OF_SQLITE = 100
 MOST_GROWTH = 1.5
 WORKFLOW = "project.twelve_steps"
 ASKING = "project.asking"
@@ -268,6 +271,16 @@ def filled(place: Path, count: int, monkeypatch: pytest.MonkeyPatch) -> Server:
     server.fill(count, monkeypatch)
     answer(server.runtime, "session.list", query="nowhere")
     return server
+
+
+@pytest.fixture(autouse=True)
+def counted_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite calls a function of Python after so many of its own steps."""
+
+    def count(connection: apsw.Connection) -> None:
+        connection.set_progress_handler(lambda: False, STEPS_OF_SQLITE)
+
+    monkeypatch.setattr(apsw, "connection_hooks", [count])
 
 
 @pytest.mark.thorough

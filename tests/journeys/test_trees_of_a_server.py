@@ -159,7 +159,7 @@ def hang_git(work: Work, place: Path) -> Path:
     """While this file exists, git notes in it that it was started, and does nothing."""
     folder, waits = place / "programs", place / "waits"
     folder.mkdir()
-    git = f'[ -e {waits} ] && echo started >> {waits} && exec sleep {SECONDS}\nexec {shutil.which("git")} "$@"\n'
-    write(folder, "git", f"#!/bin/sh\n{git}").chmod(0o755)
+    hangs = f"[ -e {waits} ] && echo started >> {waits} && exec sleep {SECONDS}"
+    write(folder, "git", f'#!/bin/sh\n{hangs}\nexec {shutil.which("git")} "$@"\n').chmod(0o755)
     work.tool.environment["PATH"] = f"{folder}:{work.tool.environment['PATH']}"
     return waits

@@ -54,6 +54,7 @@ _ROW = "SELECT id, activity, version, CASE WHEN known IS version THEN facts END 
 _WINDOW = (
     " AND activity > 0 AND activity <= ? AND (activity < ? OR id > ?) ORDER BY activity DESC, id LIMIT ?"
 )
+_WITH_PARTS = "SELECT rowid FROM sessions WHERE "
 _FROM_ID = (
     "SELECT id FROM sessions WHERE id >= ? ORDER BY id LIMIT ?",
     "SELECT id FROM sessions WHERE id < ? ORDER BY id LIMIT ?",
@@ -163,14 +164,15 @@ class FileIndexView:
         after: SessionStamp | None = None,
     ) -> Sequence[Indexed]:
         self._follow()
-        having, values = ["known IS NOT version"], []
+        chosen, values = ["SELECT rowid FROM sessions INDEXED BY unread WHERE known IS NOT version"], []
         if needed:
-            having.append("rowid IN (SELECT rowid FROM words WHERE words MATCH ?)")
+            chosen.append("SELECT rowid FROM words WHERE words MATCH ?")
             values.append(_match(needed))
         if parts:
-            having.append(f"({' AND '.join('instr(about, ?)' for _ in parts)})")
+            chosen.append(_WITH_PARTS + " AND ".join("instr(about, ?)" for _ in parts))
             values += parts
-        asked = f"{_ROW} WHERE ({' OR '.join(having)})"
+        # Without an index the chosen rows are fetched; with one, every row would be compared with them.
+        asked = f"{_ROW} NOT INDEXED WHERE rowid IN ({' UNION ALL '.join(chosen)})"
         return self._marked(self._current(asked, tuple(values), most, after), needed)
 
     def with_word(self, word: str) -> frozenset[SessionId]:
