@@ -38,6 +38,15 @@ def test_an_attempt_is_answered_for_the_use_it_was_made_of(
     assert isinstance(verdict, Answered if is_answered else Open)
 
 
+def test_no_checkpoint_is_answered_by_an_advance() -> None:
+    log = WrittenLog()
+    first = log.start()
+    log.advance(first)
+
+    assert isinstance(gate(log.history, first.tag, attempt(1), "advance"), Answered)
+    assert isinstance(gate(log.history, first.tag, attempt(1), "checkpoint"), Open)
+
+
 def test_cut_log_refuses_the_token_of_a_later_node() -> None:
     whole = WrittenLog()
     first = whole.start()

@@ -477,6 +477,17 @@ def test_a_sealed_line_must_still_fit_the_one_before_it(
     check_health(log, state, reason, 5 if state == "healthy" else 3)
 
 
+def test_a_sealed_line_that_attests_no_bytes_is_damage(tmp_path: Path) -> None:
+    log, session = three_commits(tmp_path)
+    first, second, third = (session / MANIFEST).read_bytes().splitlines(keepends=True)
+    fields = fields_of(third)
+
+    forged, _ = line_by_hand(json.loads(second)["sum"], **{**fields, "to": fields["from"]})
+    (session / MANIFEST).write_bytes(first + second + forged)
+
+    check_health(log, "corrupt_tail", "non_contiguous", 3)
+
+
 @pytest.mark.parametrize(
     ("change", "state"),
     [

@@ -132,6 +132,7 @@ def test_everything_in_the_store_is_private(tmp_path: Path) -> None:
     ("limits", "expected"),
     [
         (SegmentLimits(max_events=2), [2, 2, 1]),
+        (SegmentLimits(max_bytes=72), [2, 2, 1]),
         (SegmentLimits(max_bytes=80), [3, 2]),
         (SegmentLimits(max_bytes=1), [1, 1, 1, 1, 1]),
         (SegmentLimits(), [5]),

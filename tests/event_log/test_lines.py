@@ -11,6 +11,7 @@ import pytest
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault
+from handrail.event_log.copying import has_foreign_facts
 from handrail.event_log.files.disk import Disk
 from handrail.event_log.files.log import FileLog
 from handrail.event_log.files.manifest import Attestation, add_attestation, attest_after, empty_tip
@@ -18,6 +19,8 @@ from handrail.event_log.files.store_key import StoreKey, name_place
 from handrail.ports.log import Draft, Origin, Vouched
 from tests.event_log.log_promises import A, B, append, code_of, draft, load, plan
 from tests.store_proof.disks import Death
+
+C = SessionId("ses_000000000003")
 
 
 def chance(count: int) -> bytes:
@@ -138,6 +141,15 @@ def test_the_key_is_made_once_and_lists_what_was_there(tmp_path: Path) -> None:
     assert [log.origin(one, load(log, one).digest).listed for one in (A, B)] == [2, 0]
     append(log, A, 2, plan("a:3"))
     assert log.origin(A, load(log, A).digest) == Origin(listed=2)
+
+
+def test_only_events_after_the_listed_ones_are_foreign(tmp_path: Path) -> None:
+    append(FileLog(str(tmp_path / "data")), A, 0, plan("a:1"))
+    log = store(tmp_path)
+    append(log, B, 0, [vouched("b:1")])
+    append(FileLog(str(tmp_path / "data")), C, 0, plan("c:1"))
+
+    assert [has_foreign_facts(log, one, load(log, one)) for one in (A, B, C)] == [False, False, True]
 
 
 def test_another_session_of_a_listed_name_is_not_the_listed_one(tmp_path: Path) -> None:

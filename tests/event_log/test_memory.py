@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from handrail.contract.outcome import Fault
 from handrail.event_log.memory import MemoryLog
+from handrail.event_log.plan import check_session_id
 from handrail.ports.log import EventLog
 from tests.event_log.log_promises import A, B, EventLogPromises, append, plan
 
@@ -25,3 +27,10 @@ def test_only_commits_are_counted() -> None:
     log.load(A)
 
     assert log.commits == 2
+
+
+def test_a_refused_name_is_repeated_up_to_its_64th_character() -> None:
+    with pytest.raises(Fault) as refused:
+        check_session_id("x" * 65)
+
+    assert refused.value.details == {"session_id": "x" * 64}

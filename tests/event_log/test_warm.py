@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from handrail.contract.ids import SessionId
+from handrail.event_log.files.cache import ProvenSessions
 from handrail.event_log.files.log import FileLog
+from handrail.event_log.files.manifest import Attestation, add_attestation, empty_tip
 from handrail.event_log.files.segments import SegmentLimits
 from handrail.ports.log import Committed, Conflict, Replayed
 from handrail.runtime.recent import Recent
@@ -84,6 +86,15 @@ def test_any_index_is_answered_as_a_cold_log_answers_it(tmp_path: Path, index: i
     assert warm.load_since(A, index) == FileLog(str(tmp_path)).load_since(A, index)
     with warm.hold(A, 0) as hold:
         assert hold.load_since(index) == FileLog(str(tmp_path)).load_since(A, index)
+
+
+def test_a_proven_tip_counts_from_the_event_after_it() -> None:
+    proven = ProvenSessions()
+    commit = Attestation(v=1, first=0, last=1, segment=EVENTS, start=0, end=72, head="0" * 64, blobs=())
+    tip, _ = add_attestation(empty_tip(A), commit)
+    proven.record(A, tip, None)
+
+    assert [proven.tip_before(A, index) for index in (1, 2, 3)] == [None, tip, tip]
 
 
 def test_session_put_back_to_an_earlier_time_is_seen(tmp_path: Path) -> None:

@@ -13,18 +13,14 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from handrail.contract.catalogue import STORE_HISTORY_LOST, Kind
 from handrail.contract.ids import AttemptId
-from handrail.engine.history import History, Node, Recorded, node_at
+from handrail.engine.history import History, Recorded, node_at
 
 AttemptUse: TypeAlias = Literal["advance", "checkpoint"]
 
 
 class Open(msgspec.Struct, frozen=True, kw_only=True):
     """The attempt has not been answered; it may act on this node."""
-
-    node: Node
-    attempt_id: AttemptId
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,9 +30,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
-    """The log cannot honour the token."""
-
-    kind: Kind
+    """The log lacks the node: a token is made after its commit, so acknowledged work was lost."""
 
 
 def gate(
@@ -45,9 +39,9 @@ def gate(
     """Decide on one attempt of a token whose MAC has verified."""
     node = node_at(history, node_tag)
     if node is None:
-        return Refused(kind=STORE_HISTORY_LOST)  # a token is minted after its commit, so the commit existed
+        return Refused()
     answered = history.advances if use == "advance" else history.checkpoints
     recorded = answered.get((node.node_id, attempt_id))
     if recorded is not None:
         return Answered(recorded=recorded)
-    return Open(node=node, attempt_id=attempt_id)
+    return Open()

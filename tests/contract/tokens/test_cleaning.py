@@ -44,6 +44,7 @@ from tests.contract.tokens.samples import ACK, STATE
         f"--ack={ACK}",
         f"the ack token is {ACK}",
         f"Next: {ACK}",
+        f"ref: {ACK}",
         f"{ACK[:30]}\n{ACK[30:]}",
         f"{ACK[:20]} {ACK[20:40]}\r\n  {ACK[40:]}",
         "\u200b".join((ACK[:10], ACK[10:20], ACK[20:])),
