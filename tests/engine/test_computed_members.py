@@ -83,6 +83,16 @@ def test_an_empty_reason_is_no_reason() -> None:
     assert [one.pointer for one in find_violations(contract().schema, filled)] == ["/why"]
 
 
+def test_the_first_twenty_results_are_filled_in() -> None:
+    ran = tuple({"check": f"{number}", "passed": True, "result": "exit 0"} for number in range(21))
+
+    filled = fill_in(
+        contract("verification_report"), dict(contract("verification_report").example), Computed(checks=ran)
+    )
+
+    assert [row["check"] for row in filled["checks"]] == [f"{number}" for number in range(20)]
+
+
 def test_results_stand_beside_the_stated_claims() -> None:
     report = dict(contract("verification_report").example)
     ran = ({"check": "tests", "passed": False, "result": "exit 1"},)

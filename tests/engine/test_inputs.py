@@ -11,6 +11,7 @@ from handrail.engine.judge.artifacts import (
     check_start_context,
     correct_context,
     describe_input,
+    find_mistyped_keys,
     is_blank_answer,
 )
 from handrail.workflows.compiled import InputSpec, InputType, has_declared_type
@@ -77,6 +78,24 @@ def test_corrected_context_has_what_was_meant_and_marks(
     fixed = correct_context(INPUTS, context, keys)
 
     assert fixed == expected
+
+
+@every_case(
+    ("declared", "sent", "is_mistyped"),
+    [
+        ("abc", "A_B-C", True),
+        ("abc", "abx", False),
+        ("abcd", "abcx", True),
+        ("abcd", "abxx", False),
+        ("abcdefg", "abcdexx", False),
+        ("abcdefgh", "abcdefxx", True),
+        ("abcdefgh", "abcdexxx", False),
+    ],
+)
+def test_a_longer_name_may_have_more_slips(declared: str, sent: str, is_mistyped: bool) -> None:
+    found = find_mistyped_keys({declared: InputSpec()}, {sent: 1})
+
+    assert [(one.key, one.declared) for one in found] == ([(sent, declared)] if is_mistyped else [])
 
 
 @every_case("said", ["", "  ", "\t\n"])

@@ -416,12 +416,11 @@ class Helper(msgspec.Struct, frozen=True, kw_only=True):
     """The name that was given."""
 
 
-def settle_helper(run: Run, seen: ObservationRecorded, index: int) -> Run:
-    """The run with its own directory or the name of a helper; `index` is of the event that says so."""
+def settle_helper(run: Run, seen: ObservationRecorded) -> Run:
+    """The run with its own directory or the name of a helper."""
     if seen.key == "worker":
         return msgspec.structs.replace(run, workers=(*run.workers, seen.value))
-    moved_at = 0 if seen.project == run.project else index
-    return msgspec.structs.replace(run, project=seen.project, has_own_project=True, moved_at=moved_at)
+    return msgspec.structs.replace(run, project=seen.project, has_own_project=True)
 
 
 def settle_account(run: Run, account: str) -> Run:

@@ -202,7 +202,7 @@ class _Folding:
             case ObservationRecorded(title=title, who=who) if title:
                 self._title = Title(text=title, who=who, index=record.index, at=body.at)
             case ObservationRecorded(key="own_project" | "worker") as seen:
-                settled = settle_helper(self._runs[_present(scope.run_id)], seen, record.index)
+                settled = settle_helper(self._runs[_present(scope.run_id)], seen)
                 self._runs[settled.run_id] = settled
             case ObservationRecorded(key=key, value=value):
                 self._observations[key] = value

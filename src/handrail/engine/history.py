@@ -119,7 +119,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     has_own_project: bool = False  # its first call that writes decided where it works
     workers: tuple[str, ...] = ()  # what its helpers called themselves
     accounts: tuple[str, ...] = ()  # in a team: who reported in it, where it was delegated
-    moved_at: int = 0  # by this event it works elsewhere than its parent; earlier trees are of that place
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"

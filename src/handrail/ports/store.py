@@ -144,7 +144,6 @@ class DatabaseFacts(msgspec.Struct, frozen=True, kw_only=True):
 class StoreOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """What a store can prove of its history."""
 
-    has_key: bool = False
     listed: int = 0
     """Sessions that were there before the key; what they hold is unproven, unless it was adopted."""
     is_adopted: bool = False

@@ -49,8 +49,6 @@ class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     state: PlaceState
     note: str = ""
-    own: str = ""
-    """Of a file that is there: its path in the project, links followed."""
 
 
 class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):

@@ -75,8 +75,7 @@ def _see(bounds: Bounds, place: PlaceAsked, read: dict[str, _Text | PlaceSeen]) 
         case "absent":
             return _see_loose_text(bounds, place)
         case "there":
-            found = _see_file(bounds, named.real, place, read)
-            return msgspec.structs.replace(found, own=os.path.relpath(named.real, bounds.root))
+            return _see_file(bounds, named.real, place, read)
         case "hidden":
             return _answer(place, "unreadable", HIDDEN)
         case never:

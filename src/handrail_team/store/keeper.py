@@ -241,7 +241,7 @@ class TeamKeeper:
         key = self._log.key
         if key is None or key.read() is None:
             return StoreOrigin()
-        return StoreOrigin(has_key=True, listed=key.count_listed(), is_adopted=key.is_adopted())
+        return StoreOrigin(listed=key.count_listed(), is_adopted=key.is_adopted())
 
     def adopt(self) -> None:
         key = self._log.key

@@ -118,7 +118,6 @@ def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
 
 def _is_nearly(key: str, name: str) -> bool:
     """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
-
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
     return count_edits(given, known, allowed) <= allowed
