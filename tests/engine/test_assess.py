@@ -61,7 +61,7 @@ def test_artifacts_are_ordered_by_digest_and_each_is_kept_once() -> None:
         (None, "manual_claim", True),
     ],
 )
-def test_a_probe_ends_with_more_than_a_claim(
+def test_a_probe_needs_more_than_a_statement(
     capability: Capability | None, provenance: str, is_enough: bool
 ) -> None:
     seen = {"kind": "wr.capability_observation", "capability": "web_browsing", "status": "available"}
