@@ -265,7 +265,7 @@ def test_person_does_everything_by_keyboard(chromium: Chromium, place: Place, tm
     assert "they part after" in found["compared"]
     assert found["complaints"] == []
     said = answer(runtime, "run.node", sessionId=session_id, node=asked)["pending"]["person"]
-    assert (said["answer"], said["door"]) == ("confirmed", "console")
+    assert (said["answer"], said["source"]) == ("confirmed", "console")
     assert found["drawn"], "the run page has a map"
     assert found["drawn"][-1] in found["report_text"], "the report tells in words what the map draws"
     assert "Released as 2.4.2." in found["report_text"]
