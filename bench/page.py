@@ -37,7 +37,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 PARTS = {
     "goals": Part(words="", few="--sessions 50 --rounds 3", seconds=480),
-    "peers": Part(words="--rounds 100", few="--rounds 5", seconds=60, has_peers=True),
+    "peers": Part(words="--rounds 100", few="--rounds 5", seconds=120, has_peers=True),
     "log": Part(
         words="--rounds 50 --nodes 10,1000,10000",
         few="--rounds 3 --nodes 10,100",
