@@ -122,7 +122,7 @@ def fold_ledger(entries: Iterable[Entry], view: LedgerView | None = None) -> Led
 
     Raises: Fault E_VALIDATION when an entry is malformed, or is not the one after the version reached.
     """
-    folding = _Folding(LedgerView() if view is None else view)
+    folding = _LedgerFolding(LedgerView() if view is None else view)
     for entry in entries:
         folding.take(entry if isinstance(entry, LedgerEntry) else _typed(entry))
     return folding.view()
@@ -140,7 +140,7 @@ def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
     return tuple(removed.values())
 
 
-class _Folding:
+class _LedgerFolding:
     """A view that is being built: an entry costs only what it changes, however much the view holds."""
 
     def __init__(self, view: LedgerView) -> None:

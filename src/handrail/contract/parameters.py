@@ -69,7 +69,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its type says so; a text that nobody marked is free text."""
 
 
-class _Place(msgspec.Struct, frozen=True, kw_only=True):
+class _ParameterPlace(msgspec.Struct, frozen=True, kw_only=True):
     """What may stand at one place of an input."""
 
     held: Holding = "text"
@@ -78,19 +78,19 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     words: frozenset[str] = frozenset()
     is_plain: bool = True
     """Whether something that is neither an object nor a list may stand here."""
-    members: Mapping[str, _Place] | None = None
-    items: _Place | None = None
+    members: Mapping[str, _ParameterPlace] | None = None
+    items: _ParameterPlace | None = None
 
 
-_TEXT = _Place()
+_TEXT = _ParameterPlace()
 
 
 @cache
-def _place_of(struct: type[msgspec.Struct]) -> _Place:
+def _place_of(struct: type[msgspec.Struct]) -> _ParameterPlace:
     return _read(inspect.type_info(struct), {})
 
 
-def _read(kind: inspect.Type, extra: Mapping[str, Any]) -> _Place:
+def _read(kind: inspect.Type, extra: Mapping[str, Any]) -> _ParameterPlace:
     match kind:
         case inspect.Metadata(type=inner, extra=more):
             return _read(inner, {**extra, **(more or {})})
@@ -98,22 +98,22 @@ def _read(kind: inspect.Type, extra: Mapping[str, Any]) -> _Place:
             return _join([_read(one, extra) for one in types])
         case inspect.StructType(fields=fields):
             inside = {field.encode_name: _read(field.type, {}) for field in fields}
-            return _Place(members=inside, is_plain=False)
+            return _ParameterPlace(members=inside, is_plain=False)
         case inspect.ListType(item_type=inner) | inspect.VarTupleType(item_type=inner):
-            return _Place(items=_read(inner, extra), is_plain=False)
+            return _ParameterPlace(items=_read(inner, extra), is_plain=False)
         case inspect.LiteralType(values=values):
             words = frozenset(value for value in values if isinstance(value, str))
-            return _Place(held="word" if words else "number", is_marked=True, words=words)
+            return _ParameterPlace(held="word" if words else "number", is_marked=True, words=words)
         case inspect.BoolType() | inspect.IntType() | inspect.FloatType() | inspect.NoneType():
-            return _Place(held="number", is_marked=True)
+            return _ParameterPlace(held="number", is_marked=True)
         case inspect.StrType() if _KEY in extra:
             shape = re.compile(extra[_SHAPE]) if extra[_SHAPE] else None
-            return _Place(held=extra[_KEY], is_marked=True, shape=shape)
+            return _ParameterPlace(held=extra[_KEY], is_marked=True, shape=shape)
         case _:
             return _TEXT
 
 
-def _join(places: list[_Place]) -> _Place:
+def _join(places: list[_ParameterPlace]) -> _ParameterPlace:
     """Return the place where any of these may stand; a text that may be of two kinds is free text."""
     plain = [one for one in places if one.is_plain]
     texts = [one for one in plain if one.held not in ("number", "word")]
@@ -123,7 +123,7 @@ def _join(places: list[_Place]) -> _Place:
         if len(texts) == 1
         else _TEXT
         if texts
-        else _Place(held="word" if words else "number", is_marked=True)
+        else _ParameterPlace(held="word" if words else "number", is_marked=True)
     )
     return msgspec.structs.replace(
         held,
@@ -139,7 +139,7 @@ def list_fields(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
     return tuple(_walk(_place_of(struct), ()))
 
 
-def _walk(place: _Place, path: tuple[str, ...]) -> Iterator[Field]:
+def _walk(place: _ParameterPlace, path: tuple[str, ...]) -> Iterator[Field]:
     if place.members is not None:
         for name, inner in place.members.items():
             yield from _walk(inner, (*path, name))
@@ -154,7 +154,7 @@ def list_paths(struct: type[msgspec.Struct], params: Mapping[str, Json]) -> list
     return list(_find_paths(_place_of(struct), dict(params), ""))
 
 
-def _find_paths(place: _Place, value: Json, name: str) -> Iterator[tuple[str, str]]:
+def _find_paths(place: _ParameterPlace, value: Json, name: str) -> Iterator[tuple[str, str]]:
     match value:
         case str() if place.held == "path":
             yield name, value
@@ -182,7 +182,7 @@ def describe_params(struct: type[msgspec.Struct], params: Mapping[str, Json]) ->
     return described
 
 
-def _describe(place: _Place, value: Json) -> Json:
+def _describe(place: _ParameterPlace, value: Json) -> Json:
     match value:
         case None | bool() | int() | float():
             return value
@@ -202,7 +202,7 @@ def _describe(place: _Place, value: Json) -> Json:
             return measure(value)
 
 
-def _describe_text(place: _Place, text: str) -> Json:
+def _describe_text(place: _ParameterPlace, text: str) -> Json:
     if text in place.words:
         return text
     if place.held == "token":
@@ -214,7 +214,7 @@ def _describe_text(place: _Place, text: str) -> Json:
     return measure(text)
 
 
-def _is_shown(place: _Place, text: str) -> bool:
+def _is_shown(place: _ParameterPlace, text: str) -> bool:
     match place.held:
         case "path":
             return text.isprintable()

@@ -58,7 +58,7 @@ from handrail.workflows.limits import MAX_ITERATIONS
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
     """Before the first node: defaults and what the start brought."""
     defaults = _defaults(workflow)
-    gathered = _Gathered(workflow, (), Facts(values=defaults, assumed=defaults.keys()))
+    gathered = _GatheredFacts(workflow, (), Facts(values=defaults, assumed=defaults.keys()))
     gathered.take_context(context)
     return gathered.facts()
 
@@ -90,7 +90,7 @@ def apply_report(
     option: Option | None = None,
 ) -> Facts:
     """Apply a report to the facts of a position: `facts_after` for callers without a history."""
-    return _Gathered(workflow, state.loops, facts).take_report(context, artifacts, option, state)
+    return _GatheredFacts(workflow, state.loops, facts).take_report(context, artifacts, option, state)
 
 
 def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
@@ -110,7 +110,7 @@ def add_loop_values(workflow: CompiledWorkflow, state: Running, facts: Facts) ->
     return msgspec.structs.replace(facts, values=loop_values(workflow, state.loops, facts.values))
 
 
-def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _Gathered:
+def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _GatheredFacts:
     held = history.inherited[node_id]
     frames = frames_of(history.nodes[node_id].state)
     decisions: dict[str, str] = {}
@@ -124,7 +124,7 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
         loop_decisions=decisions,
         chosen=options_at(history, workflow, path_to(history, node_id)) if is_guarded(workflow) else {},
     )
-    return _Gathered(workflow, frames, begun)
+    return _GatheredFacts(workflow, frames, begun)
 
 
 def _named_values(history: History, node_id: NodeId) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _is_counted(value: Any) -> bool:
     return isinstance(value, list) and value == list(range(1, len(value) + 1))
 
 
-class _Gathered:
+class _GatheredFacts:
     """Facts while they are collected, as seen from a position."""
 
     def __init__(self, workflow: CompiledWorkflow, frames: tuple[LoopFrame, ...], begun: Facts) -> None:

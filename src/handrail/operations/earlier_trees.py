@@ -38,7 +38,7 @@ class EarlierEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """The blob that holds its content; empty: git has it, or nobody."""
 
 
-class _List(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+class _TreeList(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     version: int
     put: tuple[EarlierEntry, ...]
     drop: tuple[bytes, ...]
@@ -116,7 +116,7 @@ def _decode_list(before: Sequence[EarlierEntry], content: bytes) -> tuple[Earlie
     """None when the bytes are no list, or one over a limit."""
     unpacked = _inflate(content, MOST_LIST_BYTES)
     try:
-        change = msgspec.msgpack.decode(unpacked, type=_List)
+        change = msgspec.msgpack.decode(unpacked, type=_TreeList)
     except msgspec.MsgspecError:
         return None
     entries = {entry.path: entry for entry in before}

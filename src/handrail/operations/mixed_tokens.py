@@ -75,7 +75,7 @@ def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work:
     raise Fault(TOKEN_SCOPE_MISMATCH, message, hint=hint, next_call=call)
 
 
-class _Place(msgspec.Struct, frozen=True, kw_only=True):
+class _TokenPlace(msgspec.Struct, frozen=True, kw_only=True):
     """What a token belongs to, in words; without a run it is unknown here, or the session itself."""
 
     words: str
@@ -126,19 +126,19 @@ def _call_to_read(keys: Keys, claims: Claims) -> NextCall:
     return NextCall(operation="run.continue", params={"stateToken": mint_state_token_for(keys, claims)})
 
 
-def _find(reader: EventReader, claims: Claims) -> _Place:
+def _find(reader: EventReader, claims: Claims) -> _TokenPlace:
     try:
         session = read_session(reader, claims.session_id)
     except Fault:
         session = None  # what cannot be read cannot be named; the call is refused either way
     node = None if session is None else node_at(session.history, claims.node_tag)
     if session is None or node is None:
-        return _Place(words=f"session {claims.session_id}")
+        return _TokenPlace(words=f"session {claims.session_id}")
     run = session.history.runs[node.run_id]
     title = title_at(load_pinned_workflow(reader, run.workflow_hash), node)
     step = f"step {quote(title)}" if title else "the end"
     goal = f", goal {quote(run.seen['goal'])}" if run.seen.get("goal") else ""
-    return _Place(
+    return _TokenPlace(
         words=f"{step} of {run.workflow_id}{goal} (run {run.run_id}, session {claims.session_id})",
         run_id=run.run_id,
         is_finished=bool(steps_after(session.history, node.node_id)),

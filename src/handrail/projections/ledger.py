@@ -46,7 +46,7 @@ Listed = dict[str, Json]
 """One list of the view: id to value, in the order in which they came."""
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True):
+class _LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
     """What holds at a node because of its line of ancestors; a node without a change shares its parent's."""
 
     context: Mapping[str, Any] = {}
@@ -70,7 +70,7 @@ def ledger_entries(
 ) -> Iterator[LedgerEntry]:
     """One entry per accepted change of a run; `records` are those of the history."""
     opening = set(history.anchors[run_id])
-    walk = _Walk(history, workflow_name)
+    walk = _LedgerWalk(history, workflow_name)
     anchor: tuple[StoredRecord, EventBody] | None = None
     version = 0
     for record in records:
@@ -118,7 +118,7 @@ def _operation(event: EventBody) -> str:
             raise AssertionError("an event of this kind opens no entry")
 
 
-class _Walk:
+class _LedgerWalk:
     """The state of the pass: one line per node, and the view as the last entry left it."""
 
     def __init__(self, history: History, workflow_name: str) -> None:
@@ -128,10 +128,10 @@ class _Walk:
         self._seen: dict[str, str] = {}
         self._objective = ""
         self._sources: Listed = {}
-        self._lines: dict[NodeId, _Line] = {}
+        self._lines: dict[NodeId, _LedgerLine] = {}
         self._instances: dict[NodeId, NodeId] = {}
         """By node: the step that it belongs to (`engine.history.instance_of`)."""
-        self._saved: dict[NodeId, _Line] = {}
+        self._saved: dict[NodeId, _LedgerLine] = {}
         """Of a step instance: its line with what checkpoints and blocked attempts brought.
 
         Every branch inherits it.
@@ -201,7 +201,7 @@ class _Walk:
         parent = created.parent_node_id
         is_step = created.node_kind == "step"
         instance = node_id if parent is None or is_step else self._instances[parent]
-        self._lines[node_id] = _Line() if parent is None else self._line_at(parent)
+        self._lines[node_id] = _LedgerLine() if parent is None else self._line_at(parent)
         self._instances[node_id] = instance
         if parent is not None and is_step:
             self._left.add(self._instances[parent])
@@ -222,7 +222,7 @@ class _Walk:
         """A run does not continue at a checkpoint of a step that it has left."""
         return self._nodes[node_id].kind == "checkpoint" and self._instances[node_id] in self._left
 
-    def _line_at(self, node_id: NodeId) -> _Line:
+    def _line_at(self, node_id: NodeId) -> _LedgerLine:
         """What holds at a node, with what was saved at its step by any checkpoint so far."""
         line, saved = self._lines[node_id], self._saved.get(self._instances[node_id])
         if saved is None:
@@ -306,7 +306,7 @@ class _Walk:
         }
 
 
-def _constraints(line: _Line) -> Listed:
+def _constraints(line: _LedgerLine) -> Listed:
     """What the context names as constraints, and the preferences in force."""
     given = line.context.get("constraints", [])
     if isinstance(given, dict):

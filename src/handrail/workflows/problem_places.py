@@ -185,7 +185,7 @@ class _Wanted:
         self.key: int | None = None
 
 
-class _Open:
+class _OpenPlace:
     """An array or object that the scan is inside of; without `wanted` nothing in it was asked for."""
 
     def __init__(self, wanted: _Wanted | None, is_object: bool) -> None:
@@ -212,7 +212,7 @@ class _Open:
 def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
     """One scan of the text from the front. Pointers are a tree, so long ones are not built again."""
     root = _tree(pointers)
-    around: list[_Open] = []
+    around: list[_OpenPlace] = []
     for match in PART.finditer(text):
         part, offset = match.group(), match.start()
         if part in CLOSING:
@@ -229,7 +229,7 @@ def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
             if wanted is not None and wanted.value is None:
                 wanted.value = offset
             if part in OPENING:
-                around.append(_Open(wanted, part == "{"))
+                around.append(_OpenPlace(wanted, part == "{"))
     return root
 
 

@@ -132,7 +132,7 @@ def _percent(match: re.Match[str]) -> str:
 # An Outcome as one program of ours hands it to another: whole, for every surface to spell
 
 
-class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
+class _EnvelopeTrouble(msgspec.Struct, frozen=True, kw_only=True):
     """A Failure by the code of its row."""
 
     code: str
@@ -145,7 +145,7 @@ class _Trouble(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Encoded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     success: Success | None = None
-    failure: _Trouble | None = None
+    failure: _EnvelopeTrouble | None = None
 
 
 def describe_outcome(outcome: Outcome) -> dict[str, Json]:
@@ -153,7 +153,7 @@ def describe_outcome(outcome: Outcome) -> dict[str, Json]:
     if isinstance(outcome, Success):
         encoded = _Encoded(success=outcome)
     else:
-        encoded = _Encoded(failure=make_from(_Trouble, outcome, code=outcome.kind.code))
+        encoded = _Encoded(failure=make_from(_EnvelopeTrouble, outcome, code=outcome.kind.code))
     plain: dict[str, Json] = msgspec.to_builtins(encoded)
     return plain
 

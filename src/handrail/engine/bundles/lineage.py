@@ -227,13 +227,13 @@ def check_events(
     """Raises Fault BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MISSING_PINNED_WORKFLOW or BUNDLE_INVALID_FORMAT."""
     if not events or not isinstance(events[0].data, SessionCreated):
         raise event_order_fault("A session begins with session_created.", "session/events")
-    check = _Check(workflows)
+    check = _LineageCheck(workflows)
     for record, event in zip(records, events, strict=True):
         check.take(record, event)
     check.finish()
 
 
-class _Check:
+class _LineageCheck:
     """One walk over the events."""
 
     def __init__(self, workflows: Mapping[str, CompiledWorkflow]) -> None:

@@ -81,7 +81,7 @@ def write_bundle(
     """
     if salvage is None and len(records) > limits.MOST_EVENTS:
         raise export_too_large_fault("events", len(records), limits.MOST_EVENTS)
-    gathered = _Gathered(session_id, contents, salvage, code)
+    gathered = _GatheredRecords(session_id, contents, salvage, code)
     version = BUNDLE_VERSION if code is None else WITH_CODE_VERSION
     for record in records:
         gathered.take(record)
@@ -105,7 +105,7 @@ def write_bundle(
     return WrittenBundle(bundle_id=name_of(entries, version), event_count=len(records), chunks=chunks)
 
 
-class _Gathered:
+class _GatheredRecords:
     """What the events rely on, each thing once, and the digests of all parts."""
 
     def __init__(

@@ -158,7 +158,7 @@ def steering_values(workflow: CompiledWorkflow) -> Mapping[str, Steering]:
 
 
 def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
-    search = _Search(workflow)
+    search = _InputSearch(workflow)
     search.walk(workflow.steps, _Here())
     return search.found
 
@@ -223,7 +223,7 @@ class _Here(msgspec.Struct, frozen=True, kw_only=True):
     counted: frozenset[str] = frozenset()
 
 
-class _Search:
+class _InputSearch:
     """One pass over a workflow in its own order."""
 
     def __init__(self, workflow: CompiledWorkflow) -> None:

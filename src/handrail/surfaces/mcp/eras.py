@@ -100,7 +100,7 @@ class _Meta(_Part, frozen=True, kw_only=True):
     progress_token: int | str | None = None
 
 
-class _Envelope(_Part, frozen=True, kw_only=True):
+class _EraEnvelope(_Part, frozen=True, kw_only=True):
     """What every request of the stateless era says about its client."""
 
     version: str = msgspec.field(name=_VERSION)
@@ -120,7 +120,7 @@ class _Initialize(_Bare, frozen=True, kw_only=True):
     client_info: _Implementation
 
 
-class _Listing(_Bare, frozen=True, kw_only=True):
+class _EraListing(_Bare, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
@@ -191,11 +191,11 @@ class Work(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _IN_BOTH: dict[str, type[_Bare]] = {
-    "tools/list": _Listing,
-    "prompts/list": _Listing,
+    "tools/list": _EraListing,
+    "prompts/list": _EraListing,
     "prompts/get": _GetPrompt,
-    "resources/list": _Listing,
-    "resources/templates/list": _Listing,
+    "resources/list": _EraListing,
+    "resources/templates/list": _EraListing,
     "resources/read": _ReadResource,
     "completion/complete": _Complete,
 }
@@ -320,7 +320,7 @@ class Connection:
         if shape is None:
             return _unknown(request.method)
         params = _convert(request.params, shape)
-        envelope = _convert(request.params["_meta"], _Envelope)
+        envelope = _convert(request.params["_meta"], _EraEnvelope)
         if params is None or envelope is None:
             return INVALID
         if not self._is_served(request.method):
@@ -355,13 +355,13 @@ def _name_client(work: Work, name: str) -> Work:
 def _work(method: str, params: _Bare, asking: Asking, token: int | str | None, missing: int) -> Work:
     """The call of the adapter; `missing` is the code for an address that does not exist."""
     match params:
-        case _Listing(cursor=cursor) if method == "tools/list":
+        case _EraListing(cursor=cursor) if method == "tools/list":
             return Work(perform=lambda adapter, _: adapter.list_tools(cursor))
-        case _Listing(cursor=cursor) if method == "resources/templates/list":
+        case _EraListing(cursor=cursor) if method == "resources/templates/list":
             return Work(perform=lambda adapter, _: adapter.list_templates(cursor))
-        case _Listing(cursor=cursor) if method == "prompts/list":
+        case _EraListing(cursor=cursor) if method == "prompts/list":
             return Work(perform=lambda adapter, rt: adapter.list_prompts(rt, cursor))
-        case _Listing(cursor=cursor):
+        case _EraListing(cursor=cursor):
             return Work(perform=lambda adapter, rt: adapter.list_resources(rt, cursor))
         case _CallTool():
             call = _tool_call(params)

@@ -104,7 +104,7 @@ def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tupl
 
     A single part takes the id and the title of the call; the ids and titles of several begin with it.
     """
-    names = _Names(context, alone=len(parts) == 1)
+    names = _PlacedNames(context, alone=len(parts) == 1)
     moved = tuple(_placed(part, names, context.pointer, is_top=True) for part in parts)
     return moved if context.require_confirmation is False else _confirmed(moved, context.require_confirmation)
 
@@ -122,7 +122,7 @@ def default_prefix(template_id: str) -> str:
     return template_id.rpartition(".")[2]
 
 
-class _Names:
+class _PlacedNames:
     """Ids and titles of expanded parts."""
 
     def __init__(self, context: TemplateContext, *, alone: bool) -> None:
@@ -142,7 +142,7 @@ class _Names:
         return f"{given}: {title}"[:MAX_TITLE_CHARACTERS]
 
 
-def _placed(part: SourcePart, names: _Names, pointer: str, *, is_top: bool = False) -> SourcePart:
+def _placed(part: SourcePart, names: _PlacedNames, pointer: str, *, is_top: bool = False) -> SourcePart:
     """A part as it stands in the caller; one inside a loop keeps its title: the loop has that of the call."""
     own = names.top if is_top else names.inner
     title = names.title(part.title) if is_top and part.title else part.title

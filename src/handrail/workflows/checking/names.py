@@ -90,10 +90,10 @@ def check_names(
 
     `extends` is the base of a customisation, which declares nothing itself.
     """
-    _Names(found, document, has_open_names=has_open_names, extends=extends).check()
+    _CheckedNames(found, document, has_open_names=has_open_names, extends=extends).check()
 
 
-class _Names:
+class _CheckedNames:
     """One walk over a document."""
 
     def __init__(self, found: Findings, document: Object, *, has_open_names: bool, extends: str) -> None:

@@ -237,7 +237,7 @@ CAPABILITY_PROBE = "wr.templates.capability_probe"
 CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 
 
-class _Place(msgspec.Struct, frozen=True, kw_only=True):
+class _TemplatePlace(msgspec.Struct, frozen=True, kw_only=True):
     """The place of a part: in which calls and in how many loops."""
 
     calls: tuple[str, ...] = ()
@@ -256,7 +256,7 @@ def expand_templates(
     Problems are reported at the author's call.
     """
     expander = _Expander(source, around, trail)
-    parts = expander.place(source.steps, _Place())
+    parts = expander.place(source.steps, _TemplatePlace())
     return parts, join_template_needs(source, expander.brought, trail)
 
 
@@ -282,10 +282,10 @@ class _Expander:
         self._left = MAX_PARTS
         self.brought: list[tuple[TemplateNeeds, str]] = []
 
-    def place(self, parts: tuple[SourcePart, ...], where: _Place) -> tuple[Placed, ...]:
+    def place(self, parts: tuple[SourcePart, ...], where: _TemplatePlace) -> tuple[Placed, ...]:
         return tuple(placed for part in parts for placed in self._placed(part, where))
 
-    def _placed(self, part: SourcePart, where: _Place) -> tuple[Placed, ...]:
+    def _placed(self, part: SourcePart, where: _TemplatePlace) -> tuple[Placed, ...]:
         if not self._may_add(part):
             return ()
         provenance = Provenance(kind="template", origin=where.calls[-1]) if where.calls else Provenance()
@@ -309,7 +309,7 @@ class _Expander:
             case never:
                 assert_never(never)
 
-    def _called(self, call: SourceTemplateCall, where: _Place) -> tuple[Placed, ...]:
+    def _called(self, call: SourceTemplateCall, where: _TemplatePlace) -> tuple[Placed, ...]:
         if call.template_id in where.calls:
             self._report_cycle(call, where)
             return ()
@@ -350,7 +350,7 @@ class _Expander:
             found = self._routines.get(template_id.replace("-", "_"))
         return found
 
-    def _stand_in(self, call: SourceTemplateCall, where: _Place) -> tuple[Placed, ...]:
+    def _stand_in(self, call: SourceTemplateCall, where: _TemplatePlace) -> tuple[Placed, ...]:
         known = [one.id for one in TEMPLATES] + list(self._routines)
         stand_in = "A step that names the routine stands in for it."
         report_unknown(
@@ -380,7 +380,7 @@ class _Expander:
             self._trail.report("too_large", part.pointer, message, fix)
         return self._left >= 0
 
-    def _report_cycle(self, call: SourceTemplateCall, where: _Place) -> None:
+    def _report_cycle(self, call: SourceTemplateCall, where: _TemplatePlace) -> None:
         start = where.calls.index(call.template_id)
         cycle = " > ".join((*where.calls[start:], call.template_id))
         fix = "Remove one of these calls, so that the expansion ends."

@@ -256,7 +256,7 @@ class _Measured(NamedTuple):
         return _Measured(sum(powers[int(least) :]), self.tries * sum(powers), length)
 
 
-class _Open:
+class _OpenGroup:
     """An open group while it is measured: its branches, what stands in the last one, and its last atom."""
 
     def __init__(self) -> None:
@@ -282,11 +282,11 @@ class _Open:
 
 
 def _measure(pattern: str) -> _Measured:
-    groups, longest = [_Open()], 1.0
+    groups, longest = [_OpenGroup()], 1.0
     for token in re.finditer(_PART, pattern):
         match token.lastgroup:
             case "open":
-                groups.append(_Open())
+                groups.append(_OpenGroup())
             case "close" if len(groups) > 1:
                 inner = groups.pop().close()
                 longest = max(longest, inner.length)

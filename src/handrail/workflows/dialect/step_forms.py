@@ -309,7 +309,7 @@ def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> t
     `native` is the pointer that the list of rules will have.
     """
     crossing.came_from(native, pointer)
-    reading = _Reading(crossing)
+    reading = _StepReading(crossing)
     rules: list[Object] = []
     for index, one in enumerate(as_listed(criteria)):
         place = f"{pointer}/{index}" if isinstance(criteria, list) else pointer
@@ -320,7 +320,7 @@ def to_rules(crossing: Crossing, criteria: Json, pointer: str, native: str) -> t
     return rules, reading.advice
 
 
-class _Reading:
+class _StepReading:
     """Reads nested rules and collects advice from all of them."""
 
     def __init__(self, crossing: Crossing) -> None:

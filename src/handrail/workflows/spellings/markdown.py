@@ -60,7 +60,7 @@ def decode_markdown(text: str) -> Decoded:
     if lines[0].text.rstrip() != RULE or not end:
         return Decoded(problems=(_no_front(lines),))
     front = decode_yaml(join_lines(lines[1:end]) + "\n", first_line=2)
-    reading = _Reading(front, lines[: end + 1])
+    reading = _MarkdownReading(front, lines[: end + 1])
     reading.read(lines[end + 1 :])
     return reading.finish(end + 1)
 
@@ -78,7 +78,7 @@ def _no_front(lines: list[Line]) -> Problem:
     return report((1, 1), "The file has no front matter.", fix)
 
 
-class _Part:
+class _MarkdownPart:
     """A step, choice, action, call or loop while it is read."""
 
     def __init__(self, level: int, pointer: str, place: Place, end: int) -> None:
@@ -89,22 +89,22 @@ class _Part:
         self.place = place
         self.document: dict[str, Json] = {}
         self.has_fence = False
-        self.texts: dict[str, _Text] = {}
+        self.texts: dict[str, _MarkdownText] = {}
         """By the key of the block; the empty key is the text before the first block."""
         self.current = ""
-        self.body: list[_Part] = []
+        self.body: list[_MarkdownPart] = []
 
     @property
     def is_loop(self) -> bool:
         return self.document.get("type") == "loop" or not self.document.keys().isdisjoint(_OF_LOOPS)
 
 
-def _is_empty(part: _Part) -> bool:
+def _is_empty(part: _MarkdownPart) -> bool:
     """Whether nothing but its keys was read of it so far."""
     return not part.current and not any(map(_is_there, part.texts.values()))
 
 
-class _Text:
+class _MarkdownText:
     """The text of a prompt or a block: plain lines, or one fence `prompt`."""
 
     def __init__(self, place: Place) -> None:
@@ -114,7 +114,7 @@ class _Text:
         self.fence_line = 0
 
 
-class _Reading:
+class _MarkdownReading:
     """A Markdown file while it is read."""
 
     def __init__(self, front: Decoded, written: list[Line]) -> None:
@@ -127,8 +127,8 @@ class _Reading:
         self.keys = dict(front.keys)
         self.comments = dict(front.comments)
         self._yaml_left = MAX_YAML_BYTES
-        self._parts: list[_Part] = []
-        self._open: list[_Part] = []
+        self._parts: list[_MarkdownPart] = []
+        self._open: list[_MarkdownPart] = []
         self._ids: set[str] = set()
         if not front.problems and not isinstance(front.document, dict):
             self._report((2, 1), "The front matter is no mapping.", "Write keys with their values.")
@@ -254,15 +254,15 @@ class _Reading:
             self._report(place, f"{title} is there twice in this step.", "Put both together.")
         else:
             holder.current = BLOCKS[title]
-            holder.texts[holder.current] = _Text(place)
+            holder.texts[holder.current] = _MarkdownText(place)
 
-    def _part(self, holder: _Part | None, level: int, place: Place, words: str, column: int) -> None:
+    def _part(self, holder: _MarkdownPart | None, level: int, place: Place, words: str, column: int) -> None:
         title, part_id = split_title(words)
         beside = self._parts if holder is None else holder.body
         base = "/steps" if holder is None else f"{holder.pointer}/body"
         if not beside:
             self.values[base] = self.keys[base] = place
-        part = _Part(level, f"{base}/{len(beside)}", place, column + len(words) + 1)
+        part = _MarkdownPart(level, f"{base}/{len(beside)}", place, column + len(words) + 1)
         self.values[part.pointer] = self.keys[part.pointer] = place
         if part_id is not None:
             part.document["id"] = part_id
@@ -403,9 +403,9 @@ class _Reading:
             case _:
                 return NO_EDIT
 
-    def _text_of(self, number: int) -> _Text:
+    def _text_of(self, number: int) -> _MarkdownText:
         part = self._open[-1]
-        return part.texts.setdefault(part.current, _Text((number, 1)))
+        return part.texts.setdefault(part.current, _MarkdownText((number, 1)))
 
     def finish(self, last_line: int) -> Decoded:
         self._report_early()
@@ -416,7 +416,7 @@ class _Reading:
             return Decoded(problems=tuple(ordered), values=self.values, keys=self.keys)
         return Decoded(document=self.document, values=self.values, keys=self.keys, comments=self.comments)
 
-    def _finish_part(self, part: _Part) -> Json:
+    def _finish_part(self, part: _MarkdownPart) -> Json:
         self._open = [part]
         is_call = part.document.get("type") == "template_call"
         is_slot = any(find_same_word(key, ("slot",)) for key in part.document)
@@ -432,7 +432,7 @@ class _Reading:
         self._finish_texts(part)
         return part.document
 
-    def _find_id(self, part: _Part) -> tuple[str, Edit]:
+    def _find_id(self, part: _MarkdownPart) -> tuple[str, Edit]:
         """How to write the id of a heading that has none, and the edit if it is certain."""
         title = str(part.document.get("title") or "Title")
         other = find_other_id(title)
@@ -452,7 +452,7 @@ class _Reading:
         is_sure = part.has_fence and own != "step_id" and own not in self._ids
         return fix, rewrite_text(part.place[0], part.end, 0, f" {{#{own}}}") if is_sure else NO_EDIT
 
-    def _finish_texts(self, part: _Part) -> None:
+    def _finish_texts(self, part: _MarkdownPart) -> None:
         texts = {key: held for key, held in part.texts.items() if key or _is_there(held)}
         texts.pop(_UNKNOWN, None)
         if not texts:
@@ -472,7 +472,7 @@ class _Reading:
                 for key, held in texts.items()
             }
 
-    def _block(self, pointer: str, key: str, held: _Text) -> Json:
+    def _block(self, pointer: str, key: str, held: _MarkdownText) -> Json:
         self.keys[pointer] = held.heading
         text, number = self._whole_text(held)
         self.values[pointer] = (number, 1)
@@ -499,7 +499,7 @@ class _Reading:
         if words:
             self.comments[pointer] = Comment(before=(f" [{words}]",))
 
-    def _whole_text(self, held: _Text) -> tuple[str, int]:
+    def _whole_text(self, held: _MarkdownText) -> tuple[str, int]:
         """The text, and the line at which it begins."""
         plain = trim_blank(held.lines)
         if held.fence is None:
@@ -513,5 +513,5 @@ class _Reading:
         self.problems.append(report(place, message, fix, edit))
 
 
-def _is_there(held: _Text) -> bool:
+def _is_there(held: _MarkdownText) -> bool:
     return held.fence is not None or any(line.text.strip() for line in held.lines)
