@@ -316,15 +316,12 @@ class GivenInstallation(LocalInstallation):
         self.bytes_digest = "sha256:packed"
         self.source: Literal["file", "environment"] = "file"
         self.facts = ProgramFacts(
-            python="3.11.7",
-            package="/site-packages/handrail",
             method="uv-tool",
             on_path="/bin/handrail",
             is_on_path=True,
             git="/bin/git",
         )
         self.places: dict[str, PlaceFacts] = {}
-        self.audit_line: str | None = None
         self.installed: list[InstalledSkill] = []
         self.entries: list[ClientServer] = []
         self.greeting = Handshake(protocol_version="2025-06-18", server_version="0.1.0")
@@ -343,9 +340,6 @@ class GivenInstallation(LocalInstallation):
 
     def place(self, name: str) -> PlaceFacts:
         return self.places.get(name) or PlaceFacts(path=f"{self.home()}/{name}", is_writable=True)
-
-    def last_audit_line(self) -> str | None:
-        return self.audit_line
 
     def skills(self) -> Sequence[InstalledSkill]:
         return self.installed

@@ -66,10 +66,7 @@ NOT_OURS = {
     "XDG_CONFIG_HOME": "Where VS Code and Zed keep their files, for `setup`.",
     "XDG_CACHE_HOME": "Where checks run in copies of a project; `~/.cache` by default, "
     "on macOS `~/Library/Caches`.",
-    "NETRC": "Where users and passwords of hosts are kept, for the index of `update`; `~/.netrc` by default.",
     "VIRTUAL_ENV": "Where `uv run` keeps the program, for commands that are printed.",
-    "UV_*": "Of uv: where `update` looks; [how it is asked](../how-to/update.md#which-index-is-asked).",
-    "PIP_*": "Of pip: the same.",
 }
 """Read, but set by others for their own purposes; a star stands for the rest of a name."""
 

@@ -103,7 +103,7 @@ def build_runtime(
         places=ProjectPlaceFiles(place),
         audit=AuditFiles(place, known),
         secrets=known,
-        updates=lambda: _load("handrail.host.program.updates:LocalUpdates")(place, environment, known),
+        updates=lambda: _load("handrail.host.program.updates:LocalUpdates")(place, environment),
         provenance=lambda: _load("handrail.host.program.provenance:LocalProvenance")(environment),
         clients=lambda: _load("handrail.host.program.client_files:LocalClientFiles")(place, environment),
         installation=lambda: _load("handrail.host.program.installation:LocalInstallation")(

@@ -1,39 +1,13 @@
-"""Addresses of an index: where credentials go, which redirect is followed, what a broken server becomes."""
+"""Addresses of an index: which redirect is followed, and what a broken server becomes."""
 
 from __future__ import annotations
 
 import socket
 import threading
-from pathlib import Path
-
-import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.host.program.fetching import add_login, fetch_address, is_safe_redirect
+from handrail.host.program.fetching import fetch_address, is_safe_redirect
 from tests.cases import every_case
-
-NETRC = "machine index.example.org login agent password p@ss:word\n"
-
-
-@pytest.mark.parametrize(
-    ("url", "content", "expected"),
-    [
-        ("https://index.example.org/x", NETRC, "https://agent:p%40ss%3Aword@index.example.org/x"),
-        ("http://index.example.org:81/x", NETRC, "http://agent:p%40ss%3Aword@index.example.org:81/x"),
-        ("https://own:one@index.example.org/x", NETRC, "https://own:one@index.example.org/x"),
-        ("https://other.example.org/x", NETRC, "https://other.example.org/x"),
-        ("file:///index.example.org/x", NETRC, "file:///index.example.org/x"),
-        ("https://index.example.org/x", "machine", "https://index.example.org/x"),
-        ("https://index.example.org/x", None, "https://index.example.org/x"),
-    ],
-)
-def test_a_login_kept_for_a_host_is_used_for_that_host_alone(
-    tmp_path: Path, url: str, content: str | None, expected: str
-) -> None:
-    if content is not None:
-        (tmp_path / "netrc").write_text(content, encoding="utf-8")
-
-    assert add_login(url, str(tmp_path / "netrc")) == expected
 
 
 @every_case(

@@ -67,27 +67,6 @@ def test_a_place_below_a_file_cannot_be_made(installation: LocalInstallation, tm
     assert installation.place("data").is_writable is False
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        ({}, None),
-        ({"audit-2027-01.jsonl": ""}, None),
-        ({"audit-2027-01.jsonl": "a\nb\n", "audit-2026-12.jsonl": "c\n"}, "b"),
-        ({"audit-2027-01.jsonl": "x" * 20_000 + "\nlast"}, "last"),
-        ({"notes.txt": "no"}, None),
-    ],
-)
-def test_the_newest_audit_line_is_found(
-    installation: LocalInstallation, tmp_path: Path, files: dict[str, str], expected: str | None
-) -> None:
-    folder = tmp_path / "state" / "audit"
-    folder.mkdir(parents=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-    assert installation.last_audit_line() == expected
-
-
 def test_an_installed_skill_is_compared_byte_by_byte(installation: LocalInstallation, tmp_path: Path) -> None:
     assert installation.skills() == []
     folder = tmp_path / ".agents" / "skills" / "handrail"
@@ -179,14 +158,3 @@ def test_an_environment_in_the_cache_of_uv_is_ephemeral(tmp_path: Path) -> None:
 
 def test_a_checkout_is_editable(tmp_path: Path) -> None:
     assert install_method(str(tmp_path / "src" / "handrail"), str(tmp_path), "base") == "editable"
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_a_pipe_in_place_of_the_audit_makes_nobody_wait(
-    installation: LocalInstallation, tmp_path: Path
-) -> None:
-    audit = tmp_path / "state" / "audit"
-    audit.mkdir(parents=True)
-    os.mkfifo(audit / "audit-2027-03.jsonl")
-
-    assert installation.last_audit_line() is None

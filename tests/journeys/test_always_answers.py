@@ -40,7 +40,7 @@ def test_missing_working_directory_fails_one_check_only(
 
     assert status == 0
     checks = {check["check"]: check for check in document["data"]["checks"]}
-    assert (checks["workspace"]["status"], checks["python"]["status"]) == ("fail", "pass")
+    assert (checks["workspace"]["status"], checks["settings"]["status"]) == ("fail", "pass")
     assert checks["workspace"]["fix"]
 
 

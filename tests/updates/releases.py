@@ -112,18 +112,15 @@ class Index:
         """Forget what a test chose."""
         self.trouble: dict[str, Any] = {}
         self.is_tampered = False
-        self.credentials = ""
         self.rows: dict[str, dict[str, Any]] = {}
         """Further facts of a version: `yanked`, `requires-python`."""
         self.metadata: dict[str, bytes] = {}
         """The metadata file beside the wheel of a version."""
-        self.seen: list[tuple[str, str]] = []
-        """Each request: its path, and the credentials that came with it."""
+        self.seen: list[str] = []
+        """The path of each request."""
 
     def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
-        held = request.headers.get("Authorization", "").removeprefix("Basic ")
-        secret = base64.b64decode(held).decode()
-        self.seen.append((request.path, secret))
+        self.seen.append(request.path)
         if "stall" in self.trouble:
             self.stalled.wait(120)
         elif "drip" in self.trouble:
@@ -132,8 +129,6 @@ class Index:
             self._send(request, self.trouble["status"], headers={"Retry-After": "7"})
         elif "redirect" in self.trouble:
             self._send(request, 302, headers={"Location": self.trouble["redirect"]})
-        elif self.credentials and secret != self.credentials:
-            self._send(request, 401)
         elif "body" in self.trouble and request.path.rstrip("/").endswith("/handrail"):
             content, media = self.trouble["body"]
             self._send(request, 200, content, media)

@@ -138,25 +138,6 @@ def test_an_index_with_nothing_for_this_python_says_so(installation: Installatio
     assert "for this Python" in strict_json(ran.out)["error"]["message"]
 
 
-def test_redirect_to_another_host_gets_no_credentials(
-    installation: Installation, index: Index, tmp_path: Path
-) -> None:
-    gate = Index(tmp_path, versions=())
-    gate.credentials = "agent:open-sesame"
-    gate.trouble = {"redirect": f"{index.url}/handrail/"}
-    login = "machine 127.0.0.1 login agent password open-sesame"
-    (tmp_path / "netrc").write_text(login, encoding="utf-8")
-    name_index(tmp_path / "home", gate.url)
-    environment = {"HANDRAIL_HOME": str(tmp_path / "home"), "NETRC": str(tmp_path / "netrc")}
-
-    ran = installation.run("update", "--dry-run", environment=environment)
-    gate.close()
-
-    assert data(ran)["target_version"] == NEW
-    assert {secret for _, secret in gate.seen} == {"agent:open-sesame"}
-    assert {secret for _, secret in index.seen} == {""}
-
-
 def test_nothing_leaves_the_machine_for_what_is_no_version(installation: Installation, index: Index) -> None:
     ran = installation.run("update", "--check", "--target-version", "../x")
 

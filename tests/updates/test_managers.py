@@ -102,19 +102,6 @@ def test_a_checkout_cannot_lead_an_update_astray(pip: Installation, index: Index
     assert b"checkout ran" not in ran.err
 
 
-def test_a_login_of_netrc_opens_the_index_and_is_shown_nowhere(venv: Installation, index: Index) -> None:
-    index.credentials = "agent:open-sesame"
-    (venv.home / ".netrc").write_text("machine 127.0.0.1 login agent password open-sesame", encoding="utf-8")
-
-    ran = [venv.run("update", "--check"), venv.run("update")]
-    (venv.home / ".netrc").unlink()
-    kept = [file.read_bytes() for file in (venv.home / ".handrail").rglob("*") if file.is_file()]
-
-    assert (data(ran[0])["target_version"], data(ran[1])["current_version"]) == (NEW, NEW)
-    assert b"sesame" not in b"".join(kept + [one.out + one.err for one in ran])
-    assert {held for _, held in index.seen if held} == {"agent:open-sesame"}
-
-
 def stand_in(folder: Path, installed: Installation, script: str) -> dict[str, str]:
     """An environment in which this shell script is called uv."""
     (folder / "uv").write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")

@@ -235,9 +235,7 @@ def test_doctor_remembers_that_the_version_is_newest(run: Run, minor: Index, tmp
     assert (looked, len(minor.seen)) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "line", [("--offline",), ("--offline", "--checks", "update"), ("--checks", "python")]
-)
+@pytest.mark.parametrize("line", [("--offline",), ("--offline", "--checks", "update"), ("--checks", "path")])
 def test_doctor_asks_no_index_unless_it_may_and_must(run: Run, minor: Index, line: tuple[str, ...]) -> None:
     data(run("doctor", *line))
 

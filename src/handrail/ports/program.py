@@ -87,10 +87,6 @@ class SkillCopy(msgspec.Struct, frozen=True, kw_only=True):
 class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What runs, and which `handrail` the shell would start."""
 
-    python: str
-    """Such as `3.13.1`."""
-    package: str
-    """The directory of the package that answers."""
     method: Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
     on_path: str
     """The first `handrail` on PATH; empty when there is none."""
@@ -283,9 +279,6 @@ class Installation(Protocol):
 
     def place(self, name: str) -> PlaceFacts:
         """One place in the home by its relative name; empty is the home itself."""
-
-    def last_audit_line(self) -> str | None:
-        """The newest line of the audit; None when there is none or it cannot be read."""
 
     def skills(self) -> Sequence[InstalledSkill]: ...
 

@@ -17,7 +17,6 @@ from tests.updates.test_discovery import TROUBLES
 SECRET = "open-sesame-of-the-index"
 STEERING = "\x1b]0;owned\x07\x1b[2J\u202egnihton"
 WHEEL = "handrail-99.0.0-py3-none-any.whl"
-HTML = "text/html"
 ELSEWHERE = "http://127.0.0.1:9"
 """A host where nobody listens."""
 
@@ -33,7 +32,7 @@ class IndexAttack(NamedTuple):
 def index_attacks() -> list[IndexAttack]:
     """All of them."""
     trouble = [IndexAttack(name, "trouble", given) for name, given, _ in TROUBLES]
-    return [*trouble, *_LISTINGS, *_PAGES, *_SLOW]
+    return [*trouble, *_LISTINGS, *_SLOW]
 
 
 def _listing(name: str, tries: str, *rows: dict[str, Any], **members: Any) -> IndexAttack:
@@ -44,10 +43,6 @@ def _listing(name: str, tries: str, *rows: dict[str, Any], **members: Any) -> In
 def _file(filename: str = WHEEL, metadata: Any = False, **members: Any) -> dict[str, Any]:
     told = {"filename": filename, "url": f"/files/{filename}", "hashes": {"sha256": "0" * 64}}
     return told | {"core-metadata": metadata} | members
-
-
-def _page(name: str, tries: str, body: str) -> IndexAttack:
-    return IndexAttack(name, tries, {"body": (f"<html><body>{body}</body></html>".encode(), HTML)})
 
 
 _SLOW_DEMAND: dict[str, Any] = {"requires-python": ">=3," * 50_000}
@@ -75,6 +70,7 @@ _LISTINGS = [
     _listing(
         "login-in-query", "the same behind a question mark", _file(url=f"{ELSEWHERE}/{WHEEL}?token={SECRET}")
     ),
+    _listing("no-address", "an address that cannot be read", _file(url="http://[x", metadata=True)),
     _listing("file-address", "a file of this machine", _file(url="file:///etc/passwd", metadata=True)),
     _listing("other-host", "a file from elsewhere", _file(url=f"{ELSEWHERE}/{WHEEL}", metadata=True)),
     _listing("downgrade", "an old release as the newest", _file("handrail-0.0.1-py3-none-any.whl")),
@@ -98,27 +94,6 @@ _LISTINGS = [
         "what is installed, with other bytes",
         _file(f"handrail-{__version__}-py3-none-any.whl"),
     ),
-]
-_PAGES = [
-    _page(
-        "page-script",
-        "a page that runs",
-        f'<script>fetch("{ELSEWHERE}")</script><a href="javascript:1">{WHEEL}</a>',
-    ),
-    _page(
-        "page-base", "links that lead elsewhere", f'<base href="{ELSEWHERE}/"><a href="{WHEEL}">{WHEEL}</a>'
-    ),
-    _page(
-        "page-login", "a login in a link", f'<a href="http://agent:{SECRET}@127.0.0.1:9/{WHEEL}">{WHEEL}</a>'
-    ),
-    _page(
-        "page-steering",
-        "to steer the terminal",
-        f'<a href="/files/{WHEEL}" data-yanked="{STEERING}">{STEERING}</a>',
-    ),
-    _page("page-deep", "to exhaust the stack", "<a>" * 100_000),
-    _page("page-unclosed", "a search that starts again", "<a href='" * 100_000),
-    _page("page-entities", "texts that grow", "&amp;" * 200_000),
 ]
 _SLOW = [
     IndexAttack("stall", "to be waited for", {"stall": True}),

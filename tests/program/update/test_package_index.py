@@ -37,7 +37,6 @@ def listed(**row: Any) -> OfferedFile:
         ({"hashes": {"sha256": "ab"}}, {"sha256": "ab"}),
         ({"core-metadata": True}, {"has_metadata": True}),
         ({"core-metadata": {"sha256": "cd"}}, {"has_metadata": True, "metadata_sha256": "cd"}),
-        ({"dist-info-metadata": {"sha256": "cd"}}, {"has_metadata": True, "metadata_sha256": "cd"}),
         ({"core-metadata": False}, {}),
         ({"provenance": "https://example.org/p"}, {"provenance": "https://example.org/p"}),
         ({"provenance": None}, {}),

@@ -1,16 +1,14 @@
 """Fetching one address of a package index, with limits. Errors name a type and a status, never the answer.
 
-Credentials in an address are sent only to its own host and are never part of a message.
+No request has credentials, and no message has an address.
 """
 
 from __future__ import annotations
 
-import netrc
 import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
-from base64 import b64encode
 from http.client import HTTPException, HTTPMessage
 from typing import IO, Any
 
@@ -40,7 +38,7 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
         address = urllib.parse.urlsplit(url)
         if address.scheme not in _WEB or not address.netloc:
             return Fault(E_VALIDATION, "The index is not an http: or https: address.")
-        return _from_web(address, accept)
+        return _from_web(url, accept)
     except Fault as fault:
         return fault
     except urllib.error.HTTPError as trouble:
@@ -53,42 +51,10 @@ def fetch_address(url: str, accept: str) -> Fetched | Fault:
         return Silence(E_NETWORK, "The connection to the index broke.")
 
 
-def add_login(url: str, file: str) -> str:
-    """Add the user and password of a `.netrc` file for the host, as package managers do."""
-    address = urllib.parse.urlsplit(url)
-    if address.scheme not in _WEB or "@" in address.netloc:
-        return url
-    try:
-        kept = netrc.netrc(file).authenticators(address.hostname or "")
-    except (OSError, ValueError, netrc.NetrcParseError):
-        return url
-    if kept is None:
-        return url
-    user, _, password = kept
-    login = f"{urllib.parse.quote(user or '', safe='')}:{urllib.parse.quote(password or '', safe='')}"
-    return urllib.parse.urlunsplit(address._replace(netloc=f"{login}@{address.netloc}"))
-
-
 class _Careful(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect to another host, without credentials, but never from https to something weaker."""
+    """Follows a redirect to another host, but never from https to something weaker."""
 
     max_redirections = 5
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        following = super().redirect_request(req, fp, code, msg, headers, newurl)
-        before, after = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
-        held = req.get_header("Authorization")
-        if following is not None and held and _place(before) == _place(after):
-            following.add_unredirected_header("Authorization", held)
-        return following
 
     def http_error_302(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage
@@ -111,19 +77,9 @@ def is_safe_redirect(here: str, there: str) -> bool:
     return after == "https" or (after == "http" and before == "http")
 
 
-def _place(address: urllib.parse.SplitResult) -> tuple[str, str, int | None]:
-    return address.scheme, address.hostname or "", address.port
-
-
-def _from_web(address: urllib.parse.SplitResult, accept: str) -> Fetched:
-    secret, _, host = address.netloc.rpartition("@")
-    bare = urllib.parse.urlunsplit(address._replace(netloc=host, fragment=""))
+def _from_web(url: str, accept: str) -> Fetched:
     # The scheme was checked.
-    request = urllib.request.Request(bare, headers={"Accept": accept, "User-Agent": "handrail-update"})  # noqa: S310
-    if secret:
-        spelled = urllib.parse.unquote(secret).encode()
-        spelled = spelled if b":" in spelled else spelled + b":"
-        request.add_unredirected_header("Authorization", "Basic " + b64encode(spelled).decode())
+    request = urllib.request.Request(url, headers={"Accept": accept, "User-Agent": "handrail-update"})  # noqa: S310
     opener = urllib.request.build_opener(_Careful)
     with opener.open(request, timeout=FETCH_SECONDS) as answer:
         content = answer.read(MOST_BYTES + 1)

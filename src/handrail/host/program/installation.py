@@ -221,7 +221,6 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 PACKED = os.path.join(PACKAGE, "packed")
 _MOST_BYTES = 4_194_304
 _MOST_SKILL_FILES = 200
-_TAIL_BYTES = 8_192
 _SKILL_PLACES = (".agents/skills/handrail", ".claude/skills/handrail")
 
 
@@ -254,8 +253,6 @@ class LocalInstallation:
         found = find_program("handrail", self._environment)
         beside = os.path.dirname(os.path.realpath(sys.executable)) if sys.executable else ""
         return ProgramFacts(
-            python=".".join(str(part) for part in sys.version_info[:3]),
-            package=PACKAGE,
             method=install_method(PACKAGE),
             on_path=found,
             is_on_path=bool(found) and _belongs(found, beside),
@@ -278,14 +275,6 @@ class LocalInstallation:
             modified_at=int(status.st_mtime),
             free_bytes=_free_bytes(path),
         )
-
-    def last_audit_line(self) -> str | None:
-        directory = os.path.join(self._home, "audit")
-        try:
-            names = [name for name in os.listdir(directory) if name.endswith(".jsonl")]
-        except OSError:
-            return None
-        return _last_line(os.path.join(directory, max(names))) if names else None
 
     def skills(self) -> Sequence[InstalledSkill]:
         found = []
@@ -377,18 +366,6 @@ def _can_lock(directory: str) -> bool | None:
     finally:
         os.close(descriptor)
     return True
-
-
-def _last_line(path: str) -> str | None:
-    try:
-        with open(path, "rb", opener=open_regular_file) as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _TAIL_BYTES))
-            tail = file.read(_TAIL_BYTES)
-    except OSError:
-        return None
-    lines = [line for line in tail.split(b"\n") if line.strip()]
-    return lines[-1].decode("utf-8", "replace") if lines else None
 
 
 def skill_digest(directory: str) -> str:

@@ -20,11 +20,11 @@ import msgspec
 
 from handrail.contract.catalogue import E_TIMEOUT
 from handrail.contract.outcome import Fault
-from handrail.contract.redaction import Secrets, find_credentials, redact_credentials
+from handrail.contract.redaction import find_credentials, redact_credentials
 from handrail.host.private_files import ensure_private_directory, read_document, replace_private
 from handrail.host.process import NOTICES
 from handrail.host.program.client_files import sync_skill
-from handrail.host.program.fetching import FETCH_SECONDS, Silence, add_login, fetch_address
+from handrail.host.program.fetching import FETCH_SECONDS, Silence, fetch_address
 from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
 from handrail.host.programs import EndedBy, find_program, make_child_environment, watch_child
 from handrail.ports.program import (
@@ -54,10 +54,9 @@ _EXTRAS = {"a2a": "a2a", "otel": "opentelemetry", "team": "psycopg", "verify": "
 class LocalUpdates:
     """One installation on this machine."""
 
-    def __init__(self, home: str, environment: Mapping[str, str], secrets: Secrets | None = None) -> None:
+    def __init__(self, home: str, environment: Mapping[str, str]) -> None:
         self._home = home
         self._environment = environment
-        self._secrets = Secrets() if secrets is None else secrets
 
     def facts(self) -> InstallFacts:
         found = {name: find_program(name, self._environment) for name in ("uv", "pipx")}
@@ -76,7 +75,7 @@ class LocalUpdates:
 
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
         """Fetch, and again after a silence or where the index says soon. Raises Fault."""
-        address = self._signed_in(urljoin(base, url))
+        address = urljoin(base, url)
         ends_at = time.monotonic() + FETCH_SECONDS
         found = self._ask(address, accept, asked, ends_at)
         if isinstance(found, Fault) and self._waits_for_more(found, asked, ends_at):
@@ -111,13 +110,6 @@ class LocalUpdates:
         while (left := until - time.monotonic()) > 0 and not asked():
             time.sleep(min(left, _LOOK_SECONDS))
         return not asked()
-
-    def _signed_in(self, address: str) -> str:
-        file = self._environment.get("NETRC") or os.path.join(self._user(), ".netrc")
-        known = add_login(address, file)
-        for secret in find_credentials(known):
-            self._secrets.register(secret)
-        return known
 
     def _user(self) -> str:
         return self._environment.get("HOME") or os.path.expanduser("~")

@@ -8,7 +8,6 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from handrail.contract.outcome import Answer, Fault, Json, make_from
-from handrail.contract.released import INSTALL, WHERE
 from handrail.ports.program import Installation, InstallFacts, UpdateCheck, Updates
 from handrail.ports.server import TeamState
 from handrail.program.update.find_release import (
@@ -141,43 +140,6 @@ def _unknown(reason: str) -> ReleaseReadiness:
 
 # The checks
 
-OLDEST_PYTHON = "3.11"
-_METHODS = {
-    "editable": "Handrail runs from a checkout.",
-    "uv-tool": "Handrail was installed as a uv tool.",
-    "pipx": "Handrail was installed by pipx.",
-    "pip": "Handrail was installed into a virtual environment.",
-    "pip-user": "Handrail was installed by pip for this user.",
-}
-
-
-def check_python(given: CheckInput) -> DoctorCheck:
-    version = given.rt.installation().program().python
-    oldest = version_key(OLDEST_PYTHON)
-    running = version_key(version)
-    assert oldest is not None, "a constant version reads"
-    if running is None or running < oldest:
-        fix = f"Install Handrail with Python {OLDEST_PYTHON} or newer."
-        return report_failure(f"Python {version} is older than {OLDEST_PYTHON}.", fix, version=version)
-    return report_pass(f"Python {version} is new enough.", version=version)
-
-
-def check_install(given: CheckInput) -> DoctorCheck:
-    program = given.rt.installation().program()
-    facts = {"method": program.method, "package": program.package}
-    match program.method:
-        case "ephemeral":
-            return report_warning(
-                "Handrail runs from a cache that may be cleaned at any time.",
-                INSTALL + WHERE,
-                **facts,
-            )
-        case "system":
-            fix = INSTALL + WHERE
-            return report_warning("Handrail is installed in a Python that the system manages.", fix, **facts)
-        case _:
-            return report_pass(_METHODS[program.method], **facts)
-
 
 def check_path(given: CheckInput) -> DoctorCheck:
     program = given.rt.installation().program()
@@ -219,7 +181,7 @@ def check_workspace(given: CheckInput) -> DoctorCheck:
 def check_git(given: CheckInput) -> DoctorCheck:
     found = given.rt.installation().program().git
     if not found:
-        fix = "Install git; without it workflow sources in repositories cannot be read."
+        fix = "Install git; without it no files are remembered, and `handrail prove` cannot run."
         return report_warning("No git command is on PATH.", fix, path=None)
     return report_pass("git is on PATH.", path=found)
 

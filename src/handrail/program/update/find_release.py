@@ -103,7 +103,7 @@ def choose_index(rt: ReadPorts) -> str:
             E_CONFIG,
             "update.index in config.json holds a password. Nothing was changed.",
             stage="discover",
-            hint="Put the login into .netrc and leave it out of the address.",
+            hint="Name an index that asks for no login.",
         )
     return own.rstrip("/") or (PUBLIC_INDEX if released.IS_RELEASED else "")
 
@@ -132,9 +132,7 @@ def find_release(
         raise _does_not_fit(chosen, facts)
     step = _step_to(chosen)
     is_other = step != 0 if wish.version else step > 0
-    if is_other and not (
-        _PLAIN.fullmatch(urljoin(page.url, chosen.url)) and _DIGEST.fullmatch(chosen.sha256)
-    ):
+    if is_other and not _is_exact(chosen, page.url):
         raise _not_exact(chosen)
     return FoundRelease(
         facts=facts,

@@ -127,7 +127,7 @@ def _of_json_file(file: dict[str, Any]) -> OfferedFile | None:
     match = _WHEEL.fullmatch(str(file.get("filename", "")))
     if match is None:
         return None
-    metadata = file.get("core-metadata") or file.get("dist-info-metadata")
+    metadata = file.get("core-metadata")
     return OfferedFile(
         version=match[1],
         url=str(file["url"]),
