@@ -49,6 +49,18 @@ MOST_VARIANTS = 24
 """Valid artifacts of one step that differ in what conditions look at."""
 
 
+_VALUES: dict[InputType, Any] = {
+    "string": "a text",
+    "number": 1,
+    "integer": 1,
+    "boolean": True,
+    "array": ["item"],
+    "object": {"name": "value"},
+    "any": "a text",
+}
+"""A value of each type that an input may declare."""
+
+
 class MadeReport(msgspec.Struct, frozen=True, kw_only=True):
     """What the simulated agent sends; the label tells reports of one step apart."""
 
@@ -110,17 +122,6 @@ def make_required_values(workflow: CompiledWorkflow, step: Step, facts: Facts) -
 
 def _make_value(spec: InputSpec) -> Any:
     return spec.enum[0] if spec.enum else _VALUES[spec.type]
-
-
-_VALUES: dict[InputType, Any] = {
-    "string": "a text",
-    "number": 1,
-    "integer": 1,
-    "boolean": True,
-    "array": ["item"],
-    "object": {"name": "value"},
-    "any": "a text",
-}
 
 
 def report_without_artifact(
@@ -217,16 +218,6 @@ MOST_ITEMS = 4
 """Different items that an array is tried with."""
 SEARCHED = 1_024
 """Combinations looked at to make one condition hold, and to make it fail."""
-
-_SAMPLES: dict[InputType, Any] = {
-    "string": "text",
-    "number": 1,
-    "integer": 1,
-    "boolean": True,
-    "array": ["item"],
-    "object": {},
-    "any": "text",
-}
 
 
 def simulation_effort() -> Effort:
@@ -367,7 +358,7 @@ def _declared(spec: InputSpec, effort: Effort) -> list[Any]:
     elif spec.type == "boolean":
         _add(tried, [True, False], effort)
     elif spec.required and not tried:
-        tried.append(_SAMPLES[spec.type])
+        tried.append(_VALUES[spec.type])
     return tried
 
 

@@ -11,18 +11,13 @@ from msgspec import UNSET, Meta
 from handrail.contract.catalogue import WORKFLOW_INVALID
 from handrail.contract.disclosure.fields import Shape
 from handrail.contract.ids import Autonomy
-from handrail.contract.outcome import Answer, Fault, Success
+from handrail.contract.outcome import Fault, Success
 from handrail.contract.wording import format_count, quote
 from handrail.engine.simulation.report import (
     ALL_MODES,
-    Coverage,
-    DeadStep,
     Limits,
-    LoopEnds,
     ModeWalked,
-    PromptSize,
     Report,
-    SimulationProblem,
 )
 from handrail.engine.simulation.simulate import simulate_modes
 from handrail.operations.workflows.examine_workflows import WorkflowChoice, load_chosen_workflow
@@ -48,25 +43,11 @@ class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
     report_only: Maybe[ReportOnly] = UNSET
 
 
-class Simulation(Answer, frozen=True, kw_only=True):
-    """What the walks showed."""
+class Simulation(Report, frozen=True, kw_only=True):
+    """What the walks showed, and whether the workflow passes."""
 
     ok: bool
-    workflow_id: str
     workflow_hash: str
-    coverage: Coverage
-    by_mode: dict[str, Coverage]
-    dead_steps: list[DeadStep]
-    untried: list[DeadStep]
-    problems: list[SimulationProblem]
-    loops: list[LoopEnds]
-    paths: int
-    completed: int
-    starts_tried: int
-    starts_possible: int
-    truncated: bool
-    prompts: list[PromptSize]
-    unproven: list[str]
 
 
 def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
