@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ import pytest
 
 from handrail.contract.ids import BlobRef
 from handrail.contract.outcome import Failure, Success
-from handrail.engine.bundles import lineage
+from handrail.engine.bundles import links, pinned
 from handrail.event_log.files.log import FileLog
 from handrail.projections.html.elements import MOST_INVENTED_CELLS, notes_html
 from handrail.projections.report import markdown
@@ -200,7 +200,7 @@ def test_contracts_too_large_together_are_refused_untried(
 ) -> None:
     tried: list[Contract] = []
     text = rechained(lambda document: with_contracts(document, 60))
-    monkeypatch.setattr(lineage, "find_contract_problems", tried.append)
+    monkeypatch.setattr(pinned, "find_contract_problems", tried.append)
 
     failure = refused_bundle(text)
 
@@ -236,18 +236,22 @@ def crowded(document: Document, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "bound", "most"),
+    ("spoil", "module", "bound", "most"),
     [
-        (lambda document: with_contracts(document, 1), "MOST_CONTRACT_PLACES", 10),
-        (lambda document: crowded(document, 60), "MOST_FOLDED", 1_000),
+        (lambda document: with_contracts(document, 1), pinned, "MOST_CONTRACT_PLACES", 10),
+        (lambda document: crowded(document, 60), links, "MOST_FOLDED", 1_000),
     ],
     ids=["all workflows together", "what folding copies"],
 )
 def test_a_bundle_is_measured_before_it_is_folded(
-    monkeypatch: pytest.MonkeyPatch, spoil: Callable[[Document], Any], bound: str, most: int
+    monkeypatch: pytest.MonkeyPatch,
+    spoil: Callable[[Document], Any],
+    module: ModuleType,
+    bound: str,
+    most: int,
 ) -> None:
     text = rechained(spoil)
-    monkeypatch.setattr(lineage, bound, most)
+    monkeypatch.setattr(module, bound, most)
 
     failure = refused_bundle(text)
 

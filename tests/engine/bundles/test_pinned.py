@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from handrail.contract.outcome import Fault
-from handrail.engine.bundles.lineage import check_workflows
+from handrail.engine.bundles.pinned import check_workflows
 from tests.cases import every_case
 from tests.engine.bundles.made import rich_bundle
 

@@ -208,11 +208,25 @@ FORGED: list[tuple[Change, str]] = [
         "BUNDLE_INVALID_FORMAT",
     ),
     (lambda d: body_of(d, "node_created", 1)["scope"].update(runId="run_" + "0" * 12), "BUNDLE_EVENT_ORDER"),
+    (
+        lambda d: body_of(d, "observation_recorded")["scope"].update(
+            runId=body_of(d, "run_started")["scope"]["runId"]
+        ),
+        "BUNDLE_EVENT_ORDER_INVALID",
+    ),
+    (
+        lambda d: body_of(d, "observation_recorded")["scope"].update(body_of(d, "node_created")["scope"]),
+        "BUNDLE_EVENT_ORDER_INVALID",
+    ),
+    (lambda d: body_of(d, "observation_recorded")["data"].update(key="worker"), "BUNDLE_INVALID_FORMAT"),
+    (lambda d: body_of(d, "context_set")["scope"].update(runId="run_" + "0" * 12), "BUNDLE_INVALID_FORMAT"),
+    (
+        lambda d: body_of(d, "advance_recorded")["data"]["outcome"].update(toNodeId="node_" + "0" * 12),
+        "BUNDLE_INVALID_FORMAT",
+    ),
     (lambda d: body_of(d, "context_set")["scope"].pop("nodeId"), "BUNDLE_EVENT_ORDER_INVALID"),
     (lambda d: body_of(d, "node_output_appended")["scope"].pop("nodeId"), "BUNDLE_INVALID_FORMAT"),
     (lambda d: _given_to_the_session(d, "artifact", channel="recap"), "BUNDLE_INVALID_FORMAT"),
-    (lambda d: _given_to_the_session(d, "notes", channel="artifact"), "BUNDLE_INVALID_FORMAT"),
-    (lambda d: _given_to_the_session(d, "notes", supersedesOutputId="out_1"), "BUNDLE_INVALID_FORMAT"),
     (lambda d: body_of(d, "session_created").update(v=9), "BUNDLE_UNSUPPORTED_VERSION"),
     (lambda d: body_of(d, "session_created")["data"].update(kind="moved"), "BUNDLE_UNSUPPORTED_VERSION"),
     (lambda d: body_of(d, "session_created").update(at="yesterday"), "BUNDLE_INVALID_FORMAT"),

@@ -39,7 +39,8 @@ from handrail.engine.bundles.document import (
     newer_version_fault,
     too_large_fault,
 )
-from handrail.engine.bundles.lineage import check_events, check_workflows
+from handrail.engine.bundles.links import check_links
+from handrail.engine.bundles.pinned import check_workflows
 from handrail.engine.bundles.writing import pins_of
 from handrail.engine.code_trees import tree_refs
 from handrail.engine.events import (
@@ -93,7 +94,7 @@ def read_bundle(text: str) -> ReadBundle:
     events = [_event(record) for record in records]
     contents = _contents(bundle.session)
     workflows = check_workflows(bundle.session.pinned_workflows)
-    check_events(records, events, workflows)
+    check_links(records, events, workflows)
     _check_pins(walked, events, contents)
     session_id = SessionId(bundle.session.session_id)
     return ReadBundle(
