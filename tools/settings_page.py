@@ -67,6 +67,7 @@ NOT_OURS = {
     "XDG_CACHE_HOME": "Where checks run in copies of a project; `~/.cache` by default, "
     "on macOS `~/Library/Caches`.",
     "VIRTUAL_ENV": "Where `uv run` keeps the program, for commands that are printed.",
+    "UV_*": "Of uv: where it keeps its cache and its interpreters, for checks in copies of a project.",
 }
 """Read, but set by others for their own purposes; a star stands for the rest of a name."""
 

@@ -262,7 +262,7 @@ def test_an_index_in_trouble_is_a_warning_and_is_not_waited_for(
 ) -> None:
     minor.trouble = trouble
 
-    ran = run("doctor", "--checks", "update,python")
+    ran = run("doctor", "--checks", "update,settings")
 
     check = data(ran)["checks"][1]
     assert (check["status"], check["fix"]) == ("warn", "handrail update --check")
