@@ -83,11 +83,13 @@ class SkillCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 # Facts for self-description: what is installed here
 
+InstallMethod: TypeAlias = Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
+
 
 class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What runs, and which `handrail` the shell would start."""
 
-    method: Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
+    method: InstallMethod
     on_path: str
     """The first `handrail` on PATH; empty when there is none."""
     is_on_path: bool
@@ -197,7 +199,7 @@ ProvenanceAnswer: TypeAlias = Checked | NotTrusting | NotChecked
 class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
     """How this copy was installed and where a newer one would come from."""
 
-    method: Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
+    method: InstallMethod
     executable: str
     """The interpreter that runs Handrail."""
     python: str

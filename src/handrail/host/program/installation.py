@@ -14,7 +14,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import msgspec
 
@@ -27,6 +27,7 @@ from handrail.ports.program import (
     ClientServer,
     Handshake,
     InstalledSkill,
+    InstallMethod,
     PlaceFacts,
     ProgramFacts,
 )
@@ -88,8 +89,6 @@ def shake_hands(environment: Mapping[str, str]) -> Handshake:
 
 
 # How this copy was installed, from the files that installers leave; the first match wins
-
-InstallMethod: TypeAlias = Literal["editable", "uv-tool", "pipx", "ephemeral", "pip", "system", "pip-user"]
 
 
 def install_method(

@@ -25,12 +25,13 @@ from handrail.host.private_files import ensure_private_directory, read_document,
 from handrail.host.process import NOTICES
 from handrail.host.program.client_files import sync_skill
 from handrail.host.program.fetching import FETCH_SECONDS, Silence, fetch_address
-from handrail.host.program.installation import PACKAGE, InstallMethod, install_method
+from handrail.host.program.installation import PACKAGE, install_method
 from handrail.host.programs import EndedBy, find_program, make_child_environment, watch_child
 from handrail.ports.program import (
     Fetched,
     Installed,
     InstallFacts,
+    InstallMethod,
     ManagerExit,
     SkillCopy,
     UpdateCheck,

@@ -103,11 +103,6 @@ def remove_hooks(name: ClientName, text: str) -> str:
     return _without_retired(text)
 
 
-def has_retired_hooks(text: str) -> bool:
-    """Whether a client still calls Handrail for an event that nothing listens to."""
-    return any(is_own_hook(event, element) for event in RETIRED_HOOKS for element in _elements(text, event))
-
-
 def _without_retired(text: str) -> str:
     for event in RETIRED_HOOKS:
         text = _without_hook(text, event)
