@@ -14,7 +14,7 @@ class GivenScene(Scene):
     """A scene without processes: answers and sizes of the log come from lists."""
 
     def __init__(self, answers: list[dict[str, Any]], counts: list[int]) -> None:
-        super().__init__(Narrator(lambda _: None, lambda _: None), {}, "home", "project")
+        super().__init__(Narrator(lambda _: None), {}, "home", "project")
         self._answers = answers
         self._counts = counts
         self.narrator.begin("a chapter")
@@ -25,7 +25,7 @@ class GivenScene(Scene):
     def commits(self) -> list[tuple[str, int, int]]:
         return [("manifest.jsonl", self._counts.pop(0), 0)]
 
-    def kill_report(self, notes: str, artifact: dict[str, Any]) -> str:
+    def kill_report(self, notes: str) -> str:
         return "after 9 ms"
 
     def write_workflow(self, text: str) -> None:
@@ -95,7 +95,7 @@ def test_blocked_step_breaks_the_story() -> None:
 
 
 def test_story_without_claims_shows_nothing() -> None:
-    assert Narrator(lambda _: None, lambda _: None).failed_claims() != []
+    assert Narrator(lambda _: None).failed_claims() != []
 
 
 def test_children_see_no_setting_of_the_user() -> None:

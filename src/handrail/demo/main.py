@@ -11,8 +11,7 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,11 +45,6 @@ Change the files, and say why.
 
 ## Verify the change {#verify}
 
-```step
-output:
-  contractRef: wr.contracts.verification_report
-```
-
 Check the result as a user would.
 """
 """A workflow of the demo's own, as a user writes one: others may change without breaking the story."""
@@ -79,21 +73,7 @@ GRAPH = [
 
 def changed_files(why: str) -> dict[str, Any]:
     """Return the artifact of the second step."""
-    return {
-        "kind": "wr.changed_files",
-        "why": why,
-    }
-
-
-def verified(claim: str) -> dict[str, Any]:
-    """Return the artifact of the last step."""
-    shown = {"source": "command", "ref": "total([2.675])", "result": "2.68"}
-    return {
-        "kind": "wr.verification_report",
-        "verdict": "passed",
-        "claims": [{"claim": claim, "status": "confirmed", "evidence": [shown]}],
-        "notChecked": [],
-    }
+    return {"kind": "wr.changed_files", "why": why}
 
 
 # The chapters
@@ -176,10 +156,10 @@ def show_killed_call(scene: Scene) -> None:
     narrator = scene.narrator
     narrator.begin("kill -9 in the middle of a call")
     before = scene.commits()
-    narrator.row("killed", scene.kill_report(VERIFY, verified("The bill is right.")))
+    narrator.row("killed", scene.kill_report(VERIFY))
     written = scene.commits()
     narrator.write("The agent got no reply, so it sends the same call again:")
-    scene.finish(VERIFY, verified("The bill is right."))
+    scene.finish(VERIFY)
     narrator.check(
         "The killed call had stored the step, and the second one stored nothing.",
         before != written == scene.commits(),
@@ -197,7 +177,7 @@ def show_changed_mind(scene: Scene, old_state: str) -> None:
     for notes in left:
         narrator.row("left behind", notes)
     narrator.check("The reply names each step of the branch that was left.", left == [CHANGE, VERIFY])
-    ended = scene.finish(VERIFY_AGAIN, verified("With Decimal prices the bill is right."))
+    ended = scene.finish(VERIFY_AGAIN)
     narrator.check("The new branch reached the end of the workflow.", ended["isComplete"] is True)
 
 
@@ -247,9 +227,7 @@ def main(keep: str, *, is_text: bool) -> Outcome | int:
 
 
 def _play(keep: str, place: str, *, is_text: bool) -> Outcome | int:
-    is_watched = is_text and sys.stdout.isatty()  # a pause is for a person, not for a file or a pipe
-    pause: Callable[[float], None] = time.sleep if is_watched else lambda _: None
-    narrator = Narrator(_write if is_text else lambda _: None, pause)
+    narrator = Narrator(_write if is_text else lambda _: None)
     home, project = os.path.join(place, "home"), os.path.join(place, "project")
     os.makedirs(project)
     scene = Scene(narrator, make_demo_environment(os.environ, home, project), home, project)

@@ -24,9 +24,8 @@ _TOKEN = re.compile(r"\b((?:st|ak|ck)1)[0-9a-z]{20,}([0-9a-z]{5})\b")
 class Narrator:
     """Writes plain lines of at most 80 columns at once, and keeps all of them."""
 
-    def __init__(self, write: Callable[[str], None], pause: Callable[[float], None]) -> None:
+    def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
-        self._pause = pause
         self.chapters: list[tuple[str, list[str]]] = []
         """Each with its title and its lines."""
         self.checks: list[tuple[str, bool]] = []
@@ -34,7 +33,6 @@ class Narrator:
 
     def begin(self, title: str) -> None:
         """Begin a new, numbered chapter."""
-        self._pause(0.4)
         self.chapters.append((title, []))
         self._write(f"\n{len(self.chapters)}. {title}\n\n")
 
@@ -55,7 +53,6 @@ class Narrator:
         self.checks.append((claim, passed))
         mark = "[ok]" if passed else "[FAILED]"
         self._show(textwrap.wrap(f"{mark} {claim}", WIDTH - len(_INDENT), subsequent_indent="     "))
-        self._pause(0.1)
 
     def failed_claims(self) -> list[str]:
         """Return the claims that did not hold; a story without claims shows nothing."""
@@ -126,7 +123,7 @@ class Scene:
         data: dict[str, Any] = document["data"]
         return data
 
-    def kill_report(self, notes: str, artifact: dict[str, Any]) -> str:
+    def kill_report(self, notes: str) -> str:
         """Start the call that `finish` makes and kill it once its commit is on the disk; say what came of it.
 
         The call cannot end before, because nobody reads its reply.
@@ -135,7 +132,7 @@ class Scene:
         before = self.commits()
         reader, writer = _full_pipe()
         try:
-            with self._start(_spell_report("@ack", notes, artifact), writer) as child:
+            with self._start(_spell_report("@ack", notes, None), writer) as child:
                 ends_at = time.monotonic() + MOMENT_SECONDS
                 while child.poll() is None and time.monotonic() < ends_at and self.commits() == before:
                     time.sleep(_LOOK_SECONDS)
