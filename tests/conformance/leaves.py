@@ -528,7 +528,7 @@ LEAVES: dict[str, Leaf] = {
         line=words("update --check"),
         further=(
             words("update"),
-            words("update --dry-run --channel stable"),
+            words("update --dry-run"),
             words("update --check --target-version 0.1.0"),
             words("update --dry-run --verify"),
         ),

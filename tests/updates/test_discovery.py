@@ -106,12 +106,11 @@ def test_an_address_of_another_kind_is_refused(
     assert b"agent:pw" not in ran.out + ran.err
 
 
-@pytest.mark.parametrize(("channel", "target"), [("", NEW), ("pre", PRE), ("stable", NEW)])
-def test_newest_fitting_release_of_the_channel_is_offered(
-    installation: Installation, index: Index, channel: str, target: str
+@pytest.mark.parametrize(("line", "target"), [((), NEW), (("--target-version", PRE), PRE)])
+def test_the_newest_final_release_that_fits_is_offered(
+    installation: Installation, index: Index, line: tuple[str, ...], target: str
 ) -> None:
-    """The newest release of the channel is offered that is not withdrawn and fits."""
-    told = data(installation.run("update", "--dry-run", *(["--channel", channel] if channel else [])))
+    told = data(installation.run("update", "--dry-run", *line))
 
     assert (told["target_version"], told["status"]) == (target, "available")
     assert f"handrail-{target}-py3-none-any.whl#sha256=" in told["command"][-1]

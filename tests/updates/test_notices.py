@@ -135,9 +135,7 @@ def test_the_release_page_is_the_one_that_the_release_names(run: Run, minor: Ind
 
 
 @pytest.mark.promise("cli.update-look")
-@pytest.mark.parametrize(
-    "line", [("--target-version", MINOR), ("--channel", "pre"), ("--target-version", MINOR, "--verify")]
-)
+@pytest.mark.parametrize("line", [("--target-version", MINOR), ("--target-version", MINOR, "--verify")])
 def test_recommended_command_brings_the_told_release(run: Run, line: tuple[str, ...]) -> None:
     told = data(run("update", "--check", *line))
     (notice,) = told["notices"]
@@ -161,7 +159,7 @@ def test_older_release_is_no_update(run: Run, older: Index) -> None:
 
 
 @pytest.mark.promise("cli.update-stages")
-@pytest.mark.parametrize("look", [("--check",), ("--dry-run",), ("--check", "--channel", "pre")])
+@pytest.mark.parametrize("look", [("--check",), ("--dry-run",)])
 def test_after_a_look_that_failed_the_advice_is_to_look_again(
     run: Run, minor: Index, look: tuple[str, ...]
 ) -> None:
@@ -172,11 +170,8 @@ def test_after_a_look_that_failed_the_advice_is_to_look_again(
     assert all(word in details["hint"] for word in look)
 
 
-@pytest.mark.parametrize("line", [("--channel", "pre"), ("--target-version", MINOR)])
-def test_only_a_look_for_the_newest_release_is_remembered(
-    run: Run, tmp_path: Path, line: tuple[str, ...]
-) -> None:
-    data(run("update", "--check", *line))
+def test_only_a_look_for_the_newest_release_is_remembered(run: Run, tmp_path: Path) -> None:
+    data(run("update", "--check", "--target-version", MINOR))
     data(run("update", "--dry-run"))
 
     assert not (tmp_path / "home/data/cache").exists()

@@ -303,10 +303,7 @@ CLIENT_ROWS = (
     Row(
         path="update",
         operation="program.update",
-        spellings=(
-            Spelling(field="targetVersion", value="VERSION"),
-            Spelling(field="channel"),
-        ),
+        spellings=(Spelling(field="targetVersion", value="VERSION"),),
         seconds=600,
         examples=(
             "handrail update --check --compact",

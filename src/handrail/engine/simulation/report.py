@@ -81,6 +81,8 @@ class ModeWalked(Answer, frozen=True, kw_only=True):
 class Report(Answer, frozen=True, kw_only=True):
     """What all the walks showed. The same workflow and limits give the same report."""
 
+    ok: bool
+    """Some walk came to the end, every step was reached or only untried, and nothing went wrong."""
     workflow_id: str
     coverage: Coverage
     by_mode: dict[Autonomy, Coverage]

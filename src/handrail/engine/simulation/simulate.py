@@ -207,14 +207,17 @@ def _report(
             dead.append(DeadStep(step_id=part.id, reason=reason))
         else:
             untried.append(DeadStep(step_id=part.id, reason=f"the limits of the simulation: {reason}"))
+    problems = [problem for taken in walks.values() for problem in taken.problems]
+    completed = sum(taken.completed for taken in walks.values())
     return Report(
+        ok=not problems and not dead and completed > 0,
         workflow_id=workflow.id,
         coverage=Coverage(reached=len(reached), total=len(steps)),
         by_mode={mode: Coverage(reached=len(taken.texts), total=len(steps)) for mode, taken in walks.items()},
         dead_steps=dead,
         untried=untried,
         paths=sum(taken.paths_taken for taken in walks.values()),
-        completed=sum(taken.completed for taken in walks.values()),
+        completed=completed,
         starts_tried=starts,
         starts_possible=possible,
         truncated=is_truncated or bool(untried) or starts < possible,
@@ -222,7 +225,7 @@ def _report(
             PromptSize(step_id=step_id, size_bytes=len(text.encode()), tokens=estimate_tokens(text) or 0)
             for step_id, text in texts.items()
         ],
-        problems=[problem for taken in walks.values() for problem in taken.problems],
+        problems=problems,
         loops=list(_loop_ends(workflow, walks)),
         unproven=sorted({step_id for taken in walks.values() for step_id in taken.unproven()}),
     )

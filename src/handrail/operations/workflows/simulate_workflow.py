@@ -44,9 +44,8 @@ class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
 
 
 class Simulation(Report, frozen=True, kw_only=True):
-    """What the walks showed, and whether the workflow passes."""
+    """What the walks showed of the workflow with this hash."""
 
-    ok: bool
     workflow_hash: str
 
 
@@ -110,15 +109,12 @@ def _add_children(pinned: Pinned, report: Report, limits: Limits, modes: tuple[A
         name = name.replace("--", "/")
         problems += [msgspec.structs.replace(one, step_id=f"{name}/{one.step_id}") for one in below.problems]
         dead += [msgspec.structs.replace(one, step_id=f"{name}/{one.step_id}") for one in below.dead_steps]
-    return msgspec.structs.replace(report, problems=problems, dead_steps=dead)
+    is_fine = report.ok and not problems and not dead
+    return msgspec.structs.replace(report, ok=is_fine, problems=problems, dead_steps=dead)
 
 
 def _to_simulation(pinned: Pinned, report: Report) -> Simulation:
-    return Simulation(
-        ok=not report.problems and not report.dead_steps and report.completed > 0,
-        workflow_hash=pinned.workflow_hash,
-        **msgspec.structs.asdict(report),
-    )
+    return Simulation(workflow_hash=pinned.workflow_hash, **msgspec.structs.asdict(report))
 
 
 def _reason(found: Simulation) -> str:

@@ -30,7 +30,7 @@ def list_packed(rt: Runtime) -> list[PackedSetting]:
         raise Fault(
             E_IO,
             "The names of the settings are missing in this installation.",
-            hint="Install Handrail again; `handrail doctor --checks install` says how this copy came here.",
+            hint="Install Handrail again.",
         )
     return msgspec.json.decode(content, type=list[PackedSetting])
 

@@ -72,7 +72,6 @@ class ReleaseRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     version: str = ""
     """Empty: the newest."""
-    with_pre: bool = False
     again: str = "handrail update --check"
     """The command that asks for the same again, and does no more than this call."""
 
@@ -124,7 +123,7 @@ def find_release(
     chosen = (
         choose_version(files, wish.version, facts.python)
         if wish.version
-        else choose_newest(files, facts.python, with_pre=wish.with_pre)
+        else choose_newest(files, facts.python)
     )
     if chosen is None:
         raise _not_offered(wish)

@@ -58,7 +58,6 @@ def version_key(text: str) -> VersionKey | None:
 
 _WHEEL = re.compile(r"handrail-([A-Za-z0-9_.!+]+?)(?:-[0-9][^-]*)?-[^-]+-[^-]+-[^-]+\.whl", re.IGNORECASE)
 _OLDEST = re.compile(r"\s*>=\s*([0-9]+(?:\.[0-9]+)*)")
-_FINAL = 4
 MOST_FILES = 10_000
 
 
@@ -78,14 +77,14 @@ class OfferedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Where its attestations are (PEP 740); empty when it has none."""
 
 
-def choose_newest(files: list[OfferedFile], python: str, *, with_pre: bool) -> OfferedFile | None:
-    """The newest release that is not withdrawn and fits this Python."""
+def choose_newest(files: list[OfferedFile], python: str) -> OfferedFile | None:
+    """The newest release that is final, not withdrawn and fits this Python."""
     fitting = [
         (key, one)
         for one in files
         if not one.is_yanked
         and (key := version_key(one.version)) is not None
-        and (with_pre or key[1][0] >= _FINAL)
+        and key[1][0] >= _FINAL_VERSION
         and fits_python(one.requires_python, python)
     ]
     return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]

@@ -84,9 +84,6 @@ class UpdateProgram(Input, frozen=True, kw_only=True):
     target_version: Maybe[
         Annotated[str, Meta(description="This release instead of the newest.", min_length=1, max_length=64)]
     ] = UNSET
-    channel: Maybe[Annotated[Literal["stable", "pre"], Meta(description="Whether pre-releases count.")]] = (
-        UNSET
-    )
     verify: Maybe[
         Annotated[bool, Meta(description="Check the signature of the release before it is installed.")]
     ] = UNSET
@@ -145,7 +142,6 @@ def update_program(rt: Runtime, request: UpdateProgram) -> Updated:
                 require_extra(facts)
         wish = ReleaseRequest(
             version="" if request.target_version is UNSET else request.target_version,
-            with_pre=request.channel == "pre",
             again=spell_same_call(request),
         )
         found = find_release(rt, updates, facts, wish, rt.interruptions.stop_reason)
@@ -187,7 +183,6 @@ def install_command(request: UpdateProgram) -> str:
         (
             _RETRY,
             *(("--target-version", request.target_version) if request.target_version is not UNSET else ()),
-            *(("--channel", request.channel) if request.channel is not UNSET else ()),
             *(("--verify",) if request.verify is True else ()),
         )
     )
@@ -317,7 +312,7 @@ def _report_check(rt: ReadPorts, updates: Updates, order: _Order, request: Updat
         look = make_update_check(rt, updates, found, rt.interruptions.stop_reason, install)
         _require_time(rt, "discover", target, spell_same_call(request))
         notices = [] if look.notice is None else [look.notice]
-        if request.target_version is UNSET and request.channel != "pre":
+        if request.target_version is UNSET:
             updates.keep_check(look)
     answer = _make_answer(order, "available" if found.is_other else "up_to_date", __version__, "skipped")
     return msgspec.structs.replace(
