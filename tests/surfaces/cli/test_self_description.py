@@ -14,7 +14,7 @@ from tests.house.tree import page
 from tests.surfaces.cli.tool import Tool, checked_document
 
 CHECKS = [
-    *("python", "install", "path", "settings", "workspace", "git", "store", "workflow_library", "keyring"),
+    *("path", "settings", "workspace", "git", "store", "workflow_library", "keyring"),
     *("credentials", "confirm_tokens", "audit", "mcp_registration", "version_negotiation", "skill_sync"),
     *("update", "release_readiness"),
 ]
