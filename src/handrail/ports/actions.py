@@ -1,4 +1,4 @@
-"""What carries out the actions of a workflow that no agent is asked for."""
+"""The port that carries out the workflow actions that Handrail performs itself, without an agent."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ ALREADY_APPLIED = "already_applied"
 
 
 class PlannedChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a plan, as the plan leaves it."""
+    """One file of a plan, as the plan would leave it."""
 
     file: str
     after_hash: str
 
 
 class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """What leads to the plan again."""
+    """The call that produces the plan again."""
 
     action: str
     parameters: dict[str, Any]
@@ -27,7 +27,7 @@ class PlannedCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    """What the saved result of a preview says about its plan."""
+    """The plan as the saved result of a preview describes it."""
 
     action: str
     changes: list[PlannedChange]
@@ -35,7 +35,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     planned: PlannedCall
 
     def describe_applied(self, *, already: bool = False) -> dict[str, Json]:
-        """The result of writing it."""
+        """Return the result of writing the plan."""
         return {
             "status": "success",
             "action": self.action,
@@ -48,10 +48,10 @@ class OwnAction(Protocol):
     """One call of an operation in the project of a run. Starts no program, and touches no other project."""
 
     def call(self) -> dict[str, Json]:
-        """What the operation answers about the code, with the plan of a preview. Raises Fault."""
+        """Return what the operation answers about the code, with the plan of a preview. Raise Fault."""
 
     def apply(self, preview: Preview) -> dict[str, Json]:
-        """Write the plan of a preview, unless its files are there already.
+        """Write the plan of a preview, unless its files already have the planned content.
 
-        Raises Fault RESULTS_STALE where they are neither those before nor those after it.
+        Raise Fault RESULTS_STALE if a file is neither as before the plan nor as after it.
         """

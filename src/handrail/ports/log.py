@@ -1,6 +1,6 @@
-"""The log of a session, as the runtime needs it. The docstrings are the promises.
+"""The log of a session, as the runtime needs it. The docstrings are the guarantees.
 
-`tests/event_log/log_promises.py` repeats them in code; every adapter passes it.
+`tests/event_log/log_promises.py` checks them for every adapter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ import msgspec
 from handrail.contract.ids import BlobRef, SessionId
 
 Vouched: TypeAlias = Literal["", "wanted", "needed"]
-"""`needed`: without the store key nothing is committed; `wanted`: it is committed without a line."""
+"""Whether a commit needs an authentication line.
+
+`needed`: without the store key the commit is refused; `wanted`: it is made without a line.
+"""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +26,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     dedupe_key: str
     body: bytes
     vouched: Vouched = ""
-    """Whether its commit gets an authentication line of this store."""
+    """Whether the commit of this event gets an authentication line of this store."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,17 +39,19 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     is_ours: bool = True
     """Whether an authentication line shows that this store made the commit of this event.
 
-    A store without a key of its own vouches for everything that it holds.
+    A store without a key counts every event as its own.
     """
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a session was in the store before it had a key: nobody can prove who wrote that."""
+    """How much of a session was in the store before it had a key; the source of those events cannot be
+    proven.
+    """
 
     listed: int = 0
-    """Its first events, as many as the authenticated list says; 0: the session is younger than the key."""
+    """Number of first events that the authenticated list covers; 0 if the session is younger than the key."""
     is_adopted: bool = False
-    """Whether a person said that everything on the list is theirs."""
+    """Whether a person adopted everything on the list as their own."""
 
 
 class Blob(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,18 +83,18 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """The attested events of a session, in order, from `first_index` on, and how sound they are.
+    """The attested events of a session, in order, from `first_index` on, and their health.
 
-    When the state is not healthy, `records` is the prefix that is still proven.
+    If the state is not healthy, `records` is the prefix that is still proven.
     """
 
     records: tuple[Record, ...]
     head: int
-    """How many events the session has: the index the next one gets."""
+    """Number of events in the session, which is the index of the next one."""
     digest: str = ""
     """The chain digest after the last event: the same head with another digest is another log.
 
-    Empty when the state is not healthy.
+    Empty if the state is not healthy.
     """
     health: Health = Health()
 
@@ -107,7 +112,7 @@ class Replayed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """The log is not where the caller thought; nothing was written. Load, decide again."""
+    """The log is at another head than the caller expected; nothing was written. Load and decide again."""
 
     head: int
 
@@ -123,7 +128,7 @@ class SessionStamp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller worked out from the first `head` events, whose chain digest is `digest`."""
+    """What a caller computed from the first `head` events, whose chain digest is `digest`."""
 
     head: int
     digest: str
@@ -131,42 +136,46 @@ class Remembered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventReader(Protocol):
-    """What rehydrate and every read get; it cannot append, because it has no such method.
+    """The read side of the log, for rehydrate and every read; it has no method that appends.
 
-    Raises Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE or STORE_UNSUPPORTED_VERSION.
+    Every method may raise Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED, STORE_UNAVAILABLE or
+    STORE_UNSUPPORTED_VERSION.
     """
 
     def load(self, session_id: SessionId) -> Loaded | None:
-        """Return all attested events; None when the session was never created here.
+        """Return all attested events; None if the session was never created here.
 
-        Never waits for a writer: it sees a committed prefix. Never changes a byte of the store.
-        Bytes that nothing attests are ignored, not salvaged.
+        Never waits for a writer: it returns a committed prefix. Never changes a byte of the store. Bytes
+        that no commit attests are ignored, not salvaged.
         """
 
     def load_since(self, session_id: SessionId, index: int) -> Loaded | None:
         """Return the same from event `index` on."""
 
     def recall(self, session_id: SessionId) -> Remembered | None:
-        """Return what `SessionHold.remember` was given last, if the log still begins with just those events.
+        """Return what `SessionHold.remember` received last, if the log still begins with exactly those
+        events.
 
-        A cache: None at any time, and then `load` gives the same for more time.
+        A cache: it may return None at any time, and then `load` gives the same result in more time.
         """
 
     def origin(self, session_id: SessionId, digest: str) -> Origin:
-        """What the list of the store key says of a session whose newest event has this chain digest."""
+        """Return what the store key's list says about a session whose newest event has this chain digest."""
 
     def list_sessions(self, most: int = 0) -> Sequence[SessionStamp]:
-        """Every session with at least one commit, or so `most` of them: last activity first, then by id."""
+        """Return every session with a commit, or about `most` of them: last activity first, then by id."""
 
     def get_blob(self, ref: BlobRef) -> bytes:
-        """The content, checked against its ref. Raises Fault STORE_CORRUPT when it is missing or differs."""
+        """Return the content, checked against its ref. Raise Fault STORE_CORRUPT if it is missing or
+        differs.
+        """
 
 
 class SessionHold(Protocol):
-    """The only way to append: `EventLog.hold` gives it, dead after its scope ends."""
+    """The only way to append. `EventLog.hold` returns it, and it is unusable after the scope ends."""
 
     def load(self) -> Loaded | None:
-        """As `EventReader.load`, under the hold: nothing can be added before the scope ends."""
+        """As `EventReader.load`, under the lock: nothing can be added before the scope ends."""
 
     def load_since(self, index: int) -> Loaded | None:
         """Return the same from event `index` on."""
@@ -176,24 +185,24 @@ class SessionHold(Protocol):
     ) -> Appended:
         """Commit the whole plan or nothing, durably, before returning.
 
-        Order of answers: a first dedupe key that is already in the log is `Replayed`; a head other than
-        `expected_head` is `Conflict`; else the blobs are durable before the events that name them, and the
-        events with the record that attests them before `Committed`. A record that survives a crash without
-        its events attests nothing: it was never acknowledged.
-        `line` is the authentication line of a commit that is copied: it stays as it is, and proves something
-        only in the store that made it. An empty plan is a broken assumption. After the hold's scope:
-        AssertionError before any I/O.
+        Order of answers: if the first dedupe key is already in the log, `Replayed`; if the head is not
+        `expected_head`, `Conflict`; otherwise `Committed`. Before `Committed`, the blobs are durable before
+        the events that name them, and the events together with the record that attests them. A record that
+        survives a crash without its events attests nothing: it was never acknowledged. `line` is the
+        authentication line of a copied commit: it stays as it is, and proves something only in the store
+        that made it. An empty plan is a broken assumption. After the scope of the hold: AssertionError
+        before any I/O.
 
-        Raises Fault SESSION_NOT_HEALTHY when the session is not healthy, STORE_IO_ERROR when the
-        disk refuses, KEYRING_INVALID when a line is needed and the store key cannot be used; then nothing of
-        the plan counts.
+        Raise Fault SESSION_NOT_HEALTHY if the session is not healthy, STORE_IO_ERROR if the disk refuses,
+        and KEYRING_INVALID if a line is needed and the store key cannot be used; then nothing of the plan
+        counts.
         """
 
     remembers_from: int
-    """From this many events on it is quicker to recall what was worked out than to work it out again."""
+    """From this many events on, recalling a computed result is quicker than computing it again."""
 
     def remember(self, content: bytes) -> None:
-        """Keep what was worked out from all events up to now, for `recall`. Never raises for the disk."""
+        """Keep what was computed from all events so far, for `recall`. Never raises for the disk."""
 
 
 class EventLog(EventReader, Protocol):
@@ -202,16 +211,18 @@ class EventLog(EventReader, Protocol):
     def hold(
         self, session_id: SessionId, wait_ms: int, known: int | None = None
     ) -> AbstractContextManager[SessionHold]:
-        """Be the single writer of a session, existing or new, for the scope of the `with`.
+        """Be the only writer of a session, existing or new, for the scope of the `with`.
 
-        `known` is how many events the caller has: a store that is far away reads those after them together
-        with the lock.
+        `known` is the number of events that the caller has: a remote store then reads the later ones
+        together with the lock.
 
-        Raises Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`. The hold ends with
-        the process, however it dies. Alone it creates nothing that `load` or `list_sessions` would show.
+        Raise Fault SESSION_LOCKED if another writer keeps the lock longer than `wait_ms`. The hold ends with
+        the process, however it dies. Alone it creates nothing that `load` or `list_sessions` would return.
         """
 
     def hold_existing(
         self, session_id: SessionId, wait_ms: int, known: int | None = None
     ) -> AbstractContextManager[SessionHold]:
-        """The same for a session that its caller saw. Raises Fault SESSION_NOT_FOUND, and makes nothing."""
+        """The same for a session that the caller has read. Raise Fault SESSION_NOT_FOUND, and create
+        nothing.
+        """

@@ -1,13 +1,13 @@
 """Trees: the files of a project as git would commit them, with the ids that git gives.
 
 A tree is what `git add -A` and a commit would record for the project's folder, so its id equals the id of
-that folder in the commit. It is taken with a git directory of our own: no program of the repository runs, and
-nothing in the repository is written. If the project is a subfolder of its repository, every path and every
-tree id is that of the subfolder.
+that folder in the commit. It is taken with Handrail's own git directory: no program of the repository runs,
+and nothing in the repository is written. If the project is a subfolder of its repository, every path and
+every tree id is that of the subfolder.
 
 Paths are relative to the project with `/` between names. A name that is not UTF-8 is carried by
-surrogateescape. Nothing here raises for an odd project: what cannot be known is `Unseen`, with a reason that
-ends a sentence, such as "the project is not in a git repository".
+surrogateescape. Nothing here raises for an unusual project: what cannot be known is `Unseen`, with a reason
+that ends a sentence, such as "the project is not in a git repository".
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from handrail.ports.worktree import LeftOut, Unseen
 
 TAKE_SECONDS = 10.0
 CHANGED_SECONDS = 0.2
-"""The time that a reply may spend on naming the files that changed."""
+"""Time that a reply may spend on listing the changed files."""
 MOST_READ_BYTES = 5_000_000
 MOST_WRITTEN_BYTES = 100_000_000
-"""A larger file is not brought back."""
+"""Largest file that Handrail restores."""
 MOST_STEP_BYTES = 32_000_000
-"""New contents of one step; more, and only their names are kept."""
+"""Most bytes of new contents of one step; beyond that, only the names are kept."""
 
 LASTING_PREFIX = "lasting/"
-"""Before the names of trees that are kept for some time, whatever becomes of a run."""
+"""Prefix of the names of trees that are kept for some time, whatever happens to a run."""
 LASTING_DAYS = 90
 
 NO_GIT = "git is not installed"
-"""Why nothing is seen on a machine without it."""
+"""Reason for `Unseen` if git is missing."""
 
 GitMode: TypeAlias = Literal["100644", "100755", "120000", "160000"]
-"""A file, an executable file, a symbolic link, and the commit of another repository."""
+"""A file, an executable file, a symbolic link, or the commit of another repository."""
 ChangeStatus: TypeAlias = Literal["added", "deleted", "changed", "mode"]
-"""`mode`: the content is the same."""
+"""How a path differs; `mode` means that the content is the same."""
 
 
 class TakenTree(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,28 +49,29 @@ class TakenTree(msgspec.Struct, frozen=True, kw_only=True):
     head: str = ""
     """The commit that is checked out; empty before the first commit."""
     filtered: tuple[str, ...] = ()
-    """Files with a `filter` attribute (Git LFS), sorted. They are in the tree with the bytes on the disk, so
-    they differ from those of a commit. A comparison with a commit leaves them out."""
+    """Files with a `filter` attribute (Git LFS), sorted. The tree has them with the bytes on the disk, so
+    they differ from those of a commit. A comparison with a commit leaves them out.
+    """
     nested: tuple[str, ...] = ()
     """Submodules and other repositories inside; they count by the commit that is checked out in them."""
     left_out: tuple[LeftOut, ...] = ()
-    """Paths that git would commit as they are now, and whose content was not read.
+    """Paths that git would commit as they are now, but whose content was not read.
 
-    Files that may not be read, hold credentials or are very large, and repositories without a commit. The
-    tree has them as git last had them, or not at all.
+    These are files that are not readable, contain credentials or are very large, and repositories without a
+    commit. The tree has them as git last had them, or not at all.
     """
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit by its name."""
+    """A commit found by a name."""
 
     name: str
-    """As it was asked for, or the branch that was found."""
+    """The name that was asked for, or the branch that was found."""
     commit: str
     tree: str
     """The tree of the project's folder in this commit."""
     root: str
-    """The tree of the whole repository; the same where the project is the repository."""
+    """The tree of the whole repository; equal to `tree` if the project is the repository."""
 
 
 class GitEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +81,7 @@ class GitEntry(msgspec.Struct, frozen=True, kw_only=True):
     mode: GitMode
     object_id: str
     size: int = -1
-    """Bytes; -1 if the content is not on this machine, or for another repository."""
+    """Size in bytes; -1 if the content is not on this machine, or for another repository."""
 
 
 class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +90,7 @@ class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     status: ChangeStatus
     added: int = 0
-    """Lines; 0 for a binary file."""
+    """Number of added lines; 0 for a binary file."""
     removed: int = 0
     is_binary: bool = False
     before: GitEntry | None = None
@@ -97,12 +98,12 @@ class TreeChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EarlierFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of a snapshot that an earlier version kept."""
+    """One file of a file snapshot that an earlier version of Handrail kept."""
 
     path: str
     mode: Literal["file", "executable", "link"]
     content: bytes | None = None
-    """None: not kept; then its id may still name what git has."""
+    """None if the content was not kept; git may still have the content of its id."""
     object_id: str = ""
 
 
@@ -126,13 +127,13 @@ class TreeReader(Protocol):
         """
 
     def resolve(self, project: str, name: str) -> Revision | Unseen:
-        """Return a commit by any name that git knows. Unseen also if the commit was pruned."""
+        """Return a commit by any name that git knows. Unseen if the commit was pruned."""
 
     def find_merge_base(self, project: str) -> Revision | Unseen:
         """Return where the present commit left the default branch: origin/HEAD, main or master."""
 
     def is_clean(self, project: str, taken: TakenTree) -> bool | Unseen:
-        """Whether a tree is that of its head, filtered files left out."""
+        """Whether a tree equals the tree of its head, ignoring filtered files."""
 
     def has_tree(self, project: str, tree: str) -> bool:
         """Whether the tree can be listed on this machine."""
@@ -149,36 +150,39 @@ class TreeReader(Protocol):
     def read_all(
         self, project: str, object_ids: Collection[str], most_bytes: int = MOST_READ_BYTES
     ) -> Mapping[str, bytes]:
-        """Return the same for several; without those that are larger or not here."""
+        """Return the contents of several files; skips those that are larger or not on this machine."""
 
     def find_committed(self, project: str, object_ids: Collection[str]) -> frozenset[str]:
-        """Those objects that the repository of the project has itself."""
+        """Return the objects among these that the project's own repository has."""
 
 
 class Trees(TreeReader, Protocol):
-    """Takes and makes trees, and writes them into other folders; never into the project."""
+    """Takes and builds trees, and writes them into other folders; never into the project."""
 
     def take(
         self, project: str, seconds: float = TAKE_SECONDS, *, is_anywhere: bool = False
     ) -> TakenTree | Unseen:
-        """Return the files now. A file that did not change since the last tree costs a stat.
+        """Return the present files. A file that did not change since the last tree costs one stat.
 
-        What tools leave behind and git does not track (`__pycache__`) is in no tree. `is_anywhere`: also
-        where there is no repository.
+        Untracked files that tools leave behind (`__pycache__`) are in no tree. `is_anywhere` also works
+        without a repository.
         """
 
     def find_filtered(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
-        """Those of the paths that have a `filter` attribute in a tree."""
+        """Return the paths among these that have a `filter` attribute in a tree."""
 
     def find_ignored(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
-        """Those of the paths that the ignore files of a tree name; all where git cannot say."""
+        """Return the paths among these that the ignore files of a tree match; all paths if git cannot
+        answer.
+        """
 
     def read_written(
         self, project: str, tree: str, paths: Collection[str], most_bytes: int = MOST_WRITTEN_BYTES
     ) -> Mapping[str, bytes] | Unseen:
-        """Contents by path as a checkout would write them, of a link its target; without larger ones.
+        """Return contents by path as a checkout would write them (for a link, its target), without larger
+        files.
 
-        No program of a filter runs. What is not on this machine is not there.
+        No filter program runs. Contents that are not on this machine are missing.
         """
 
     def rebuild(
@@ -186,49 +190,50 @@ class Trees(TreeReader, Protocol):
     ) -> str | Unseen:
         """Return the id of the tree of a commit with these files in place of its own; `commit` may be empty.
 
-        A file without content whose id git does not have is left out.
+        Skips a file without content if git does not have its id.
         """
 
     def build(self, project: str, entries: Sequence[GitEntry]) -> str | Unseen:
-        """The id of a tree with these entries, of any trees of the project. Their order does not matter.
+        """Return the id of a tree with these entries, in any order, from any trees of the project.
 
-        Unseen if a path is there twice, is below a file, or is not plain (`..`, `.git`).
+        Unseen if a path occurs twice, is below a file, or is not plain (`..`, `.git`).
         """
 
     def write_out(
         self, project: str, tree: str, folder: str, keep: Collection[str] = ()
     ) -> WrittenTree | Unseen:
-        """Make a folder hold the files of a tree, as a checkout would write them, and nothing else.
+        """Make a folder contain exactly the files of a tree, as a checkout would write them.
 
-        What is there and in no tree is removed, except the names in `keep`: paths relative to the folder,
-        such as `node_modules`. Files that are as they should be are not written again. The folder must be
-        outside of the project, and is made if it is missing. Unseen if it holds files and was not written
-        here before. A link that leads out of the folder is left out.
+        Other files in the folder are removed, except the names in `keep`: paths relative to the folder, such
+        as `node_modules`. Files that are already right are not written again. The folder must be outside of
+        the project, and is created if missing. Unseen if it has files and this method did not write it
+        before. A link that leads out of the folder is left out.
         """
 
     def keep(self, project: str, name: str, tree: str) -> str:
-        """Keep a tree until `drop`, under a name such as `run_…/n12`. Returns why not, or an empty text.
+        """Keep a tree until `drop`, under a name such as `run_…/n12`. Return the reason if that failed, else
+        "".
 
         A tree that was taken or built and is not kept may be gone after two weeks.
         """
 
     def drop(self, project: str, prefix: str) -> None:
-        """Stop keeping every tree whose name begins so."""
+        """Stop keeping every tree whose name has this prefix."""
 
     def pack_step(
         self, project: str, tree: str, known: Sequence[str] = (), most_bytes: int = MOST_READ_BYTES
     ) -> bytes | Unseen:
-        """Return what a tree has beside the known trees and commits, as one git pack; empty: nothing.
+        """Return what a tree has beyond the known trees and commits, as one git pack; empty if nothing.
 
-        Without contents above so many bytes; with 0 names and ids alone.
+        Leaves out contents above `most_bytes`; with 0 the pack has only names and ids.
         """
 
     def unpack(self, project: str, content: bytes) -> str:
-        """Take over such a pack. Returns why not, or an empty text."""
+        """Import such a pack. Return the reason if that failed, else an empty text."""
 
 
 class UnseenTrees:
-    """`Trees` where nobody may look: in a store without a project, and over the network."""
+    """`Trees` that may not read files: for a store without a project, and over the network."""
 
     _UNSEEN = Unseen(reason="files are not looked at here")
 

@@ -1,9 +1,10 @@
-"""The files of a project as they are: named places, whole trees, and what differs between two of them.
+"""The files of a project as they are now: named paths, lists of files, and guarded writes.
 
 Paths are relative to the project with `/` between names. A name that is not UTF-8 is carried by
-surrogateescape; `contract.wording.make_readable` makes it fit to show. Only files below the project count,
-also where the repository around it is larger. Nothing here raises for an odd tree: what cannot be seen is
-`Unseen`, with a reason in plain English. Nothing of the repository is written or started.
+surrogateescape; `contract.wording.make_readable` makes it printable. Only files below the project count,
+even if the repository around it is larger. Nothing here raises for an unusual project: what cannot be
+observed is `Unseen`, with a reason in plain English. Nothing writes into git's own files or starts a program
+of the repository.
 """
 
 from __future__ import annotations
@@ -16,34 +17,34 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 MOST_PLACES = 200
-"""Places that one call looks at."""
+"""Most places that one call reads."""
 MOST_PLACE_BYTES = 5_000_000
 """Bytes of one file that a line is looked for in."""
 MOST_FILES = 100_000
-"""Files of a tree."""
+"""Most files that a list of a project may have."""
 LIST_SECONDS = 10.0
 """How long listing the files of a project may take."""
 
 NO_ENDING = "/"
-"""As the last of the endings that files are listed by: also those whose name has no dot."""
+"""As the last of the endings that files are listed by: include files whose name has no dot."""
 
 FileMode: TypeAlias = Literal["file", "executable", "link", "absent"]
 PlaceState: TypeAlias = Literal["here", "missing", "outside", "unreadable", "line_missing"]
 
 
 class PlaceAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """A place that somebody names; line 0 means the file or directory as a whole."""
+    """A place that a caller names; line 0 means the file or directory as a whole."""
 
     path: str
     line: int = 0
     end: int = 0
-    """The last line, where several are named."""
+    """The last line of a range; 0 for a single line."""
     written: str = ""
-    """The text that path and line were read from: a file of that name comes first."""
+    """The text that path and line were read from: a file with exactly this name takes precedence."""
 
 
 class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there. `unreadable` means that it could not be looked at, and `note` says why."""
+    """What is at a place. `unreadable` means that it could not be read, and `note` says why."""
 
     path: str
     line: int = 0
@@ -52,12 +53,12 @@ class PlaceSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that somebody names, as trees name it."""
+    """A file that a caller names, as trees name it."""
 
     paths: tuple[str, ...] = ()
-    """The file, and where it leads to if it is a link; of one that is not there, every path it may mean.
+    """The path of the file, and the target if it is a link; if it does not exist, every path it may mean.
 
-    None for the project itself, or outside.
+    Empty for the project itself and for paths outside.
     """
 
 
@@ -77,10 +78,12 @@ class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     mode: FileMode
     content: str
-    """Names what it holds: two files of a project with the same name hold the same. Empty: not readable."""
+    """A name for the content: two files of a project with the same name have the same content. Empty if
+    unreadable.
+    """
     size: int
     changed_ns: int
-    """When it last changed, as the file system tells it."""
+    """When it last changed, according to the file system."""
     inode: int
 
 
@@ -90,35 +93,37 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[ListedFile, ...]
     """Sorted by path."""
     listed_at: int
-    """When listing began, less what clocks may differ by: what changed earlier was seen as it is."""
+    """When listing began, minus the possible clock difference: files that changed earlier were listed as
+    they are.
+    """
 
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
-    """Nothing can be said, and why: the end of a sentence, such as "the project is a bare repository"."""
+    """No answer, and the reason as the end of a sentence, such as "the project is a bare repository"."""
 
     reason: str
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A path that something was not done with, and why, as the end of a sentence."""
+    """A path that was skipped, and the reason as the end of a sentence."""
 
     path: str
     why: str
 
 
 def absent(path: str) -> TreeEntry:
-    """The entry of a path that is not there."""
+    """Return the entry of a path that does not exist."""
     return TreeEntry(path=path, mode="absent", digest="", size=0)
 
 
 def describe_content(path: str, mode: FileMode, content: bytes) -> TreeEntry:
-    """The entry of a file with this content, or of a link with this target."""
+    """Return the entry of a file with this content, or of a link with this target."""
     hasher = hashlib.sha256(b"blob %d\0" % len(content) + content)
     return TreeEntry(path=path, mode=mode, digest=f"sha256:{hasher.hexdigest()}", size=len(content))
 
 
 READ_ONLY = "it is read-only"
-"""Why a write is left out that spares such files."""
+"""Reason for leaving out a write that spares read-only files."""
 
 
 class PresentFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,85 +134,92 @@ class PresentFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """One file as it is to become; `absent` removes it."""
+    """The wanted state of one file; `absent` removes it."""
 
     path: str
     mode: FileMode
     content: bytes = b""
-    """Of a link: its target."""
+    """The new content; the target if it is a link."""
     before: TreeEntry
-    """As it must be now, else it is left alone."""
+    """The state that the file must have now; Handrail leaves a file in any other state alone."""
     before_content: bytes = b""
-    """Of a write that is whole or nothing: what it is now, to be brought back."""
+    """The present content, to be restored if an all-or-nothing write fails."""
     spares_read_only: bool = False
-    """A file that nobody may write to by its mode is left alone."""
+    """Whether a file that is read-only by its mode is left alone."""
 
 
 class Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of writing files."""
+    """The result of writing files."""
 
     changed: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
 
 class TreeLook(Protocol):
-    """Looks at the files of a project; no method changes one. The limits above hold for all of them."""
+    """Reads the files of a project; no method changes one. The limits above hold for all methods."""
 
     def see_places(self, project: str, asked: Sequence[PlaceAsked]) -> tuple[PlaceSeen, ...]:
-        """One answer per place, in the same order. Looks at the named paths and at nothing else.
+        """Return one answer per place, in the same order. Reads the named paths and nothing else.
 
-        Confined to the project: a path or link that leads out of it is `outside`, and is not opened. What
-        belongs to git or to Handrail is `unreadable`, there or not; so are lines of credentials and of files
-        of others. A directory is `here` for line 0. A text that is no plain path but holds the path of
-        something that is there is `unreadable`.
+        Confined to the project: a path or link that leads out of it is `outside`, and is not opened. Files
+        of git or of Handrail are `unreadable`, whether they exist or not; so are lines of credentials and of
+        files of other users. A directory is `here` for line 0. A text that is no plain path but contains the
+        path of an existing file is `unreadable`.
         """
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
-        """What these texts mean, however they are spelt; one answer each, in the same order."""
+        """Return the files that these texts mean, however they are spelt; one answer each, in the same
+        order.
+        """
 
     def list_files(
         self, project: str, suffixes: Sequence[str], seconds: float = LIST_SECONDS
     ) -> FileList | Unseen:
-        """All files with one of these endings now, as git lists them; also where there is no repository."""
+        """Return all present files with one of these endings, as git lists them; works without a repository
+        too.
+        """
 
     def find_text(
         self, project: str, files: Iterable[ListedFile], needles: Sequence[bytes], most_bytes: int
     ) -> Iterator[tuple[ListedFile, bytes | None]]:
-        """Those of these files that hold one of the needles, with their contents; without needles, all.
+        """Yield the files that contain one of the needles, with their contents; without needles, all files.
 
-        In their order, one at a time. None stands for the content of a file that changed since it was listed.
-        A file that is larger, not a plain one, or was not readable then is left out.
+        In the given order, one at a time. None stands for the content of a file that changed since it was
+        listed. A file that is larger than allowed, not a plain file, or was not readable when listed is
+        skipped.
         """
 
     def read_files(self, project: str, paths: Collection[str]) -> Mapping[str, PresentFile]:
-        """These files as they are now, by path; without what is no file, too large, or not to be read."""
+        """Return these files as they are now, by path; skips what is not a file, too
+        large, or not readable.
+        """
 
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
-        """Why some of these writes would be left out, as things are. Changes nothing."""
+        """Return the writes that would be left out now, with the reasons. Changes nothing."""
 
     def is_unfinished(self, project: str) -> bool:
-        """Whether a process was killed while it wrote files, and some are written and some are not."""
+        """Whether a process was killed while it wrote files, so that only some of them are written."""
 
 
 class Worktree(TreeLook, Protocol):
-    """Writes files of a project too."""
+    """Reads and writes files of a project."""
 
     def write_files(self, project: str, writes: Sequence[FileWrite], *, is_whole: bool = False) -> Written:
-        """Write all of them through a journal: after a crash each file is old or new.
+        """Write all files through a journal: after a crash each file is old or new.
 
-        With `is_whole` nothing is written unless every one of them can be, and the next `write_files` or
-        `settle` takes back what a killed process wrote; without, it writes what is left. Never follows a
-        link, never leaves the project, and leaves alone what is not as `before` says: an ignored file, or one
-        that changed meanwhile. Raises Fault E_IO before the first file is touched; later trouble leaves a
-        file out.
+        With `is_whole` nothing is written unless every file can be, and the next `write_files` or `settle`
+        takes back what a killed process wrote; without it, they write the remaining files. Never follows a
+        link and never leaves the project. Leaves alone every file that is not as `before` says, such as an
+        ignored file or one that changed meanwhile. Raise Fault E_IO before the first file is touched; a
+        later problem leaves a file out.
         """
 
     def settle(self, project: str) -> Written | None:
-        """Finish what a killed process began to write, or take it back; None when there is nothing."""
+        """Finish or take back what a killed process began to write; return None if there is nothing to do."""
 
 
 class UnseenWorktree:
-    """`Worktree` where nobody may look: in a store without a project, and over the network."""
+    """`Worktree` that may not read files: for a store without a project, and over the network."""
 
     _REASON = "files are not looked at here"
 
@@ -255,73 +267,78 @@ class UnseenWorktree:
         return None
 
 
-# What is kept of source files between calls: facts by content. A cache, so its loss costs time only
+# Facts about source files, kept between calls by content. A cache: losing it costs only time
 
 
 MOST_FACT_PROJECTS = 16
-"""Projects with kept facts; those used longest ago lose theirs."""
+"""Most projects with kept facts; Handrail drops those that were used longest ago."""
 MOST_FACT_BYTES = 2_000_000_000
-"""Of one project; more than that, and its facts are read again from the files."""
+"""Most bytes of facts of one project; beyond that, Handrail reads the facts from the files again."""
 
 
 MOST_SOUGHT = 16
-"""Texts of which a project remembers where they are not."""
+"""Most texts for which a project remembers the files that lack them."""
 MOST_SOUGHT_BYTES = 8_000_000
-"""Of one of them."""
+"""Most bytes of one remembered text."""
 
 
 class Sought(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a text was looked for in vain, among contents of which no facts are kept."""
+    """A text that was not found, among contents of which no facts are kept."""
 
     listed_at: int
-    """A file that changed later may have been read with another content."""
+    """When the files were listed; a file that changed later may have had another content."""
     digests: frozenset[str]
 
 
 class KeptFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts of one content."""
+    """The facts about one content."""
 
     key: str
-    """Names the content and how it was read."""
+    """Identifies the content and how it was read."""
     words: str
     """Every run of letters, digits, `_`, `$` and characters beyond ASCII, each once, one per line."""
     body: bytes
 
 
 class FactView(Protocol):
-    """The kept facts of a project. Nothing here raises: what is broken counts as not kept."""
+    """The kept facts of a project. Nothing here raises: broken facts count as not kept."""
 
     def find_kept(self) -> frozenset[str]:
-        """The keys of everything that is kept."""
+        """Return the keys of all kept facts."""
 
     def find_with(self, word: str) -> frozenset[str]:
-        """The keys of what holds this text within one of its words."""
+        """Return the keys of the contents that have this text within one of their words."""
 
     def find_sought(self, text: str) -> Sought | None:
-        """What is remembered of looking for it."""
+        """Return what earlier searches for this text found out; None if nothing is remembered."""
 
     def keep_sought(self, text: str, sought: Sought) -> None:
-        """Remember it, instead of what was known; the oldest are forgotten."""
+        """Remember the result of a search, in place of an earlier one; the oldest are dropped."""
 
     def load(self, keys: Collection[str]) -> Mapping[str, bytes]:
-        """The bodies of those that are kept."""
+        """Return the bodies of the kept facts among these keys."""
 
     def keep(self, facts: Sequence[KeptFacts]) -> None:
-        """Add them; several processes may add the same."""
+        """Add facts; several processes may add the same ones."""
 
     def forget_others(self, count: int, list_keys: Callable[[], Iterable[str]]) -> None:
-        """Drop what none of so many files has any more, when that is most of what is kept."""
+        """Drop facts that no current file has, if those are most of what is kept.
+
+        `count` is the number of current files, and `list_keys` gives the keys that they need.
+        """
 
 
 class FactStore(Protocol):
-    """The facts of all projects of this home."""
+    """The kept facts of all projects of this home."""
 
     def open_view(self, project: str, form: str) -> AbstractContextManager[FactView]:
-        """Those of one project; facts of another form, from another version, are dropped."""
+        """Open the facts of one project; facts of another form (of another version of
+        Handrail) are dropped.
+        """
 
 
 class NothingKept:
-    """`FactStore` and `FactView` that keep nothing: every file is read again."""
+    """`FactStore` and `FactView` that keep nothing, so every file is read again."""
 
     def open_view(self, project: str, form: str) -> AbstractContextManager[FactView]:
         del project, form
