@@ -1,4 +1,4 @@
-"""A project's checks, programs that somebody asks for by name, and the keys and commits of their receipts."""
+"""A project's checks, programs that a caller starts by name, and the keys and commits of receipts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 PRINTED = "-"
-"""In place of the path of a report: it is what the program prints."""
+"""The path of a report that the program prints."""
 _STEERING = re.compile(
     r"PYTHON(?!_|UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8|HASHSEED|WARNDEFAULTENCODING)\w+"
     r"|PYTEST_(ADDOPTS|PLUGINS|DISABLE_PLUGIN_AUTOLOAD)|NODE_(OPTIONS|PATH)"
@@ -26,18 +26,20 @@ _OF_NPM = re.compile(
 
 
 def is_left_by_npm(name: str) -> bool:
-    """Whether npm writes a variable for all that it starts, such as a client by `npx`: no check gets it.
+    """Whether npm sets this variable for every program that it starts, such as a client started by `npx`.
 
-    It would decide from which files npm reads how to start a test, and nobody set it for that.
+    No check gets it: it would decide from which files npm reads how to start a test, and no person set it
+    for that.
     """
     return _OF_NPM.fullmatch(name) is not None
 
 
 def steers_runner(name: str) -> bool:
-    """Whether a variable steers a test runner or an interpreter: what ran under it is another check.
+    """Whether a variable changes the behaviour of a test runner or an interpreter, so that the check
+    differs.
 
-    Those that say where a tool is (PATH, HOME, LD_LIBRARY_PATH) or where it gets packages are the machine's
-    own, and how a program prints is no other check.
+    Variables that say where a tool is (PATH, HOME, LD_LIBRARY_PATH) or where it gets packages belong to the
+    machine, and the style of the output does not change a check.
     """
     return _STEERING.fullmatch(name) is not None
 
@@ -47,31 +49,31 @@ class ProgramCall(msgspec.Struct, frozen=True, kw_only=True):
 
     argv: tuple[str, ...]
     directory: str
-    """Where it starts: an absolute path inside the project."""
+    """Where it starts, as an absolute path inside the project."""
     project: str
     seconds: int
     is_declared: bool = False
-    """It gets no variable that steers a runner, except from `environment`."""
+    """Whether it gets no variable that steers a runner, except from `environment`."""
     environment: tuple[tuple[str, str], ...] = ()
-    """Variables that it gets, whatever the caller has."""
+    """Variables that it gets in addition to the caller's, or in place of them."""
 
 
 class ProgramEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How it ended. Exactly one of these says it."""
+    """How a program ended. Exactly one of the fields says it."""
 
     status: int | None = None
     signal: str = ""
-    """As in SIGKILL; also where it was ended because the call was."""
+    """Name such as SIGKILL, even if Handrail ended the program because the call ended."""
     is_interrupted: bool = False
-    """That signal came because the call was to end."""
+    """Whether Handrail sent that signal because the call had to end."""
     is_timed_out: bool = False
     trouble: str = ""
-    """Why there was no process."""
+    """Why the program could not be started."""
     duration_ms: int = 0
 
 
 class ReportFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A report as it was found after a program; without content, why."""
+    """A report found after a program ended; if there is no content, the reason."""
 
     content: bytes = b""
     trouble: str = ""
@@ -81,10 +83,11 @@ class CheckPrograms(Protocol):
     """Starts a project's checks on this machine, with the rights and the environment of the caller."""
 
     def directory_in(self, project: str, asked: str) -> str:
-        """The absolute directory to start in: as asked, relative to the project; empty: where the caller
-        stands, or the project itself if that is elsewhere.
+        """Return the absolute directory to start in: as asked, relative to the project.
 
-        Raises Fault VALIDATION_ERROR when that is no directory of the project, links followed.
+        If empty: the caller's working directory, or the project itself if that is elsewhere.
+
+        Raise Fault VALIDATION_ERROR if that is not a directory of the project, links followed.
         """
 
     def run(
@@ -93,68 +96,69 @@ class CheckPrograms(Protocol):
         stop_reason: Callable[[], Literal["", "signal", "deadline"]],
         take: Callable[[bytes], None],
     ) -> ProgramEnd:
-        """Start one program without a shell, and hand on what it prints as it comes.
+        """Start one program without a shell, and pass its output to `take` as it comes.
 
-        It gets nothing on stdin and a process group of its own, which is ended as a whole when its time is
-        over or `stop_reason` is a signal. A name is looked for on the absolute entries of PATH; a path is
-        taken as it is typed, relative to the directory, if it stays in the project. Never raises.
+        The program gets nothing on stdin. It has a process group of its own, which is ended as a whole if
+        its time is over or `stop_reason` is a signal. A name is searched for on the absolute entries of
+        PATH; a path is used as typed, relative to the directory, if it stays in the project. Never raises.
         """
 
     def find_trouble(self, project: str, argv: Sequence[str]) -> str:
-        """Why this program would not start in the project; empty: it is there."""
+        """Return why this program would not start in the project; empty if it would."""
 
     def end_now(self) -> None:
-        """End what runs, at once. For a process that is about to leave; never raises."""
+        """End the running program at once, because this process is about to exit. Never raises."""
 
     def register_secrets(self) -> None:
-        """Let everything that the environment gives the program as a secret be redacted from here on."""
+        """Redact from now on everything that the environment gives the program as a secret."""
 
     def look_at_report(self, project: str, path: str) -> str:
-        """What tells this version of the file from another; empty when there is no file."""
+        """Return a mark of the present version of the file; empty if there is no file."""
 
     def read_report(self, project: str, path: str, before: str) -> ReportFile:
-        """The report, if the program wrote it; `before` is what it was like when the program began."""
+        """Return the report, if the program wrote it; `before` is the mark from before the program began."""
 
 
 class KnownCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What this machine knows of one declaration of a check."""
+    """What this machine remembers about one declaration of a check."""
 
     is_approved: bool = False
-    """The user lets Handrail run it without asking."""
+    """Whether the user approved that Handrail runs it without asking."""
     was_run: bool = False
     duration_ms: int | None = None
-    """How long it took last; None: it was never run to its end, or was ended before it last time."""
+    """How long the last run took; None if the check never ran to its end, or was ended early last time."""
 
 
 class KnownChecksReader(Protocol):
     """Which checks of which project the user approved here, and how long each took last.
 
-    A declaration is known by its digest, so that a changed one is another. Only a person's yes is kept: no
-    project file, bundle or server brings one.
+    A declaration is identified by its digest, so a changed one is a new one. Only a person's approval is
+    kept: no project file, bundle or server brings one.
     """
 
     def find(self, project: str, digest: str) -> KnownCheck:
-        """What is known of it; of a file that others could have written, nothing. Never raises."""
+        """Return what is remembered; nothing if other users could have written the file. Never raises."""
 
 
 class KnownChecks(KnownChecksReader, Protocol):
-    """The same, for whoever keeps it."""
+    """The same, with methods that record approvals and durations."""
 
     def approve(self, project: str, digests: Mapping[str, str], who: str, at: str) -> None:
-        """Keep a person's yes to these declarations, by name; an earlier one to these names ends.
+        """Record a person's approval of these declarations, by name; it replaces earlier ones of these
+        names.
 
-        Raises Fault E_IO.
+        Raise Fault E_IO.
         """
 
     def withdraw(self, project: str, names: Sequence[str]) -> None:
-        """Forget the yes to these names. Raises Fault E_IO."""
+        """Remove the approval of these names. Raise Fault E_IO."""
 
     def keep_run(self, project: str, digest: str, duration_ms: int | None) -> None:
-        """Keep how long it took. Never raises: without the record its next run counts as the first."""
+        """Record how long a run took. Never raises: without the record its next run counts as the first."""
 
 
 class NoChecksKnown:
-    """`KnownChecks` where nobody approved anything."""
+    """`KnownChecks` without any approval."""
 
     def find(self, project: str, digest: str) -> KnownCheck:
         del project, digest
@@ -170,49 +174,49 @@ class NoChecksKnown:
         del project, digest, duration_ms
 
 
-# The keys with which receipts are signed, and those of others that this user trusts
+# The keys with which receipts are signed, and those of other people that this user trusts
 
 
 class PublicKey(msgspec.Struct, frozen=True, kw_only=True):
     """The public half of a key."""
 
     text: str
-    """`ed25519:` and base64: what people hand on."""
+    """`ed25519:` and base64, the form in which people pass on a key."""
     key_id: str
-    """The digest of its bytes, which a signature names."""
+    """The digest of the key's bytes, which a signature names."""
 
 
 class Signed(msgspec.Struct, frozen=True, kw_only=True):
-    """A signature, and whose."""
+    """A signature, and the key that made it."""
 
     key: PublicKey
     signature: bytes
 
 
 class ReceiptKeys(Protocol):
-    """Ed25519 keys in the home: one that signs, the public halves of those before it, and pinned ones.
+    """Ed25519 keys in the home: the signing key, the public halves of earlier ones, and pinned keys.
 
-    Every method raises Fault E_CONFIG, with the line that installs what is missing, where the extra `verify`
-    is not installed, and KEYRING_INVALID where the file cannot be used.
+    Every method raises Fault E_CONFIG if the extra `verify` is not installed, with the command that installs
+    it, and KEYRING_INVALID if the file cannot be used.
     """
 
     def list_own(self) -> tuple[PublicKey, ...]:
-        """The one that signs, then those before it; none where nothing was ever signed."""
+        """Return the signing key, then the earlier ones; empty if nothing was ever signed."""
 
     def list_trusted(self) -> tuple[PublicKey, ...]:
-        """Those that the user pinned."""
+        """Return the keys that the user pinned."""
 
     def read(self, text: str) -> PublicKey:
-        """Raises Fault VALIDATION_ERROR where the text is no public key."""
+        """Return the key in a text. Raise Fault VALIDATION_ERROR if the text is not a public key."""
 
     def trust(self, key: PublicKey) -> bool:
-        """Pin it; whether it is new."""
+        """Pin a key; return whether it is new."""
 
     def rotate(self) -> None:
-        """Sign with a new key, or a first one; the public half of the old one stays known."""
+        """Sign with a new key from now on; the public half of the old one is kept."""
 
     def sign(self, message: bytes) -> Signed:
-        """With the present key, which is made now if there is none."""
+        """Sign with the present key, which is created if there is none."""
 
     def is_signed_by(self, key: PublicKey, message: bytes, signature: bytes) -> bool:
         """Whether this key made the signature over exactly this message."""

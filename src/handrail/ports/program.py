@@ -1,4 +1,4 @@
-"""The program itself: what is installed, which clients know it, and where new releases come from."""
+"""The program itself: what is installed, which clients use it, and where new releases come from."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ import msgspec
 
 from handrail.contract.outcome import Json
 
-# Who may sign a release: one workflow of one repository, on the tag of that version
+# The only identity that may sign a release: one workflow of one repository, on the tag of that version
 
 REPOSITORY = "https://github.com/handrail.example/handrail"
-"""The first release sets it. No account there has a dot in its name, so until then nobody can sign as us."""
+"""A placeholder until the first release sets it. GitHub allows no dot in an account name, so until then
+nobody can sign a release as Handrail.
+"""
 WORKFLOW = ".github/workflows/release.yml"
 ISSUER = "https://token.actions.githubusercontent.com"
 PUBLISH_STATEMENT = "https://docs.pypi.org/attestations/publish/v1"
-"""What the statement of a release says it is; other kinds of statements prove something else."""
+"""The statement type that a release must carry; other types prove something else."""
 
 
 class ReleaseIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """What the certificate of a signature must name, letter by letter."""
+    """What the certificate of a signature must name, exactly."""
 
     issuer: str
     repository: str
     tag: str
     workflow: str
-    """The file that ran, at the tag that it ran for."""
+    """The workflow file that ran, at the tag that it ran for."""
 
 
 def identity_of(version: str) -> ReleaseIdentity:
@@ -40,18 +42,18 @@ def identity_of(version: str) -> ReleaseIdentity:
 
 
 class ClientPlaces(msgspec.Struct, frozen=True, kw_only=True):
-    """Where clients keep their files, and how Handrail is started from outside this shell."""
+    """Where clients keep their files, and how to start Handrail from outside this shell."""
 
     user: str
     """The user's home directory."""
     configuration: str
-    """Where desktop programs keep theirs."""
+    """Where desktop programs keep their configuration."""
     codex: str
     zed: str
     command: tuple[str, ...]
-    """Absolute; `mcp` or `hook` comes after it."""
+    """Absolute command; `mcp` or `hook` follows it."""
     programs: dict[str, str]
-    """The clients' own commands that are installed, by name."""
+    """Installed commands of the clients, by name."""
 
 
 class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,22 +64,22 @@ class KeptFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HeldSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """The user's copy of the skill as it lies there."""
+    """The user's copy of the skill as it is now."""
 
     version: str
-    """Another one after every change."""
+    """A value that differs after every change."""
     state: Literal["absent", "as_packed", "older", "changed", "foreign"]
-    """`changed` by the user since it was copied; `foreign`: a directory of that name that is not ours."""
+    """`changed`: the user edited the copy; `foreign`: a directory of that name that Handrail did not make."""
 
 
 class SkillCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of bringing the skill up to date."""
+    """The result of updating or removing the user's copy of the skill."""
 
     status: str
     """synced, unchanged, removed or failed."""
     path: str
     moved_to: str = ""
-    """Where a copy that the user had changed was put."""
+    """Where Handrail moved a copy that the user had changed."""
     trouble: str = ""
 
 
@@ -87,43 +89,45 @@ InstallMethod: TypeAlias = Literal["editable", "uv-tool", "pipx", "ephemeral", "
 
 
 class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What runs, and which `handrail` the shell would start."""
+    """Which Handrail runs, and which `handrail` the shell would start."""
 
     method: InstallMethod
     on_path: str
-    """The first `handrail` on PATH; empty when there is none."""
+    """The first `handrail` on PATH; empty if there is none."""
     is_on_path: bool
-    """Whether that one belongs to this installation."""
+    """Whether that `handrail` belongs to this installation."""
     git: str
-    """The first `git` on PATH; empty when there is none."""
+    """The first `git` on PATH; empty if there is none."""
 
 
 class PlaceFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or directory in the home, as it is. Of one that does not exist, only `is_writable` is known."""
+    """The present state of a file or directory in the home. If it does not exist, only `is_writable` is
+    known.
+    """
 
     path: str
     exists: bool = False
     mode: int | None = None
-    """Permission bits; None where modes say nothing."""
+    """Permission bits; None if the system has no modes."""
     is_ours: bool = True
     is_writable: bool = False
-    """Or could be made there."""
+    """Whether it can be written, or created."""
     can_lock: bool | None = None
-    """Of a directory: whether a lock can be taken; None when it was not tried."""
+    """For a directory: whether a lock can be taken; None if that was not tried."""
     modified_at: int = 0
     """Unix seconds."""
     free_bytes: int | None = None
-    """What this user may still write on its file system; None where nobody can tell."""
+    """Bytes that this user may still write on its file system; None if unknown."""
 
 
 class InstalledSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A copy of the agent skill in the user's home. Empty texts: the file does not say it."""
+    """A copy of the agent skill in the user's home. A text is empty if the file does not contain it."""
 
     path: str
     version: str
     min_version: str
     is_packed_one: bool
-    """Whether its files are, byte by byte, those packed with the program."""
+    """Whether its files equal those packed with the program, byte by byte."""
 
 
 class ClientServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,12 +141,12 @@ class ClientServer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Handshake(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server of our own, started for this, answered to a client's first message."""
+    """The answer of one of Handrail's own servers, started for this, to a client's first message."""
 
     protocol_version: str = ""
     server_version: str = ""
     trouble: str = ""
-    """Why there is no answer, in a sentence; empty when there is one."""
+    """Why there is no answer, as a sentence; empty if there is one."""
 
 
 # The provenance of a release: question and answer
@@ -153,22 +157,22 @@ RootTrouble: TypeAlias = Literal["refresh_failed", "unreadable"]
 
 
 class ProvenanceOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """Signed statements, who must have signed them, and whom to trust about that."""
+    """Signed statements, the identity that must have signed them, and the trusted root."""
 
     bundles: tuple[str, ...]
-    """Each a Sigstore bundle in JSON."""
+    """Sigstore bundles, each in JSON."""
     identity: ReleaseIdentity
     trusted_root: str = ""
-    """A file; empty: the public Sigstore, brought up to date first."""
+    """A file; empty for the public Sigstore root, updated first."""
 
 
 class JudgedBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one bundle: the statement that was signed, or why it does not count."""
+    """The verdict on one bundle: the statement that was signed, or why it does not count."""
 
     statement: bytes = b""
     refusal: Refusal | None = None
     mismatch: IdentityPart | None = None
-    """Of `wrong_identity`: what the certificate names otherwise."""
+    """For `wrong_identity`: the part in which the certificate differs."""
 
 
 class Checked(msgspec.Struct, frozen=True, kw_only=True, tag="checked"):
@@ -178,16 +182,18 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True, tag="checked"):
 
 
 class NotTrusting(msgspec.Struct, frozen=True, kw_only=True, tag="not_trusting"):
-    """There is nothing to judge by."""
+    """There is no trusted root to judge by."""
 
     trouble: RootTrouble
 
 
 class NotChecked(msgspec.Struct, frozen=True, kw_only=True, tag="not_checked"):
-    """The check did not come to its end."""
+    """The check did not finish."""
 
     why: Literal["signal", "deadline", "not_loaded", "ended"]
-    """Ended by the caller, out of time, without its library, or ended by itself without an answer."""
+    """The caller ended it, its time was over, its library is missing, or it ended by itself without an
+    answer.
+    """
 
 
 ProvenanceAnswer: TypeAlias = Checked | NotTrusting | NotChecked
@@ -208,12 +214,12 @@ class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
     is_writable: bool
     """Whether the manager could change the installation."""
     programs: dict[str, str]
-    """uv and pipx by name, where they are on PATH."""
+    """Paths of uv and pipx by name, if they are on PATH."""
     has_pip: bool
     extras: tuple[str, ...] = ()
-    """Extras of ours whose libraries are installed; an update keeps them."""
+    """Extras of Handrail whose libraries are installed; an update keeps them."""
     options: tuple[str, ...] = ()
-    """Options that uv or pipx were given when they installed this copy; an update repeats them."""
+    """Options with which uv or pipx installed this copy; an update repeats them."""
 
     @property
     def can_verify(self) -> bool:
@@ -221,24 +227,24 @@ class InstallFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fetched(msgspec.Struct, frozen=True, kw_only=True):
-    """What an address gave."""
+    """The content at an address."""
 
     content: bytes
     url: str
-    """Where it came from in the end, for addresses relative to it."""
+    """The final address after redirects, for addresses relative to it."""
 
 
 class ManagerExit(msgspec.Struct, frozen=True, kw_only=True):
     """How the package manager ended."""
 
     status: int
-    """Its exit status; negative: not started, or killed."""
+    """Its exit status; negative if it was not started, or killed."""
     trouble: str = ""
     stopped_by: Literal["", "signal", "deadline"] = ""
 
 
 class Installed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a new process of the program says of itself."""
+    """What a new process of the program reports about itself."""
 
     version: str
     package: str
@@ -246,119 +252,135 @@ class Installed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UpdateCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check of the index found, as it is remembered."""
+    """The remembered result of a check of the index."""
 
     checked_at: str
     checked_unix: int
     version: str
-    """The version that checked."""
+    """The version of Handrail that checked."""
     latest: str
     index: str
-    """The index that it asked: the result is not valid for others."""
+    """The index that was asked; the result is not valid for others."""
     notice: dict[str, Any] | None = None
-    """What to tell until the running version is the latest."""
+    """The notice to show until the running version is the latest; None if there is none."""
 
 
 # Ports
 
 
 class Installation(Protocol):
-    """What is installed here and how it stands, for self-description. Never writes and never raises."""
+    """What is installed here, for self-description. Never writes and never raises."""
 
     def packed(self, name: str) -> bytes | None:
-        """A file packed with the program, such as `CHANGELOG.md`; None when it is not there."""
+        """Return a file packed with the program, such as `CHANGELOG.md`; None if it is missing."""
 
     def digest(self) -> str:
-        """One digest of every packed source and data file but the record of readiness."""
+        """Return one digest of every packed source and data file, except the record of readiness."""
 
     def home(self) -> str:
-        """Where all state lives."""
+        """Return the directory with all state."""
 
     def secret_source(self) -> Literal["file", "environment"]:
-        """Where the keys come from."""
+        """Return where the keys come from."""
 
     def program(self) -> ProgramFacts: ...
 
     def place(self, name: str) -> PlaceFacts:
-        """One place in the home by its relative name; empty is the home itself."""
+        """Return the facts about one path in the home; an empty name is the home itself."""
 
     def skills(self) -> Sequence[InstalledSkill]: ...
 
     def client_servers(self, project: str) -> Sequence[ClientServer]:
-        """Sorted by client, then path. A client file that cannot be read has no entries."""
+        """Return the servers in client files, by client, then path. A file that cannot be read has no
+        entries.
+        """
 
     def notices(self) -> Sequence[dict[str, Json]]:
-        """What the last check of the index found, while it is still news."""
+        """Return what the last check of the index found, while it is still news."""
 
     def handshake(self) -> Handshake:
-        """Start the MCP server, greet it and stop it again, within 25 seconds."""
+        """Start the MCP server, send the first message and stop it again, within 25 seconds."""
 
 
 class ClientFiles(Protocol):
-    """Files of agent clients, which belong to the user: read whole, replaced whole. Raises Fault E_IO or
-    E_FORBIDDEN."""
+    """Files of agent clients, which belong to the user: read whole, replaced whole.
+
+    Every method that reads or writes may raise Fault E_IO or E_FORBIDDEN.
+    """
 
     def places(self) -> ClientPlaces: ...
     def exists(self, path: str) -> bool: ...
     def resolve(self, path: str, within: str = "") -> str:
-        """The file that a path leads to, its links resolved.
+        """Return the file that a path leads to, its links resolved.
 
-        Raises Fault E_CONFIG if a link leads out of the folder `within`.
+        Raise Fault E_CONFIG if a link leads out of the folder `within`.
         """
 
     def read(self, path: str) -> bytes | None:
-        """None when there is no such file. Raises also Fault E_CONFIG: no plain file, or too large."""
+        """Return the content; None if there is no such file.
+
+        Raise Fault E_CONFIG if it is not a plain file, or too large.
+        """
 
     def replace(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
-        """Put the content there, None to remove the file; False when it does not hold what was expected.
+        """Write the content, None to remove the file; return False if the present content is not as
+        expected.
 
-        Mode and owner stay. False also for a link: `resolve` says where it leads. What was there is kept
-        first, for `kept`.
+        Mode and owner stay. Also False for a link: `resolve` returns its target. The previous content is
+        saved first, for `kept`.
         """
 
     def kept(self, path: str) -> KeptFile | None:
-        """How the file was before the first change that still stands."""
+        """Return the file as it was before the first change that is still in effect; None
+        if there is none.
+        """
 
     def forget(self, path: str) -> None:
-        """The file is as it was; nothing has to be kept any more."""
+        """Drop the saved copy of a file that has its original content again."""
 
     def run(self, command: Sequence[str], project: str) -> str:
-        """Run a client's own command; why it failed in a sentence, empty when it did not."""
+        """Run a client's own command; return why it failed as a sentence, empty if it succeeded."""
 
     def held_skill(self) -> HeldSkill:
-        """The user's copy of the skill. Never raises for the disk."""
+        """Return the state of the user's copy of the skill. Never raises for the disk."""
 
     def sync_skill(self) -> SkillCopy:
-        """Bring the user's copy of the skill to the packed one. Never raises."""
+        """Update the user's copy of the skill to the packed one. Never raises."""
 
     def remove_skill(self) -> SkillCopy:
-        """Take the copy away again, unless the user changed it. Never raises."""
+        """Remove the user's copy of the skill, unless the user changed it. Never raises."""
 
 
 class Updates(Protocol):
-    """How the installed program is looked up and replaced. `asked` says why a call must stop."""
+    """Finds and installs new versions of the program. `asked` returns why a call must stop."""
 
     def facts(self) -> InstallFacts: ...
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
-        """An http address, as seen from `base`. Raises Fault, by what the other side answered."""
+        """Return the content at an http address, relative to `base`. Raise a Fault that fits the server's
+        answer.
+        """
 
     def drive(
         self, argv: Sequence[str], asked: Callable[[], str], write: Callable[[str], None]
     ) -> ManagerExit:
-        """Run the package manager to its end; a signal is passed on to it. Never raises."""
+        """Run the package manager to its end; pass a signal on to it. Never raises."""
 
     def installed(self) -> Installed | None:
-        """What a new process says of itself; None when it cannot be started."""
+        """Return what a new process of the program reports about itself; None if it cannot be started."""
 
     def sync_skill(self, package: str) -> SkillCopy: ...
     def last_check(self) -> UpdateCheck | None: ...
     def keep_check(self, look: UpdateCheck | None) -> None:
-        """Remember what a check of the index found; None forgets it. Never raises."""
+        """Remember what a check of the index found; None removes it. Never raises."""
 
 
 class Provenance(Protocol):
-    """Whether a release is what its makers published. Never raises; `asked` says why a call must stop."""
+    """Checks whether a release is what its makers published. Never raises; `asked` returns why a call must
+    stop.
+    """
 
     def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer: ...
     def difference(self, wheel: bytes) -> str:
-        """The first installed file that is not as in the wheel; empty when all are, or none is there."""
+        """Return the first installed file that differs from the wheel; empty if all are equal, or none is
+        installed.
+        """

@@ -1,4 +1,4 @@
-"""Other machines and servers: how one of this machine is found, and the one that a team shares."""
+"""Servers on this and other machines: how a local one is found, and the one that a team shares."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from handrail.contract.outcome import Json, Outcome
 
 
 class RunningServer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a running server says of itself to programs of the same user."""
+    """What a running server reports about itself to programs of the same user."""
 
     pid: int
     address: str
-    """With a slash at its end, as a browser opens it."""
+    """Address that a browser opens, with a slash at its end."""
     token: str
-    """For programs of the user."""
+    """Token for programs of the user."""
     console_token: str = ""
-    """For a page of the Console: a person's answer needs it."""
+    """Token for a page of the Console; a person's answer needs it."""
     version: str
     project: str
     started_at: str
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, and what came back. Header names are in lower case."""
+    """The answer to one request. Header names are in lower case."""
 
     method: str
     url: str
@@ -38,7 +38,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpClient(Protocol):
-    """Asking somebody else's server. Raises Fault E_VALIDATION, E_NETWORK or E_TIMEOUT."""
+    """Sends requests to servers outside of Handrail. Every method may raise Fault E_VALIDATION, E_NETWORK or
+    E_TIMEOUT.
+    """
 
     def ask(
         self,
@@ -51,52 +53,52 @@ class HttpClient(Protocol):
         *,
         is_public_only: bool = False,
     ) -> Exchange:
-        """Return one request and its answer, whatever its status; a redirect is an answer too.
+        """Send one request and return its answer, whatever its status; a redirect is an answer too.
 
-        The body is of a POST; an answer of more bytes than allowed is refused, and where the address must be
-        public, every other one, whatever its name says.
+        The body is only sent with a POST. An answer of more bytes than allowed is refused. If the address
+        must be public, every other address is refused, whatever its name resolves to.
         """
 
 
 class ServerPlace(Protocol):
-    """Where the server of one home is known. Everything in it is for the user alone."""
+    """Where the server of one home registers. Only the user can read it."""
 
     @property
     def state_path(self) -> str:
-        """The file with the address and the token."""
+        """Return the file with the address and the token."""
 
     def claimed(self) -> AbstractContextManager[None]:
         """Be the server of this home for the scope of the `with`.
 
-        It ends with the process, however that dies. Raises Fault E_CONFLICT when another process is.
+        It ends with the process, however that dies. Raise Fault E_CONFLICT if another process is the server.
         """
 
     def announce(self, server: RunningServer) -> None: ...
 
     def find_running(self) -> RunningServer | None:
-        """Return the server that holds the claim now; what a killed one left is never believed."""
+        """Return the server that runs now; entries of killed processes are ignored."""
 
     def make_token(self) -> str:
-        """256 bits of chance."""
+        """Return a token of 256 random bits."""
 
     def keep_token(self, path: str) -> str:
         """Return the token in the user's own file, which is made if it is missing.
 
-        Raises Fault E_CONFIG when others may read the file, or it holds no token.
+        Raise Fault E_CONFIG if others may read the file, or it has no token.
         """
 
     def show(self, address: str, token: str) -> bool:
-        """Whether a browser was asked to open the Console. The token is in no argument of any program."""
+        """Whether a browser was asked to open the Console. No program gets the token as an argument."""
 
     def note_unlocked(self) -> None:
-        """Somebody has shown the token: what carried it to the browser is removed."""
+        """Remove what carried the token to the browser, because a page has now used the token."""
 
 
-# A team that a project belongs to: its server decides, and this program looks for it
+# The team that a project belongs to: its server decides, and this program observes the files for it
 
 
 class TeamCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One call, as a surface makes it."""
+    """One call, as an interface makes it."""
 
     operation: str
     where: Literal["server", "client", "both"]
@@ -109,40 +111,40 @@ class TeamCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TeamState(msgspec.Struct, frozen=True, kw_only=True):
-    """The team of a project, and how its server answers."""
+    """The team of a project, and whether its server answers."""
 
     server: str
     workspace: str
     machine: str
     is_reachable: bool = True
     trouble: str = ""
-    """In a sentence; empty: it answers, and takes the token of this machine."""
+    """Why the server cannot be used, as a sentence; empty if it answers and accepts this machine's token."""
     account: str = ""
     expires_at: str = ""
-    """When the token of this machine ends; empty: its server did not say."""
+    """When this machine's token ends; empty if the server did not say."""
 
 
 class Team(Protocol):
-    """The server of the team. Calls are never queued and never fall back to a local store."""
+    """The team's server. Calls are never queued and never fall back to a local store."""
 
     def takes(self, call: TeamCall) -> bool:
-        """Whether the server answers this call: its project is linked, or its token is the team's."""
+        """Whether the server answers this call: its project is linked, or its token belongs to the team."""
 
     def perform(self, call: TeamCall) -> Outcome:
         """Return the server's answer. Facts that it asks for are gathered on this machine.
 
-        Raises Fault STORE_UNAVAILABLE, E_AUTH or VERSION_UNSUPPORTED.
+        Raise Fault STORE_UNAVAILABLE, E_AUTH or VERSION_UNSUPPORTED.
         """
 
     def state(self, project: str, *, is_offline: bool = False) -> TeamState | None:
-        """Return the team of a project and whether its server answers; None: the project has no team.
+        """Return the team of a project and whether its server answers; None if the project has no team.
 
         With `is_offline` the server is not asked. Never raises.
         """
 
 
 class FactsDue(BaseException):
-    """A call needs facts that only its caller's machine can gather. `order` says which."""
+    """A call needs facts that only its caller's machine can gather; `order` lists them."""
 
     def __init__(self, order: Json) -> None:
         super().__init__("facts are missing")

@@ -1,4 +1,4 @@
-"""A store as its owner handles it: check, measure, copy, remove, prove, index. Facts, then promises."""
+"""A store as its operator handles it: check, measure, copy, remove, prove and index its content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from handrail.ports.process import Audit, ConfirmedTokens, Keys
 
 
 class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as it must be. `id` is a session id, a blob ref or a path in the store."""
+    """One problem of the store. `id` is a session id, a blob ref or a path in the store."""
 
     what: Literal["session", "blob", "file", "keys"]
     id: str
@@ -26,45 +26,47 @@ class StoreProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What the check of one session found, before its blobs were read."""
+    """The result of checking one session, before its blobs were read."""
 
     session_id: SessionId
     events: int
     bytes_read: int
     problems: tuple[StoreProblem, ...]
     is_newer: bool = False
-    """A newer version wrote it: what is stored is sound, and this one cannot judge all of it."""
+    """Whether a newer version wrote it: the stored bytes are sound, but this version cannot judge all of
+    them.
+    """
     is_elsewhere: bool = False
-    """Another store made it, or recorded an answer or a check result in it."""
+    """Whether another store made it, or recorded an answer or a check result in it."""
 
 
 class StoreCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a check of every byte found; the same store gives the same value."""
+    """The result of checking every byte; the same store gives the same value."""
 
     sessions: int
     events: int
     blobs: int
-    """Blobs that a commit names."""
+    """Number of blobs that a commit names."""
     leftover_blobs: int
-    """Blobs that no commit names: a writer died, or their session was removed."""
+    """Number of blobs that no commit names: a writer died, or their session was removed."""
     unattested_sessions: int
-    """Directories with events but no commit: a first commit that never finished."""
+    """Number of directories with events but no commit: a first commit that never finished."""
     bytes_read: int
     problems: tuple[StoreProblem, ...]
     unattested: tuple[SessionId, ...] = ()
     """Those of them that no collection removes, because they may be all that is left of a session."""
     half_removed: int = 0
-    """Sessions that were removed, of which files are still there."""
+    """Number of removed sessions of which files still exist."""
     newer: tuple[SessionId, ...] = ()
     """Sessions that a newer version wrote."""
     workspaces: int = 0
-    """Of a team, that were looked at."""
+    """Number of workspaces of a team that were checked."""
     elsewhere: tuple[SessionId, ...] = ()
     """Sessions that another store made, or in which another one recorded an answer or a check result."""
 
 
 class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session takes."""
+    """The space that one session takes."""
 
     session_id: SessionId
     events: int
@@ -72,26 +74,26 @@ class SessionUsage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoreUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store takes, in bytes of file content."""
+    """The space that the store takes, in bytes of file content."""
 
     sessions: tuple[SessionUsage, ...]
     """Largest first, then by id."""
     unreadable: tuple[SessionId, ...]
-    """Sessions whose size alone is known, or not even that."""
+    """Sessions of which at most the size is known."""
     blobs: int
     blob_bytes: int
     leftover_blobs: int
-    """Blobs that no commit names; none while a session could name any of them."""
+    """Number of blobs that no commit names; 0 while an unreadable session could name any of them."""
     leftover_sessions: int
-    """Sessions in which nothing was ever acknowledged: a start was killed."""
+    """Number of sessions in which nothing was ever acknowledged, because a start was killed."""
     leftover_bytes: int
-    """What the next collection may free: these, and half-removed sessions."""
+    """Bytes that the next collection may free: those of leftovers and of half-removed sessions."""
     cache_bytes: int
-    """What can be deleted at any time and is made again when needed."""
+    """Bytes that can be deleted at any time and are made again when needed."""
 
 
 class SessionToRemove(msgspec.Struct, frozen=True, kw_only=True):
-    """One session that is to go, bound to what it holds: if it grew since, it stays."""
+    """One session to remove, bound to its present content: if it grew since, it stays."""
 
     session_id: SessionId
     head_digest: str
@@ -99,110 +101,110 @@ class SessionToRemove(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> str:
-        """Another one after every change, also of a session whose events cannot be read."""
+        """Return a value that differs after every change, even if the session's events cannot be read."""
         return f"{self.head_digest} {self.bytes}"
 
 
 class RemovalPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a collection would remove; nothing has happened yet."""
+    """What a collection would remove; nothing has been removed yet."""
 
     sessions: tuple[SessionToRemove, ...]
     blobs: tuple[BlobRef, ...]
     blob_bytes: int
     blocked_by: tuple[str, ...]
-    """Sessions that could name any blob, because they cannot be read whole: then no blob is removed."""
+    """Sessions that could name any blob, because they cannot be read whole; then no blob is removed."""
     half_made: tuple[SessionToRemove, ...] = ()
-    """Sessions in which nothing was ever acknowledged, because a start was killed; they go as well."""
+    """Sessions in which nothing was ever acknowledged, because a start was killed; they are removed too."""
     half_removed: dict[str, int] = {}
-    """Bytes by directory of what is left of sessions that were removed before."""
+    """Bytes left of sessions that were removed earlier, by directory."""
 
 
 class Removed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a collection removed."""
+    """The result of a collection."""
 
     sessions: tuple[SessionId, ...]
     kept: tuple[SessionId, ...]
-    """Sessions of the plan that grew after it was made."""
+    """Sessions of the plan that stay because they grew after it was made."""
     blobs: int
     bytes_freed: int
     blocked_by: tuple[str, ...]
     busy: tuple[SessionId, ...] = ()
-    """Sessions that somebody kept writing to: then no blob was removed, because any could be theirs."""
+    """Sessions that a writer kept busy: then no blob was removed, because any could belong to them."""
 
 
 class DatabaseFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A store in a database, as it answers now."""
+    """The present state of a store in a database."""
 
     place: str
     """Host and name; never a user or a password."""
     is_answering: bool
     version: int = 0
-    """Of its tables; 0 before the first write."""
+    """Version of its tables; 0 before the first write."""
     trouble: str = ""
 
 
 class StoreOrigin(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store can prove of its history."""
+    """What a store can prove about the origin of its sessions."""
 
     listed: int = 0
-    """Sessions that were there before the key; what they hold is unproven, unless it was adopted."""
+    """Number of sessions from before the key; their content is unproven, unless a person adopted it."""
     is_adopted: bool = False
 
 
 class MovedSessions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a move took along."""
+    """The result of moving a store."""
 
     sessions: int
     events: int
     left: tuple[SessionCopy, ...] = ()
-    """Sessions that could not be taken along, each with the reason."""
+    """Sessions that could not be moved, each with the reason."""
 
 
 class CopyWay(msgspec.Struct, frozen=True, kw_only=True):
-    """From which home to which; empty: the one that is in use."""
+    """Source and target home of a copy; empty for the home in use."""
 
     source: str = ""
     target: str = ""
 
 
 class SessionCopy(msgspec.Struct, frozen=True, kw_only=True):
-    """One session of a copy: `missing` events are not in the target yet."""
+    """One session of a copy: `missing` events are not yet in the target."""
 
     session_id: SessionId
     events: int = 0
     missing: int = 0
     head_digest: str = ""
-    """The chain digest after the last event, the same in source and copy."""
+    """The chain digest after the last event, equal in source and copy."""
     trouble: str = ""
-    """The catalogue code of what keeps it from being copied; empty: nothing does."""
+    """Catalogue code of the reason why it cannot be copied; empty if it can."""
     detail: str = ""
 
 
 class ProofOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """How much to prove, where, and the seed of every choice by chance."""
+    """How much to prove, where, and the seed of every random choice."""
 
     kills: int
     seed: int
     directory: str
-    """Where the scratch directory is made; empty: beside the store."""
+    """Where the scratch directory is made; empty for a place next to the store."""
 
 
 class ProofPart(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of trouble that the store was put through."""
+    """The result for one kind of failure that the store was put through."""
 
     name: str
     cases: int
-    """How often it was put through it."""
+    """How often the failure was tried."""
     facts: dict[str, int]
     problems: tuple[str, ...]
-    """Empty when the store kept every promise."""
+    """Empty if the store kept every promise."""
 
 
 # The session index
 
 
 class IndexTrouble(Exception):
-    """The index cannot be used; whoever catches this reads the log instead."""
+    """The index cannot be used; the caller reads the log instead."""
 
     def __init__(self, message: str, *, is_broken: bool = False) -> None:
         super().__init__(message)
@@ -216,34 +218,36 @@ class Indexed(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     facts: bytes | None
     lacks_words: bool = False
-    """Whether it surely lacks one of the words that were asked for."""
+    """Whether it certainly lacks one of the words that were searched for."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What the index keeps of a session."""
+    """What the index keeps about a session."""
 
     session_id: SessionId
     version: str
     facts: bytes
     subjects: bytes
     words: str
-    """Every word that it can be found by, between spaces."""
+    """Every word that the session can be found by, separated by spaces."""
     about: str = ""
-    """The text of which a list finds any part, in the case that is compared."""
+    """Text that list filters match against, in the case that is compared."""
 
 
 class IndexView(Protocol):
-    """One view of the index. Every method raises IndexTrouble when the file refuses."""
+    """One view of the index. Every method raises IndexTrouble if the file cannot be used."""
 
     reader: EventReader
-    """What is kept must be read with this: it trusts nothing that this process read before."""
+    """Reader for the content that is to be kept: it ignores everything that this process has in memory."""
 
     def count(self) -> int:
-        """How many `look` gives without a question."""
+        """Return the number of sessions that an unlimited `look` returns."""
 
     def look(self, most: int = 0, after: SessionStamp | None = None) -> Sequence[Indexed]:
-        """Just the sessions of `EventReader.list_sessions`, in its order: all, or at least as many of the
-        first ones, or of those after this one."""
+        """Return the sessions of `EventReader.list_sessions`, in its order.
+
+        All of them, or at least the first `most`, beginning after the session `after`.
+        """
 
     def find(
         self,
@@ -252,89 +256,108 @@ class IndexView(Protocol):
         most: int = 0,
         after: SessionStamp | None = None,
     ) -> Sequence[Indexed]:
-        """The same without some that surely have neither a word of each choice nor, where parts are given,
-        all these in their `about`."""
+        """Return the same without some sessions that certainly do not match.
+
+        A session matches if it has a word of each choice and all `parts` in its `about`.
+        """
 
     def with_word(self, word: str) -> frozenset[SessionId]:
-        """The indexed sessions that have this word."""
+        """Return the indexed sessions that have this word."""
 
     def subjects(self, session_ids: Sequence[SessionId]) -> Mapping[SessionId, bytes]:
-        """What `keep` was given, of those that it was given any of."""
+        """Return the subjects that `keep` stored, of the sessions that have any."""
 
     def keep(self, entries: Sequence[Entry]) -> None:
-        """Add or replace these, and drop what is no longer in the store; nothing is read after it."""
+        """Add or replace these entries, and drop those of removed sessions; nothing is read after it."""
 
 
 class SessionIndex(Protocol):
-    """A rebuildable cache beside the log."""
+    """A cache of facts about sessions that can be rebuilt from the log."""
 
     def open_view(self, form: str) -> AbstractContextManager[IndexView]:
-        """Open a view; entries of another form are dropped first. Raises IndexTrouble."""
+        """Open a view; entries of another form are dropped first. Raise IndexTrouble."""
 
 
 # Keeping and proving a store
 
 
 class StoreKeeper(Protocol):
-    """The store as a whole, for who operates it. Raises Fault STORE_IO_ERROR,
-    STORE_PERMISSION_DENIED or STORE_UNAVAILABLE."""
+    """The store as a whole, for its operator.
+
+    Every method may raise Fault STORE_IO_ERROR, STORE_PERMISSION_DENIED or STORE_UNAVAILABLE.
+    """
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
-        """Every byte of these sessions and their blobs, or of the store: each session, last the whole."""
+        """Check every byte of these sessions and their blobs, or of the store; yield each session, then the
+        whole.
+        """
 
     def usage(self) -> StoreUsage:
-        """What takes how much."""
+        """Return the space that each part of the store takes."""
 
     def plan_removal(self, older_than_days: int, keep: Sequence[SessionId] = ()) -> RemovalPlan:
-        """Sessions without activity for so long before the newest, and the blobs that only they name."""
+        """Plan to remove sessions whose last activity is so many days before the newest, and blobs only they
+        name.
+        """
 
     def remove(self, plan: RemovalPlan) -> Removed:
-        """Sessions first, then blobs. A session that grew since the plan stays; so do blobs in use."""
+        """Remove sessions, then blobs. A session that grew since the plan stays; so do blobs in use."""
 
     def sessions_to_remove(self, session_ids: Sequence[SessionId]) -> tuple[SessionToRemove, ...]:
-        """Those of these sessions that exist, bound to what they hold now."""
+        """Return the existing sessions among these, bound to their present content."""
 
     def remove_session(self, session: SessionToRemove, wait_ms: int) -> int | None:
-        """Bytes freed; None: it is gone, or grew since, and stays whole. Raises also Fault SESSION_LOCKED."""
+        """Remove a session and return the bytes freed; None if it is gone, or stays because it grew.
+
+        Raise Fault SESSION_LOCKED too.
+        """
 
     def clear(self, name: str) -> int:
-        """Delete what a removal before left under this name; the bytes that this call freed."""
+        """Delete what an earlier removal left under this name; return the bytes that this call freed."""
 
     def wait_for_writers(self, session_ids: Sequence[SessionId], wait_ms: int) -> None:
-        """Wait until no process writes to any of these sessions. Raises also Fault SESSION_LOCKED."""
+        """Wait until no process writes to any of these sessions. Raise Fault SESSION_LOCKED too."""
 
     def origin(self) -> StoreOrigin:
-        """What this store can prove. Raises also Fault KEYRING_INVALID."""
+        """Return what this store can prove about its sessions. Raise Fault KEYRING_INVALID too."""
 
     def adopt(self) -> None:
-        """Everything that is listed counts as recorded here. Raises also Fault KEYRING_INVALID."""
+        """Count everything on the list as recorded here. Raise Fault KEYRING_INVALID too."""
 
     def move(self, way: CopyWay) -> MovedSessions:
-        """Take every session, the keys of tokens and the store key to `way.target`, or in from `way.source`.
+        """Move every session, the keys of tokens and the store key to `way.target`, or in from `way.source`.
 
-        A repeat continues. Raises also Fault KEYRING_INVALID, E_VALIDATION for a place that is not fit, and
-        STORE_TARGET_NOT_EMPTY when the store that is moved into has sessions and another key."""
+        A repeat continues. Raise also Fault KEYRING_INVALID, E_VALIDATION for an unsuitable place, and
+        STORE_TARGET_NOT_EMPTY if the target store has sessions and another key.
+        """
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        """What the target lacks of these sessions, or of all; what cannot be copied says why."""
+        """Return what the target lacks of these sessions, or of all; a session that cannot be copied has a
+        reason.
+        """
 
     def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
-        """Bring the target up to date as planned and compare it event by event.
-        Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, E_CONFLICT when the source or the
-        target is not as planned, or STORE_TARGET_NOT_EMPTY when the target holds other events under the same
-        session id."""
+        """Add what the plan lists to the target and compare it event by event.
+
+        Raise Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, SESSION_LOCKED, E_CONFLICT if the source or the
+        target is not as planned, or STORE_TARGET_NOT_EMPTY if the target has other events under the same
+        session id.
+        """
 
 
 class StoreProof(Protocol):
-    """Puts a scratch store on the user's own disk through killed and crowding writers."""
+    """Tests a scratch store on the user's own disk with killed and competing writers."""
 
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
-        """One part per kind of trouble, each when it is done; the scratch directory is gone afterwards.
-        Raises Fault E_VALIDATION when the directory does not exist, E_IO when it cannot be written."""
+        """Yield the result for each kind of failure as soon as it is known, then remove the scratch
+        directory.
+
+        Raise Fault E_VALIDATION if the directory does not exist, E_IO if it cannot be written.
+        """
 
 
 class SharedStore(Protocol):
-    """A store that a team shares, opened."""
+    """An opened store that a team shares."""
 
     log: EventLog
     keys: Keys
@@ -344,7 +367,9 @@ class SharedStore(Protocol):
     audit: Audit
 
     def facts(self) -> DatabaseFacts:
-        """Where it is and whether it answers. Changes nothing, never raises."""
+        """Return where the database is and whether it answers. Changes nothing, never raises."""
 
     def marks(self) -> Mapping[str, str]:
-        """What changes with every commit, for each session; nothing while the database is away."""
+        """Return a mark for each session that changes with every commit; empty if the database cannot be
+        reached.
+        """

@@ -1,4 +1,4 @@
-"""The project that a call works in: its workflows, its settings, and the files we write there."""
+"""The project that a call works in: its workflows, its settings, and the files that Handrail writes there."""
 
 from __future__ import annotations
 
@@ -23,74 +23,80 @@ from handrail.contract.workflow_files import WorkflowFile
 
 
 class FilePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a new file would go."""
+    """The path where a new file would go."""
 
     path: str
     """Absolute, with every link resolved."""
     content: bytes | None = None
-    """What is there now, up to a megabyte; None when nothing is."""
+    """The present content, up to a megabyte; None if there is no file."""
     missing_directories: tuple[str, ...] = ()
-    """Outermost first."""
+    """Directories to create, outermost first."""
 
 
 class WorkflowLibrary(Protocol):
     """Workflow files of every source: bundled, user, project, git, plugin; sorted by name within one."""
 
     def files(self, project: str) -> Sequence[WorkflowFile]:
-        """Return every workflow file found, in any spelling; Markdown is one if its front matter has an id.
+        """Return every workflow file found, in any spelling; Markdown counts if its front matter has an id.
 
-        What cannot be read is given without content, never left out.
+        A file that cannot be read is listed without content, never left out.
         """
 
     def content_now(self, project: str, source_kind: SourceKind, source_ref: str) -> bytes | None:
-        """What the file of that name holds right now, empty when it is gone; reads one file, writes nothing.
+        """Return the present content of this file, empty if it is gone; reads one file, writes nothing.
 
-        None where that takes more work: files from git, plugins and other machines.
+        None if that takes more work: files from git, plugins and other machines.
         """
 
     def named_files(self, directory: str, project: str) -> Sequence[WorkflowFile]:
-        """Return what `files` would give of a directory that a caller names, each under the path to it."""
+        """Return what `files` would return for a directory that the caller names, each under its path."""
 
     def refused_file(self, path: str, project: str) -> WorkflowFile | None:
-        """Return a file that a caller names, if `files` would not read it: a link leads out of its source."""
+        """Return a file that the caller names if `files` would skip it because a link leads out of its
+        source.
+        """
 
 
 class Workspace(Protocol):
-    """Facts about where the caller works. Never a subprocess."""
+    """Facts about the place where the caller works. Starts no subprocess."""
 
     def project(self, asked: str) -> str:
-        """Return the project directory: as asked, then HANDRAIL_PROJECT, the git root, the working directory.
+        """Return the project directory: as asked, then HANDRAIL_PROJECT, the git root, the working
+        directory.
 
-        Raises Fault E_VALIDATION when the asked directory does not exist.
+        Raise Fault E_VALIDATION if the asked directory does not exist.
         """
 
     def observations(self, project: str) -> dict[ObservationKey, str]:
-        """`git_branch`, `git_head_sha`, `repo_root_hash`, as far as they are known."""
+        """Return `git_branch`, `git_head_sha` and `repo_root_hash`, as far as they are known."""
 
     def identity(self, project: str) -> str:
-        """Return what tells the project on every machine: clones and worktrees of one repository share it.
+        """Return the identity of the project on every machine: clones and worktrees of a repository share
+        it.
 
-        Empty: only its directory tells it. Never raises.
+        Empty if only its directory identifies it. Never raises.
         """
 
     def repository(self, project: str) -> str:
-        """Return the git directory that all worktrees of a repository share; empty: there is none."""
+        """Return the git directory that all worktrees of a repository share; empty if there is none."""
 
     def main_checkout(self, project: str) -> str:
-        """Of another worktree of a repository: the checkout that holds its git directory; else empty."""
+        """Return the main checkout if the project is another worktree of its repository; else empty."""
 
     def work_token(self) -> str:
-        """Return the work that was handed to whoever calls: HANDRAIL_WORK; empty: none was."""
+        """Return the token of the work that was delegated to the caller (HANDRAIL_WORK); empty if there is
+        none.
+        """
 
     def worker(self) -> str:
-        """Return what whoever calls is called among helpers: HANDRAIL_WORKER; empty: nobody gave a name."""
+        """Return the caller's name among helpers (HANDRAIL_WORKER); empty if it has none."""
 
     def account(self) -> str:
-        """Return who is calling: the name of the operating-system user; its number where it has none."""
+        """Return the caller's operating-system user name, or its number if it has no name."""
 
 
 class NamedWorkspace:
-    """`Workspace` of a project of which only the name is known, and who works there."""
+    """`Workspace` of a project of which only the name and the account of the caller are known."""
 
     def __init__(self, account: str) -> None:
         self._account = account
@@ -118,69 +124,76 @@ class NamedWorkspace:
 
 
 class Roots(Protocol):
-    """The folders that a server works in: where it was started, and those that its user added."""
+    """The folders that a server may work in: where it was started, and those that its user added."""
 
     def require(self, named: Sequence[tuple[str, str]]) -> None:
         """Raise Fault E_FORBIDDEN if a path, links resolved, lies outside or in Handrail's own state.
 
-        Each comes with the name of its parameter. Relative paths are of the path called `project`.
+        Each path comes with the name of its parameter. Relative paths are relative to the path called
+        `project`.
         """
 
     def explain_closed(self, target: str) -> str:
-        """Return why no server writes this file, whatever root it lies in; empty if it may."""
+        """Return why no server writes this file, whatever root contains it; empty if it may."""
 
 
 class ProjectPlaces(Protocol):
-    """Where projects are on this machine, by the hash that the log keeps of each."""
+    """The directories of projects on this machine, by the hash that the log keeps of each."""
 
     def keep(self, key: str, project: str) -> None:
-        """Remember it. Never raises: then it is not found from elsewhere."""
+        """Remember a directory. Never raises: after a failure the project is not found from elsewhere."""
 
     def find(self, key: str) -> str | None:
-        """Return the directory, if it is known and still there; the caller compares it with the hash."""
+        """Return the directory, if it is known and still exists; the caller compares it with the hash."""
 
 
 class AuthoredFiles(Protocol):
-    """Files that people keep with their project. Handrail writes one on request, over nothing unseen."""
+    """Files that people keep with their project. Handrail writes one on request, and overwrites only known
+    content.
+    """
 
     def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
-        """Where `name` would go: into `directory`, or into the project's own workflows when that is empty.
+        """Return where `name` would go: into `directory`, or into the project's own workflows if that is
+        empty.
 
-        A relative directory is one of the project. Raises Fault E_VALIDATION, which names the parameter, when
-        that is no directory, or when the project's own leads out of it.
+        A relative directory is relative to the project. Raise Fault E_VALIDATION, which names the parameter,
+        if the directory does not exist or the project's own workflow folder leads out of the project.
         """
 
     def create(self, path: str, content: bytes) -> bool:
-        """Make a new file with this content, durably, and the directories above it; False when one is there.
+        """Create a file with this content, and its directories, durably; return False if a file exists.
 
-        Raises Fault E_FORBIDDEN or E_IO; then there is no such file.
+        Raise Fault E_FORBIDDEN or E_IO; then there is no such file.
         """
 
     def replace(self, path: str, content: bytes, expected: bytes) -> bool:
-        """Put the content in place of the expected one, as a whole and durably; False when it is another.
+        """Replace the expected content as a whole and durably; return False if the file has other content.
 
-        The file keeps its mode. Raises Fault E_VALIDATION for a link, E_FORBIDDEN or E_IO; then nothing
+        The file keeps its mode. Raise Fault E_VALIDATION for a link, E_FORBIDDEN or E_IO; then nothing
         changed.
         """
 
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
-        """For this user only, 0600, in a directory that exists; no file until all is durable."""
+        """Create a file for this user only (0600) in an existing directory; no file appears until all is
+        durable.
+        """
 
 
 MOST_COMMAND_WORDS = 40
 LONGEST_COMMAND_WORD = 1_000
 INSIDE = r"^(?!/)(?!(?:[^/]*/)*\.\.(?:/|\Z))[^\x00-\x1f\\]+\Z"
-"""A path that does not begin at the root and has no way up."""
+"""A relative path without `..`."""
 
 
 class ReportPlace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The file in which a check's program counts its tests."""
+    """The file in which the program of a check counts its tests."""
 
     path: Annotated[str, Meta(max_length=500, pattern=INSIDE)]
-    """Where the program writes its report, relative to the project; `-`: it is what the program prints."""
+    """Where the program writes its report, relative to the project; `-` if it prints the report."""
     format: ReportFormat = "junit"
     """JUnit XML, the JSON of Jest and Vitest, TAP or `go test -json`. `cargo` and `unittest` are text for
-    people, and count nothing."""
+    people, and count no tests.
+    """
 
 
 class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,62 +207,64 @@ class DeclaredCheck(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     report: ReportPlace | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    """Names and values that it gets beside what the caller has."""
+    """Names and values of variables that it gets in addition to the caller's."""
     narrow: tuple[str, ...] = ()
-    """The same for some test files alone: the word `{files}` stands for them."""
+    """The command for selected test files; the word `{files}` stands for them."""
     prepare: tuple[str, ...] = ()
-    """What makes a copy of the project ready for it, such as `npm ci`."""
+    """The command that prepares a copy of the project, such as `npm ci`."""
     links: tuple[str, ...] = ()
     """Files and folders outside of git that a copy of the project needs."""
     inherits: tuple[str, ...] = ()
-    """Variables of the caller that it needs in a copy, by name."""
+    """Names of the caller's variables that it needs in a copy."""
     tests: tuple[str, ...] = ()
-    """Patterns of the files that are tests; empty: the usual names."""
+    """Patterns of the files that are tests; empty for the usual names."""
 
 
 class Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Whom to tell what about runs."""
+    """Which notices about runs Handrail sends, and where."""
 
     url: Annotated[str, Meta(max_length=2048, pattern=r"^(https?://[^\s]+)?\Z")] = ""
-    """Where the server of a team sends what happens in runs."""
+    """The address to which the team server sends notices about runs."""
     key: Annotated[str, Meta(max_length=512)] = ""
-    """Signs each body: the header `X-Handrail-Signature` is its HMAC with this key."""
+    """Key that signs each body: the header `X-Handrail-Signature` is its HMAC with this key."""
     command: Annotated[
         tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD)], ...],
         Meta(max_length=MOST_COMMAND_WORDS),
     ] = ()
-    """What a local call starts after its answer, word by word; the notice is its last argument."""
+    """The command that a local call starts after its answer, word by word; the notice is
+    its last argument.
+    """
     kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=len(get_args(OutwardKind)))] = ()
-    """What to tell: needs_person, blocked, done, critical_gap, idle, stalled; all of it by default."""
+    """Kinds of notices: needs_person, blocked, done, critical_gap, idle, stalled; empty for all."""
     with_text: bool = False
-    """Let texts of a run leave with it."""
+    """Whether texts of a run may be included."""
     allow_private: bool = False
-    """Send to an address of a private network, too."""
+    """Whether Handrail may also send to an address of a private network."""
 
 
 class TeamLimits(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """What one account may have at the server of a team; a workspace has a fixed multiple of it."""
+    """Limits of one account at a team server; a workspace has a fixed multiple of each."""
 
     calls_a_minute: Annotated[int, Meta(ge=1, le=1_000_000)] = 600
-    """Calls of one account in a minute on each server of a team; of one workspace, ten times as many."""
+    """Calls of one account per minute on each team server; ten times as many for one workspace."""
     calls_at_once: Annotated[int, Meta(ge=1, le=64)] = 32
-    """Calls of one account in progress on each server of a team; of one workspace, half as many more."""
+    """Calls of one account in progress on each team server; half as many more for one workspace."""
     body_bytes: Annotated[int, Meta(ge=65_536, le=67_108_864)] = 4_194_304
-    """Bytes of a request to the server of a team, but of one that imports a bundle."""
+    """Largest body of a request to the team server, except a request that imports a bundle."""
     feeds: Annotated[int, Meta(ge=1, le=512)] = 8
-    """Open pages of one account that each server of a team keeps live; of one workspace, 32 times as many."""
+    """Open pages of one account that each team server keeps live; 32 times as many for one workspace."""
     open_runs: Annotated[int, Meta(ge=1, le=1_000_000)] = 200
-    """Runs under way that one account of a team began; of one workspace, fifty times as many."""
+    """Runs in progress that one account of a team began; fifty times as many for one workspace."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What people decided once instead of in every call. Every field has a safe default."""
+    """Decisions that people make once instead of in every call. Every field has a safe default."""
 
     start_session: bool = False
     """Whether a session may begin without a run."""
     max_effect: MaxEffect = "dangerous"
     idle_minutes: int = 60
-    """Without a commit for so long, a run under way is idle, and one that waits is stalled."""
+    """Minutes without a commit after which a run in progress is idle, and a waiting one is stalled."""
     retention_days: int = 90
     kept_sessions: tuple[str, ...] = ()
     """Sessions that retention never removes."""
@@ -264,26 +279,26 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     verify_updates: bool = False
     trusted_root: str = ""
     checks: tuple[DeclaredCheck, ...] = ()
-    """Of the project, in the order of its file."""
+    """The checks of the project, in the order of its file."""
     snapshots: Literal["git", "always", "off"] = "git"
-    """Of which projects contents of files are kept with the nodes of a run."""
+    """Projects for which Handrail keeps the contents of files with the nodes of a run."""
     looking: Literal["git", "always", "off"] = "git"
-    """Of which projects the list of files is: the user's word alone; a project switches off no check."""
+    """Projects whose files Handrail lists. Only the user decides: a project cannot switch off a check."""
     confirmations: Confirmations = "claimed"
     notify: Notify | None = None
-    """Whom to tell about runs; None: nobody."""
+    """Where notices about runs go; None for no notices."""
     limits: TeamLimits = TeamLimits()
-    """Of the server of a team."""
+    """Limits of the team server."""
     project_name: str = ""
-    """What the project calls itself, on every machine."""
+    """The name that the project gives itself, on every machine."""
     confirmations_from: Literal["", "user", "project"] = ""
-    """Whose file says `person`; empty: nobody's."""
+    """The settings file that says `person`; empty if none does."""
     roots: tuple[str, ...] = ()
-    """Folders that servers work in, beside the one that each was started in."""
+    """Folders that servers may work in, in addition to the one that each was started in."""
 
 
 class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something in a settings file that is not as it should be."""
+    """A problem in a settings file."""
 
     place: str
     """File and key, without a machine path."""
@@ -292,7 +307,7 @@ class SettingProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DesiredSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files say, as they say it: by the name of a setting, dotted where it is nested."""
+    """The values in the files, unchecked: by the name of a setting, dotted if nested."""
 
     user_file: str
     project_file: str
@@ -301,29 +316,30 @@ class DesiredSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SettingsFiles(Protocol):
-    """The user's settings, and the little that a project may add. A project is not trusted."""
+    """The user's settings, and the few that a project may add. A project is not trusted."""
 
     def of(self, project: str = "") -> Settings:
-        """The settings in force; with a project, its checks, and its output defaults before the user's.
+        """Return the settings in force; with a project, its checks, and its output defaults before the
+        user's.
 
-        Raises Fault E_CONFIG when a file cannot be read or a value is not one of those allowed.
+        Raise Fault E_CONFIG if a file cannot be read or a value is not allowed.
         """
 
     def read_checks(self, content: bytes) -> tuple[DeclaredCheck, ...]:
-        """Return the checks that these bytes of a project's file declare. Raises Fault E_CONFIG."""
+        """Return the checks that these bytes of a project's file declare. Raise Fault E_CONFIG."""
 
     def problems(self, project: str = "") -> tuple[SettingProblem, ...]:
-        """Everything wrong with the files, unknown names included. Never raises."""
+        """Return every problem in the files, unknown names included. Never raises."""
 
     def desired(self, project: str = "") -> DesiredSettings:
-        """Return what the files ask for, unchecked; a file that is no JSON asks for nothing. Never raises."""
+        """Return the values in the files, unchecked; a file that is not JSON has none. Never raises."""
 
     def keep(self, changes: Mapping[str, Json], held: Mapping[str, Json]) -> bool:
-        """Write these of the user's settings, by dotted name; null takes one out. Every other key stays.
+        """Write these user settings, by dotted name; null removes one. Every other key stays.
 
-        False when one is not as `held` any more. Raises Fault VALIDATION_ERROR for a value that is not
-        allowed, E_CONFIG or E_IO. Then nothing changed.
+        Return False if a present value is no longer as in `held`. Raise Fault VALIDATION_ERROR for a value
+        that is not allowed, E_CONFIG or E_IO. In both cases nothing changed.
         """
 
     def check(self, changes: Mapping[str, Json]) -> None:
-        """Raises what `keep` would raise about the values and the file. Changes nothing."""
+        """Raise what `keep` would raise about the values and the file. Changes nothing."""
