@@ -1,4 +1,4 @@
-"""What came of several targets. Pure."""
+"""Results of a call about several targets. Pure."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from handrail.contract.outcome import Answer
 
 
 class ItemError(Answer, frozen=True, kw_only=True):
-    """Why one target failed, in the codes of the whole tool."""
+    """Why one target failed, with the error codes that every interface uses."""
 
     code: str
     retryable: bool
     message: str
     domain_code: str | UnsetType = UNSET
-    """Ours, where it says more than the code."""
+    """Handrail's own error code, if it is more specific than `code`."""
 
 
 class BatchSummary(Answer, frozen=True, kw_only=True):
-    """`total` counts the targets that were attempted."""
+    """Counts of a batch; `total` counts the targets that were attempted."""
 
     total: int
     succeeded: int

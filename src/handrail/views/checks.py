@@ -11,23 +11,25 @@ class CheckRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
     name: str
     command: tuple[str, ...]
     line: str
-    """The same as a shell takes it, with what its declaration sets."""
+    """The command as a shell takes it, with the variables that its declaration sets."""
     directory: str
     timeout_seconds: int
     description: str
     report: str
-    """The file in which its tests are counted; empty: there is none."""
+    """The file from which Handrail reads the number of its tests; empty if there is none."""
     environment: list[str]
-    """What its declaration sets, as NAME=value."""
+    """Variables that its declaration sets, as NAME=value."""
     digest: str
-    """Of the declaration."""
+    """Digest of the declaration."""
     is_approved: bool
-    """Handrail runs it itself where a report needs it and its last run was short."""
+    """Whether Handrail may run it itself if a report needs it and its last run was short."""
     last_duration_ms: int | None
-    """On this machine; null: it was never run to its end, or was ended before it last time."""
+    """Duration of its last run on this machine; null if it never ran to its end, or its last run was
+    stopped.
+    """
 
 
 class CheckList(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """Beside the items: where they are declared."""
+    """Fields beside the list of checks: where they are declared."""
 
     declared_in: str

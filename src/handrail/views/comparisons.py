@@ -1,4 +1,4 @@
-"""Two nodes side by side. Pure."""
+"""Two nodes compared with each other. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handrail.views.runs import ProofRow
 
 
 class ComparedArtifact(Answer, frozen=True, kw_only=True):
-    """An artifact of one of the two."""
+    """An artifact of one of the two nodes."""
 
     kind: str
     digest: str
@@ -18,7 +18,7 @@ class ComparedArtifact(Answer, frozen=True, kw_only=True):
 
 
 class ComparedStep(Answer, frozen=True, kw_only=True):
-    """What one of the two did at a step."""
+    """What one of the two paths did at a step."""
 
     node_id: str
     kind: str
@@ -29,13 +29,13 @@ class ComparedStep(Answer, frozen=True, kw_only=True):
     artifacts: list[ComparedArtifact]
     gaps: list[str]
     option: str
-    """What was chosen there; empty: nothing was."""
+    """The option that was chosen there; empty if none was."""
     answer: NodeAnswer | None
-    """What a person answered about it."""
+    """What a person answered about the step."""
 
 
 class ComparedRow(Answer, frozen=True, kw_only=True):
-    """One step of both ways, or of one of them."""
+    """One step that is on both paths, or on one of them."""
 
     step_id: str
     one: ComparedStep | None
@@ -43,7 +43,7 @@ class ComparedRow(Answer, frozen=True, kw_only=True):
 
 
 class ComparedEnd(Answer, frozen=True, kw_only=True):
-    """How it stands at one of the two nodes."""
+    """The state at one of the two nodes."""
 
     node_id: str
     run_id: str
@@ -53,27 +53,27 @@ class ComparedEnd(Answer, frozen=True, kw_only=True):
     status: str
     at: str
     step_count: int
-    """Since the ways parted."""
+    """Number of steps since the paths parted."""
     preferences: dict[str, str]
     evidence: dict[str, int]
     evidence_caveat: str
-    """What is true of these counts: who recorded them, where that was another store."""
+    """A caveat about these counts if another store recorded them; it names that store."""
     open_gaps: list[str]
     tree_id: str
     proofs: list[ProofRow]
-    """The newest of each check on the way."""
+    """The newest proof of each check on the path."""
 
 
 class Comparison(Answer, frozen=True, kw_only=True):
-    """Two nodes, from where their ways parted."""
+    """Two nodes, compared from the point where their paths parted."""
 
     session_id: str
     goal: str
     health: str
     banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
+    """A warning about a damaged session; empty if the session is intact."""
     ancestor: str
-    """The last node that both ways have; empty: they have none."""
+    """The last node that both paths share; empty if they share none."""
     ancestor_title: str
     shared_steps: int
     one: ComparedEnd

@@ -1,4 +1,4 @@
-"""Two trees of files, and what differs. Pure."""
+"""The difference between two file snapshots. Pure."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class DiffedFile(Answer, frozen=True, kw_only=True):
     added: int
     removed: int
     note: str
-    """Why no lines are shown; empty: they are in the diff."""
+    """Why no lines are shown; empty if the diff shows them."""
 
 
 class UnknownFile(Answer, frozen=True, kw_only=True):
-    """A path whose content one of the two trees does not have, so nobody can say whether it differs."""
+    """A path whose content one of the snapshots lacks, so it may or may not differ."""
 
     path: str
     why: str
 
 
 class CodeDiff(Answer, frozen=True, kw_only=True):
-    """The difference of two trees."""
+    """The difference between two file snapshots."""
 
     session_id: str
     before: str
@@ -36,6 +36,6 @@ class CodeDiff(Answer, frozen=True, kw_only=True):
     differing: int
     files: list[DiffedFile]
     diff: str
-    """Unified; hidden characters stand as their escapes."""
+    """A unified diff; hidden characters are shown as escapes."""
     unknown: list[UnknownFile] = []
-    """Paths that were not compared, such as files of credentials; they are not counted."""
+    """Paths that were not compared, such as credential files; the counts leave them out."""

@@ -13,7 +13,7 @@ from handrail.engine.folding import StoredRecord
 
 
 class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """One event. `data` is what was recorded, text of agents and people included."""
+    """One event. `data` is what was recorded, including text from agents and people."""
 
     event_id: str
     event_index: int
@@ -29,9 +29,10 @@ class EventRow(Payload, frozen=True, kw_only=True, omit_defaults=False):
 def event_rows(
     session_id: SessionId, records: Iterable[StoredRecord], *, after: int = -1, kinds: Sequence[str] = ()
 ) -> Iterator[EventRow]:
-    """The events after an index, of these kinds or of all; made one at a time, for lists and for streams.
+    """Yield the events after an index, of these kinds or of all; one at a time, so that a stream need not
+    wait.
 
-    A kind that this version does not know is shown like any other: nothing is interpreted.
+    A kind that this version does not know is shown like any other, because nothing is interpreted.
     """
     for record in records:
         if record.index <= after:

@@ -1,4 +1,4 @@
-"""What runs went on without. Pure."""
+"""Gaps: what was missing when runs continued. Pure."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ class GapItem(Answer, frozen=True, kw_only=True):
     reason: str
     summary: str
     resolved_by: str
-    """How it was resolved, in the words of the report; empty while it is open."""
+    """How it was resolved, as the report words it; empty while it is open."""
     session_id: str
     run_id: str
     node_id: str
     step_id: str
-    """The step that was left with it."""
+    """The step that the run left with this gap."""
     workflow_id: str
     workflow_name: str
     project: str
     goal: str
     health: str
-    """Of the session; what came after the proven part of a damaged one may have resolved it."""
+    """Health of the session. In a damaged one, the gap may have been resolved after the part that is
+    proven.
+    """
     at: str
 
 
 class GapCounts(Answer, frozen=True, kw_only=True):
-    """How many there are by state, and how many of the open ones are critical."""
+    """Number of gaps in each state, and how many of the open ones are critical."""
 
     open: int
     resolved: int
@@ -44,7 +46,7 @@ class GapCounts(Answer, frozen=True, kw_only=True):
 
 
 class GapList(Answer, frozen=True, kw_only=True):
-    """Beside the items: how many there are of each state, whatever state was asked for."""
+    """Fields beside the list of gaps; `counts` covers every state, whatever state the caller asked for."""
 
     scope: str
     counts: GapCounts

@@ -12,7 +12,7 @@ from handrail.views.summaries import DivergenceRow
 
 
 class NodeLink(Answer, frozen=True, kw_only=True):
-    """A node beside this one. `title` is of the step that was done on the way to it."""
+    """A parent or child of this node; `title` is that of the step that was done to reach it."""
 
     id: str
     kind: str
@@ -25,7 +25,7 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
 
     answer: str
     summary: str
-    """What they did, and whether another store recorded it."""
+    """What the person did, and the store that recorded it if it was another one."""
     option_id: str
     source: AnswerSource
     who: str
@@ -34,36 +34,38 @@ class NodeAnswer(Answer, frozen=True, kw_only=True):
 
 
 class KeptRow(Answer, frozen=True, kw_only=True):
-    """The report that waits for a yes, with what earlier attempts brought and the agent need not repeat."""
+    """A report that waits for approval, including what earlier attempts delivered and the agent need not
+    repeat.
+    """
 
     notes: str
     artifacts: list[NodeArtifact]
 
 
 class PendingRow(Answer, frozen=True, kw_only=True):
-    """The step that is pending at the node, with its prompt as an agent reads it."""
+    """The step that is pending at the node, with its prompt as the agent reads it."""
 
     step_id: str
     title: str
     prompt: str
     is_cut: bool
     person: NodeAnswer | None
-    """What a person last answered about it."""
+    """The newest answer of a person about it."""
     needs_person: bool
     options: list[str]
     done: int
     at_least: int
     report: KeptRow | None
-    """Of a blocked attempt: the whole report, also where this call kept an earlier one."""
+    """The whole report of a blocked attempt, including what Handrail kept from earlier attempts."""
 
 
 class NodeArtifact(Answer, frozen=True, kw_only=True):
-    """An artifact that came with the report."""
+    """An artifact that the report contained."""
 
     kind: str
     digest: str
     contract_ref: str
-    """The contract that it fits; empty: none asks for it."""
+    """The contract that it matches; empty if no contract applies."""
     is_refused: bool
     body: dict[str, Any]
 
@@ -85,15 +87,15 @@ class NodeGap(Answer, frozen=True, kw_only=True):
     summary: str
     resolves: str
     is_open: bool
-    """At the preferred tip of the run."""
+    """Whether it is still open at the preferred tip of the run."""
 
 
 class NodeReceipt(Answer, frozen=True, kw_only=True):
-    """A program that ran while the step was pending that was done here, or the one that is pending now."""
+    """A check result recorded while the step done here, or the step pending now, was pending."""
 
     id: str
     node_id: str
-    """The node at which it ran: this one, or its parent."""
+    """The node at which the check ran: this one or its parent."""
     check: str
     command: list[str]
     directory: str
@@ -115,7 +117,7 @@ class NodeCapability(Answer, frozen=True, kw_only=True):
 
 
 class NodeValidation(Answer, frozen=True, kw_only=True):
-    """What came of comparing the report with a contract, or the notes with the rules of the step."""
+    """The result of validating the report against a contract, or the notes against the rules of the step."""
 
     contract_ref: str
     result: str
@@ -123,7 +125,7 @@ class NodeValidation(Answer, frozen=True, kw_only=True):
 
 
 class NodeTree(Answer, frozen=True, kw_only=True):
-    """The files of the project that the node was made on."""
+    """The file snapshot that was taken when the node was created."""
 
     tree_id: str
     cause: str
@@ -146,7 +148,7 @@ class NodeOrigin(Answer, frozen=True, kw_only=True):
 
 
 class NodeView(Answer, frozen=True, kw_only=True):
-    """One node: what was done on the way to it, and what is pending there."""
+    """One node: the step that was done to reach it, and the step that is pending there."""
 
     session_id: str
     run_id: str
@@ -156,44 +158,44 @@ class NodeView(Answer, frozen=True, kw_only=True):
     at: str
     event_index: int
     step_id: str
-    """The step whose acknowledgement led here, with the loops around it; empty at the start."""
+    """The step whose acknowledgement created this node, with the loops around it; empty at the start."""
     title: str
     parent: NodeLink | None
     children: list[NodeLink]
     is_tip: bool
     is_preferred_tip: bool
     preferred_tip: str
-    """Of the run."""
+    """The preferred tip of the run."""
     is_on_path: bool
     is_fork: bool
     run_status: str
     health: str
     banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
+    """A warning about a damaged session; empty if the session is intact."""
     option_id: str
-    """What a choice was answered with."""
+    """The option that was chosen, if the step was a choice."""
     notes: str
     is_cut: bool
     artifacts: list[NodeArtifact]
     blockers: list[NodeBlocker]
     gaps: list[NodeGap]
     statements: list[StatementRow]
-    """How the report was supported, the worst of each place."""
+    """How each statement of the report is supported, with the weakest result for each place."""
     evidence: dict[str, int]
-    """The sum of all reports on the way here."""
+    """Counts over all reports on the way to this node."""
     evidence_caveat: str
-    """What is true of every count here: who recorded it, where that was another store."""
+    """A caveat about every count here if another store recorded them; it names that store."""
     is_imported: bool
-    """Another store recorded the node: nothing of it was seen here."""
+    """Whether another store recorded the node, so that nothing about it was observed here."""
     divergences: list[DivergenceRow]
     capabilities: list[NodeCapability]
     validations: list[NodeValidation]
     trace: list[str]
     preferences: dict[str, str]
     preferences_before: dict[str, str] | None
-    """Set where they changed at this node."""
+    """The preferences before this node, if they changed here."""
     context_keys: list[str]
-    """The names of the facts that were set here."""
+    """Names of the facts that were set here."""
     pending: PendingRow | None
     person: NodeAnswer | None
     """What a person answered about its report."""
@@ -201,6 +203,6 @@ class NodeView(Answer, frozen=True, kw_only=True):
     tree: NodeTree | None
     origin: NodeOrigin
     resume_prompt: str
-    """What to paste into the chat of an agent; the session is named by its id, without a token."""
+    """The text to paste into an agent's chat. It names the session by its id and contains no token."""
     omitted: dict[str, int]
-    """By the name of a list: how many of its items are left out."""
+    """For each list that was cut, by its name: how many items were left out."""

@@ -1,4 +1,4 @@
-"""How far agents may go on their own: the presets, each value, and what is in force. Pure."""
+"""How far agents may go on their own: presets, values, and the preferences in force. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handrail.engine.facts import PRESETS
 
 
 class Preset(Answer, frozen=True, kw_only=True):
-    """A combination that people choose by name."""
+    """A named combination of preferences."""
 
     id: PresetName
     label: str
@@ -20,7 +20,7 @@ class Preset(Answer, frozen=True, kw_only=True):
 
 
 class Choice(Answer, frozen=True, kw_only=True):
-    """A value of a preference, as people read it."""
+    """A value of a preference, described for people."""
 
     id: str
     label: str
@@ -28,7 +28,7 @@ class Choice(Answer, frozen=True, kw_only=True):
 
 
 class Choices(Answer, frozen=True, kw_only=True):
-    """Every value of each preference, the most careful first."""
+    """Every value of each preference, the most cautious first."""
 
     autonomy: tuple[Choice, ...]
     risk_policy: tuple[Choice, ...]
@@ -82,27 +82,27 @@ CHOICES = Choices(
 
 
 class HeldPreferences(Answer, frozen=True, kw_only=True):
-    """Both preferences."""
+    """A value for each of the two preferences."""
 
     autonomy: Autonomy
     risk_policy: RiskPolicy
 
 
 class ShownPreferences(Answer, frozen=True, kw_only=True):
-    """The preferences in one place, and whether somebody chose them."""
+    """The preferences in one scope, and who chose them."""
 
     scope: Literal["global", "session"]
     session_id: str | None
     run_id: str | None
-    """The run that they are in force in: the one that the session is about; null where there is none."""
+    """The run in which they are in force, if the session has a run; otherwise null."""
     autonomy: Autonomy
     risk_policy: RiskPolicy
     source: Literal["user", "run", "default"]
-    """Who chose them: the user here, whoever started the run, or nobody."""
+    """Who chose them: `user` here, the start of the `run`, or `default` if they were not chosen."""
     new_runs: HeldPreferences
-    """What a run begins with that asks for nothing else."""
+    """The preferences of a new run that does not set its own."""
     takes_effect: str
     preset: PresetName | None
-    """The name of this combination, if it has one."""
+    """The name of this combination; null if it has none."""
     presets: tuple[Preset, ...] = PRESET_ROWS
     choices: Choices = CHOICES

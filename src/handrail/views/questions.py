@@ -1,4 +1,4 @@
-"""What a person is asked at a step. Pure."""
+"""The question that a step puts to a person. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class OptionRow(Answer, frozen=True, kw_only=True):
     label: str
     description: str = ""
     irreversible: bool = False
-    """It cannot be undone: ask a second time."""
+    """Whether it cannot be undone, so that an interface asks a second time."""
     recommended: bool = False
-    """The author advises it."""
+    """Whether the author recommends it."""
 
 
 class Question(Answer, frozen=True, kw_only=True):
-    """What a person is asked about the pending step; with options, they take one or none."""
+    """The question about the pending step; if there are options, the person takes one or none."""
 
     session_id: str
     run_id: str
@@ -27,24 +27,26 @@ class Question(Answer, frozen=True, kw_only=True):
     step_id: str
     shown: str
     what_digest: str
-    """Of what is shown: an answer is to this, and to nothing else."""
+    """Digest of what is shown. An answer applies to exactly this."""
     options: list[OptionRow]
     answer: str | None = None
-    """What a person answered to exactly this before; null where nobody did, or it does not count."""
+    """The answer that a person already gave to exactly this; null if there is none or it does not count."""
     answer_id: str = ""
-    """The newest answer to this question. Yours is based on it, and is refused if another came since."""
+    """Id of the newest answer to this question. A new answer names it, and is rejected if another came in
+    between.
+    """
     asked: AskKind = "confirm"
-    """`confirm`, `choose`, `give` or `allow_write`."""
+    """What is asked for: `confirm`, `choose`, `give` or `allow_write`."""
     is_asked: bool = True
-    """False: the step asks nobody, and an answer is refused."""
+    """False if the step asks for no answer; an answer is then rejected."""
     takes_value: bool = False
-    """The answer is a value; else yes or no, or an option."""
+    """Whether the answer is a value rather than yes or no, or an option."""
     question: str = ""
     others: str = ""
-    """Who answers it instead of you, where there are accounts; empty: you may."""
+    """If there are accounts: who must answer instead of you; empty if you may answer."""
     writes: str = ""
-    """What a yes lets Handrail write, in words."""
+    """A description of what Handrail writes if the person agrees."""
     diff: str = ""
-    """The lines that it changes."""
+    """The diff of that write."""
     closed: str = ""
-    """Why this can only be declined: a secret was found, and where; empty: it can be approved."""
+    """Why the question can only be declined: a secret was found, and where. Empty if it can be approved."""

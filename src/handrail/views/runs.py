@@ -1,4 +1,4 @@
-"""One run: how it stands, its nodes in their places, and what is ahead. Pure."""
+"""One run: its state, its nodes and their layout, and the steps ahead. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from handrail.views.nodes import NodeAnswer
 
 
 class PassedRow(Answer, frozen=True, kw_only=True):
-    """A step or loop that was passed by on the way to a node, and the condition that did not hold."""
+    """A step or loop that was skipped on the way to a node, and the condition that was false."""
 
     step_id: str
     title: str
     condition_id: str
-    """Of the part itself; empty for a loop that had no round."""
+    """The condition of the part itself; empty for a loop that had no iteration."""
     why: str
 
 
@@ -22,12 +22,12 @@ class ProofRow(Answer, frozen=True, kw_only=True):
     """What the four runs of a check showed."""
 
     check: str
-    """The declared name, or the command."""
+    """The declared name of the check, or its command."""
     label: str
-    """The word, as in PROVED."""
+    """The one-word result, such as PROVED."""
     sentence: str
     rows: list[list[str]]
-    """The table of the four runs, its heads first; empty where nothing ran."""
+    """The table of the four runs, with its header row first; empty if nothing ran."""
     names: list[str]
     names_total: int
     machine: str
@@ -35,81 +35,81 @@ class ProofRow(Answer, frozen=True, kw_only=True):
 
 
 class OutcomeRow(Answer, frozen=True, kw_only=True):
-    """What came of a run so far, on the way to its preferred tip."""
+    """The result of a run so far, on the way to its preferred tip."""
 
     sentence: str
-    """What was done; of a finished run also what was proven and what is for review."""
+    """What was done. For a finished run also what was proven and what needs review."""
     seconds: int
-    """From its start to its newest node."""
+    """Time from its start to its newest node."""
     proofs: list[ProofRow]
-    """The newest of each check."""
+    """The newest proof of each check."""
     review: list[str]
-    """What a person must look at, the worst first."""
+    """What a person must review, the worst first."""
     changed: ChangeSum | None
-    """Files that changed, and their lines; null: nobody counted."""
+    """How many files and lines changed; null if Handrail did not count them."""
     first_tree: str
-    """The first and the last node of the way whose files are recorded; empty: there is none."""
+    """The first and the last node of the path that have a file snapshot; empty if none has one."""
     last_tree: str
 
 
 class RailNode(Answer, frozen=True, kw_only=True):
-    """One node, from top to bottom. `title` is of the step that was done on the way to it."""
+    """One node of the drawing, from top to bottom; `title` is that of the step that was done to reach it."""
 
     id: str
     parent: str | None
     kind: str
     step_id: str
-    """With the loops around it; empty at the start."""
+    """The step with the loops around it; empty at the start."""
     title: str
     pending_title: str
-    """Of the step that is pending there; empty where the run ended."""
+    """Title of the step that is pending there; empty if the run ended."""
     at: str
     row: int
     lane: int
-    """0 is the preferred path; a branch stands in the lane beside its parent's."""
+    """Column of the drawing. 0 is the preferred path; a branch is in the column next to its parent's."""
     is_on_path: bool
     is_tip: bool
     is_fork: bool
     has_notes: bool
     summary: str
-    """The first line of its notes, or why the attempt was not accepted; empty: there is neither."""
+    """The first line of its notes, or why the attempt was not accepted; empty if there is neither."""
     option: str
-    """What was chosen there; empty: nothing was."""
+    """The option that was chosen there; empty if none was."""
     answer: NodeAnswer | None
     """What a person answered about its report."""
     seconds: int
-    """Since the step before was done."""
+    """Time since the step before was done."""
     attempts: int
-    """Reports of the step that were not accepted on the way."""
+    """How many reports of the step were not accepted before this one."""
     tree_id: str
-    """Of the files as it was made; empty: they are not recorded."""
+    """The file snapshot taken when the node was created; empty if there is none."""
     changed: ChangeSum | None
-    """Files that the step changed, and their lines; null: none, or nobody counted."""
+    """How many files and lines the step changed; null if none did or Handrail did not count them."""
     artifact_count: int
     gap_count: int
     verdict: str
-    """The worst of its report; empty: nothing was checked."""
+    """The weakest verdict on its report; empty if nothing was checked."""
     level: str
-    """Who saw that; empty: nothing was checked."""
+    """Who recorded that verdict; empty if nothing was checked."""
     is_imported: bool
-    """Another store recorded it: nothing of it was seen here."""
+    """Whether another store recorded the node, so that nothing about it was observed here."""
     is_diverged: bool
     person: str
     """What a person answered about its report: `confirmed`, `declined`, or empty."""
     passed: list[PassedRow]
     passed_omitted: int
-    """More, which the log only counts."""
+    """How many more were skipped that the log only counts."""
 
 
 class AheadRow(Answer, frozen=True, kw_only=True):
-    """A step of the workflow that the way to the preferred tip has not reached."""
+    """A step of the workflow that the path to the preferred tip has not reached."""
 
     step_id: str
     title: str
 
 
 class RunName(Answer, frozen=True, kw_only=True):
-    """A run of the session."""
+    """A run of the session, by name."""
 
     id: str
     workflow_id: str
@@ -120,33 +120,34 @@ class RunName(Answer, frozen=True, kw_only=True):
     node_count: int
     started_at: str
     child_id: str = ""
-    """Of a run that another one delegated."""
+    """For a delegated run: the id of the child in its parent's workflow."""
 
 
 class ChildRow(Answer, frozen=True, kw_only=True):
     """Work that a step of the run delegated."""
 
     node_id: str
-    """Where it was delegated."""
+    """The node at which it was delegated."""
     child_id: str
     run_id: str
     title: str
     status: str
-    """As of any run; `handed_out` before anything is reported, `taken` where its result counts on another
-    branch, `set_aside` where nobody waits for it."""
+    """The status of a run; also `handed_out` before anything is reported, `taken` if its result counts on
+    another branch, and `set_aside` if the parent run no longer waits for it.
+    """
     pending_title: str
     agent: str
-    """What the client that began the run calls itself; empty: a command line."""
+    """The name that the client stated when it began the run; empty for a command line."""
     worker: str = ""
-    """What those who work on it call themselves, as they state."""
+    """The name that the helper states for itself."""
     account: str = ""
-    """In a team: who reported in it."""
+    """On a team server: the account that reported in it."""
     result: str = ""
-    """Of finished work: what was done, what was proven, and what is for review."""
+    """For finished work: what was done, what was proven, and what needs review."""
 
 
 class RunView(Answer, frozen=True, kw_only=True):
-    """One run as a rail, the other runs of its session by name."""
+    """One run as a drawing, with the names of the other runs of its session."""
 
     session_id: str
     run_id: str
@@ -155,7 +156,7 @@ class RunView(Answer, frozen=True, kw_only=True):
     status: str
     health: str
     banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
+    """A warning about a damaged session; empty if the session is intact."""
     node_count: int
     branch_count: int
     preferred_tip: str
@@ -163,36 +164,39 @@ class RunView(Answer, frozen=True, kw_only=True):
     pending_title: str
     done: int
     at_least: int
-    """Steps of the run, those that surely follow among them."""
+    """Number of steps of the run, including those that are certain to follow."""
     agent: str
-    """What the client that began the run calls itself; empty: a command line."""
+    """The name that the client stated when it began the run; empty for a command line."""
     account: str
-    """In a team: whose agent began the run."""
+    """On a team server: the account whose agent began the run."""
     machine: str
     pending_person: str
-    """What a person last answered about the pending step; empty: nothing yet."""
+    """The newest answer of a person about the pending step; empty if there is none."""
     is_pending_person_imported: bool
     evidence: dict[str, int]
     evidence_caveat: str
-    """What is true of every level and count here: who recorded it, where that was another store."""
+    """A caveat about every level and count here if another store recorded them; it names that store."""
     open_gap_count: int
     silence: str
-    """`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came; else empty."""
+    """`idle` if the agent has saved nothing for long, `stalled` if the run has waited for a person for
+    long; otherwise empty.
+    """
     waiting: list[InboxItem]
-    """Empty where the session is damaged: no answer would lead on."""
+    """The inbox items of the run; empty for a damaged session, because no answer could continue it."""
     resume_prompt: str
-    """What to paste into the chat of an agent; the session is named by its id, without a token.
+    """The text to paste into an agent's chat. It names the session by its id and contains no token.
 
-    Empty where the session is damaged."""
+    Empty for a damaged session.
+    """
     nodes: list[RailNode]
     nodes_omitted: int
-    """The oldest ones, of a run that is longer than a drawing."""
+    """How many of the oldest nodes were left out because the run is longer than a drawing."""
     ahead: list[AheadRow]
     children: list[ChildRow]
-    """What its steps delegated, each beside its node; the oldest first."""
+    """The work that its steps delegated, next to the delegating nodes; the oldest first."""
     parent_run_id: str
-    """Of work that was delegated: the run that waits for it; else empty."""
+    """For delegated work: the run that waits for it; otherwise empty."""
     outcome: OutcomeRow
     runs: list[RunName]
-    """The newest, oldest first."""
+    """The newest runs, oldest first."""
     runs_omitted: int

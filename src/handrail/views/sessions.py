@@ -10,7 +10,9 @@ from handrail.projections.overview import Sources
 
 
 class SessionView(Answer, frozen=True, kw_only=True):
-    """One session; `status` and what follows are those of its latest unfinished run, else of its latest."""
+    """One session; `status` and the fields below it describe its latest unfinished run, or else its latest
+    run.
+    """
 
     id: str
     status: str
@@ -19,7 +21,7 @@ class SessionView(Answer, frozen=True, kw_only=True):
     project: str = ""
     workflow_id: str = ""
     workflow_hash: str = ""
-    """What its run is pinned to; the workflow as it is now may have another."""
+    """Hash of the workflow that its run is pinned to; the current file may have another hash."""
     run_id: str = ""
     run_count: int = 0
     pending_step: str | None = None
@@ -27,56 +29,56 @@ class SessionView(Answer, frozen=True, kw_only=True):
     workflow_name: str = ""
     done: int = 0
     at_least: int = 0
-    """Steps of the run, those that surely follow among them."""
+    """Number of steps of the run, including those that are certain to follow."""
     parts: int = 0
-    """Pieces of work that the pending step delegated; `parts_done` of them are done."""
+    """How many child runs the pending step delegated; `parts_done` counts those that are done."""
     parts_done: int = 0
     since: str = ""
-    """When the run came to where it stands."""
+    """When the run reached its present state."""
     agent: str = ""
-    """What the client that began it calls itself; empty: a command line."""
+    """The name that the client stated when it began the run; empty for a command line."""
     account: str = ""
-    """In a team: whose agent began it."""
+    """On a team server: the account whose agent began the run."""
     machine: str = ""
     silence: str = ""
-    """`idle` or `stalled` after the setting idleMinutes without a change."""
+    """`idle` or `stalled` if nothing changed for as long as the setting idleMinutes says."""
     needs_person: bool = False
     """Whether something waits for a person."""
     asked: str = ""
-    """`waiting` where only the answer of a person is missing, `answered` until the agent has read it."""
+    """`waiting` if only a person's answer is missing, `answered` until the agent has read the answer."""
     started_at: str = ""
     """When the run began."""
     seconds: int = 0
-    """From there to where it stands."""
+    """Time from the start to the present state."""
     sources: Sources = Sources()
-    """What is known of the run, by who recorded it."""
+    """Counts of what is known about the run, by who recorded it."""
     changed: ChangeSum | None = None
-    """Files that changed since the run began, and their lines; null: nobody counted."""
+    """How many files and lines changed since the run began; null if Handrail did not count them."""
     branch: str = ""
-    """The git branch that it was last seen on."""
+    """The git branch on which the run was last observed."""
     last_activity: str = ""
     imported_from: str = ""
     open_gaps: int = 0
-    """Of all its runs."""
+    """Open gaps of all its runs."""
     critical_gaps: int = 0
 
 
 class StoredValues(Answer, frozen=True, kw_only=True):
-    """What the sessions of the store have, for filters: each value once, in order."""
+    """Values that occur in the sessions of the store, for filters; each once, in order."""
 
     projects: list[str]
     branches: list[str]
     workflows: dict[str, str]
-    """By id: the name, else the id."""
+    """Workflow ids, each with the name of the workflow, or its id if it has no name."""
     accounts: list[str]
     agents: list[str]
 
 
 class SessionList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where was looked."""
+    """Fields beside the list of sessions: where Handrail searched."""
 
     scope: str
     session_count: int
-    """Of the store."""
+    """Number of sessions in the store."""
     values: StoredValues | UnsetType = UNSET
-    """Only if it is asked for."""
+    """Filter values; null unless the caller asked for them."""

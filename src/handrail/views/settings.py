@@ -1,4 +1,4 @@
-"""Settings: what files ask for and what is in force; where a call would act. Pure."""
+"""Settings: the values in files, the values in force, and the context of a call. Pure."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ class SettingRow(Answer, frozen=True, kw_only=True):
 
     name: str
     desired: Json
-    """What a file says; null where none does."""
+    """The value in a file; null if no file sets it."""
     applied: Json
-    """What is in force; null where the settings cannot be used."""
+    """The value in force; null if the settings cannot be used."""
     default: Json
     source: SettingSource
-    """What `applied` comes from."""
+    """The source of `applied`."""
     of: list[str]
-    """Whose file may set it: user, project."""
+    """Which files may set it: the user's, the project's, or both."""
     takes: str
     takes_effect: str
     restart_needed: bool
-    """A server that runs now still has another value."""
+    """Whether a running server still uses another value."""
     text: str
 
 
 class ProblemRow(Answer, frozen=True, kw_only=True):
-    """Something in a settings file that is not as it should be."""
+    """A problem in a settings file."""
 
     place: str
     message: str
@@ -38,7 +38,7 @@ class ProblemRow(Answer, frozen=True, kw_only=True):
 
 
 class ServerRow(Answer, frozen=True, kw_only=True):
-    """An MCP server of this home that runs now."""
+    """An MCP server of this home that is running."""
 
     pid: int
     version: str
@@ -47,11 +47,11 @@ class ServerRow(Answer, frozen=True, kw_only=True):
     tools: list[str]
     started_at: str
     restart_needed: bool
-    """It is of another version, or began with another value of a setting."""
+    """Whether it runs another version, or began with another value of a setting."""
 
 
 class ShownSettings(Answer, frozen=True, kw_only=True):
-    """All settings, what is wrong with their files, and the servers that run now."""
+    """All settings, the problems of their files, and the running servers."""
 
     project: str
     user_file: str
@@ -65,7 +65,9 @@ class WorkspaceFacts(Answer, frozen=True, kw_only=True):
     """Where the caller works."""
 
     root: str | None
-    """Null where the environment names a directory that does not exist; calls about a project are refused."""
+    """The workspace root. Null if the environment names a directory that does not exist; calls about a
+    project then fail.
+    """
     branch: str | None
     head: str | None
 
@@ -75,38 +77,38 @@ class ConfigFacts(Answer, frozen=True, kw_only=True):
 
     home: str
     store: str
-    """A directory, the address of a database without its user, or that of the team's server."""
+    """A directory, the address of a database without its user, or the address of the team server."""
     store_answers: bool
-    """Always true of files."""
+    """Whether the store answers; always true for a directory."""
     format: str
     envelope: str
     max_effect: str
 
 
 class CredentialFacts(Answer, frozen=True, kw_only=True):
-    """Whether tokens can be signed and checked; never with what."""
+    """Whether tokens can be signed and verified; the keys themselves are never shown."""
 
     configured: bool
     backend: str
     usable: bool
     expires_at: str | None
-    """When the token of this machine ends; null: it does not, or nobody says."""
+    """When this machine's token expires; null if it does not expire or the server did not say."""
 
 
 class SkillFacts(Answer, frozen=True, kw_only=True):
-    """The agent skill in the user's home; null where none is installed."""
+    """The agent skill in the user's home; null if none is installed."""
 
     version: str | None
     in_sync: bool | None
 
 
 class Context(Answer, frozen=True, kw_only=True):
-    """Everything a call would take for granted."""
+    """Everything that a call takes from its environment."""
 
     version: str
     env: str
     account: str
-    """In a team, by whose agent calls are made; empty: its server did not say."""
+    """With a team server: the account of whoever makes calls here; empty if the server did not say."""
     workspace: WorkspaceFacts
     config: ConfigFacts
     credentials: CredentialFacts

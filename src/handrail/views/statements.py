@@ -1,4 +1,4 @@
-"""What a report states at one place, and how it is known. Pure."""
+"""Statements of a report, and how each is known. Pure."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from handrail.projections.run_graph import completed_step
 
 
 class StatementRow(Answer, frozen=True, kw_only=True):
-    """One place of a report, who recorded that it is so, and the result of the check."""
+    """One place of a report, who recorded it, and the result of checking it."""
 
     text: str
-    """What the report states there, cut."""
+    """What the report states there, shortened."""
     level: str
-    """How it is known: executed, observed, approved, found or stated. The first three are proof."""
+    """How it is known: executed, observed, approved, found or stated. The first three count as proof."""
     level_text: str
-    """The same for people, with what is true of it alone."""
+    """The level in words for people, with any remark about this statement."""
     verdict: str
     fact: str
-    """What Handrail found, if it is not plainly what the report states."""
+    """What Handrail found, if that differs from or adds to what the report states."""
     step_id: str
     contract_ref: str
     pointer: str
     check: str
     is_imported: bool
-    """Another store recorded it."""
+    """Whether another store recorded it."""
     refs: list[str]
 
 

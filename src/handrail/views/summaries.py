@@ -1,4 +1,4 @@
-"""One session as a bounded summary, with each of its runs. Pure."""
+"""One session as a summary of limited size, with each of its runs. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from handrail.views.statements import StatementRow
 
 
 class StepNoteRow(Answer, frozen=True, kw_only=True):
-    """What was written down at one node on the way to the preferred tip; `id` is that of the node."""
+    """Notes recorded at one node on the way to the preferred tip; `id` is that of the node."""
 
     id: str
     step_id: str
@@ -17,7 +17,7 @@ class StepNoteRow(Answer, frozen=True, kw_only=True):
 
 
 class GapRow(Answer, frozen=True, kw_only=True):
-    """Something that was missing when the run went on."""
+    """Something that was missing when the run continued."""
 
     id: str
     severity: str
@@ -25,7 +25,7 @@ class GapRow(Answer, frozen=True, kw_only=True):
     summary: str
     is_open: bool
     who: str = ""
-    """Of what a person wrote who resolved the gap before it: who, and where."""
+    """Who resolved the gap, and where; empty unless a person did."""
 
 
 class ArtifactRow(Answer, frozen=True, kw_only=True):
@@ -38,11 +38,11 @@ class ArtifactRow(Answer, frozen=True, kw_only=True):
 
 
 class ConfirmationRow(Answer, frozen=True, kw_only=True):
-    """What a person answered about a step: the newest answer at each node where one was asked."""
+    """What a person answered about a step: the newest answer at each node that asked for one."""
 
     step_id: str
     answer: str
-    option_id: str = ""  # of a choice: the option that they took
+    option_id: str = ""  # of a choice: the option that the person took
     summary: str = ""
     source: str
     who: str
@@ -51,15 +51,15 @@ class ConfirmationRow(Answer, frozen=True, kw_only=True):
 
 
 class SkippedRow(Answer, frozen=True, kw_only=True):
-    """A step or loop that was passed by."""
+    """A step or loop that was skipped."""
 
     step_id: str
     condition_id: str
-    """Of the part itself; empty for a loop that had no round."""
+    """The condition of the part itself; empty for a loop that had no iteration."""
     reason: str
-    """The words of `loops`: `condition_false` for a part whose own condition did not hold."""
+    """One of the reasons for which loops end; `condition_false` for a part whose own condition was false."""
     not_needed: bool
-    """What somebody gave made it superfluous; otherwise a value was missing or only assumed."""
+    """True if a value that was given made it unnecessary; false if a value was missing or only assumed."""
 
 
 class LoopRow(Answer, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class LoopRow(Answer, frozen=True, kw_only=True):
 
 
 class DivergenceRow(Answer, frozen=True, kw_only=True):
-    """Where the agent left the instructions on purpose."""
+    """A point where the agent left the instructions on purpose."""
 
     reason: str
     step_id: str
@@ -79,7 +79,7 @@ class DivergenceRow(Answer, frozen=True, kw_only=True):
 
 
 class ClosedRow(Answer, frozen=True, kw_only=True):
-    """That nobody continues with a run."""
+    """Why a run was closed without being continued."""
 
     reason: str
     note: str
@@ -87,15 +87,15 @@ class ClosedRow(Answer, frozen=True, kw_only=True):
 
 
 class RunRow(Answer, frozen=True, kw_only=True):
-    """One run. All but its tips holds at the preferred one."""
+    """One run. Every field except `tips` describes the preferred tip."""
 
     id: str
     workflow_id: str
     workflow_name: str
     workflow_hash: str
     child_id: str = ""
-    parent_run_id: str = ""  # of a run that another one delegated
-    worker: str = ""  # what those who work on it call themselves, as they state
+    parent_run_id: str = ""  # of a delegated run: the run that waits for it
+    worker: str = ""  # the name that the helper states for itself
     status: str
     pending_step: str | None
     closed: ClosedRow | None
@@ -103,55 +103,59 @@ class RunRow(Answer, frozen=True, kw_only=True):
     node_count: int
     fork_count: int
     tips: list[str]
-    """The newest; `omitted` counts what is left out of this and the other lists."""
+    """The newest tips; `omitted` counts what is left out of this and the other lists."""
     preferred_tip: str
     preferences: dict[str, str]
     capabilities: dict[str, str]
     gaps: list[GapRow]
     artifacts: list[ArtifactRow]
     summary: str = ""
-    """Of a finished run: what was done, what was proven, and what a person must look at."""
+    """For a finished run: what was done, what was proven, and what a person must review."""
     evidence: dict[str, int]
-    """Its statements by how they are known: executed, observed, approved, found, stated; and what failed."""
+    """Counts of its statements by how they are known: executed, observed, approved, found, stated, and
+    failed.
+    """
     evidence_caveat: str
-    """What is true of every level and count here: who recorded it, where that was another store."""
+    """A caveat about every level and count here if another store recorded them; it names that store."""
     statements: list[StatementRow]
-    """The newest, oldest first."""
+    """The newest entries, oldest first."""
     confirmations: list[ConfirmationRow] = []
-    """Of people, about steps of any branch."""
+    """Answers of people about steps of any branch."""
     divergences: list[DivergenceRow]
     skipped: list[SkippedRow]
-    """Once for every round that passed the part by; `omitted` also counts those without a name in the log."""
+    """One row for each loop iteration that skipped the part; `omitted` also counts those that the log only
+    counts.
+    """
     not_run_summary: str = ""
-    """How many that are, in words; empty: everything ran."""
+    """How many steps did not run, as text; empty if everything ran."""
     loops: list[LoopRow]
     notes: list[StepNoteRow]
-    """The newest, oldest first."""
+    """The newest entries, oldest first."""
     notes_omitted: int = 0
     graph: list[str]
-    """The drawing; `run.graph` has the nodes."""
+    """Lines of the drawing; `run.graph` returns the nodes."""
     omitted: dict[str, int] = {}
-    """By the name of a list: how many of its items, mostly older ones, are left out."""
+    """For each list that was cut, by its name: how many items, mostly older ones, were left out."""
 
 
 class HealthRow(Answer, frozen=True, kw_only=True):
-    """What the log can prove."""
+    """What the log can prove about the session."""
 
     state: str
     reason: str = ""
     banner: str = ""
-    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+    """A warning about a damaged session, and what helps; empty if the session is intact."""
 
 
 class ImportRow(Answer, frozen=True, kw_only=True):
-    """Where the session came from, when it was not begun here."""
+    """Where an imported session came from."""
 
     bundle_id: str
     source_session_id: str
 
 
 class NoteRow(Answer, frozen=True, kw_only=True):
-    """Notes that belong to the session itself; `text` is their beginning where `is_cut` says so."""
+    """Notes of the session itself; if `is_cut` is set, `text` is only their beginning."""
 
     id: str
     at: str
@@ -167,7 +171,7 @@ class SessionSummary(Answer, frozen=True, kw_only=True):
     health: HealthRow
     goal: str = ""
     project: str = ""
-    """The name of the project that its latest unfinished run, else its latest, was begun in."""
+    """Name of the project in which its latest unfinished run, or else its latest run, was begun."""
     branch: str = ""
     event_count: int
     last_activity: str

@@ -1,4 +1,4 @@
-"""A team: its members, their tokens, its workspaces and what was changed. Pure."""
+"""A team: its members, tokens, workspaces, and the audit log of changes. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from handrail.contract.outcome import Answer
 
 
 class MemberRow(Answer, frozen=True, kw_only=True):
-    """A person, or an invitation that nobody has used yet."""
+    """A person, or an invitation that has not been used yet."""
 
     id: str
     name: str
@@ -17,62 +17,62 @@ class MemberRow(Answer, frozen=True, kw_only=True):
     since: str
     is_me: bool
     expires_at: str
-    """Of an invitation."""
+    """When an invitation expires."""
 
 
 class MemberList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where they belong to."""
+    """Fields beside the list of members: the workspace that they belong to."""
 
     workspace_id: str
     workspace: str
     my_role: str
-    """Empty: the operator."""
+    """The caller's role; empty for the operator."""
 
 
 class TokenRow(Answer, frozen=True, kw_only=True):
-    """One credential."""
+    """One token."""
 
     id: str
     name: str
     kind: str
-    """`agent`, or `page`: a person who is signed in."""
+    """`agent`, or `page` for a person who is signed in."""
     owner: str
-    """The name of its person."""
+    """Name of the person who owns it."""
     machine: str
     scopes: str
     state: str
     """`good`, `expired` or `revoked`."""
     used_at: str
-    """To the minute; empty: never."""
+    """When it was last used, to the minute; empty if never."""
     expires_at: str
     is_mine: bool
 
 
 class TokenList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where they are good."""
+    """Fields beside the list of tokens: the workspace in which they are valid."""
 
     workspace_id: str
 
 
 class AuditRow(Answer, frozen=True, kw_only=True):
-    """One change, or one that was refused."""
+    """One change, or an attempted change that was rejected."""
 
     id: str
     at: str
     who: str
-    """The name of the account as it is now; its id where the name was cleared."""
+    """Current name of the account; its id if the name was removed."""
     command: str
     about: str
-    """What it was asked with, members by name: whom, which role."""
+    """The arguments of the call, such as the member and the role; members by name."""
     effect: str
     code: str
-    """Why it was refused; empty: it was not."""
+    """The error code if it was rejected; otherwise empty."""
     is_dry_run: bool
-    """It was shown, and nothing was changed."""
+    """Whether it was a dry run that changed nothing."""
 
 
 class AuditList(Answer, frozen=True, kw_only=True):
-    """Beside the items: where it happened."""
+    """Fields beside the audit entries: the workspace in which they happened."""
 
     workspace_id: str
 
@@ -83,39 +83,39 @@ class WorkspaceRow(Answer, frozen=True, kw_only=True):
     id: str
     name: str
     role: str
-    """Of who asks; empty: the operator."""
+    """Role of the caller; empty for the operator."""
     made_at: str
     is_here: bool
-    """The one that the credential of this call opens."""
+    """Whether the token of this call opens this workspace."""
 
 
 class WorkspaceList(Answer, frozen=True, kw_only=True):
-    """Nothing beside the items."""
+    """Fields beside the list of workspaces: none."""
 
 
 class AdmittedMachine(Answer, frozen=True, kw_only=True):
-    """The machine, and whether it is let in now."""
+    """A machine, and whether it is admitted now."""
 
     machine: str
     code: str
     is_admitted: bool
     next: str = ""
-    """What is done there now, once it is let in."""
+    """The next command to run on that machine once it is admitted."""
 
 
 class Caller(Answer, frozen=True, kw_only=True):
-    """The account, and what it is here."""
+    """The caller's account, and its role here."""
 
     account: str
     name: str
     kind: str
-    """`person` or `agent` of a team; `local`: this project belongs to none."""
+    """`person` or `agent` of a team; `local` if this project belongs to no team."""
     agent: str
     machine: str
     workspace: str
     role: str
     scopes: list[str]
     server: str = ""
-    """Where the server of the team is reached."""
+    """Address of the team server."""
     expires_at: str = ""
-    """When the credential of this call ends; empty: nobody says."""
+    """When the token of this call expires; empty if unknown."""

@@ -1,4 +1,4 @@
-"""What happened in a session, moment by moment, with one lane per run. Pure."""
+"""The timeline of a session, with one lane per run. Pure."""
 
 from __future__ import annotations
 
@@ -21,40 +21,42 @@ class MomentRow(Answer, frozen=True, kw_only=True):
     index: int
     at: str
     seconds: int | None = None
-    """Since the moment before it in its lane; null for the first."""
+    """Time since the moment before it in its lane; null for the first."""
     lane: str
-    """The run, or `session`."""
+    """Id of the run, or `session`."""
     workflow_name: str = ""
     what: str
-    """A kind of node, `receipt` of a check, what a person answered (`confirmed`, `declined`), or `closed`; in
-    the lane of the session `notes`, `renamed` (the last time) or `imported`."""
+    """A kind of node, `receipt` for a check result, a person's answer (`confirmed`, `declined`), or
+    `closed`; in the lane of the session `notes`, `renamed` (the last time) or `imported`.
+    """
     summary: str = ""
-    """What a person did who answered: chose an option, gave a value, confirmed, declined; of a check its
-    command and how it ended; of a report that was not accepted why, in words for people."""
+    """A short text for people. For an answer: an option, a value, confirmed or declined. For a check: its
+    command and how it ended. For a report that was not accepted: why.
+    """
     who: str = ""
-    """Who answered; empty: nobody was asked."""
+    """Who answered; empty if nothing was asked."""
     note: str = ""
-    """What they wrote."""
+    """What the person wrote."""
     node_id: str = ""
     step_id: str = ""
-    """The step that was acknowledged, or that a check or a person was asked about; empty at the start."""
+    """The step that was acknowledged, or that a check or a question was about; empty at the start."""
     title: str = ""
-    """Of that step."""
+    """Title of that step."""
 
 
 class Timeline(Answer, frozen=True, kw_only=True):
-    """Beside the items: whose they are."""
+    """The moments of one session or run."""
 
     session_id: str
     health: str
     banner: str
-    """What a reader of a damaged session must know; empty when it is sound."""
+    """A warning about a damaged session; empty if the session is intact."""
     earlier: int
-    """How many came before these."""
+    """How many earlier moments are left out."""
 
 
 def list_moments(history: History) -> list[MomentRow]:
-    """Return every moment, oldest first, ordered by the log and never by clock."""
+    """Return every moment, oldest first, in the order of the log and never by clock."""
     moments = [*_list_nodes(history), *_list_answers(history), *_list_checks(history)]
     moments += [
         make_from(MomentRow, held, lane=run_id, what="closed")
@@ -97,7 +99,7 @@ def _list_answers(history: History) -> Iterator[MomentRow]:
 
 
 def _list_checks(history: History) -> Iterator[MomentRow]:
-    """The checks that Handrail itself ran; what hooks tell of is in the log, and too much for here."""
+    """Return the checks that Handrail itself ran; those that hooks report would be too many here."""
     for node_id, held in history.receipts.items():
         for receipt in held:
             fact = receipt.fact
@@ -113,5 +115,5 @@ def _list_checks(history: History) -> Iterator[MomentRow]:
 
 
 def _pending_at(node: Node) -> dict[str, str]:
-    """The step that was pending when something happened at a node."""
+    """Return the step that was pending when something happened at a node."""
     return {"lane": node.run_id, "node_id": node.node_id, "step_id": step_key(node.state)}

@@ -1,4 +1,4 @@
-"""Workflows: what can be started, what is wrong with a file, and what one asks for. Pure."""
+"""Workflows: what can be started, what is wrong with a file, and which inputs it needs. Pure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from handrail.workflows.compiled import CompiledBase, Recommended, SlotPlace
 
 
 class WorkflowProblem(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that is wrong with a workflow file."""
+    """A problem in a workflow file."""
 
     code: str
     message: str
     pointer: str
     line: int = 0
-    """1-based; 0 while the place is not known."""
+    """1-based; 0 if the place is not known."""
     column: int = 0
     fix: str
     severity: Literal["error", "warning", "hint"]
     edit: list[dict[str, Json]] = []
-    """The fix for a program; empty if the author has to choose."""
+    """A fix that a program can apply; empty if the author has to choose."""
 
 
 class WorkflowRow(Payload, frozen=True, kw_only=True):
@@ -36,20 +36,20 @@ class WorkflowRow(Payload, frozen=True, kw_only=True):
     id_status: str
     source_kind: str
     source: str = ""
-    """Which repository or plugin it is of, where there can be several."""
+    """The repository or plugin that it comes from, for kinds of which there can be several."""
     suggested_id: str = ""
     requires: list[str] = []
-    """The inputs that a start must bring; the inspection has all of them."""
+    """The inputs that a start must provide; `workflow.inspect` lists all of them."""
     source_ref: str = ""
-    """Of one with problems: its file."""
+    """The file of a workflow that has problems."""
     problems: list[WorkflowProblem] = []
     """Why it cannot be used."""
     warnings: dict[str, int] = {}
-    """How many there are of each code; `workflow.validate` tells them."""
+    """Number of warnings by code; `workflow.validate` lists them."""
 
 
 class WorkflowList(Payload, frozen=True, kw_only=True):
-    """Beside the items: how many there are on all pages, and where was looked."""
+    """Fields beside the list of workflows: how many there are on all pages, and where Handrail searched."""
 
     total: int
     project: str
@@ -57,7 +57,7 @@ class WorkflowList(Payload, frozen=True, kw_only=True):
 
 
 class InputOutline(Payload, frozen=True, kw_only=True):
-    """An input as a start must give it."""
+    """An input, with the form in which a start must give it."""
 
     name: str
     type: str
@@ -66,13 +66,13 @@ class InputOutline(Payload, frozen=True, kw_only=True):
     default: Any = UNSET
     description: str = ""
     allowed: str = ""
-    """Of a value that steers the run: what conditions tell apart, in words."""
+    """For an input that steers the run: the values that conditions distinguish, as text."""
     asked_at: list[str] = []
-    """The steps that ask for it while nobody sent it, the first ones."""
+    """The first steps that ask for it if it was not given at the start."""
 
 
 class SourceChange(Payload, frozen=True, kw_only=True):
-    """One place of the compiled workflow; items of a list are named by their ids."""
+    """A change at one place of the compiled workflow; list items are named by their ids."""
 
     pointer: str
     action: str
@@ -81,38 +81,40 @@ class SourceChange(Payload, frozen=True, kw_only=True):
 
 
 class StepOutline(Payload, frozen=True, kw_only=True):
-    """A step without its prompt. A loop comes before its steps, which name it; a choice has its options."""
+    """A step without its prompt. A loop is listed before its steps, which name it; a choice includes its
+    options.
+    """
 
     id: str
     title: str = ""
     type: str = "step"
     require_confirmation: bool | str
-    """True, false, or the condition that decides: its id, or what it says where it has none."""
+    """True, false, or the condition that decides: its id, or its text if it has no id."""
     when: str = ""
     contract: str = ""
     check: str = ""
-    """The declared check of the project that must have passed."""
+    """The declared check of the project that must pass."""
     options: list[str] = []
     max_iterations: int = 0
     loop: str = ""
-    """The innermost loop around it."""
+    """The innermost loop around the step."""
     origin: str = ""
-    """In a workflow that extends another: base or customisation, by whom it was written."""
+    """If the workflow extends another: whether the base or the customisation contains the step."""
 
 
 class WorkflowDiff(Payload, frozen=True, kw_only=True):
-    """The workflow on disk against the one that a run is pinned to."""
+    """The workflow on disk compared with the one that a run is pinned to."""
 
     run_id: str
     pinned_hash: str
     is_same: bool
     change_count: int
     changes: list[SourceChange] = []
-    """The first ones; `changeCount` has all."""
+    """The first changes; `changeCount` counts all."""
 
 
 class WorkflowDetail(Payload, frozen=True, kw_only=True):
-    """What is known before a run; `source` and `compiled` only on demand."""
+    """A workflow before it runs; `source` and `compiled` only if the caller asks for them."""
 
     id: str
     name: str
@@ -120,34 +122,36 @@ class WorkflowDetail(Payload, frozen=True, kw_only=True):
     kind: str
     id_status: str
     suggested_id: str = ""
-    """Of a legacy id: the one it should get."""
+    """For a legacy id: the id that it should get."""
     version: str
     source_kind: str
     workflow_hash: str
     step_count: int
     inputs: list[InputOutline] = []
-    """The first that fit, the required ones before the others then; the compiled form has all."""
+    """The first inputs that fit, required ones before the others; the compiled form has all of them."""
     inputs_omitted: int = 0
     capabilities: dict[str, str] = {}
     recommended: Recommended = Recommended()
     base: CompiledBase | UnsetType = UNSET
-    """Of a customisation: what it extends, and the steps with proof or a question that it leaves out."""
+    """For a customisation: the workflow that it extends, and the steps with proof or a question that it
+    omits.
+    """
     steps: list[StepOutline] = []
-    """The first that fit; the compiled form has all."""
+    """The first steps that fit; the compiled form has all of them."""
     steps_omitted: int = 0
     slots: list[SlotPlace] = []
-    """Of part steps: where a customisation may add parts."""
+    """With part `steps`: where a customisation may add parts."""
     source: str = ""
     source_ref: str = ""
-    """Of part source: the name of its file; a file of the project can be saved under it."""
+    """With part `source`: name of its file; a project file can be saved under this name."""
     source_digest: str = ""
-    """Of part source: the base of an edit."""
+    """With part `source`: digest on which an edit must be based."""
     compiled: dict[str, Any] = {}
     diff: WorkflowDiff | UnsetType = UNSET
 
 
 class WorkflowInspection(Payload, frozen=True, kw_only=True):
-    """The workflow under its own key, so that fields can be chosen inside it."""
+    """The workflow under its own key, so that callers can select fields inside it."""
 
     workflow: WorkflowDetail
     project: str
@@ -157,7 +161,7 @@ DrawnAs: TypeAlias = Literal["mermaid", "svg", "text", "json"]
 
 
 class WorkflowDrawing(Answer, frozen=True, kw_only=True):
-    """The drawing as text; of `json`, the nodes, edges and loops themselves."""
+    """The drawing as text; for `json` the nodes, edges and loops themselves."""
 
     workflow_id: str
     workflow_hash: str
@@ -180,7 +184,7 @@ class Setting(Answer, frozen=True, kw_only=True):
 
 
 class BuiltinRow(Answer, frozen=True, kw_only=True):
-    """One builtin. `example` is what an author writes where it is used."""
+    """One builtin; `example` shows how an author writes it."""
 
     id: str
     kind: BuiltinKind
@@ -189,35 +193,35 @@ class BuiltinRow(Answer, frozen=True, kw_only=True):
     settings: list[Setting]
     example: Json
     text: str = ""
-    """Of a ref its text, of a contract the line that a prompt gets, of a capability what its probe asks."""
+    """Text of a reference, prompt line of a contract, or the question that a capability's probe asks."""
     schema: dict[str, Any] | None = None
-    """Of a contract: what its artifact must look like."""
+    """For a contract: the schema of its artifact."""
 
 
 class BuiltinList(Answer, frozen=True, kw_only=True):
-    """Beside the items: what was looked at."""
+    """Fields beside the list of builtins: which of them it covers."""
 
     scope: str
 
 
 class CheckedWorkflow(Answer, frozen=True, kw_only=True):
-    """One file or id; `ok` when nothing in it is an error."""
+    """One file or id; `ok` if nothing in it is an error."""
 
     target: str
     workflow_id: str
     ok: bool
     source_ref: str | UnsetType = UNSET
-    """Of an id: its file, in the folder of its source."""
+    """For an id: its file, in the folder of its source."""
     problems: list[WorkflowProblem]
     error: ItemError | UnsetType = UNSET
 
 
 class ValidationReport(Answer, frozen=True, kw_only=True):
-    """All of them; `ok` when every one is. `counts` are of everything found, shown or not."""
+    """All checked targets; `ok` if every one is. `counts` covers everything found, shown or not."""
 
     ok: bool
     summary: BatchSummary
     counts: dict[str, int]
     items: list[CheckedWorkflow]
     skipped: list[str]
-    """Targets that were not looked at, because one before them failed."""
+    """Targets that were not checked because an earlier one failed."""
