@@ -1,8 +1,9 @@
-"""What a person is shown before they answer for a step: where the run stands, and what was reported. Pure.
+"""The text that a person reads before answering for a step: the state of the run and the report. Pure.
 
-The text goes to a terminal, a page or a form, and most of it comes from elsewhere: each line of it is marked,
-without anything that could steer a terminal. An approval is about all of it, so it is whole, except in a
-form. Where a secret was found in what the agent sent, its place is named, and nobody can approve the text.
+The text goes to a terminal, a page or a form, and most of it comes from elsewhere. Each such line is
+marked, and nothing in it can steer a terminal. An approval covers all of the text, so it is complete,
+except in a form. If a secret was found in what the agent sent, the text names its place, and it cannot be
+approved.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from handrail.workflows.prompt_sections import authored_part
 FORM_PROMPT_BYTES = 600
 FORM_REPORT_BYTES = 4_000
 FORM_ARTIFACTS = 5
-"""A form names how many it leaves out; elsewhere a person is shown every artifact of the report."""
+"""Artifacts that a form shows; it says how many it leaves out. Elsewhere a person sees every artifact."""
 MOST_FILES = 50
 """Files of a write that a card or a form names."""
 _ABOUT_BYTES = 200
@@ -42,7 +43,7 @@ _LEFT_OUT = re.compile(r"^(?:\(cut here\)$|- and \d+ more$|\(and \d+ more)", re.
 
 
 class Room(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes of each part that a place can show, and how many artifacts: all, unless it says so."""
+    """How many bytes of each part, and how many artifacts, an interface can show; None means no limit."""
 
     prompt: int | None = None
     notes: int | None = None
@@ -50,7 +51,7 @@ class Room(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: int | None = None
     files: int | None = None
     about: int | None = None
-    """Of the description of one option."""
+    """Bytes of the description of one option."""
 
 
 WHOLE: Final = Room()
@@ -62,18 +63,18 @@ FORM: Final = Room(
     files=MOST_FILES,
     about=_ABOUT_BYTES,
 )
-"""A dialog of a client, which may not scroll."""
+"""Limits for a dialog of a client, which may not scroll."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is shown, and whether they can approve it."""
+    """The text for a person, and whether it can be approved."""
 
     text: str
     secrets_in: tuple[str, ...] = ()
-    """The parts in which a secret was found and left out; with any, nobody can approve the text."""
+    """The parts from which a secret was removed; if there are any, the text cannot be approved."""
 
     is_whole: bool = True
-    """Whether nothing was cut of what the agent sent."""
+    """Whether everything that the agent sent is shown in full."""
 
 
 def show_to_person(
@@ -84,9 +85,9 @@ def show_to_person(
     room: Room = WHOLE,
     notes: str = "",
 ) -> Shown:
-    """The step that is pending at a node, and what the agent has brought for it so far.
+    """Return the text about the step that is pending at a node, with what the agent has sent for it so far.
 
-    `redact` leaves out secrets that this process knows; `notes` are the whole ones where the log has an
+    `redact` removes secrets that this process knows; `notes` are the full notes if the log has only an
     excerpt.
     """
     found = _Secrets(redact)
@@ -109,7 +110,7 @@ def show_to_person(
     parts += [writes] if writes else []
     parts += ["What is written:\n" + _quote(found.clean("what is written", diff), room.notes)] if diff else []
     options = leaf.options if isinstance(leaf, Choice) else list_offered(standing)
-    prompt = ""  # by the author, so a form may cut it
+    prompt = ""  # written by the author, so a form may shorten it
     assert isinstance(node.state, Running), "a step is pending"
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, node.node_id))
     asked = _quote(authored_part(render_step(workflow, leaf, facts)), room.prompt)
@@ -128,7 +129,7 @@ def show_to_person(
     if not writes and not isinstance(leaf, Choice):  # below the report, which the answer is about
         prompt = f"What the step asks for:\n{asked}"
         parts.append(prompt)
-    # Of what the author wrote nothing is left out but secrets of this process.
+    # The author's text is shown in full, except for secrets that this process knows.
     return Shown(
         text=redact("\n\n".join(parts)),
         secrets_in=tuple(found.places),
@@ -137,21 +138,23 @@ def show_to_person(
 
 
 class _Secrets:
-    """Finds secrets in what an agent sent, and notes in which part."""
+    """Removes secrets from what an agent sent, and records the parts in which it found any."""
 
     def __init__(self, redact: Callable[[str], str]) -> None:
         self._redact = redact
         self.places: list[str] = []
 
     def clean(self, place: str, text: str) -> str:
-        """The text without secrets; one that was left out before it was stored counts as well."""
+        """Return the text without secrets; one that was removed before the text was stored counts as well."""
         cleaned = self._redact(redact_shapes(text))
         if (cleaned != text or REDACTED in text) and place not in self.places:
             self.places.append(place)
         return cleaned
 
     def clean_fields(self, place: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """The same of an artifact or values; a single word under the name of a secret is one."""
+        """Return an artifact or values without secrets; a single word in a field with a secret's name is
+        one.
+        """
         return {key: self._clean_value(place, key, value) for key, value in fields.items()}
 
     def _clean_value(self, place: str, name: str, value: Any) -> Any:
@@ -171,7 +174,7 @@ class _Secrets:
 def describe_write(
     history: History, workflow: CompiledWorkflow, node: Node, most_files: int | None = MOST_FILES
 ) -> tuple[str, str]:
-    """What the preview of a pending write says: what it does to which files, and the lines that change."""
+    """Return what a pending write does to which files, and the lines that change."""
     action = standing_at(history, workflow, node, "rehydrate").leaf
     if not isinstance(action, Action):
         return "", ""
@@ -194,7 +197,7 @@ def describe_write(
 
 
 def _describe_edit(item: Any) -> str:
-    """One edit of a preview by the names that people know: `Rename myFunc to fetchData`."""
+    """Return one edit of a preview in words that people know: `Rename myFunc to fetchData`."""
     if not isinstance(item, dict) or not item.get("action"):
         return ""
     file, _, symbol = str(item.get("id") or "").partition("#")
@@ -213,9 +216,10 @@ def _describe_options(options: Sequence[Option], room: Room) -> list[str]:
 def _last_report(
     history: History, workflow: CompiledWorkflow, node: Node, room: Room, found: _Secrets, whole: str
 ) -> str:
-    """The report that waits at an attempt, with what it kept; before any, what the newest checkpoint saved.
+    """Return the report that waits at an attempt, with what Handrail kept; before any, the newest
+    checkpoint.
 
-    Who is asked about one attempt is shown nothing that came after it.
+    A person who is asked about one attempt sees nothing that came after it.
     """
     kept = kept_report(history, workflow, node)
     if kept is not None:
@@ -242,7 +246,7 @@ def _describe_report(notes: str, artifacts: Sequence[dict[str, Any]], room: Room
 
 
 def _in_lines(body: dict[str, Any]) -> str:
-    """An artifact or values as people read them."""
+    """Return an artifact or values as lines for people."""
     return "\n".join(f"{'  ' * depth}- {flatten_text(words)}" for depth, words in artifact_lines(body))
 
 
@@ -251,7 +255,7 @@ def _cut(text: str, limit: int | None) -> str:
 
 
 def _quote(text: str, limit: int | None) -> str:
-    """Words from elsewhere, each line marked, and no line of ours: none of them can pass for ours."""
+    """Return text from elsewhere with a mark on each line, so that it cannot pass for Handrail's own text."""
     shown = _cut(text, limit)
     lines = (break_marks(drop_invisible(line)) for line in shown.strip().splitlines())
     cut = [] if shown == text else [_CUT]

@@ -1,7 +1,7 @@
-"""What is known of the reports of a run, place by place: observed, approved or stated. Pure.
+"""How the statements of a run's reports are known: executed, observed, approved or stated. Pure.
 
-Only what was accepted counts. Where several checks are about one place, the worst of them decides. A log of
-an earlier version has more kinds of statements; they are shown as recorded, and nothing judges them again.
+Only accepted reports count. If several checks are about one place, the weakest result decides. A log of an
+earlier version has more kinds of statements; they are shown as recorded and not judged again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CONTROL = frozenset(
     kind.replace("wr.", "wr.contracts.", 1)
     for kind in (LOOP_CONTROL, ASSESSMENT, GAP, WORKFLOW_DIVERGENCE, CAPABILITY_OBSERVATION)
 )
-"""Contracts of what steers a run or discloses something: none of them states a fact."""
+"""Contracts that steer a run or disclose something. They state no facts."""
 
 Level: TypeAlias = Literal["executed", "observed", "approved", "found", "stated"]
 EvidenceWord: TypeAlias = Literal[Level, "contradicted", "stale"]
@@ -60,11 +60,11 @@ _LEVELS: dict[EvidenceLevel, Level] = {
     "confirmed": "approved",
 }
 PROOF: tuple[Level, ...] = ("executed", "observed", "approved")
-"""What may be shown in the word and the colour of proof, where it holds."""
+"""Levels that interfaces may show with the word and the colour of proof, if the statement holds."""
 
 
 class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
-    """The statements of the reports by how they are supported; each is counted once."""
+    """Number of statements by how they are known; each is counted once."""
 
     executed: int = 0
     observed: int = 0
@@ -76,14 +76,14 @@ class EvidenceSum(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlacedStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """A statement, and the node whose report made it."""
+    """A statement, and the node with the report that made it."""
 
     node_id: NodeId
     statement: ReportStatement
 
 
 def list_statements(history: History, node_id: NodeId) -> list[PlacedStatement]:
-    """How the reports on the way to a node were supported, in the order of the log."""
+    """Return the statements of the reports on the way to a node, in the order of the log."""
     if not history.evidence:
         return []
     return [
@@ -96,13 +96,17 @@ def list_statements(history: History, node_id: NodeId) -> list[PlacedStatement]:
 
 
 def _is_beside(statement: ReportStatement) -> bool:
-    """Of an earlier version: what came with commits of others or ran before, which no report states."""
+    """Whether the statement is of an earlier version, about commits of others or earlier runs that no
+    report states.
+    """
     is_beside = statement.check == "changed_in_run" or not statement.contract_ref
     return is_beside and statement.pointer.endswith("/-")
 
 
 def worst_of_each_place(statements: tuple[ReportStatement, ...]) -> list[ReportStatement]:
-    """One statement per place: the check that saw the least decides; of those that hold, what proves most."""
+    """Return one statement per place: the one with the weakest verdict, and among those that hold the best
+    proven.
+    """
     found: dict[tuple[str, str], ReportStatement] = {}
     for statement in statements:
         place = (statement.contract_ref, statement.pointer)
@@ -113,14 +117,14 @@ def worst_of_each_place(statements: tuple[ReportStatement, ...]) -> list[ReportS
 
 
 def worst_statement(statements: tuple[ReportStatement, ...]) -> ReportStatement | None:
-    """The statement of a report that was seen to hold least; None where nothing was checked."""
+    """Return the statement of a report with the weakest verdict; None if nothing was checked."""
     return min(
         statements, key=lambda statement: (_rank(statement), statement.level != "claimed"), default=None
     )
 
 
 def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
-    """The sum at a node, of things and not of mentions; None where no report could be checked."""
+    """Return the counts at a node, each thing counted once; None if no report could be checked."""
     statements = list_statements(history, node_id)
     if not statements:
         return None
@@ -130,13 +134,15 @@ def sum_evidence(history: History, node_id: NodeId) -> EvidenceSum | None:
 
 
 def _name_thing(history: History, placed: PlacedStatement) -> tuple[str, ...]:
-    """What a statement is about: a file, a place or a command is one, whichever reports name it."""
+    """Return a key for the subject of a statement: the same file, place or command has one key in all
+    reports.
+    """
     statement = placed.statement
-    is_whole = statement.pointer == "/"  # of a report, and each report is its own
+    is_whole = statement.pointer == "/"  # about a whole report, and each report is a thing of its own
     if is_whole or statement.check not in ("changed_in_run", "path_exists", "place_exists", "ran"):
         return placed.node_id, statement.contract_ref, statement.pointer
     text = _read_place(history, placed)
-    parts = [part for part in text.split("/") if part not in ("", ".")]  # `./a` is `a`
+    parts = [part for part in text.split("/") if part not in ("", ".")]  # `./a` is the same file as `a`
     return (statement.check, text.strip()) if statement.check == "ran" else (statement.check, *parts)
 
 
@@ -152,7 +158,9 @@ def _read_place(history: History, placed: PlacedStatement) -> str:
 
 
 def level_of(statement: ReportStatement) -> Level:
-    """How it is known. What the files contradict, or nobody observed, is only stated."""
+    """Return how a statement is known. One that the files contradict, or that was not observed, is only
+    stated.
+    """
     if statement.verdict not in ("holds", "stale"):
         return "stated"
     if statement.level == "observed":
@@ -161,12 +169,12 @@ def level_of(statement: ReportStatement) -> Level:
 
 
 def evidence_word(statement: ReportStatement) -> EvidenceWord:
-    """Under which word it counts."""
+    """Return the word under which a statement is counted."""
     return statement.verdict if statement.verdict in ("contradicted", "stale") else level_of(statement)
 
 
 def is_proven(evidence: Mapping[str, int]) -> bool:
-    """Whether everything was executed, observed to change, or approved by a person."""
+    """Whether everything was executed, observed in the changes, or approved by a person."""
     return any(evidence.values()) and not any(count for name, count in evidence.items() if name not in PROOF)
 
 
@@ -182,19 +190,19 @@ EVIDENCE_WORDS: dict[EvidenceWord, str] = {
 
 
 def caveat_of(history: History) -> str:
-    """What is true of every level and count of an imported session; empty for others."""
+    """Return a caveat for every level and count of an imported session; empty for other sessions."""
     if history.imported is not None:
         return "as another store recorded it before the import"
     return "as another store recorded it" if has_imported_facts(history) else ""
 
 
 def is_from_elsewhere(history: History, node_id: NodeId) -> bool:
-    """Whether another store recorded the node: what it says was seen, was not seen here."""
+    """Whether another store recorded the node, so that this one did not observe what it states."""
     return is_imported(history, history.nodes[node_id].index)
 
 
 def describe_level(statement: ReportStatement) -> str:
-    """How a statement is known, as people read it."""
+    """Return how a statement is known, in words for people."""
     word = evidence_word(statement)
     words = EVIDENCE_WORDS[word]
     match word:
@@ -208,7 +216,7 @@ def describe_level(statement: ReportStatement) -> str:
             assert_never(never)
 
 
-# What people answered
+# Answers of people
 
 SOURCE_WORDS: dict[AnswerSource, str] = {
     "terminal": "at a terminal",
@@ -219,7 +227,7 @@ SOURCE_WORDS: dict[AnswerSource, str] = {
 
 
 def summarize_answer(history: History, answer: Confirmation, *, with_note: bool = False) -> str:
-    """An answer in a few words, with who gave it; `with_note`: and what they wrote."""
+    """Return an answer in a few words, and who gave it; `with_note` adds what the person wrote."""
     fact = answer.fact
     text = fact.value or fact.option_id or ("yes" if fact.answer == "confirmed" else "no")
     if fact.asked == "give" and fact.answer == "confirmed" and not fact.value:
@@ -231,12 +239,12 @@ def summarize_answer(history: History, answer: Confirmation, *, with_note: bool 
 
 
 def _describe_import(history: History, answer: Confirmation) -> str:
-    """That an answer was given in another store; empty for one of this store."""
+    """Return a note that an answer was given in another store; empty if it was given in this one."""
     return " in another store" if is_imported(history, answer.index) else ""
 
 
 def describe_answer(history: History, answer: Confirmation) -> str:
-    """What a person answered, where, and under which account."""
+    """Return what a person answered, where, and under which account."""
     fact = answer.fact
     note = f": {fact.note}" if fact.note else ""
     text = f"A person {spell_answer(history, answer)} {SOURCE_WORDS[fact.source]}, as {name_person(fact.who)}"
@@ -244,12 +252,12 @@ def describe_answer(history: History, answer: Confirmation) -> str:
 
 
 def spell_answer(history: History, answer: Confirmation) -> str:
-    """What a person did, and whether another store recorded it."""
+    """Return what a person did, and whether another store recorded it."""
     return _spell_answer(answer.fact) + _describe_import(history, answer)
 
 
 def _spell_answer(answer: ConfirmationRecorded) -> str:
-    """They chose an option, gave a value, said that it is done, confirmed or declined."""
+    """Return what the person did: chose an option, gave a value, did the work, confirmed or declined."""
     if answer.option_id:
         return f"chose “{answer.value or answer.option_id}”"
     if answer.asked == "give" and answer.answer == "confirmed":
@@ -260,14 +268,14 @@ def _spell_answer(answer: ConfirmationRecorded) -> str:
 
 
 def describe_gap(gap: GapRecorded, title: str = "") -> str:
-    """A gap, or how a person resolved one, in a line of a report."""
+    """Return a line about a gap, or about how a person resolved one."""
     if gap.reason != "settled_by_person":
         return f"Gap ({gap.severity}): {explain_gap(gap, title)}"
     return f"Gap resolved by {describe_resolver(gap)}: {gap.summary}"
 
 
 def describe_resolver(gap: GapRecorded) -> str:
-    """Who resolved a gap, and where."""
+    """Return who resolved a gap, and where."""
     return f"{name_person(gap.who)} {SOURCE_WORDS[gap.source]}" if gap.source else name_person(gap.who)
 
 

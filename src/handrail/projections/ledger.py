@@ -1,6 +1,7 @@
-"""The context ledger of a run: what each accepted change did to objective, constraints and the rest. Pure.
+"""The context ledger of a run: how each accepted change altered objective, constraints and the rest. Pure.
 
-One pass over the run's events. An entry is never changed by what follows it, so neither is its checksum.
+It is built in one pass over the run's events. Later events never change an entry, so its checksum never
+changes.
 """
 
 from __future__ import annotations
@@ -40,14 +41,16 @@ from handrail.engine.owners import is_imported
 from handrail.workflows.limits import Effort
 
 MOST_LEDGER_WORK = 10_000_000
-"""What is compared from entry to entry: constraints, references, gaps; and nodes below a changed one."""
+"""Comparisons that one ledger may take: constraints, references and gaps of each entry, and nodes below a
+change.
+"""
 
 Listed = dict[str, Json]
-"""One list of the view: id to value, in the order in which they came."""
+"""One list of the view: values by id, in the order in which they were added."""
 
 
 class _LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds at a node because of its line of ancestors; a node without a change shares its parent's."""
+    """What applies at a node through its ancestors; a node that changes nothing shares its parent's object."""
 
     context: Mapping[str, Any] = {}
     preferences: dict[str, str] = {}
@@ -56,7 +59,7 @@ class _LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _View(msgspec.Struct, frozen=True, kw_only=True):
-    """What the ledger says at one moment."""
+    """The content of the ledger at one moment."""
 
     objective: str = ""
     constraints: Listed = {}
@@ -68,7 +71,7 @@ class _View(msgspec.Struct, frozen=True, kw_only=True):
 def ledger_entries(
     history: History, records: Iterable[StoredRecord], run_id: RunId, workflow_name: str
 ) -> Iterator[LedgerEntry]:
-    """One entry per accepted change of a run; `records` are those of the history."""
+    """Yield one entry for each accepted change of a run; `records` are those of the history."""
     opening = set(history.anchors[run_id])
     walk = _LedgerWalk(history, workflow_name)
     anchor: tuple[StoredRecord, EventBody] | None = None
@@ -119,25 +122,25 @@ def _operation(event: EventBody) -> str:
 
 
 class _LedgerWalk:
-    """The state of the pass: one line per node, and the view as the last entry left it."""
+    """State of the pass: one line per node, and the view after the last entry."""
 
     def __init__(self, history: History, workflow_name: str) -> None:
         self._history, self._nodes, self._children = history, history.nodes, history.children
-        """Of the whole log: only those that have a line are there yet."""
+        """Nodes of the whole log; `_lines` has only those that the pass has reached."""
         self._workflow_name = workflow_name
         self._seen: dict[str, str] = {}
         self._objective = ""
         self._sources: Listed = {}
         self._lines: dict[NodeId, _LedgerLine] = {}
         self._instances: dict[NodeId, NodeId] = {}
-        """By node: the step that it belongs to (`engine.history.instance_of`)."""
+        """For each node: the step instance that it belongs to (`engine.history.instance_of`)."""
         self._saved: dict[NodeId, _LedgerLine] = {}
-        """Of a step instance: its line with what checkpoints and blocked attempts brought.
+        """For each step instance: its line with what checkpoints and blocked attempts added.
 
         Every branch inherits it.
         """
         self._left: set[NodeId] = set()
-        """Step instances that the run has moved on from."""
+        """Step instances that the run has left."""
         self._blocked: dict[NodeId, Blocked] = {}
         self._tip: NodeId | None = None
         self._decisions: list[ListChange] = []
@@ -150,7 +153,7 @@ class _LedgerWalk:
         )
 
     def observe(self, event: EventBody) -> None:
-        """A fact about the session; what was known when the run started counts."""
+        """Record an observation about the session; those made before the run started count as well."""
         if isinstance(event.data, ObservationRecorded):
             self._seen[event.data.key] = event.data.value
 
@@ -184,7 +187,7 @@ class _LedgerWalk:
                 pass
 
     def closed(self) -> ContextDelta:
-        """What changed since the last entry."""
+        """Return what changed since the last entry."""
         before, after = self._told, self._view()
         self._effort.spend(len(after.constraints) + len(after.references) + len(after.open_issues))
         decisions, self._decisions, self._told = tuple(self._decisions), [], after
@@ -212,18 +215,20 @@ class _LedgerWalk:
             self._tip = node_id  # the newest node has the highest index: the preferred tip
 
     def _resolve_gaps(self, gap: GapRecorded) -> None:
-        """What a person resolved is resolved on every branch that has the gap."""
+        """Resolve a gap on every branch that has it."""
         for lines in (self._lines, self._saved):
             for node_id, line in lines.items():
                 if any(held.gap_id == gap.resolves_gap_id for held in line.gaps):
                     lines[node_id] = msgspec.structs.replace(line, gaps=(*line.gaps, gap))
 
     def _is_aside(self, node_id: NodeId) -> bool:
-        """A run does not continue at a checkpoint of a step that it has left."""
+        """Whether the node is a checkpoint of a step that the run has left, so that the run does not
+        continue there.
+        """
         return self._nodes[node_id].kind == "checkpoint" and self._instances[node_id] in self._left
 
     def _line_at(self, node_id: NodeId) -> _LedgerLine:
-        """What holds at a node, with what was saved at its step by any checkpoint so far."""
+        """Return what applies at a node, with what any checkpoint has saved at its step so far."""
         line, saved = self._lines[node_id], self._saved.get(self._instances[node_id])
         if saved is None:
             return line
@@ -270,7 +275,9 @@ class _LedgerWalk:
             self._saved[self._instances[node_id]] = line
 
     def _newest_leaf(self, node_id: NodeId) -> NodeId | None:
-        """Touching a node makes the leaves below it preferred; the one created last is first among them."""
+        """Return the newest leaf below a node; a change at a node makes the leaf that was created last
+        preferred.
+        """
         found, waiting = [], [node_id]
         while waiting:
             current = waiting.pop()
@@ -307,7 +314,7 @@ class _LedgerWalk:
 
 
 def _constraints(line: _LedgerLine) -> Listed:
-    """What the context names as constraints, and the preferences in force."""
+    """Return the constraints that the context names, and the preferences in force."""
     given = line.context.get("constraints", [])
     if isinstance(given, dict):
         named = {f"context.{key}": value for key, value in given.items()}
@@ -338,7 +345,9 @@ def _status(tip: Node, open_gaps: Listed) -> str:
 
 
 def _changes(before: Listed, after: Listed) -> tuple[ListChange, ...]:
-    """Nothing leaves a list except by its own `remove`; an id that is held takes the new value."""
+    """Return the changes of a list. An item leaves only by its own `remove`; a known id takes the new
+    value.
+    """
     gone = [
         ListChange(action="remove", id=name, value=value)
         for name, value in before.items()

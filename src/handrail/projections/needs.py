@@ -1,4 +1,4 @@
-"""What waits for a person: blocked runs, steps that ask for one, critical gaps. Pure."""
+"""What waits for a person: blocked runs, steps that ask for a person, critical gaps. Pure."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from handrail.projections.run_graph import RunGraph
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_NEEDS = 20
-"""Of one session; its latest runs come first."""
+"""Most needs of one session; those of its latest runs come first."""
 
 
 def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs: Graphs) -> tuple[Need, ...]:
-    """What the runs of a session wait for; `workflows` are the pinned ones by hash."""
+    """Return the needs of a session's runs; `workflows` are the pinned ones by hash."""
     found: list[Need] = []
     for graph in reversed(tuple(graphs.values())):
         if graph.status == "closed" or is_set_aside(history, history.runs[graph.run_id]):
@@ -43,7 +43,7 @@ def needs_of(history: History, workflows: Mapping[str, CompiledWorkflow], graphs
 
 
 def _list_critical(history: History, graph: RunGraph) -> list[Need]:
-    """The critical gaps of a run as one need; none where it has none."""
+    """Return the critical gaps of a run as one need; None if it has none."""
     gaps = [gap for gap in open_gaps(history, graph.preferred_tip) if gap.severity == "critical"]
     if not gaps:
         return []
@@ -59,13 +59,13 @@ def _list_critical(history: History, graph: RunGraph) -> list[Need]:
 
 
 def _name_child(history: History, need: Need) -> Need:
-    """Children of one list have the same titles, so a need says which of them it is of."""
+    """Return the need with the child's name, because children of one list have the same titles."""
     parent = history.runs[RunId(need.run_id)].parent
     return need if parent is None else msgspec.structs.replace(need, title=f"{parent.child_id}: {need.title}")
 
 
 def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph) -> Need | None:
-    """What the pending step waits for, whatever was saved at it since."""
+    """Return what the pending step waits for, whatever was saved at the step since."""
     tip = history.nodes[graph.preferred_tip]
     if not isinstance(tip.state, Running):
         return None
@@ -114,7 +114,7 @@ def count_attempts(history: History, node_id: NodeId) -> int:
 def _add_closed(
     history: History, workflow: CompiledWorkflow, graph: RunGraph, waiting: Need | None
 ) -> Need | None:
-    """The need of a run that waits for work which was closed, whoever may say what becomes of it."""
+    """Return the need of a run whose child run was closed, joined with its other need if it has one."""
     tip = history.nodes[graph.preferred_tip]
     join = find_join(history, workflow, tip)
     closed = "" if join is None else name_closed(join)
@@ -133,7 +133,7 @@ def _join_sentences(*parts: str) -> str:
 
 
 def _put_question(ask: Ask) -> str:
-    """What a person is asked, with the name or the options that it is about."""
+    """Return the need with the question for a person, and the name or the options that it is about."""
     if ask.kind == "give" and ask.needed is not None and ask.needed.input:
         return f"What is “{ask.needed.input}”? {ASKED['give']}"
     if ask.kind == "choose" and ask.options:
@@ -149,14 +149,14 @@ ASKED: dict[AskKind, str] = {
 }
 
 
-# What a person pastes into the chat of their agent. The session is named by its id: no token is in it.
+# A person pastes this into the agent's chat. It names the session by its id and contains no token.
 
 
 _HOW_TO_RESUME = 'Call resume_session with query "{0}", or run `handrail session resume {0}`'
 
 
 def resume_prompt(session_id: str, title: str = "") -> str:
-    """The words that make an agent continue with a session."""
+    """Return the text that makes an agent continue a session."""
     where = f" It stands at: {end_sentence(title)}" if title else ""
     return (
         f"Continue the Handrail session {session_id}.{where} "
@@ -165,7 +165,7 @@ def resume_prompt(session_id: str, title: str = "") -> str:
 
 
 def reply_to_need(session_id: str, need: Need) -> str:
-    """The words for a need, as an agent reads them."""
+    """Return the text about a need that a person pastes for the agent."""
     opening = f"Continue the Handrail session {session_id}. {_HOW_TO_RESUME.format(session_id)}."
     match need.kind:
         case "blocked":

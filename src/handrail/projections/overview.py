@@ -1,4 +1,4 @@
-"""A session in a few words, and the facts by which lists show and filter it. Pure."""
+"""A session in a few words, and the facts that lists show and filter by. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias
@@ -23,7 +23,7 @@ from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 # Status, goal, and where each run stands
 
 SessionStatus: TypeAlias = Literal["empty", "notes_only"] | RunStatus
-"""The first two: no run was started; `notes_only` if there are notes anyway."""
+"""Status of a session. Without a run it is one of the first two: `notes_only` if it has notes."""
 
 
 UNDER_WAY: Final[tuple[RunStatus, ...]] = ("in_progress", "blocked")
@@ -31,13 +31,15 @@ FINISHED: Final[tuple[RunStatus, ...]] = ("complete", "complete_with_gaps")
 
 
 def latest_run(history: History) -> RunId | None:
-    """The run with the latest activity."""
+    """Return the run with the latest activity."""
     last = _last_indexes(history)
     return max(last, key=lambda run_id: (last[run_id], run_id), default=None)
 
 
 def _last_indexes(history: History) -> dict[RunId, int]:
-    """The latest activity of every run that nobody delegated: a child speaks for no session."""
+    """Return the latest activity of every run that was not delegated: a child run does not represent its
+    session.
+    """
     last = {run_id: run.index for run_id, run in history.runs.items() if run.parent is None}
     for node in history.nodes.values():
         if node.run_id in last:
@@ -46,7 +48,9 @@ def _last_indexes(history: History) -> dict[RunId, int]:
 
 
 Graphs: TypeAlias = Mapping[RunId, RunGraph]
-"""Those of all runs (`run_graphs`); who has them hands them on, because each looks at every node."""
+"""Graphs of all runs (`run_graphs`). Callers that have them pass them on, because building them reads every
+node.
+"""
 
 
 def choose_run(history: History, graphs: Graphs | None = None) -> RunId | None:
@@ -61,7 +65,7 @@ def choose_run(history: History, graphs: Graphs | None = None) -> RunId | None:
 
 
 def session_status(history: History, graphs: Graphs | None = None) -> SessionStatus:
-    """The status of the run at hand; a session may have no run yet."""
+    """Return the status of the run that the session is about, or one for a session without a run."""
     known = run_graphs(history) if graphs is None else graphs
     run_id = choose_run(history, known)
     if run_id is None:
@@ -70,32 +74,34 @@ def session_status(history: History, graphs: Graphs | None = None) -> SessionSta
 
 
 def session_title(history: History) -> str:
-    """What a person called it, else its first goal: what a later run is for does not rename it."""
+    """Return the title that a person gave it, or else its first goal; the goal of a later run does not
+    rename it.
+    """
     opened = "" if history.opening is None else history.opening.goal
     goals = (run.seen.get("goal", "") for run in history.runs.values())
     return given_title(history) or title_of_goal(opened or next(filter(None, goals), ""))
 
 
 def given_title(history: History) -> str:
-    """The title that a person gave it; empty where it is the goal."""
+    """Return the title that a person gave it; empty if it only has its goal."""
     return "" if history.title is None else history.title.text
 
 
 def imported_from(history: History) -> str:
-    """The session that this one is a copy of; empty when all of it was recorded in this store."""
+    """Return the session that this one is a copy of; empty if all of it was recorded in this store."""
     if history.imported is not None:
         return history.imported.source_session_id
     return history.session_id if has_imported_facts(history) else ""
 
 
 def last_notes(history: History, node_id: NodeId) -> str:
-    """The newest notes on the way to a node."""
+    """Return the newest notes on the way to a node."""
     newest_first = (notes_at(history, node.node_id) for node in reversed(way_to(history, node_id)))
     return next((notes.text for notes in newest_first if notes is not None), "")
 
 
 def pending_step(node: Node) -> str | None:
-    """The step instance that is pending at a node."""
+    """Return the step instance that is pending at a node."""
     return step_key(node.state) or None
 
 
@@ -106,44 +112,44 @@ NeedKind: TypeAlias = Literal["blocked", "person", "gap", "damaged", "newer"]
 
 
 class Need(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Something that a run waits for, or that a person should see."""
+    """Something that a run waits for, or that a person should notice."""
 
     kind: NeedKind
     run_id: str = ""
     node_id: str = ""
     since: str = ""
-    """When the run came there."""
+    """When the run reached this state."""
     title: str = ""
-    """Of the step."""
+    """Title of the step."""
     why: str
     fix: str = ""
     gap_ids: tuple[str, ...] = ()
-    """The open critical gaps of the run; they are one item, and one note resolves them all."""
+    """The open critical gaps of the run. They are one item, because one note resolves them all."""
     count: int = 1
-    """Reasons, or gaps; the first one is shown."""
+    """Reasons, or gaps; interfaces show the first one."""
     attempts: int = 0
-    """Reports of the pending step that were not accepted."""
+    """How many reports of the pending step were not accepted."""
     asked: AskKind | Literal[""] = ""
     """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`."""
     is_answered: bool = False
-    """A person answered, and the agent has not taken it up yet."""
+    """Whether a person has answered and the agent has not read the answer yet."""
     is_declined: bool = False
-    """They answered no: they may answer again."""
+    """Whether the answer was no; the person may answer again."""
     confirmed_by: str = ""
-    """Who has to confirm it, as the step says; empty: any person."""
+    """Who has to confirm it, as the step says; empty for any person."""
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a run, by who recorded it."""
+    """Counts of what is known about a run, by who recorded it."""
 
     executed: int = 0
-    """Handrail ran it: checks and proofs."""
+    """Executed by Handrail: checks and proofs."""
     observed: int = 0
-    """Handrail computed it from the files."""
+    """Computed by Handrail from the files."""
     approved: int = 0
-    """A person answered it."""
+    """Answered by a person."""
     stated: int = 0
-    """The agent said it, and nobody else."""
+    """Stated by the agent alone."""
 
     @property
     def is_only_stated(self) -> bool:
@@ -151,7 +157,7 @@ class Sources(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`status` and what follows is of the run at hand; a session may have none."""
+    """Facts of a session. `status` and most fields are about the run that represents it, if it has one."""
 
     status: str
     health: str
@@ -163,22 +169,22 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     run_count: int = 0
     pending_step: str | None = None
     pending_title: str = ""
-    """What follows up to `agent` is known only where the workflow can be read."""
+    """From here to `parts_done`, known only if the workflow can be read."""
     workflow_name: str = ""
     done: int = 0
     at_least: int = 0
     parts: int = 0
-    """Pieces of work that the pending step delegated, and how many of them are done."""
+    """How many child runs the pending step delegated, and how many of them are done."""
     parts_done: int = 0
     started_at: str = ""
     since: str = ""
-    """When it came to where it stands."""
+    """When it reached its present state."""
     sources: Sources = Sources()
     changed: ChangeSum | None = None
-    """How much changed since it began; None: nobody counted."""
+    """How much changed since it began; None if Handrail did not count."""
     agent: str = ""
     account: str = ""
-    """Whose agent began it, where there are accounts; and on which machine."""
+    """If there are accounts: the account whose agent began it, and the machine."""
     machine: str = ""
     last_activity: str = ""
     imported_from: str = ""
@@ -186,19 +192,19 @@ class SessionFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     run_ids: tuple[str, ...] = ()
     closed_run_ids: tuple[str, ...] = ()
     branches: tuple[str, ...] = ()
-    """Of all runs, each where it was seen on the way to the preferred tip; so are `heads`."""
+    """Branches of all runs, observed on the way to each preferred tip; the same goes for `heads`."""
     heads: tuple[str, ...] = ()
     workflow_hash: str = ""
     gap_count: int = 0
-    """Of all runs, on the way to the preferred tip; so are the two after it."""
+    """Gaps of all runs on the way to the preferred tips; the same goes for the two counts after it."""
     open_gap_count: int = 0
     critical_gap_count: int = 0
-    """Open ones."""
+    """Critical gaps that are open."""
     needs: tuple[Need, ...] = ()
 
 
 def session_facts(history: History, health: str) -> SessionFacts:
-    """The facts of a session with this health."""
+    """Return the facts of a session with this health."""
     graphs = run_graphs(history)
     run_id = choose_run(history, graphs)
     seen = history.observations
@@ -239,7 +245,7 @@ def session_facts(history: History, health: str) -> SessionFacts:
 def add_standing(
     facts: SessionFacts, history: History, workflow: CompiledWorkflow, needs: Iterable[Need]
 ) -> SessionFacts:
-    """The same facts with where the run at hand stands in its workflow, and what it waits for."""
+    """Return the facts with the position of its run in the workflow, and what it waits for."""
     run = history.runs[RunId(facts.run_id)]
     tip = history.nodes[run_graph(history, run.run_id).preferred_tip]
     progress = progress_at(workflow, tip, facts_at(history, workflow, tip.node_id))
@@ -285,13 +291,15 @@ def count_sources(history: History, node_id: NodeId) -> Sources:
 
 
 def session_project(history: History, graphs: Graphs | None = None) -> str:
-    """The name of the project of the run at hand, or of the one that a session without a run was begun in."""
+    """Return the name of the project of its run; for a session without a run, of the one that it was begun
+    in.
+    """
     run_id = choose_run(history, graphs)
     return session_place(history).name if run_id is None else run_place(history.runs[run_id]).name
 
 
 def list_seen(history: History, run_id: RunId, tip: NodeId) -> dict[str, tuple[str, ...]]:
-    """List the values observed at the start of a run and on the way to a node, by key."""
+    """Return the values observed at the start of a run and on the way to a node, by key."""
     found: dict[str, dict[str, None]] = {}
     for seen in (
         history.runs[run_id].seen,

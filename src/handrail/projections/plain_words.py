@@ -1,4 +1,4 @@
-"""Statuses, artifacts and statements in the words that people read, in reports and in the Console. Pure."""
+"""Statuses, artifacts and statements in words for people, in reports and in the Console. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEED_WORDS = {
     "damaged": "Damaged",
     "newer": "Newer version",
 }
-"""What waits for a person, by its kind."""
+"""Titles of what waits for a person, by kind."""
 MOMENT_WORDS = {
     "step": "The agent finished",
     "checkpoint": "The agent saved its progress after",
@@ -44,19 +44,19 @@ MOMENT_WORDS = {
     "renamed": "A person renamed the session",
     "imported": "The session was imported",
 }
-"""What happened; the name of the step follows where there is one."""
+"""Words for what happened; the name of the step follows if there is one."""
 MOMENTS_WITH_MORE = frozenset({"receipt", "blocked_attempt"})
-"""What is said of these moments follows: how a check ended, why a report was not accepted."""
+"""After these words the report adds a detail: how a check ended, or why a report was not accepted."""
 _DEEPEST = 6
 HEADLINES = ("title", "claim", "finding", "name", "path", "question", "command", "summary")
-"""Members that say what an entry of a list is about."""
+"""Members that name what an entry of a list is about."""
 
 Line: TypeAlias = tuple[int, str]
-"""How deep it stands, and its words."""
+"""Indentation and text of a line."""
 
 
 def artifact_lines(body: dict[str, Any]) -> list[Line]:
-    """An artifact as people read it: names in words, lists as points, one thing per line."""
+    """Return an artifact as lines for people: names in words, lists as points, one thing per line."""
     return list(_member_lines({name: value for name, value in body.items() if name != "kind"}, 0))
 
 
@@ -90,7 +90,7 @@ def _value_lines(value: Any, depth: int) -> Iterator[Line]:
 
 
 def _headline(members: dict[str, Any]) -> str:
-    """What an entry of a list is about: its first member that is a text."""
+    """Return what an entry of a list is about: its first member that is a text."""
     named = [name for name in HEADLINES if isinstance(members.get(name), str) and members[name]]
     texts = [name for name, value in members.items() if isinstance(value, str) and value]
     return (named or texts or [""])[0]
@@ -115,13 +115,13 @@ LOOP_ENDS = {
     "items_missing": "nobody sent the list that it goes through",
     "decision_missing": "nobody decided about another round",
 }
-"""Why a loop ended."""
+"""Words for why a loop ended."""
 
 
-# What a statement says, in the words of the report instead of its place there
+# The text of a statement in the report, instead of its JSON pointer
 
 _LONGEST = 120
-"""Of each part that is quoted."""
+"""Characters of each part that is quoted."""
 _OWN_CHECKS = {"person": "A person's answer", "notes": "The notes"}
 
 
@@ -131,7 +131,7 @@ def spell_kind(kind: str) -> str:
 
 
 def describe_statement(statement: ReportStatement, artifacts: Sequence[Artifact]) -> str:
-    """The text that stands at the place of a statement in the report; of a whole report, its kind."""
+    """Return the text at the place of a statement in the report; for a whole report, its kind."""
     held = [one for one in artifacts if one.contract_ref == statement.contract_ref] or artifacts[:1]
     if not statement.contract_ref or not held:
         return _OWN_CHECKS.get(statement.check, "The report")
@@ -149,7 +149,7 @@ def describe_statement(statement: ReportStatement, artifacts: Sequence[Artifact]
 
 
 def _find_statement(body: Any, keys: Sequence[str]) -> str:
-    """The sentence that a place in a list belongs to: what is stated, where only its proof is named."""
+    """Return the stated sentence that a place in a list belongs to, if the statement names only its proof."""
     for key in keys:
         if isinstance(body, dict) and isinstance(body.get("claim"), str):
             return str(body["claim"])
@@ -161,7 +161,7 @@ def _find_statement(body: Any, keys: Sequence[str]) -> str:
 
 
 def _spell(value: Any) -> str:
-    """A value in a few words; what is no longer there is left out."""
+    """Return a value in a few words; empty for a value that no longer exists."""
     if value is None:
         return "…"
     if isinstance(value, dict):

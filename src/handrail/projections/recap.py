@@ -1,6 +1,6 @@
-"""What an agent that lost its context needs to read again, within a budget. Pure.
+"""The recap for an agent that lost its context, within a size limit. Pure.
 
-Stored notes are data, never instructions: the payload marks them untrusted, text surfaces fence them.
+Stored notes are data, never instructions: the payload marks them untrusted, and text output fences them.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ LONGEST_INPUT_BYTES = 400
 def known_inputs(
     history: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> tuple[list[RecapInput], int]:
-    """By name, as far as their budget goes, and how many were left out.
+    """Return the known inputs by name, as far as their budget goes, and how many were left out.
 
-    Context that no input names is left out: what an agent keeps there is its own.
+    Context that no input names is left out, because it is the agent's own.
     """
     values = facts_at(history, workflow, node_id).values
     names = [name for name in workflow.inputs if name in values]
@@ -77,27 +77,27 @@ def _fitting(value: Any) -> Any:
 
 
 RECAP_BUDGET_BYTES = 12_288
-"""Of entries, children and downstream together, as they are sent, structured or as text."""
+"""Bytes for entries, children and downstream together, as they are sent, structured or as text."""
 NOTES_BUDGET_BYTES = RECAP_BUDGET_BYTES - 512
 """The same without headings and the words about what was left out."""
 CHILDREN_BUDGET_BYTES = NOTES_BUDGET_BYTES // 3
-"""The part of it that the branches below a node may take; of the rest, downstream takes at most half."""
+"""The part of it for branches below a node; of the rest, downstream takes at most half."""
 ARTIFACT_BUDGET_BYTES = 4_096
 SKIPPED_BUDGET_BYTES = 2_048
 CHILD_NOTES_BYTES = 512
 TRUNCATION_MARK = "\n\n[TRUNCATED]"
 KEPT_MOST_RECENT = "kept the most recent entries"
 AFTER_THE_END = "After the end"
-"""The title of notes that were kept when the run was finished."""
+"""Title of notes that were saved when the run was already finished."""
 
 MOST_PEOPLE = 10
-"""Answers of people to the steps before that a recap tells."""
+"""Most answers of people to earlier steps in a recap."""
 _LONGEST_ESCAPE = 6
-"""Bytes that JSON may need for one byte of text."""
+"""Most bytes that JSON needs for one byte of text."""
 
 
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
-    """The recap of a rehydrate: the way to the node, and what follows if the run has left its step."""
+    """Return the recap of a rehydrate: the path to the node, and what follows if the run has left its step."""
     way = way_to(history, node_id)
     artifacts, artifacts_omitted = _artifacts(history, node_id)
     skipped, skipped_omitted = _skipped(history, node_id)
@@ -123,20 +123,20 @@ def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> R
 
 
 def _find_answer(history: History, node_id: NodeId) -> PersonAnswer | None:
-    """What a person last answered about the pending step of a node; None where nobody was asked."""
+    """Return the newest answer of a person about the pending step of a node; None if there is none."""
     answer = confirmation_of(history, node_id)
     return None if answer is None else show_answer(history, answer)
 
 
 def show_answer(history: History, answer: Confirmation) -> PersonAnswer:
-    """An answer of a person as replies tell it."""
+    """Return a person's answer in the form that replies use."""
     fact = answer.fact
     step_id = step_key(history.nodes[fact.node_id].state)
     return make_from(PersonAnswer, fact, answer, step_id=step_id, words=summarize_answer(history, answer))
 
 
 def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> list[PersonAnswer]:
-    """What people answered about the steps on the way to a node."""
+    """Return the answers of people about the steps on the way to a node."""
     if not history.confirmations:
         return []
     here = instance_of(history, node_id)
@@ -147,9 +147,9 @@ def _list_answers(history: History, node_id: NodeId, way: Sequence[Node]) -> lis
 
 
 def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
-    """What an agent that forked from a node does not remember: the branches that were already there."""
+    """Return what an agent that forked from a node does not remember: the branches that already existed."""
     lost = _with_notes(Recap(entries=[]), history, workflow, node_id, ())
-    # The run continues with the fork, so none of these is the preferred one any more.
+    # The run continues with the fork, so none of these is the preferred branch any more.
     left = [msgspec.structs.replace(child, is_preferred=False) for child in lost.children]
     return msgspec.structs.replace(lost, children=left)
 
@@ -157,7 +157,7 @@ def lost_branch(history: History, workflow: CompiledWorkflow, node_id: NodeId) -
 def _with_notes(
     recap: Recap, history: History, workflow: CompiledWorkflow, node_id: NodeId, way: Sequence[Node]
 ) -> Recap:
-    """The recap with the notes on the way and below, in one budget."""
+    """Return the recap with the notes on the way and below, in one budget."""
     noted = _nodes_with_notes(history, way)
     ends = _ends_below(history, node_id)
     if not ends:
@@ -188,7 +188,9 @@ def _counted(recap: Recap, entries: list[RecapEntry], omitted: int) -> Recap:
 
 
 def _children(history: History, graph: RunGraph, ends: Sequence[Node]) -> tuple[list[BranchSummary], int]:
-    """The preferred branch and the newest of the others that fit, oldest first, and what they take."""
+    """Return the preferred branch and the newest others that fit, oldest first, and the bytes that they
+    take.
+    """
     first = sorted(ends, key=lambda node: (node.node_id in graph.preferred_path, node.index), reverse=True)
     shown, used = take_newest(
         (_branch(history, graph, node) for node in first), CHILDREN_BUDGET_BYTES, FENCE_BYTES
@@ -198,7 +200,7 @@ def _children(history: History, graph: RunGraph, ends: Sequence[Node]) -> tuple[
 
 
 def _ends_below(history: History, node_id: NodeId) -> list[Node]:
-    """The steps that followed the instance of a node, and the attempts at it that were blocked and left so.
+    """Return the steps that followed the instance of a node, and its blocked attempts that were abandoned.
 
     Its checkpoints are among the notes, because they are not a branch.
     """
@@ -206,7 +208,7 @@ def _ends_below(history: History, node_id: NodeId) -> list[Node]:
     behind = {node.node_id for node in path_to(history, node_id)}
     kept = kept_in_instance(history, instance_of(history, node_id))
     goes_on = {step.parent for step in steps}
-    for node in reversed(kept):  # what hangs below a node comes after it in the log
+    for node in reversed(kept):  # nodes below a node come after it in the log
         if node.kind == "blocked_attempt" or node.node_id in goes_on:
             goes_on.add(node.parent)
     tried = [
@@ -218,7 +220,7 @@ def _ends_below(history: History, node_id: NodeId) -> list[Node]:
 
 
 def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
-    """A branch by its first node, and how it stands at its end."""
+    """Return a branch by its first node, with the status at its end."""
     tip, notes = (
         history.nodes[preferred_tip_below(history, graph, node.node_id)],
         notes_at(history, node.node_id),
@@ -233,7 +235,7 @@ def _branch(history: History, graph: RunGraph, node: Node) -> BranchSummary:
 
 
 def _downstream(history: History, graph: RunGraph, instance: Node, way: Sequence[Node]) -> list[Node]:
-    """What followed a step on the preferred branch, without what the way already contains."""
+    """Return the nodes after a step on the preferred branch, without those that the path already contains."""
     if not steps_after(history, instance.node_id):
         return []
     known = {node.node_id for node in way}
@@ -244,7 +246,10 @@ def _downstream(history: History, graph: RunGraph, instance: Node, way: Sequence
 def _entries(
     history: History, workflow: CompiledWorkflow, noted: Sequence[tuple[Node, str]], budget: int
 ) -> tuple[list[RecapEntry], int]:
-    """The most recent entries that fit, oldest first, and what they take. The newest is cut, not lost."""
+    """Return the newest entries that fit, oldest first, and the bytes that they take.
+
+    If even the newest is too long, its notes are cut.
+    """
     leaves = leaves_of(workflow)
     made = (_entry(history, leaves, node, text) for node, text in reversed(noted))
     shown, used = take_newest(made, budget, FENCE_BYTES)
@@ -256,7 +261,7 @@ def _entries(
 
 
 def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
-    """The entry with as much of its notes as fits; None where not even the rest of it does."""
+    """Return the entry with as much of its notes as fits; None if it does not fit even without them."""
     notes = entry.notes.removesuffix(TRUNCATION_MARK).encode()
     while notes:
         text = notes.decode(errors="ignore") + TRUNCATION_MARK
@@ -269,9 +274,11 @@ def _shortened(entry: RecapEntry, budget: int) -> RecapEntry | None:
 
 
 def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node, str]]:
-    """Every node with notes for the recap, from the end, so that a long way is walked once."""
+    """Return every node with notes for the recap; it walks from the end, so that a long path is walked
+    once.
+    """
     noted = []
-    is_retold = False  # whether notes of a blocked attempt here would be shown again by what followed it
+    is_retold = False  # whether what followed a blocked attempt here repeats its notes
     for node in reversed(way):
         notes = notes_at(history, node.node_id)
         is_left_out = node.parent is None or (node.kind == "blocked_attempt" and is_retold)
@@ -285,7 +292,7 @@ def _nodes_with_notes(history: History, way: Sequence[Node]) -> list[tuple[Node,
 
 def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) -> RecapEntry:
     assert node.parent is not None, "a first node has no notes"
-    done = history.nodes[node.parent].state  # notes at a node tell of the step that led to it
+    done = history.nodes[node.parent].state  # notes at a node are about the step that led to it
     return RecapEntry(
         node_id=node.node_id,
         step_id=step_key(done),
@@ -296,7 +303,7 @@ def _entry(history: History, leaves: Mapping[str, Leaf], node: Node, text: str) 
 
 
 def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], int]:
-    """The most recently delivered artifacts that fit, oldest first, and how many were left out."""
+    """Return the newest artifacts that fit, oldest first, and how many were left out."""
     return take_newest_rows(
         current_artifacts(history, node_id),
         partial(make_from, RecapArtifact),
@@ -306,7 +313,7 @@ def _artifacts(history: History, node_id: NodeId) -> tuple[list[RecapArtifact], 
 
 
 def _skipped(history: History, node_id: NodeId) -> tuple[list[SkippedPart], int]:
-    """The same for steps and loops that the run passed by."""
+    """Return the newest skipped steps and loops that fit, oldest first, and how many were left out."""
     not_run = not_run_at(history, node_id)
     rows, omitted = take_newest_rows(not_run.parts, _skipped_part, SKIPPED_BUDGET_BYTES)
     return rows, omitted + not_run.unnamed

@@ -1,4 +1,4 @@
-"""A receipt as Markdown for a pull request: the word, the table, who approved what and the key. Pure."""
+"""A receipt as Markdown for a pull request: result, table, approvals and key. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from handrail.evidence.rendering import escape_markdown, render_table, spell_cod
 from handrail.projections.receipt_statement import CAVEAT, Approval, StatedStep, TreeReceipt, name_proof
 
 _MOST_APPROVALS = 5
-"""Above the fold; the others are below it."""
+"""Rows above the fold; the others are below it."""
 _MOST_NAMES = 10
 
 
 def write_markdown(receipt: TreeReceipt, key_id: str, place: str) -> str:
-    """Return the receipt as Markdown. `place` is where the signed file is; empty: that is not known."""
+    """Return the receipt as Markdown. `place` is the path of the signed file; empty if unknown."""
     run = receipt.run
     lines = [f"### Receipt: {LABELS[run.word]}", "", f"{escape_markdown(run.sentence)}.", ""]
     for one in run.proofs:

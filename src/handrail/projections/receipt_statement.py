@@ -1,9 +1,9 @@
-"""What a run showed about a tree of files, as an in-toto test result that others can verify. Pure.
+"""What a run showed about a file snapshot, as an in-toto test result that others can verify. Pure.
 
 The subject is a git tree, so the statement holds for every commit with the same files: after an amend, a
-squash or a merge. The predicate is the test result of in-toto (v0.1); what Handrail knows beside it is in its
-member `handrailRun`, which other readers ignore. Handrail judges nothing in it again: proofs are quoted as
-they were recorded, approvals with the person who gave them, and reports as the agent's own words.
+squash or a merge. The predicate is the in-toto test result (v0.1). What Handrail adds is in its member
+`handrailRun`, which other readers ignore. Handrail judges nothing again here: proofs are quoted as they
+were recorded, approvals with the person who gave them, and reports as statements of the agent.
 """
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
@@ -43,9 +43,9 @@ from handrail.projections.run_graph import completed_step, run_graph
 
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 MOST_ROWS = 100
-"""Proofs, approvals, steps and gaps of each kind."""
+"""Most proofs, approvals, steps and gaps of each kind."""
 MOST_PARTS = 64
-"""Pieces of work that were delegated."""
+"""Most child runs."""
 LONGEST_TEXT = 200
 CAVEAT = (
     "Anyone who can use the account that holds the key can sign. A proof says what the declared check showed "
@@ -54,22 +54,22 @@ CAVEAT = (
 
 
 class StatedProof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A proof as it was recorded, in words and in cells."""
+    """A proof as it was recorded, in words and table cells."""
 
     sentence: str
     """The word and what it means here."""
     proof: Proof
     at: str
     machine: str = ""
-    """Where it was executed; empty: on the machine that recorded it."""
+    """Where it was executed; empty for the machine that recorded it."""
     child: str = ""
-    """The piece of work that proved it; empty: the run itself."""
+    """The child run that proved it; empty for the run itself."""
     is_since_start: bool = True
-    """Whether its change begins where the run began."""
+    """Whether the change that it proves begins where the run began."""
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a person answered where an agent cannot."""
+    """An approval that a person gave where an agent cannot."""
 
     who: str
     source: AnswerSource
@@ -81,16 +81,16 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class StatedStep(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A step that was done, and what the agent said about it."""
+    """A step that was done, and what the agent stated about it."""
 
     step: str
     stated: str = ""
     """The beginning of its notes."""
     artifacts: tuple[str, ...] = ()
-    """The kinds of what it handed over."""
+    """The kinds of artifacts that the report contained."""
     child: str = ""
     is_imported: bool = False
-    """Another store recorded it."""
+    """Whether another store recorded it."""
 
 
 class WorkflowOfRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,13 +101,13 @@ class WorkflowOfRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StatedRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What Handrail says about the files: the member `handrailRun` of the predicate."""
+    """What Handrail states about the files: the member `handrailRun` of the predicate."""
 
     v: Literal[2]
     handrail: str
     made_at: str
     commit: str
-    """The commit that had these files when the receipt was made."""
+    """The commit that contained these files when the receipt was made."""
     word: ProofWord
     sentence: str
     session: str
@@ -125,7 +125,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """What the statement is about."""
 
     project: str
-    """Its name, without its place."""
+    """Name of the project, without its path."""
     tree: str
     """Git's id of the files of the project's folder."""
     commit: str
@@ -175,11 +175,11 @@ def state_run(history: History, run: Run, subject: Subject, made_at: str, versio
 
 
 _RESULTS: dict[ProofWord, str] = {"proved": "PASSED", "kept": "PASSED", "fails": "FAILED"}
-"""The word for readers of in-toto test results; every other word is WARNED."""
+"""The result words for readers of in-toto test results; every word without an entry is WARNED."""
 
 
 def list_all_parts(history: History, run: Run, above: str = "") -> list[tuple[str, Run]]:
-    """Return the work that a run delegated and that counts, each with its name, and what that delegated."""
+    """Return the child runs that count, each with its name, including those that they delegated in turn."""
     found: list[tuple[str, Run]] = []
     for part in list_parts(history, run):
         name = f"{above}{part.name}"
@@ -188,13 +188,13 @@ def list_all_parts(history: History, run: Run, above: str = "") -> list[tuple[st
 
 
 def name_proof(one: StatedProof) -> str:
-    """Return the name of a check, with the piece of work that proved it."""
+    """Return the name of a check, with the child run that proved it."""
     name = one.proof.check or one.proof.command
     return f"{one.child}: {name}" if one.child else name
 
 
 def _list_own(history: History, run: Run) -> list[RecordedProof]:
-    """Return the proofs of a run; an imported one is a statement of whoever made the bundle."""
+    """Return the proofs of a run. Those of an imported run are statements of the bundle's author."""
     return [held for held in list_proofs(history, run.run_id) if not is_imported(history, held.index)]
 
 
@@ -234,7 +234,7 @@ def _describe_word(
 
 
 def _list_approvals(history: History, run: Run, child: str) -> Iterator[Approval]:
-    """What people answered last about each step, then the gaps that they accepted."""
+    """Return the newest answers of people about each step, then the gaps that they accepted."""
     answers = [one for one in list_confirmations(history, run.run_id) if not is_imported(history, one.index)]
     last = {(instance_of(history, one.fact.node_id).node_id, one.fact.asked): one for one in answers}
     for one in sorted(last.values(), key=lambda held: held.index):
@@ -332,7 +332,7 @@ def hide_places(value: Any) -> Any:
 
 
 class FormerReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """A receipt of a version before proofs: about one commit, and judged from what was reported."""
+    """A receipt of a version before proofs, about one commit and judged from what was reported."""
 
     commit: str
     tree: str
@@ -341,7 +341,7 @@ class FormerReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TreeReceipt(msgspec.Struct, frozen=True, kw_only=True):
-    """A receipt about a tree."""
+    """A receipt about a git tree."""
 
     project: str
     tree: str
@@ -350,7 +350,7 @@ class TreeReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_statement(statement: dict[str, Any]) -> TreeReceipt | FormerReceipt | None:
-    """Return what a statement is about; None: Handrail did not make it."""
+    """Return what a statement is about; None if Handrail did not make it."""
     try:
         (subject,) = statement["subject"]
         predicate = statement["predicate"]

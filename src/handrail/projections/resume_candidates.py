@@ -1,8 +1,8 @@
-"""Which work a caller in a new chat means: heads of branches, best first. Pure.
+"""Rank which work a caller in a new chat means: heads of branches, best first. Pure.
 
-A certain match comes first: an id, a commit, a branch. Then words count by how rare they are and by where
-they stand: the goal, the title and identifiers of the context before the newest notes, these before the
-rest. Unfinished, same project and recency break ties. No clock and no order of the input plays a part
+A certain match comes first: an id, a commit, a branch. Then words count by how rare they are and where they
+occur: the goal, the title and identifiers of the context before the newest notes, and these before the
+rest. Unfinished, same project and recency break ties. Neither a clock nor the order of the input matters
 (tests/properties/test_resume_ranking.py).
 """
 
@@ -33,21 +33,21 @@ from handrail.workflows.compiled import CompiledWorkflow
 MOST_FOUND = 5
 SNIPPET_BYTES = 2_048
 OUTPUT_BYTES = 16_384
-"""How much of a run's notes and artifacts is searched, the newest first."""
+"""Bytes of a run's notes and artifacts that are searched, the newest first."""
 MOST_RUNS = 20
-"""Of one session, the latest; a session with more is too long to read by hand."""
+"""Runs of one session that are searched, the latest; a person could not read more by hand."""
 
 MOST_BRANCHES = 20
-"""Of one run, the latest."""
+"""Branches of one run that are searched, the latest."""
 MOST_IDENTIFIERS = 30
 LONGEST_IDENTIFIER = 100
-"""Characters of a text in the context that is searched: a ticket, a branch, the number of a pull request."""
+"""Characters of a searched text in the context: a ticket, a branch, the number of a pull request."""
 _COMMIT = "[0-9a-fA-F]{7,64}"
-"""Git shows at least seven digits."""
+"""Digits of a commit id that git shows at least."""
 
 
 class Tier(IntEnum):
-    """What matched, from certain to a guess."""
+    """The kind of match, from certain to a guess."""
 
     ID = 1
     HEAD = 2
@@ -58,7 +58,7 @@ class Tier(IntEnum):
 
 
 class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller knows about the work, and where the caller is."""
+    """What the caller knows about the work, and the caller's own project, branch and commit."""
 
     query: str = ""
     branch: str = ""
@@ -67,21 +67,21 @@ class ResumeQuery(msgspec.Struct, frozen=True, kw_only=True):
     here_branch: str = ""
     here_head: str = ""
     weights: Mapping[str, float] = {}
-    """By term of the query, larger where fewer sessions have it. A term without a weight is ignored."""
+    """Weight of each query term, larger for rarer terms. A term without a weight is ignored."""
 
     @property
     def is_asked(self) -> bool:
-        """Whether the caller named anything; if not, the place of the caller counts."""
+        """Whether the caller named anything; if not, the caller's own place counts."""
         return bool(self.query or self.branch or self.head)
 
 
 class BranchHead(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a branch of a run ends, as far as the search looks at it."""
+    """The end of a branch of a run, with the facts that the search uses."""
 
     node_id: NodeId | None = None
-    """None: a session without a run."""
+    """The node; None for a session without a run."""
     branches: tuple[str, ...] = ()
-    """Of git, that were seen on the way there; so were `heads`."""
+    """Git branches observed on the way there; `heads` are the commits."""
     heads: tuple[str, ...] = ()
     recap: str = ""
     """The newest notes on the way there."""
@@ -90,49 +90,51 @@ class BranchHead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """One run with the heads of its branches, or a session without a run, as a search looks at it."""
+    """One run with the heads of its branches, or a session without a run, with the facts that the search
+    uses.
+    """
 
     session_id: SessionId
     run_id: RunId | None = None
     order: int
-    """The session's last activity: larger is later. Only ever compared."""
+    """The session's last activity: larger is later. It is only ever compared."""
     last_index: int = 0
-    """The last event of the run, for several runs of one session."""
+    """Index of the last event of the run, which orders several runs of one session."""
     goal: str = ""
     title: str = ""
-    """Of the session, where a person gave it one."""
+    """Title of the session, if a person gave it one."""
     workflow_id: str = ""
     workflow_name: str = ""
     status: SessionStatus
     place: Place = Place()
-    """The project it was begun in."""
+    """The project in which it was begun."""
     tags: tuple[str, ...] = ()
-    """Of the workflow."""
+    """Tags of the workflow."""
     ends: tuple[BranchHead, ...] = (BranchHead(),)
     """The heads of its branches, the preferred one first."""
     outputs: tuple[str, ...] = ()
-    """Everything written down for the run, the newest first, within a budget."""
+    """Everything recorded for the run, the newest first, within a budget."""
 
 
 class RankedSubject(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate, why it is one, and the text that shows it."""
+    """A candidate, why it matches, and the text that shows it."""
 
     subject: Subject
     end: BranchHead
     """The branch that fits best."""
     is_here: bool
-    """It belongs to the project where the caller stands."""
+    """Whether it belongs to the caller's project."""
     tier: Tier
     score: float = 0.0
-    """Of words: the weights of those that hit, less where they stand further from the goal."""
+    """Sum of the weights of the matching words; words further from the goal count less."""
     is_of_branch: bool = False
-    """It was also done on the branch in question; this decides between equal matches."""
+    """Whether it was also done on the branch in question; this decides between equal matches."""
     why: tuple[str, ...]
     snippet: str
 
     @property
     def is_preferred(self) -> bool:
-        """Whether it is the branch on which the run goes on unless another is asked for."""
+        """Whether it is the branch on which the run continues by default."""
         return self.end is self.subject.ends[0]
 
 
@@ -149,9 +151,9 @@ _RECENT = _Match(Tier.RECENT, "recent activity")
 def rank_subjects(
     subjects: Iterable[Subject], wanted: ResumeQuery, most: int = MOST_FOUND
 ) -> tuple[RankedSubject, ...]:
-    """Rank the candidates: the best five unless more are asked for; none if nothing matches.
+    """Return the best candidates, five unless more are asked for; none if nothing matches.
 
-    A run is there once, at the branch that fits best; asked for by its id, with all its branches.
+    A run is listed once, at its best branch; if the caller asked for it by its id, with all its branches.
     """
     found = [held for subject in subjects for held in _find(subject, wanted)]
     return tuple(sorted(found, key=_rank_asked if wanted.is_asked else _rank_local)[:most])
@@ -160,12 +162,12 @@ def rank_subjects(
 def list_latest(
     subjects: Iterable[Subject], here: Place, most: int = MOST_FOUND
 ) -> tuple[RankedSubject, ...]:
-    """The most recent ones, for a query that matches nothing."""
+    """Return the most recent ones, for a query that matches nothing."""
     return rank_subjects(subjects, ResumeQuery(here=here), most)
 
 
 def show_node(subject: Subject, tip: NodeId, here: Place) -> RankedSubject:
-    """The candidate for a node that was asked for by its id, at the head of the branch that holds it."""
+    """Return the candidate for a node that the caller named by its id, at the head of its branch."""
     end = next((one for one in subject.ends if one.node_id == tip), BranchHead(node_id=tip))
     return RankedSubject(
         subject=subject,
@@ -178,24 +180,24 @@ def show_node(subject: Subject, tip: NodeId, here: Place) -> RankedSubject:
 
 
 def is_offered(subject: Subject, wanted: ResumeQuery) -> bool:
-    """Whether it may be found: a closed run only by its own id or that of its session."""
+    """Whether a search may find it: a closed run only by its own id or that of its session."""
     return subject.status != "closed" or wanted.query in (subject.session_id, subject.run_id)
 
 
 def is_finished(subject: Subject) -> bool:
-    """Whether nothing is left to continue with."""
+    """Whether there is nothing left to continue."""
     return subject.status in ("complete", "complete_with_gaps")
 
 
 def list_words(subjects: Iterable[Subject]) -> frozenset[str]:
-    """Every word, and the beginnings of words, by which one of these can be found."""
+    """Return every word, and the beginnings of words, by which one of these can be found."""
     return index_terms(
         field.text for subject in subjects for end in subject.ends for field in _list_fields(subject, end)
     )
 
 
 def may_be_found(facts: SessionFacts, wanted: ResumeQuery) -> bool:
-    """Whether a session may match a query by other means than words."""
+    """Whether a session may match a query by anything but words."""
     query = wanted.query
     branches = [branch.casefold() for branch in facts.branches]
     return (
@@ -216,7 +218,7 @@ def subjects_of(
     order: int,
     workflows: Mapping[str, CompiledWorkflow],
 ) -> list[Subject]:
-    """Every run of a session at its preferred tip; the session itself where it has none.
+    """Return every run of a session at its preferred tip, or the session itself if it has no run.
 
     `workflows` are the pinned ones by hash.
     """
@@ -299,7 +301,7 @@ def _list_identifiers(values: Iterable[object]) -> list[str]:
 
 
 def _texts(history: History, run_id: RunId) -> Iterable[str]:
-    """What was written down in a run, in the work that it delegated and beside it, the newest first."""
+    """Return the texts of a run, of the work that it delegated, and of the session, the newest first."""
     runs = {run_id}
     for run in history.runs.values():  # a run comes after the one that delegated it
         runs |= {run.run_id} if run.parent is not None and run.parent.run_id in runs else set()
@@ -366,7 +368,7 @@ def _list_matches(subject: Subject, end: BranchHead, wanted: ResumeQuery) -> lis
 
 
 def _local_matches(end: BranchHead, wanted: ResumeQuery) -> Iterator[_Match]:
-    """Nothing was asked for: work of this project at this commit or branch first, then the latest."""
+    """Match without a query: work of this project at this commit or branch first, then the latest."""
     if wanted.here_head and wanted.here_head in end.heads:
         yield _Match(Tier.HEAD, "git head of this project")
     if wanted.here_branch and wanted.here_branch in end.branches:
@@ -386,12 +388,14 @@ def _asked_matches(subject: Subject, end: BranchHead, wanted: ResumeQuery) -> li
 
 
 def _is_head(asked: str, heads: Iterable[str]) -> bool:
-    """A commit by its id, or by as much of it as git shows."""
+    """Whether the text is the commit's id, or as much of it as git shows."""
     return re.fullmatch(_COMMIT, asked) is not None and any(head.startswith(asked.lower()) for head in heads)
 
 
 def _branch_matches(end: BranchHead, asked: str) -> list[_Match]:
-    """A branch is typed from memory, so its case does not count; the whole name beats its beginning."""
+    """Whether the branch matches. People type it from memory, so case is ignored; a full name beats a
+    prefix.
+    """
     branches = [branch.casefold() for branch in end.branches] if asked else []
     if asked in branches:
         return [_Match(Tier.BRANCH, "git branch")]
@@ -404,13 +408,13 @@ def _branch_matches(end: BranchHead, asked: str) -> list[_Match]:
 
 
 class _Field(NamedTuple):
-    """A text that is searched, and how much a word counts in it."""
+    """A text that is searched, and the weight of its words."""
 
     why: str
     share: float
     text: str
     is_shown: bool = False
-    """Whether the sentence with the word becomes the snippet; the other fields are shown anyway."""
+    """Whether the sentence with the word becomes the snippet; the other fields are always shown."""
 
 
 def _list_fields(subject: Subject, end: BranchHead) -> Iterator[_Field]:
@@ -425,7 +429,7 @@ def _list_fields(subject: Subject, end: BranchHead) -> Iterator[_Field]:
 
 
 def _word_matches(subject: Subject, end: BranchHead, wanted: ResumeQuery) -> list[_Match]:
-    """Each term counts once, in the first field that has it."""
+    """Match by words; each term counts once, in the first field that contains it."""
     asked = [term for term in read_query(wanted.query) if wanted.weights.get(term.term)]
     if not asked:
         return []
@@ -449,7 +453,7 @@ def _hit_terms(text: str, asked: Iterable[QueryTerm], weights: Mapping[str, floa
 
 
 def _choose_sentence(text: str, asked: list[QueryTerm], weights: Mapping[str, float]) -> str:
-    """The first of the sentences with the most of the words."""
+    """Return the first of the sentences that contain most of the words."""
     sentences = [line for line in re.split(r"(?<=[.!?])\s+|(?<=[。！？])|\n+", text) if line.strip()]
     scored = [(sum(_hit_terms(one, asked, weights).values()), one.strip()) for one in sentences]
     return max(scored, key=lambda held: held[0], default=(0.0, text))[1]
@@ -471,7 +475,7 @@ def _rank_local(found: RankedSubject) -> tuple[bool, bool, int, bool, bool, bool
 
 
 def _rank_equals(found: RankedSubject) -> tuple[bool, bool, int, str, int, str, int]:
-    """What decides between equal matches."""
+    """Return the sort key that decides between equal matches."""
     subject = found.subject
     return (
         is_finished(subject),

@@ -1,4 +1,4 @@
-"""The graph of a run: what holds at its nodes, its tips and status, and a drawing for a terminal. Pure."""
+"""The graph of a run: the facts at its nodes, its tips and status, and a drawing for a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ from handrail.engine.navigate import Complete, ExitedLoop, Running, leaf_at, ste
 from handrail.engine.tips import find_tips, is_closed, open_gaps, rank_tip
 from handrail.workflows.compiled import CompiledWorkflow
 
-# What holds at a node besides its context: outputs, gaps, capabilities, ended loops
-#
-# All of it follows lineage: the newest fact on the way to the node wins, and a sibling's is never seen. What
-# was saved at a step belongs to every branch that left the step afterwards.
+# What applies at a node besides its context: outputs, gaps, capabilities, ended loops. All of it follows
+# lineage: the newest fact on the way to the node wins, and a sibling's facts do not count. What was saved
+# at a step belongs to every branch that left the step afterwards.
 
 
 class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,9 +42,9 @@ class CurrentArtifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def current_artifacts(history: History, node_id: NodeId) -> tuple[CurrentArtifact, ...]:
-    """Return one per kind, the most recently delivered last.
+    """Return one artifact per kind, the most recently delivered last.
 
-    Artifacts that do not fit their contract are left out, and so is what a blocked attempt brought, except
+    Artifacts that do not match their contract are left out. So is what a blocked attempt delivered, except
     observations, which count at once.
     """
     newest: dict[str, CurrentArtifact] = {}
@@ -119,14 +118,16 @@ class RunGraph(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
     children: dict[NodeId, tuple[NodeId, ...]]
     tips: tuple[NodeId, ...]
-    """Where the run could go on: the ends of its branches, without what was saved at a step since left."""
+    """The ends of its branches, where the run can continue; checkpoints of a step that was left are no
+    tips.
+    """
     forks: frozenset[NodeId]
-    """The steps that were not the first to follow their step instance."""
+    """Steps that started a further branch, because their step instance already had a successor."""
     preferred_tip: NodeId
     preferred_path: frozenset[NodeId]
     status: RunStatus
     reach: dict[NodeId, int]
-    """The highest event index on the way to a node; the preferred tip has the highest of all."""
+    """For each node the highest event index on the way to it; the preferred tip has the highest of all."""
 
 
 def run_graph(history: History, run_id: RunId) -> RunGraph:
@@ -135,7 +136,7 @@ def run_graph(history: History, run_id: RunId) -> RunGraph:
 
 
 def run_graphs(history: History) -> dict[RunId, RunGraph]:
-    """The graphs of all runs that have a node, in the order of the runs; every node is looked at once."""
+    """Return the graphs of all runs that have a node, in the order of the runs; each node is read once."""
     nodes: dict[RunId, list[Node]] = {run_id: [] for run_id in history.runs}
     for node in history.nodes.values():
         nodes[node.run_id].append(node)
@@ -167,19 +168,19 @@ def closing_at(history: History, graph: RunGraph) -> Closing | None:
 
 
 def status_at(history: History, node: Node) -> RunStatus:
-    """Return how a run would stand if this node were its preferred tip."""
+    """Return the status that the run would have if this node were its preferred tip."""
     if isinstance(node.state, Complete):
         return "complete_with_gaps" if open_gaps(history, node.node_id) else "complete"
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
 
 def preferred_tip(history: History, run_id: RunId) -> Node:
-    """Return the tip whose reachable history has the highest last event index; never chosen by clock."""
+    """Return the tip with the highest last event index on its path; clocks play no part."""
     return history.nodes[run_graph(history, run_id).preferred_tip]
 
 
 def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> NodeId:
-    """Return the same rule among the tips that a node leads to; itself when it is one, or leads to none."""
+    """Return the preferred tip among those below a node; the node itself if it is a tip or leads to none."""
     candidates = frozenset(graph.tips)
     tips: list[NodeId] = []
     waiting = [node_id]
@@ -194,13 +195,15 @@ def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> N
 # The drawing: the preferred path straight down, forks beside it
 
 MOST_RAILS = 24
-"""Lines beside each other; every node repeats those beside it."""
+"""Most lanes of a drawing; every node repeats the lines of the other lanes."""
 _MARKS = {"step": "o", "checkpoint": "#", "blocked_attempt": "x"}
 
 
 def lay_out(graph: RunGraph) -> list[tuple[Node, int]]:
-    """The nodes in reading order, each with its lane: side branches first, in the lane beside their parent's,
-    so that the straight line continues below them. The preferred path has lane 0.
+    """Return the nodes in reading order, each with its lane.
+
+    Side branches come first, in the lane next to their parent's, so that the straight line continues below
+    them. The preferred path has lane 0.
     """
     by_id = {node.node_id: node for node in graph.nodes}
     placed: list[tuple[Node, int]] = []

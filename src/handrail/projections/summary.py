@@ -36,30 +36,31 @@ _MOST_PEOPLE = 3
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What the last reply, `session show`, the report and the Console say of a finished run."""
+    """What the last reply, `session show`, the report and the Console say about a finished run."""
 
     steps: int
     skipped: int = 0
     changed: ChangeSum | None = None
-    """Files that changed, and their lines; None: Handrail did not count them."""
+    """How many files and lines changed; None if Handrail did not count them."""
     label: str = ""
-    """The word of the proof, as in PROVED; empty: the workflow wants none and nobody made one."""
+    """The result word of the proof, such as PROVED; empty if the workflow wants no proof and none was made.
+    """
     proof: str = ""
-    """Its sentence."""
+    """The sentence that explains the word."""
     sources: int = 0
     """Places of the project that reports name and that exist."""
     approvals: int = 0
     approved_by: tuple[str, ...] = ()
     statements: int = 0
-    """What the agent said, and nobody looked at."""
+    """What the agent stated and Handrail did not verify."""
     origin: str = ""
-    """Which other store recorded the run; empty: this one."""
+    """The other store that recorded the run; empty for this one."""
     review: tuple[str, ...] = ()
-    """What a person must look at, the worst first."""
+    """What a person must review, the worst first."""
 
     @property
     def text(self) -> str:
-        """The summary in at most 300 characters."""
+        """Return the summary in at most 300 characters."""
         review = "; ".join(self.review) or "nothing"
         if len(self.review) > 1:
             review = f"{len(self.review)} points, the first: {self.review[0]}"
@@ -88,9 +89,9 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 def summarize_run(
     history: History, workflow: CompiledWorkflow, node_id: NodeId, *, at_end: bool = False
 ) -> RunSummary:
-    """Return what the run that ends at a node did and left.
+    """Return what the run that ends at a node did and what is left to review.
 
-    `at_end`: without proofs and counts that came later, so that a recorded reply stays the same.
+    `at_end` leaves out later proofs and counts, so that a recorded reply never changes.
     """
     until = history.nodes[node_id].index if at_end else history.head
     gaps = sorted(open_gaps(history, node_id), key=lambda gap: _SEVERITIES.index(gap.severity))
@@ -123,7 +124,7 @@ def summarize_run(
 
 
 def _find_judged(history: History, node_id: NodeId) -> ChangeSum | None:
-    """The count by which the last report that speaks of its files was judged."""
+    """Return the file count by which the last report about files was judged."""
     for node in reversed(way_to(history, node_id)) if history.evidence else ():
         judged = history.evidence.get(node.node_id)
         if judged is not None and judged.changed is not None:
@@ -134,7 +135,7 @@ def _find_judged(history: History, node_id: NodeId) -> ChangeSum | None:
 def _find_proof(
     history: History, workflow: CompiledWorkflow, node_id: NodeId, gaps: Sequence[GapRecorded], until: int
 ) -> tuple[str, str]:
-    """The word and the sentence of the newest proofs; NOT TRIED if one was wanted and is missing."""
+    """Return the word and the sentence of the newest proofs; NOT TRIED if one was required and is missing."""
     proofs = _list_last_proofs(history, node_id, until)
     word = choose_for_step([held.fact.proof for held in proofs])
     if word is None:
@@ -152,7 +153,7 @@ def _find_proof(
 
 
 def _describe_executed(history: History, node_id: NodeId, until: int) -> str:
-    """What Handrail executed in the run instead of a proof, before an index of the log."""
+    """Return what Handrail executed in the run instead of a proof, before an index of the log."""
     ran = [
         one
         for one in list_receipts(history, history.nodes[node_id].run_id)
@@ -167,7 +168,7 @@ def _describe_executed(history: History, node_id: NodeId, until: int) -> str:
 
 
 def _list_last_proofs(history: History, node_id: NodeId, until: int) -> list[RecordedProof]:
-    """The newest proof of each check at the last step that has any, before an index of the log."""
+    """Return the newest proof of each check at the last step that has any, before an index of the log."""
     for node in reversed(way_to(history, node_id)):
         if held := [one for one in history.proofs.get(node.node_id, ()) if one.index < until]:
             return list({one.fact.proof.check: one for one in held}.values())
@@ -181,7 +182,7 @@ def _is_compared(step: Leaf, gaps: Sequence[GapRecorded]) -> bool:
 
 
 def _list_failing(history: History, node_id: NodeId) -> list[str]:
-    """The declared checks that Handrail ran in the run and that did not pass the last time."""
+    """Return the declared checks that Handrail ran and whose last run did not pass."""
     last: dict[str, ReceiptRecorded] = {
         held.fact.check: held.fact
         for held in list_receipts(history, history.nodes[node_id].run_id)
@@ -195,7 +196,7 @@ def _list_failing(history: History, node_id: NodeId) -> list[str]:
 
 
 def _list_unseen_approvals(history: History, node_id: NodeId) -> list[str]:
-    """Approvals that the agent states and no person gave."""
+    """Return approvals that the agent states but no person gave."""
     stated = [
         one
         for one in list_statements(history, node_id)
@@ -205,7 +206,7 @@ def _list_unseen_approvals(history: History, node_id: NodeId) -> list[str]:
 
 
 def _fit(text: str, review: str) -> str:
-    """Both in one line; what a person must look at is never cut before what was done."""
+    """Fit both texts into one line; what a person must review is never cut before what was done."""
     review = f"For review: {review}."
     left = MOST_CHARACTERS - len(review)
     if len(text) > left:

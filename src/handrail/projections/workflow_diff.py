@@ -1,6 +1,6 @@
-"""What differs between two compiled workflows, place by place. Pure.
+"""The differences between two compiled workflows, place by place. Pure.
 
-Lists whose items have ids are compared by id, so a step that is put in front changes no other step.
+Lists whose items have ids are compared by id, so a step that is inserted in front changes no other step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Conditions: TypeAlias = Mapping[ConditionId, Condition]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """One place. The pointer names items of a list by their ids."""
+    """One place that differs. The pointer names items of a list by their ids."""
 
     pointer: str
     action: Literal["added", "removed", "changed", "reordered"]
@@ -27,7 +27,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_differences(before: Any, after: Any, pointer: str = "") -> Iterator[Difference]:
-    """Every place where two JSON values differ, in the order of the newer one, removed ones last."""
+    """Return every place where two JSON values differ, in the order of the newer one, removed ones last."""
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _members(before, after, pointer)
     elif (old := _by_id(before)) is not None and (new := _by_id(after)) is not None:
@@ -53,19 +53,19 @@ def _members(before: dict[str, Any], after: dict[str, Any], pointer: str) -> Ite
 
 
 class StepDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One step, choice, action or loop that is not in both workflows as it is in the other."""
+    """One step, choice, action or loop that was added, removed or changed."""
 
     step_id: str
     change: Literal["added", "removed", "changed"]
     title: str
     places: tuple[Difference, ...] = ()
-    """Of a changed one: where, by pointers into it."""
+    """For a changed one: the places that changed, as pointers into it."""
 
 
 def list_step_differences(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[StepDifference]:
-    """What differs step by step, in the order of the newer workflow, removed ones last.
+    """Return the differences step by step, in the order of the newer workflow, removed ones last.
 
-    The body of a loop is not part of it: its steps stand for themselves.
+    The body of a loop is not compared with the loop: its steps are compared on their own.
     """
     old, new = (dict(_flat_parts(one.steps, one.conditions)) for one in (before, after))
     for name, part in new.items():
@@ -84,7 +84,7 @@ def _flat_parts(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for part in parts:
         plain: dict[str, Any] = msgspec.to_builtins(part)
-        for key in ("body", "provenance"):  # where a step came from is not what it does
+        for key in ("body", "provenance"):  # the origin of a step does not change what it does
             plain.pop(key, None)
         yield part.id, _spell_conditions(plain, conditions) | ({"loop": loop} if loop else {})
         if isinstance(part, Loop):
@@ -92,7 +92,7 @@ def _flat_parts(
 
 
 def make_readable(workflow: CompiledWorkflow) -> dict[str, Any]:
-    """The workflow for readers: a condition without an id of its own stands where it is used, in words."""
+    """Return the workflow for readers: a condition without an id is written out as text where it is used."""
     unnamed = {name: one for name, one in workflow.conditions.items() if name.startswith(GENERATED_PREFIX)}
     named = {name: one for name, one in workflow.conditions.items() if name not in unnamed}
     plain: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(workflow, conditions=named))
@@ -100,11 +100,13 @@ def make_readable(workflow: CompiledWorkflow) -> dict[str, Any]:
 
 
 _NAMING = frozenset({"when", "condition", "requireConfirmation"})
-"""Keys that name a condition."""
+"""Keys whose values name a condition."""
 
 
 def _spell_conditions(value: Any, conditions: Conditions) -> Any:
-    """The same with what each condition says in place of its name: a step follows what it says."""
+    """Return the value with the text of each condition in place of its name, so that a changed condition
+    shows.
+    """
     if isinstance(value, list | tuple):
         return [_spell_conditions(one, conditions) for one in value]
     if not isinstance(value, dict):
@@ -118,12 +120,12 @@ def _spell_conditions(value: Any, conditions: Conditions) -> Any:
 
 
 def _text(value: Any) -> bytes:
-    """Equal for equal JSON: for Python, true would be 1."""
+    """Return a text that is equal for equal JSON; in Python, True equals 1."""
     return msgspec.json.encode(value, order="sorted")
 
 
 def _by_id(value: Any) -> dict[str, Any] | None:
-    """The items by id; None unless it is a list in which every item has an id of its own."""
+    """Return the items by id; None unless it is a list in which every item has an id of its own."""
     if not isinstance(value, list | tuple):
         return None
     ids = [item.get("id") if isinstance(item, dict) else None for item in value]

@@ -15,15 +15,15 @@ import msgspec
 from handrail.contract.wording import mark_hidden
 
 VOID = frozenset({"meta", "br", "hr", "link", "img", "input", "circle", "rect", "path", "line"})
-"""Elements without an end tag; those of SVG close themselves."""
+"""Elements without an end tag; SVG elements close themselves."""
 _DRAWN = frozenset({"circle", "rect", "path", "line"})
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of the next page of a list. Its cursor is signed and no secret, so it is never masked."""
+    """The address of the next page of a list. Its cursor is signed but not secret, so it is never masked."""
 
     path: str
-    """With its query; masked like any text."""
+    """The address with its query; masked like any text."""
     cursor: str
 
 
@@ -31,13 +31,13 @@ _Value: TypeAlias = str | int | bool | Address | None
 
 
 class Html(msgspec.Struct, frozen=True, kw_only=True):
-    """Markup that is safe as it is."""
+    """Markup that is safe to insert unescaped."""
 
     markup: str
 
 
 Child: TypeAlias = Html | str | None
-"""A string is text and is escaped; None is nothing."""
+"""A child of an element. A string is text and is escaped; None adds nothing."""
 
 
 def element(tag: str, /, *children: Child, **attributes: _Value) -> Html:
@@ -58,7 +58,7 @@ def join_html(*children: Child) -> Html:
 
 
 def style_sheet(css: str) -> Html:
-    """Our own style rules. Text from outside never comes here."""
+    """Return a style sheet of our own rules. Text from outside is never passed to it."""
     assert "</" not in css, "a style sheet cannot end itself"
     return Html(markup=f"<style>{css}</style>")
 
@@ -106,7 +106,7 @@ def _escape(text: str) -> str:
 
 
 def _escape_marks(text: str) -> str:
-    # Three replacements take a third of the time of one translation.
+    # Three replacements take a third of the time that one `translate` takes.
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -120,25 +120,27 @@ _TAGS = frozenset(
 )
 _SCHEMES = frozenset({"http", "https", "mailto"})
 _RULE = " \t>:|-"
-"""What the line below the head of a table is made of."""
+"""Characters of the line below the header of a table."""
 MOST_INVENTED_CELLS = 1_000
-"""Beyond these, a table is shown as it was written."""
+"""Most cells of a table; larger tables are shown as they were written."""
 _CHARACTERS = 16
-"""So many plain ones are the work of a mark."""
+"""This many plain characters take as much work as one mark."""
 _MARKS = {**dict.fromkeys("]()*_`<&\\~|#>-+!\n", 1), "[": 5}
 MOST_MARKUP_WORK = 30_000
-"""More than a full note of lists, links and tables needs; a fraction of a second."""
+"""More marks than long notes of lists, links and tables need; they take a fraction of a second."""
 _HEADINGS_DOWN = 2
-"""The page has its own first two levels."""
+"""Notes start at this heading level, because the page uses the first two."""
 
 
 def count_markup(markdown: str) -> int:
-    """How much work its marks are: all of them alike, but for what may begin a link, which is tried most."""
+    """Return how much work the marks of a text are. All weigh the same, except starts of links, which cost
+    most.
+    """
     return len(markdown) // _CHARACTERS + sum(markdown.count(mark) * work for mark, work in _MARKS.items())
 
 
 def notes_html(markdown: str) -> Html:
-    """Return the notes as safe HTML for a page; with too many marks, as they were written."""
+    """Return the notes as safe HTML for a page; text with too many marks is returned as it was written."""
     if count_markup(markdown) > MOST_MARKUP_WORK:
         return element("pre", mark_hidden(markdown))
     parser, plain, _ = _tools()
@@ -149,12 +151,14 @@ def notes_html(markdown: str) -> Html:
 
 
 def is_laid_out(markdown: str) -> bool:
-    """Whether notes inside a report are laid out with it; else they are put there as they were written."""
+    """Whether notes inside a report are formatted with it; otherwise they are inserted as they were
+    written.
+    """
     return count_markup(markdown) <= MOST_MARKUP_WORK and not _invents_cells(markdown)
 
 
 def report_html(markdown: str) -> Html:
-    """Return a report of ours as HTML; a heading inside of quoted notes is never one of the report."""
+    """Return a report of ours as HTML; a heading inside quoted notes never becomes a heading of the report."""
     tokens = _tools()[0].parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close") and token.level:
@@ -182,7 +186,9 @@ def _render(tokens: Sequence[Any]) -> Html:
 
 
 def _lower_headings(tokens: Sequence[Any]) -> None:
-    """Below those of the page and without a gap, which would look like a heading that is missing."""
+    """Lower headings below those of the page without skipping a level, which would look like a missing
+    heading.
+    """
     above: list[str] = []
     for token in tokens:
         if token.type == "heading_open":
@@ -192,7 +198,7 @@ def _lower_headings(tokens: Sequence[Any]) -> None:
 
 
 def _keep_whole_address(tag: str, attribute: str, value: str) -> str | None:
-    """An address without a scheme would lead into the page that shows the notes, or to a host that hides."""
+    """Neutralise addresses without a scheme: they would lead into the page itself, or to a hidden host."""
     del tag
     scheme, colon, _ = value.partition(":")
     return value if attribute != "href" or (colon and scheme.lower() in _SCHEMES) else None
@@ -200,7 +206,7 @@ def _keep_whole_address(tag: str, attribute: str, value: str) -> str | None:
 
 @cache
 def _tools() -> tuple[Any, Any, Any]:
-    """The parser costs a third of a second, and most calls show no notes."""
+    """Load the Markdown parser late: it takes a third of a second, and most calls show no notes."""
     from markdown_it import MarkdownIt  # noqa: PLC0415 - paid for by those who show notes
     from nh3 import clean  # noqa: PLC0415 - as above
 
@@ -210,7 +216,7 @@ def _tools() -> tuple[Any, Any, Any]:
 
 
 def _invents_cells(text: str) -> bool:
-    """Whether its tables would get far more cells than it writes: short rows are filled up."""
+    """Whether its tables would get far more cells than their text has, because short rows are filled up."""
     invented = columns = 0
     for line in text.split("\n"):
         if "-" in line and not line.strip(_RULE):
@@ -225,7 +231,7 @@ def _invents_cells(text: str) -> bool:
 
 
 def _as_link(image: Any) -> list[Any]:
-    """A picture would be fetched when the page is opened; a link waits for the reader."""
+    """Turn a picture into a link: a browser loads pictures when the page opens, but links only on a click."""
     words = type(image)("text", "", 0)
     words.content = f"[picture: {image.content or 'without a name'}]"
     start = type(image)("link_open", "a", 1)

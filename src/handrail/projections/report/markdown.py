@@ -1,4 +1,4 @@
-"""The report as Markdown, and as one HTML page that lays the same words out. Pure.
+"""The report as Markdown, and as one HTML page with the same text. Pure.
 
 Notes are quoted, so they cannot pose as the report. The page opens from the disk, runs nothing and fetches
 nothing.
@@ -80,25 +80,25 @@ _FENCE = re.compile("`+")
 _SPACES = re.compile(r"\s+")
 MOST_DRAWN = 400
 _QUICK = 10
-"""Minutes."""
+"""Minutes up to which a run counts as quick."""
 _KINDS = {"step": "", "checkpoint": "Checkpoint", "blocked_attempt": "Blocked attempt"}
 
 Quote: TypeAlias = Callable[[str], list[str]]
-"""How notes are put into the report: each of their lines begins with `>`, or a fence holds all of them."""
+"""How notes are quoted in the report: with `>` before each line, or with a fence around all of them."""
 
 
 def quote_calmly(text: str) -> list[str]:
-    """Quote every line, whatever it holds; tags and odd links are defused."""
+    """Quote every line, whatever it contains; tags and unusual links are neutralised."""
     return quote_lines(_SCHEME.sub(r"\1&#58;", _TAG.sub("&lt;", text)))
 
 
 def quote_lines(text: str) -> list[str]:
-    """Quote every line as it is, for a reader that takes no tags and no odd links."""
+    """Quote every line as it is, for a reader that interprets no tags and no unusual links."""
     return [f"> {line}".rstrip() for line in mark_hidden(text).split("\n")]
 
 
 def markdown_report(story: Story, *, exported_at: str, producer: str, quote: Quote = quote_calmly) -> str:
-    """The whole report, ending in one line feed."""
+    """Return the whole report, ending in one line feed."""
     lines = [f"# {_inline(_title_of(story))}", "", f"Status: **{STATUS_WORDS[_status_of(story)]}**", ""]
     place = _describe_place(story)
     lines += [_inline(place), ""] if place else []
@@ -225,14 +225,14 @@ def _artifact(body: dict[str, Json]) -> Iterator[str]:
 
 
 def fence_lines(lines: Sequence[str], language: str = "") -> list[str]:
-    """Fence a block so that nothing inside can end it: the fence is longer than any run of the mark."""
+    """Return a fenced block that its content cannot end: the fence is longer than any run of the mark."""
     longest = max((len(run) for line in lines for run in _FENCE.findall(line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence + language, *lines, fence]
 
 
 def _inline(text: str) -> str:
-    """Text from outside inside a line of the report: one line, without Markdown of its own."""
+    """Return text from outside for use inside a line: one line, without Markdown of its own."""
     calm = _SPACES.sub(" ", mark_hidden(text)).strip()
     return _SCHEME.sub(r"\1&#58;", _MARKS.sub(r"\\\1", calm).replace("<", "&lt;"))
 
@@ -242,7 +242,7 @@ def _inline(text: str) -> str:
 
 def _title_of(story: Story) -> str:
     history = story.history
-    own = [run for run in history.runs.values() if run.parent is None]  # a child speaks for no session
+    own = [run for run in history.runs.values() if run.parent is None]  # a child is not its session
     return session_title(history) or (story.name_of(own[-1]) if own else f"Session {history.session_id}")
 
 
@@ -252,7 +252,7 @@ def _status_of(story: Story) -> str:
 
 
 def _describe_empty_session(story: Story) -> str:
-    """The sentence in place of the runs."""
+    """Return the sentence for a session without runs."""
     if _status_of(story) == "unreadable":
         return "Nothing in this session can be proven, so there is nothing to report."
     return (
@@ -263,7 +263,7 @@ def _describe_empty_session(story: Story) -> str:
 
 
 def _describe_run(run: RunStory) -> str:
-    """Where a run stands, in one sentence; and whose work it is, where it was delegated."""
+    """Return the status of a run in one sentence; for a delegated one also which run it belongs to."""
     handed = "" if run.run.parent is None else f" Delegated as {run.run.parent.child_id}."
     workers = name_workers(run.run)
     handed += f" Done by {workers}, as they state." if workers else ""
@@ -302,7 +302,7 @@ def _answered(run: RunStory) -> str:
 
 
 def _describe_receipt(receipt: Receipt) -> str:
-    """One program that ran: its command, how it ended, and who saw it."""
+    """Return a line about one check result: its command, how it ended, and who recorded it."""
     fact = receipt.fact
     command = write_line(fact.argv, fact.by)
     name = f"{fact.check}: " if fact.check else ""
@@ -315,25 +315,25 @@ def _describe_receipt(receipt: Receipt) -> str:
 
 
 def _describe_closing(run: RunStory) -> str:
-    """That a run was closed, and why."""
+    """Return a line that says that a run was closed, and why."""
     closing = run.history.closings[run.run.run_id][-1]
     note = f" {closing.note}" if closing.note else ""
     return f"Closed on {_moment_time(closing.at)}, {CLOSE_WORDS[closing.reason]}.{note}"
 
 
 def _moment_time(at: str, *, is_quick: bool = False) -> str:
-    """To the minute; of a run that was over within minutes, to the second."""
+    """Return the time to the minute, or to the second for a run that was over within minutes."""
     return f"{at[:10]} {at[11 : 19 if is_quick else 16]} UTC"
 
 
 def _is_quick(moments: Sequence[Moment]) -> bool:
-    """Whether the whole run was over within minutes, which then say too little."""
+    """Whether the whole run was over within minutes, so that minutes say too little."""
     first, last = (choose(moment.at for moment in moments) for choose in (min, max))
     return first[:13] == last[:13] and int(last[14:16]) - int(first[14:16]) < _QUICK
 
 
 def _describe_output(held: CurrentArtifact, moments: Sequence[Moment]) -> str:
-    """An output, the step that it is from, and what is known about it: its shape, never its truth."""
+    """Return a line about an output: its step, and what is known about its shape, never about its truth."""
     titles = [f"from “{one.title}”" for one in moments if one.node_id == held.node_id]
     known = "well-formed" if held.is_validated else "no contract asks for it"
     return ", ".join((spell_kind(held.kind), *titles, known))
@@ -342,7 +342,7 @@ def _describe_output(held: CurrentArtifact, moments: Sequence[Moment]) -> str:
 def _describe_delivery(
     artifact: Artifact, moment: Moment, after: Sequence[Moment], shown: Sequence[CurrentArtifact]
 ) -> tuple[str, bool]:
-    """What became of an artifact that came at a moment, and whether it is shown there."""
+    """Return what happened to an artifact of this moment, and whether the report shows it here."""
     kind = spell_kind(artifact.kind)
     if artifact.is_refused:
         return f"{kind} was rejected, so it is not among the outputs.", False
@@ -361,7 +361,7 @@ def _describe_moment(moment: Moment) -> str:
 
 
 def _describe_branch(branch: Branch) -> str:
-    """What was left beside the preferred way."""
+    """Return the lines about a branch that the preferred path did not take."""
     count = len(branch.moments)
     if all(moment.kind == "checkpoint" for moment in branch.moments):
         return "Progress saved from here" if count == 1 else f"Progress saved from here, {count} times"
@@ -370,7 +370,7 @@ def _describe_branch(branch: Branch) -> str:
 
 
 def _banners(story: Story) -> Iterator[str]:
-    """What a reader must know before anything else."""
+    """Yield the warnings that a reader needs first."""
     if story.health != "healthy":
         trouble = (
             "was written by a newer version of Handrail"
@@ -395,7 +395,7 @@ def _banners(story: Story) -> Iterator[str]:
 
 
 def describe_way(moment: Moment) -> list[str]:
-    """Why the run came to a node, and how much of that the log only counts."""
+    """Return why the run came to a node, and how many further decisions the log only counts."""
     lines = [_describe_trace(entry) for entry in moment.trace if not _is_shown_elsewhere(entry)]
     if moment.trace_omitted:
         what = "1 of them is a part" if moment.passed_omitted == 1 else f"{moment.passed_omitted} are parts"
@@ -405,17 +405,17 @@ def describe_way(moment: Moment) -> list[str]:
 
 
 def _name_condition(condition_id: str) -> str:
-    """By the name that its author gave; one that is written in place has only a digest."""
+    """Return the author's name of a condition; one without a name has only a digest."""
     return "its condition" if condition_id.startswith(GENERATED_PREFIX) else f"the condition {condition_id}"
 
 
 def _is_shown_elsewhere(entry: TraceEntry) -> bool:
-    """A condition without a name says nothing beside what came of it."""
+    """Whether the entry is a condition without a name, which adds nothing to its result."""
     return isinstance(entry, EvaluatedCondition) and entry.condition_id.startswith(GENERATED_PREFIX)
 
 
 def _name_carried(entry: EnteredLoop | ExitedLoop) -> str:
-    """Whose artifact decided, where the round that ended delivered none."""
+    """Return which artifact decided, if the iteration that ended delivered none."""
     sentence = " Its last round delivered no {}: that of {} decided."
     return "".join(sentence.format(one.artifact, one.step_id) for one in entry.carried)
 
@@ -452,7 +452,7 @@ def _describe_preferences(preferences: Preferences) -> str:
 
 
 def _describe_place(story: Story) -> str:
-    """The project, its branch and the commit that the work began on, as far as they are known."""
+    """Return the project, its branch and the commit on which the work began, as far as they are known."""
     seen = story.history.observations
     project, branch, commit = session_project(story.history), seen.get("git_branch"), seen.get("git_head_sha")
     facts = (("Project", project), ("branch", branch), ("commit", commit and commit[:12]))
@@ -461,7 +461,7 @@ def _describe_place(story: Story) -> str:
 
 
 def _list_provenance(story: Story, run: RunStory | None) -> list[tuple[str, str]]:
-    """Facts by which anyone can check where this came from."""
+    """Return facts with which a reader can verify the origin of the report."""
     history, seen = story.history, story.history.observations
     facts = [
         ("Session", str(history.session_id)),
@@ -517,11 +517,11 @@ hr{border:0;border-top:1px solid var(--line);margin:3rem 0 1rem}
 
 
 MOST_MARKUP_ON_PAGE = 400_000
-"""What laying out the notes of a page may cost, in marks; the others are shown as plain text."""
+"""Marks that the notes of one page may have; further notes are shown as plain text."""
 
 
 def report_page(story: Story, *, exported_at: str, producer: str) -> str:
-    """The whole page."""
+    """Return the report as one HTML page."""
     room = Effort(MOST_MARKUP_ON_PAGE, "", "")
 
     def quote(notes: str) -> list[str]:

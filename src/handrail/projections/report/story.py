@@ -1,6 +1,6 @@
-"""What a report tells of a session: runs, the way each took, what was left beside it. Pure.
+"""The content of a report: runs, the path of each, and the branches that were left. Pure.
 
-The report reads this model and looks up nothing itself.
+The report is written from this model and looks up nothing itself.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ from handrail.projections.summary import summarize_run
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_MOMENTS = 1_000
-"""Of one line; the newest are shown."""
+"""Most moments of one path; the newest are shown."""
 
 MOST_RECEIPTS_SHOWN = 50
-"""Of one run; the newest are shown."""
+"""Most branches of one run; the newest are shown."""
 
 MOST_BRANCHES = 400
-"""Of one run; how each of them ends is worked out from its whole way."""
+"""Most children of one run, because the result of each needs its whole path."""
 
 WholeNotes = Callable[[BlobRef], str | None]
-"""Long notes by their digest; None where they are gone."""
+"""Full notes by their digest; None if the store lost them."""
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,12 +72,12 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     at: str
     notes: str = ""
     is_cut: bool = False
-    """The whole of the notes is not in the store any more; an excerpt is shown."""
+    """Whether the full notes are no longer in the store, so that an excerpt is shown."""
     option_id: str = ""
     is_fork: bool = False
     artifacts: tuple[Artifact, ...] = ()
     refused: tuple[Parts, ...] = ()
-    """Why its report was not accepted, in the words of people."""
+    """Why its report was not accepted, in words for people."""
     gaps: tuple[GapRecorded, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
     capabilities: tuple[CapabilityObserved, ...] = ()
@@ -87,26 +87,26 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     answer: str = ""
     """What a person answered about its report."""
     preferences: Preferences | None = None
-    """Set where they changed."""
+    """The preferences, if they changed here."""
     trace: tuple[TraceEntry, ...] = ()
     trace_omitted: int = 0
-    """More, in the middle, which the log only counts."""
+    """Further decisions that the log only counts."""
     passed_omitted: int = 0
-    """Of those, parts that did not run."""
+    """How many of those are parts that did not run."""
     branches: tuple[Branch, ...] = ()
-    """What was tried from here and left."""
+    """Branches that started here and were left."""
     branches_omitted: int = 0
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """A way that the preferred one did not take."""
+    """A branch that the preferred path did not take."""
 
     status: RunStatus
     moments: tuple[Moment, ...]
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report is made from: a folded session, and the pinned workflows that the store still has."""
+    """The sources of a report: a folded session, and the pinned workflows that the store still has."""
 
     history: History
     workflows: Mapping[str, CompiledWorkflow]
@@ -115,14 +115,14 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     health_detail: str = ""
 
     def name_of(self, run: Run) -> str:
-        """The name of its workflow; before it the name that the work was delegated under."""
+        """Return the name of its workflow, after the name of the child if it was delegated."""
         workflow = self.workflows.get(run.workflow_hash)
         name = run.workflow_id if workflow is None else workflow.name
         return name if run.parent is None else f"{run.parent.child_id}: {name}"
 
 
 def list_runs(story: Story) -> list[RunStory]:
-    """The runs of a session, in their order."""
+    """Return the runs of a session, in their order."""
     history, graphs = story.history, run_graphs(story.history)
     answers = {answer.to_node_id: answer for answer in history.advances.values()}
     return [
@@ -132,7 +132,7 @@ def list_runs(story: Story) -> list[RunStory]:
 
 
 def _summarize(story: Story, run: Run, tip: Node) -> str:
-    """The summary of a run that ended at a node; empty while it goes on, or if its workflow is lost."""
+    """Return the summary of a run that ended at a node; empty if it has not ended or its workflow is lost."""
     workflow = story.workflows.get(run.workflow_hash)
     if workflow is None or not isinstance(tip.state, Complete):
         return ""
@@ -140,7 +140,9 @@ def _summarize(story: Story, run: Run, tip: Node) -> str:
 
 
 def _list_handed(story: Story, graphs: Mapping[RunId, RunGraph], run_id: RunId) -> tuple[str, ...]:
-    """A line for each child of a run; of a result that was taken from another branch, its own."""
+    """Return a line for each child of a run. If a result was taken from another branch, the line is about
+    that one.
+    """
     lines = []
     for part in list_parts(story.history, story.history.runs[run_id]):
         worker = name_workers(part.run)
@@ -154,7 +156,7 @@ def _list_handed(story: Story, graphs: Mapping[RunId, RunGraph], run_id: RunId) 
 def moment_at(
     history: History, graph: RunGraph, workflow: CompiledWorkflow, whole_notes: WholeNotes, node: Node
 ) -> Moment:
-    """One node as the reports tell it, without what was tried from there and left."""
+    """Return one node as a moment, without the branches that started there."""
     pinned: dict[str, CompiledWorkflow] = {history.runs[graph.run_id].workflow_hash: workflow}
     story = Story(history=history, workflows=pinned, whole_notes=whole_notes)
     answers = {answer.to_node_id: answer for answer in history.advances.values()}
@@ -169,7 +171,7 @@ def _explain_refusal(answer: Recorded | None, title: str) -> tuple[Parts, ...]:
 
 
 def read_notes(notes: Notes | None, whole_notes: WholeNotes) -> tuple[str, bool]:
-    """The whole of the notes, or what the log has of them and that they are cut."""
+    """Return the full notes, or what the log has of them, and whether they are cut."""
     if notes is None or notes.ref is None:
         return ("" if notes is None else notes.text), False
     stored = whole_notes(notes.ref)
@@ -193,26 +195,28 @@ class RunStory:
         self.name = story.name_of(self.run)
         self.tip = self.history.nodes[graph.preferred_tip]
         self.workflow = story.workflows.get(self.run.workflow_hash)
-        """None: the store lost it, so ids replace names."""
+        """The pinned workflow; None if the store lost it, so that ids replace names."""
         self.handed = handed
-        """The work that its steps delegated: the name of each, how it stands and what it did."""
+        """The work that its steps delegated: name, status and result of each."""
         self._leaves = {} if self.workflow is None else leaves_of(self.workflow)
         self._whole_notes = story.whole_notes
         self._answers = answers
         self._branches_left = MOST_BRANCHES
 
     def summarize(self) -> str:
-        """Return the summary of a finished run, as its last reply has it; empty before that."""
+        """Return the summary of a finished run, as its last reply has it; empty before the end."""
         return _summarize(self._story, self.run, self.tip)
 
     def list_moments(self) -> tuple[list[Moment], int]:
-        """The newest moments of the preferred path, and how many more there are."""
+        """Return the newest moments of the preferred path, and how many more there are."""
         path = path_to(self.history, self.tip.node_id)
         kept = path[-MOST_MOMENTS:]
         return [self.moment(node, with_branches=True) for node in kept], len(path) - len(kept)
 
     def find_shared(self) -> dict[str, tuple[str, ...]]:
-        """Files that other work lists, too, which was open at the same time; with the names of that work."""
+        """Return the files that concurrent child runs of the same parent also list, with the names of those
+        children.
+        """
         runs, parent = self.history.runs, self.run.parent
         if parent is None:
             return {}
@@ -251,7 +255,7 @@ class RunStory:
         )
 
     def _branches(self, node: Node) -> tuple[tuple[Branch, ...], int]:
-        """Each child that the preferred path leaves aside, with all that follows it; and how many more."""
+        """Return the branches at a node that the preferred path leaves aside, and how many more there are."""
         aside = [
             child for child in self.graph.children[node.node_id] if child not in self.graph.preferred_path
         ]
@@ -272,7 +276,7 @@ class RunStory:
         )
 
     def _done(self, node: Node) -> Running | None:
-        """The step whose acknowledgement led to a node; None at the first one."""
+        """Return the step whose acknowledgement created a node; None for the first node."""
         state = None if node.parent is None else self.history.nodes[node.parent].state
         return state if isinstance(state, Running) else None
 
@@ -286,6 +290,6 @@ class RunStory:
         return "Started" if done is None else self.title(done)
 
     def label(self, node: Node) -> str:
-        """The step that was done on the way to a node: the name that its moment has."""
+        """Return the title of the step that was done on the way to a node, as its moment has it."""
         what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
         return what + self._done_title(node)

@@ -1,4 +1,4 @@
-"""A workflow graph as an outline of plain lines, as a Mermaid flowchart, and as one SVG. Pure."""
+"""A workflow graph as a text outline, as a Mermaid flowchart, and as one SVG. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from handrail.projections.workflow_graph.graph import (
 
 
 def _list_words(graph: WorkflowGraph) -> dict[str, str]:
-    """What is written beside a node: the options of a choice, when a child is delegated, and of a condition
-    the choices whose options lead into it."""
+    """Return the text beside a node: the options of a choice, when a child is delegated, or for a condition
+    the choices whose options lead into it.
+    """
     words: dict[str, str] = {}
     for edge in graph.edges:
         if edge.kind == "option":
@@ -36,14 +37,14 @@ def _line(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-# The outline: the content of a condition or a loop is beside a rail
+# The outline: the content of a condition or a loop is indented beside a vertical line
 
 _MARKS = {"step": "o", "choice": "<>", "action": "!", "delegate": "o"}
 _RAIL = "|  "
 
 
 def draw_text(graph: WorkflowGraph) -> str:
-    """The outline, one newline at the end.
+    """Return the outline, with one newline at the end.
 
     `o` marks a step, `+` what it delegates, `<>` a choice with its options below, `!` an action, `?` a
     condition, with the options that lead into it, `@` a loop.
@@ -69,7 +70,7 @@ def _describe(head: GraphNode | GraphLoop, words: Mapping[str, str]) -> list[str
         case "start" | "end":
             return [head.title]
         case "repeat":
-            return []  # the heading of the loop says it
+            return []  # the heading of the loop already says it
         case "condition":
             return [f"? if {_line(head.title)}{f' ({beside})' if beside else ''}"]
         case "child":
@@ -108,7 +109,7 @@ _ENTITIES = str.maketrans(
 
 
 def draw_mermaid(graph: WorkflowGraph) -> str:
-    """The text of the flowchart, one newline at the end."""
+    """Return the text of the flowchart, with one newline at the end."""
     names = {node.id: f"n{number}" for number, node in enumerate(graph.nodes)}
     lines = ["flowchart TD", f"  %% {_line(graph.workflow_id)}"]
     lines += _items(graph.outline, names, "  ")
@@ -138,7 +139,7 @@ def _label(node: GraphNode) -> str:
 
 
 def _small_print(node: GraphNode) -> tuple[str, ...]:
-    """What stands below the title: the id, unless it is derived, and the notes."""
+    """Return the text below the title: the id, unless it is derived, and the notes."""
     has_id = bool(node.title) and ":" not in node.id
     return (*((node.id,) if has_id else ()), *node.notes)
 
@@ -149,38 +150,38 @@ def _edge(edge: GraphEdge, names: dict[str, str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text inside a quoted label: entities for what the language or its HTML would read."""
+    """Return text for a quoted label, with entities for what Mermaid or its HTML would interpret."""
     lines = text.translate(_ENTITIES).splitlines()
     return "<br/>".join(_line(line) for line in lines)
 
 
-# One self-contained SVG: top to bottom, loops as boxes, ways past something beside them. Only integers are
-# written and no real font is measured, so the same graph gives the same bytes everywhere.
+# One self-contained SVG: top to bottom, loops as boxes, lines around skipped parts beside them. It uses
+# only integers and measures no real font, so the same graph gives the same bytes everywhere.
 
 _LINE = 16
 _MOST_LINES = 4
-"""Of one text; the tooltip of its shape has the whole."""
+"""Characters shown of one text; the tooltip of its shape has all of it."""
 _CHARACTERS = 50
-"""What fits into one line of a node with a wide font; small print is smaller."""
+"""Characters that fit into one line of a node in a wide font; small print is smaller."""
 _SMALL_CHARACTERS = 56
 _HALF = 180
 """Half the width of a node."""
 _GAP = 26
-"""Between two items that nothing is written between."""
+"""Space between two items without text between them."""
 _PADDING = 12
 _LANE = 24
-"""What one more line beside the nodes needs."""
+"""Space for one more line beside the nodes."""
 _DOT = 5
 _STEER = 10
-"""What one more line from a choice to a condition needs."""
+"""Space for one more line from a choice to a condition."""
 _MOST_STEERING = 12
-"""Lines of this kind; the words on the way into each condition say the same for all of them."""
+"""Most such lines; the text on the way into each condition says the same for all of them."""
 _BESIDE: dict[NestKind, tuple[int, int]] = {
     "guarded": (0, _LANE),
     "loop": (_LANE + _PADDING, _PADDING),
     "handed_out": (_LANE, 0),
 }
-"""What the ways around something take, to the left and to the right of what is inside."""
+"""Space for the lines around something, to the left and right of its content."""
 _BOXES: dict[NodeKind, tuple[str, int, int]] = {
     "start": ("terminal", _HALF // 3, 14),
     "end": ("terminal", _HALF // 3, 14),
@@ -190,7 +191,7 @@ _BOXES: dict[NodeKind, tuple[str, int, int]] = {
     "action": ("action", _HALF, 4),
     "child": ("action", _HALF, 4),
 }
-"""The style of a node, half its width, and how round its corners are."""
+"""Style of a node, half its width, and the radius of its corners."""
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"})
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}"
@@ -214,7 +215,7 @@ _MARKER = (
 
 
 def draw_svg(graph: WorkflowGraph) -> str:
-    """The whole document, one newline at the end."""
+    """Return the whole SVG document, with one newline at the end."""
     left, right = _measure_sides(graph.outline)
     steering = [edge for edge in graph.edges if edge.kind == "steers"][:_MOST_STEERING]
     left += _STEER * len(steering) + _PADDING
@@ -238,7 +239,7 @@ def draw_svg(graph: WorkflowGraph) -> str:
 
 
 def _measure_sides(items: Sequence[Item]) -> tuple[int, int]:
-    """How far the items reach to the left and to the right of the middle."""
+    """Return how far the items reach to the left and to the right of the middle."""
     left = right = _HALF
     for item in items:
         if isinstance(item, Nest):
@@ -248,7 +249,7 @@ def _measure_sides(items: Sequence[Item]) -> tuple[int, int]:
 
 
 class _Drawing:
-    """What is drawn so far, from top to bottom along one middle line. `y` is the bottom of it."""
+    """The drawing so far, from top to bottom along one middle line; `y` is its bottom."""
 
     def __init__(self, words: Mapping[str, str], middle: int) -> None:
         self._words = words
@@ -258,11 +259,11 @@ class _Drawing:
         self.ways: list[str] = []
         self.shapes: list[str] = []
         self._middles: dict[str, int] = {}
-        """The y of the middle of each node."""
+        """For each node: the y of its middle."""
         self._label = ""
-        """What stands on the way into the next item."""
+        """Text on the line into the next item."""
         self._arrivals: list[tuple[int, int]] = []
-        """Ways past something that end at the next item: the x of their lane, the y they come from."""
+        """Lines past something that end at the next item: the x of their lane, and the y where they start."""
 
     def items(self, items: Sequence[Item]) -> None:
         for item in items:
@@ -276,7 +277,7 @@ class _Drawing:
                 self._handed_out(item, item.head)
 
     def steer(self, edges: Sequence[GraphEdge]) -> None:
-        """From each choice, left of everything, to the conditions that its options decide."""
+        """Draw a line from each choice, left of everything, to the conditions that its options decide."""
         for number, edge in enumerate(edges):
             lane, edge_at = _PADDING + _STEER * number, self._middle - _HALF
             bend = f"M{edge_at} {self._middles[edge.source]}H{lane}V{self._middles[edge.target]}"
@@ -301,7 +302,7 @@ class _Drawing:
         self._arrivals.append((self._middle + _measure_sides(item.items)[1] + _LANE // 2, from_y))
 
     def _handed_out(self, item: Nest, step: GraphNode) -> None:
-        """The children below their step, beside a line that leads to each of them."""
+        """Draw the children below their step, with a line to each of them."""
         self._node(step)
         edge, lane = self._middle - _HALF, self._middle - _HALF - _LANE // 2
         for child in item.items:
@@ -331,7 +332,7 @@ class _Drawing:
         self.boxes.insert(place, box + words)  # below the boxes inside it
 
     def _enter(self) -> None:
-        """The arrow into the next item, the words on it, and the ways that join it."""
+        """Draw the arrow into the next item, its text, and the lines that join it."""
         words = [(line, "told") for line in _wrap(self._label, _SMALL_CHARACTERS)]
         start = self.y
         self.y += _GAP + _LINE * len(words) + (_GAP // 2 if self._arrivals else 0)
@@ -343,7 +344,7 @@ class _Drawing:
         self._label, self._arrivals = "", []
 
     def _box(self, node: GraphNode, beside: str = "") -> None:
-        """The title, then the id and the notes in small print."""
+        """Draw the title, then the id and the notes in small print."""
         style, half, corner = _BOXES[node.kind]
         lines = [(line, "name") for line in _wrap(node.title or node.id, _CHARACTERS)]
         if node.kind not in ("start", "end"):
@@ -376,7 +377,7 @@ class _Drawing:
 
 
 def _wrap(text: str, width: int) -> list[str]:
-    """At most a few lines that fit; what does not fit ends in an ellipsis."""
+    """Return as many lines as fit; an ellipsis ends text that does not fit."""
     lines = [line for part in text.splitlines() for line in textwrap.wrap(part, width)]
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], lines[_MOST_LINES - 1][: width - 1] + "…"]
@@ -384,7 +385,7 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _escape_xml(text: str) -> str:
-    """XML text; what XML cannot hold becomes U+FFFD."""
+    """Return escaped XML text; characters that XML cannot contain become U+FFFD."""
     held = "".join(
         character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}"
         for character in text

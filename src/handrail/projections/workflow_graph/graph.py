@@ -1,10 +1,10 @@
 """A compiled workflow as a graph: what may follow what, under which condition, inside which loop. Pure.
 
-The language is structured, so the graph is too: every part has one way in and one way out. Parts with a
-condition have a `condition` node before them, which leads into them or past them; so has a loop that may run
-not even once. A loop ends in a `repeat` node, which leads back or on. What a step delegates are `child` nodes
-between it and what follows. An edge `steers` is no way on: it leads from a choice to a condition that its
-options decide.
+The language is structured, so the graph is too: every part has one entry and one exit. A part with a
+condition has a `condition` node before it, which leads into the part or past it; so has a loop that may run
+zero times. A loop ends in a `repeat` node, which leads back or on. What a step delegates becomes `child`
+nodes between the step and what follows. An edge `steers` is not part of the flow: it leads from a choice to
+a condition that its options decide.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ EdgeKind: TypeAlias = Literal["next", "option", "enter", "skip", "again", "leave
 
 
 class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to draw. Nodes stand in the order in which a reader meets them."""
+    """One node of the drawing; nodes are listed in reading order."""
 
     id: str
-    """The authored id for steps, choices and actions; derived, with a colon in it, for the others."""
+    """The authored id for steps, choices and actions; for the others a derived id, which contains a colon."""
     kind: NodeKind
     title: str = ""
     notes: tuple[str, ...] = ()
-    """What matters about it beside its title: contract, confirmation, where it came from."""
+    """Remarks besides its title: contract, confirmation, origin."""
     loop: str = ""
     """The innermost loop around it."""
 
 
 class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """One way on."""
+    """One possible transition."""
 
     source: str
     target: str
@@ -73,7 +73,7 @@ class GraphLoop(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     label: str
     first: str
-    """Its first node: the way back leads there."""
+    """Its first node, to which the repeat leads back."""
     last: str
     """Its repeat node."""
     notes: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ NestKind: TypeAlias = Literal["guarded", "loop", "handed_out"]
 
 
 class Nest(msgspec.Struct, frozen=True, kw_only=True):
-    """What lies inside something: behind a condition, in a loop with its repeat node last, or delegated."""
+    """Nodes inside something: behind a condition, in a loop with its repeat node last, or delegated."""
 
     kind: NestKind
     head: GraphNode | GraphLoop
@@ -103,11 +103,11 @@ class WorkflowGraph(msgspec.Struct, frozen=True, kw_only=True):
     edges: tuple[GraphEdge, ...]
     loops: tuple[GraphLoop, ...]
     outline: tuple[Item, ...]
-    """The same nodes and loops, as they lie inside each other."""
+    """The same nodes and loops, nested."""
 
 
 class _Exit(msgspec.Struct, frozen=True, kw_only=True):
-    """A way on whose target is not known yet."""
+    """An exit whose target is not known yet."""
 
     source: str
     kind: EdgeKind = "next"
@@ -115,14 +115,14 @@ class _Exit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Drawn(msgspec.Struct, frozen=True, kw_only=True):
-    """Some parts, and the ways out of them."""
+    """Some parts, and their exits."""
 
     items: tuple[Item, ...]
     exits: tuple[_Exit, ...]
 
 
 def workflow_graph(workflow: CompiledWorkflow, slots: Sequence[SlotPlace] = ()) -> WorkflowGraph:
-    """The graph of a compiled workflow; the same workflow gives the same graph."""
+    """Return the graph of a compiled workflow; the same workflow always gives the same graph."""
     builder = _Builder(workflow.conditions, slots)
     start = builder.leaf(GraphNode(id=":start", kind="start", title="Start"), ())
     body = builder.parts(workflow.steps, start.exits, "")
@@ -139,12 +139,12 @@ def workflow_graph(workflow: CompiledWorkflow, slots: Sequence[SlotPlace] = ()) 
 
 
 class _Builder:
-    """Collects nodes, edges and loops while the tree is walked once."""
+    """Collects nodes, edges and loops in one walk over the tree."""
 
     def __init__(self, conditions: Mapping[str, Condition], slots: Sequence[SlotPlace]) -> None:
         self._held = conditions
         self._slots: dict[str, tuple[str, ...]] = {}
-        """By part: the places beside it where a customisation may add others."""
+        """For each part: the places beside it where a customisation may add others."""
         for one in slots:
             note = f"slot {one.id} {'before' if one.before else 'after'} it"
             beside = one.before or one.after
@@ -173,7 +173,7 @@ class _Builder:
         return _Drawn(items=tuple(items), exits=ways)
 
     def _grouped(self, parts: Sequence[Part]) -> list[list[Part]]:
-        """Neighbours with one condition stand behind it together, until one may change what it reads."""
+        """Yield parts in groups: neighbours with one condition share it until one may change what it reads."""
         groups: list[list[Part]] = []
         for part in parts:
             before = groups[-1][-1] if groups else None
@@ -184,7 +184,7 @@ class _Builder:
         return groups
 
     def _may_turn(self, part: Part) -> bool:
-        """Whether a part gives a value or an artifact that its own condition reads."""
+        """Whether a part sets a value or an artifact that its own condition reads."""
         if isinstance(part, Loop):
             return True
         compared = list(comparisons(self._held[part.when]))
@@ -207,7 +207,7 @@ class _Builder:
         ]
 
     def _guarded(self, group: Sequence[Part], exits: Sequence[_Exit], loop: str) -> _Drawn:
-        """The parts, and the way past them where they have a condition."""
+        """Add the parts, and the edge past them if they have a condition."""
         when = group[0].when
         if not when:
             return self._part(group[0], exits, loop)
@@ -225,7 +225,9 @@ class _Builder:
         return _Drawn(items=(Nest(kind="guarded", head=guard, items=tuple(items)),), exits=(*ways, past))
 
     def steer(self) -> None:
-        """From each choice to the conditions behind it, or in its loop, that one of its options decides."""
+        """Add an edge from each choice to the later conditions, or those in its loop, that one of its
+        options decides.
+        """
         loops = {node.id: node.loop for node in self.nodes}
         for before, choice, loop in self._choices:
             for number, (guard, when) in enumerate(self._guards.items()):
@@ -262,7 +264,7 @@ class _Builder:
                 assert_never(never)
 
     def _delegate(self, part: Delegate, exits: Sequence[_Exit], loop: str) -> _Drawn:
-        """The step, and each child between it and what follows."""
+        """Add the step, and each child between it and what follows."""
         needed = f"needs at least {part.at_least}" if part.at_least else "needs all"
         step = _node(part.id, "delegate", part.title, (needed, *self._beside(part)), loop)
         self.leaf(step, exits)
@@ -281,7 +283,7 @@ class _Builder:
         )
 
     def _loop_or_none(self, part: Loop, exits: Sequence[_Exit], loop: str) -> _Drawn:
-        """The loop, and the way past it where it may run not even once."""
+        """Add the loop, and the edge past it if it may run zero times."""
         match part.repeat:
             case While(condition=condition) if not isinstance(self._held[condition], LoopControl):
                 words, otherwise = self.conditions[condition], "not even once"
@@ -334,7 +336,7 @@ class _Builder:
                 assert_never(never)
 
     def _beside(self, part: Part) -> tuple[str, ...]:
-        """The slots beside a part, and where it came from."""
+        """Return the slots beside a part, and its origin."""
         return (*self._slots.get(part.id, ()), *_origin(part.provenance))
 
     def _step_notes(self, step: Step) -> tuple[str, ...]:
@@ -369,7 +371,7 @@ def _origin(provenance: Provenance) -> tuple[str, ...]:
 
 
 def graph_document(graph: WorkflowGraph) -> dict[str, Any]:
-    """Nodes, edges and loops by id."""
+    """Return nodes, edges and loops by id."""
     document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(graph))
     del document["outline"]
     return document
