@@ -50,7 +50,7 @@ Listed = dict[str, Json]
 
 
 class _LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
-    """What applies at a node through its ancestors; a node that changes nothing shares its parent's object."""
+    """What applies at a node through its ancestors; a node without a change shares its parent's object."""
 
     context: Mapping[str, Any] = {}
     preferences: dict[str, str] = {}

@@ -97,7 +97,7 @@ _LONGEST_ESCAPE = 6
 
 
 def recap_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Recap:
-    """Return the recap of a rehydrate: the path to the node, and what follows if the run has left its step."""
+    """Return the recap of a rehydrate: the path to the node, and what follows if the run left its step."""
     way = way_to(history, node_id)
     artifacts, artifacts_omitted = _artifacts(history, node_id)
     skipped, skipped_omitted = _skipped(history, node_id)

@@ -158,7 +158,7 @@ def is_laid_out(markdown: str) -> bool:
 
 
 def report_html(markdown: str) -> Html:
-    """Return a report of ours as HTML; a heading inside quoted notes never becomes a heading of the report."""
+    """Return a report of ours as HTML; a heading inside quoted notes never becomes one of the report."""
     tokens = _tools()[0].parse(markdown)
     for token in tokens:
         if token.type in ("heading_open", "heading_close") and token.level:

@@ -173,7 +173,7 @@ class _Builder:
         return _Drawn(items=tuple(items), exits=ways)
 
     def _grouped(self, parts: Sequence[Part]) -> list[list[Part]]:
-        """Yield parts in groups: neighbours with one condition share it until one may change what it reads."""
+        """Return parts in groups: neighbours with one condition share it until one may change its inputs."""
         groups: list[list[Part]] = []
         for part in parts:
             before = groups[-1][-1] if groups else None
