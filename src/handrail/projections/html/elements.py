@@ -133,7 +133,7 @@ _HEADINGS_DOWN = 2
 
 
 def count_markup(markdown: str) -> int:
-    """Return how much work the marks of a text are. All weigh the same, except starts of links, which cost
+    """Return how much work the marks of a text are. All count the same, except starts of links, which cost
     most.
     """
     return len(markdown) // _CHARACTERS + sum(markdown.count(mark) * work for mark, work in _MARKS.items())
