@@ -1,6 +1,6 @@
-"""One command for many targets: one loop, one result per target, nothing rolled back.
+"""Runs one command for many targets: one loop, one result per target, nothing rolled back.
 
-A signal or the deadline ends it between two targets, and the answer says what was done by then.
+A signal or the deadline ends it between two targets, and the answer lists what was done by then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from handrail.views.batches import BatchSummary, ItemError
 
 MOST_TARGETS = 1_000
 SCHEMA_OF_TARGETS = {"maxItems": MOST_TARGETS}
-"""For the schema alone: `targets_of` refuses more of them, with how many there were."""
+"""For the schema alone: `targets_of` refuses too many targets, with their number."""
 
 
 class BatchItem(Answer, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class BatchItem(Answer, frozen=True, kw_only=True):
 
 
 class BatchResult(Answer, frozen=True, kw_only=True):
-    """Every attempted target in the order it was given, and those that were not attempted."""
+    """Every attempted target in the given order, and those that were not attempted."""
 
     items: list[BatchItem]
     summary: BatchSummary
@@ -37,9 +37,9 @@ class BatchResult(Answer, frozen=True, kw_only=True):
 
 
 def targets_of(asked: Sequence[str], param: str) -> tuple[str, ...]:
-    """The targets without doubles, in the order they were given.
+    """Return the targets without duplicates, in the given order.
 
-    Raises Fault E_VALIDATION when there is none, or more than one call may take.
+    Raise Fault E_VALIDATION if there is none, or more than one call may take.
     """
     targets = tuple(dict.fromkeys(asked))
     if targets and len(targets) <= MOST_TARGETS:
@@ -58,11 +58,11 @@ def run_batch(
     continue_on_error: bool,
     absent: Container[str] = (),
 ) -> BatchResult:
-    """Apply `act` to each target in turn; it raises Fault where it fails.
+    """Apply `act` to each target in turn; it raises Fault if it fails.
 
-    Targets that the preview showed as `absent` fail without stopping the batch: the caller has seen them.
+    Targets that the preview showed as `absent` fail without stopping the batch: the caller knows of them.
 
-    Raises Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
+    Raise Fault E_INTERRUPTED or E_TIMEOUT, with both lists in its details.
     """
     *_, result = stream_batch(rt, targets, act, what=what, continue_on_error=continue_on_error, absent=absent)
     assert isinstance(result, BatchResult), "the whole comes last"
@@ -78,7 +78,7 @@ def stream_batch(
     continue_on_error: bool,
     absent: Container[str] = (),
 ) -> Iterator[BatchItem | BatchResult]:
-    """The same, yielding every item as soon as it is done, and the whole result last."""
+    """The same, but yield every item as soon as it is done, and the whole result last."""
     items: list[BatchItem] = []
     stopped = ""
     with rt.interruptions.defer():
@@ -111,7 +111,7 @@ def _attempt(target: str, act: Callable[[str], None]) -> BatchItem:
 
 
 def item_error(fault: Fault) -> ItemError:
-    """The fault in the form that an item carries."""
+    """Return the fault in the form that an item carries."""
     kind = fault.kind
     return ItemError(
         code=kind.native,

@@ -1,4 +1,4 @@
-"""Damaged sessions: the words for every reader, and how a call is refused.
+"""Damaged sessions: the warnings for every reader, and the refusals of calls.
 
 A session whose log is not proven whole can be read and exported, but not continued.
 """
@@ -19,11 +19,11 @@ from handrail.engine.reply import ReplyWarning
 from handrail.ports.log import EventReader, Health
 
 UPDATE = "Ask the user to update Handrail: handrail update."
-"""What helps with a session that a newer version wrote; nothing is wrong with it."""
+"""The remedy for a session that a newer version wrote; nothing is wrong with it."""
 
 
 def describe_damage(session_id: SessionId, health: Health, event_count: int) -> str:
-    """One line for whoever reads the session; empty when it is sound."""
+    """Return one line for the reader of a session; empty if it is sound."""
     if health.state == "healthy":
         return ""
     if is_newer(health.state):
@@ -39,7 +39,9 @@ def describe_damage(session_id: SessionId, health: Health, event_count: int) -> 
 
 
 def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
-    """What helps a person with a damaged session: what is wrong with it, and a copy of what is left."""
+    """Return the commands that help a person with a damaged session: show the damage, and
+    copy what is left.
+    """
     return (
         f"handrail store verify --ids {session_id} --report-only",
         f"handrail session export {session_id} --salvage --out FILE",
@@ -47,12 +49,12 @@ def list_repair_commands(session_id: SessionId) -> tuple[str, str]:
 
 
 def call_to_verify(session_id: SessionId) -> NextCall:
-    """Return the call that tells what is wrong with a session that cannot go on."""
+    """Return the call that shows what is wrong with a session that cannot continue."""
     return NextCall(operation="store.verify", params={"ids": [session_id], "reportOnly": True})
 
 
 def unsound_warnings(session_id: SessionId, health: Health, event_count: int) -> tuple[ReplyWarning, ...]:
-    """Return the banner as a reply carries it."""
+    """Return the warning about a damaged session, as a reply carries it."""
     commands = [] if is_newer(health.state) else list(list_repair_commands(session_id))
     details = {**_facts(session_id, health, event_count), "commands": commands}
     message = describe_damage(session_id, health, event_count)
@@ -60,14 +62,14 @@ def unsound_warnings(session_id: SessionId, health: Health, event_count: int) ->
 
 
 def unsound_notices(session_id: SessionId, health: Health, event_count: int) -> tuple[Notice, ...]:
-    """Return the banner beside an answer that is about something else than the session's state."""
+    """Return the same warning for an answer about something other than the session's state."""
     message = describe_damage(session_id, health, event_count)
     extra = _facts(session_id, health, event_count)
     return (Notice(type="session_unsound", message=message, severity="warning", extra=extra),)
 
 
 def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> Fault:
-    """The refusal of whatever needs a session that is proven whole."""
+    """Return the refusal of a call that needs a session that is proven whole."""
     if is_newer(health.state):
         return Fault(
             STORE_UNSUPPORTED_VERSION,
@@ -90,7 +92,10 @@ def refuse_unsound(session_id: SessionId, health: Health, event_count: int) -> F
 
 
 def refuse_lost_work(session_id: SessionId, event_count: int) -> Fault:
-    """The refusal of a token whose step the log does not hold: it was minted after that step was durable."""
+    """Return the refusal of a token whose step the log does not have.
+
+    The token was minted after that step was durable, so the step was lost.
+    """
     verify, _ = list_repair_commands(session_id)
     return Fault(
         STORE_HISTORY_LOST,
@@ -115,19 +120,22 @@ def _facts(session_id: SessionId, health: Health, event_count: int) -> dict[str,
     }
 
 
-# Going on without what cannot be read
+# Continuing without what cannot be read
 
 
 def pass_over(fault: Fault) -> None:
-    """Go on to the next session: one that cannot be read hides no other. A store that is away hides all of
-    them, and raises what it said.
+    """Skip a session that cannot be read, so that it does not keep the others from being read.
+
+    A store that is unavailable affects all sessions, so its fault is raised.
     """
     if fault.kind is STORE_UNAVAILABLE:
         raise fault
 
 
 def read_blob(reader: EventReader, ref: BlobRef) -> bytes | None:
-    """A content that the store may have lost, or never had. Raises Fault for other trouble of the store."""
+    """Return a content; None if the store lost it or never had it. Raise Fault for other trouble of the
+    store.
+    """
     try:
         return reader.get_blob(ref)
     except Fault as fault:
@@ -137,6 +145,6 @@ def read_blob(reader: EventReader, ref: BlobRef) -> bytes | None:
 
 
 def read_text(reader: EventReader, ref: BlobRef) -> str | None:
-    """Long notes; None where they are gone."""
+    """Return long notes; None if they are gone."""
     content = read_blob(reader, ref)
     return None if content is None else content.decode()

@@ -1,6 +1,6 @@
-"""A folded history as bytes and back, for a cache that makes a cold start cheap. Pure.
+"""Encodes a folded history to bytes and back, for a cache that makes a cold start cheap. Pure.
 
-Nobody may rely on these bytes: a program that folds differently does not recognise them, and folds the log
+Other programs must not rely on these bytes: a program that folds differently rejects them, and folds the log
 instead.
 """
 
@@ -16,28 +16,28 @@ from handrail.engine.folding import Growth
 from handrail.engine.history import NOTHING_INHERITED, History, Inherited, Node
 
 FOLD_VERSION: Final = 4
-"""Raise it when the same events fold to something else while the fields stay the same."""
+"""Raise it when the same events fold to another result while the fields stay the same."""
 
 
 class _Remembered(msgspec.Struct, frozen=True, kw_only=True):
     form: str
     history: History
-    """Without what its nodes inherit: written out for every node, that would grow with the square."""
+    """The history without inherited values: written out for every node, they would grow with the square."""
     added: dict[NodeId, Inherited]
-    """What a node has beside or instead of what its parent has; absent: it shares its parent's."""
+    """Inherited values in which a node differs from its parent; absent if it shares its parent's."""
     whole: dict[NodeId, Inherited]
-    """For a node that lacks something its parent has."""
+    """All inherited values of a node that lacks something its parent has."""
 
 
 def encode_history(history: History) -> bytes:
-    """The bytes of a history, for `decode_history` of the same program."""
+    """Return the bytes of a history, for `decode_history` of the same program."""
     added, whole = _own_shares(history)
     kept = msgspec.structs.replace(history, inherited={})
     return _encoder().encode(_Remembered(form=fingerprint_structs(), history=kept, added=added, whole=whole))
 
 
 def decode_history(content: bytes) -> History | None:
-    """The history, or None when these bytes are of another form."""
+    """Return the history; None if these bytes have another form."""
     try:
         remembered = _decoder().decode(content)
     except msgspec.MsgspecError:
@@ -55,7 +55,7 @@ def decode_history(content: bytes) -> History | None:
 
 @cache
 def fingerprint_structs() -> str:
-    """Name the form of a history; it changes when one of its structs gains, loses or renames a field."""
+    """Return a name for the form of a history; it changes if a struct gains, loses or renames a field."""
     found: dict[str, None] = {}
     waiting: list[Any] = [History]
     while waiting:
@@ -80,7 +80,7 @@ def _decoder() -> msgspec.msgpack.Decoder[_Remembered]:
 
 
 def _plain(value: Any) -> Any:
-    """The maps of a history as those that msgspec knows."""
+    """Return the maps of a history as types that msgspec knows."""
     return dict(value.items())
 
 
@@ -102,7 +102,7 @@ def _own_shares(history: History) -> tuple[dict[NodeId, Inherited], dict[NodeId,
 
 
 def _flat(held: Inherited) -> Inherited:
-    """With a context that is quick to look through: each key of it is looked at."""
+    """Return the value with its context as a flat map, because each of its keys is compared."""
     return msgspec.structs.replace(held, context=dict(held.context.items()))
 
 
@@ -111,7 +111,7 @@ def _parents(inherited: dict[NodeId, Inherited], node: Node) -> Inherited:
 
 
 def _beside(before: Inherited, held: Inherited) -> Inherited:
-    """The inherited value with only those map entries that the parent does not have."""
+    """Return the inherited value with only those map entries that the parent does not have."""
     changes = {}
     for name, (old, new) in _maps(before, held).items():
         changes[name] = {key: value for key, value in new.items() if key not in old or old[key] is not value}
@@ -127,7 +127,10 @@ def _with(before: Inherited, own: Inherited | None) -> Inherited:
 
 
 def _joined(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The context has many keys and shares what its parent has, as the fold makes it."""
+    """Return both maps joined, in the form that the fold makes.
+
+    The context has many keys and shares what its parent has.
+    """
     if name != "context":
         return {**old, **new}
     growth = Growth(old)
@@ -136,11 +139,11 @@ def _joined(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Mappin
 
 
 def _is_exactly(one: Inherited, other: Inherited) -> bool:
-    """Equal and in the same order: what is read from it must not depend on who folded it."""
+    """Whether both are equal and in the same order: reading must not depend on who folded the history."""
     return one == other and all(list(left) == list(right) for left, right in _maps(one, other).values())
 
 
 def _maps(one: Inherited, other: Inherited) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """The maps of both, by the name of their field."""
+    """Return the maps of both, by the name of their field."""
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in Inherited.__struct_fields__}
     return {name: (left, right) for name, (left, right) in pairs.items() if isinstance(left, Mapping)}

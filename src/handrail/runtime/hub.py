@@ -1,6 +1,6 @@
 """One call from start to finish, in two phases: decide and commit, then answer.
 
-The first phase makes every refusal: input, fields, permission, and whatever the operation finds. From the
+The first phase makes every refusal: input, fields, permission, and the operation's own reasons. From the
 commit on (`Commits`) the call has succeeded: disclosure, cursor and audit can only add a warning. If the
 reply cannot be built, the answer says so and how to read what was done. This is the only place where an
 exception becomes an outcome.
@@ -79,12 +79,15 @@ _T = TypeVar("_T")
 def decode_input(called: Operation, params: dict[str, Json]) -> Any:
     """Return the input of an operation.
 
-    Raises Fault VALIDATION_ERROR with every problem; `next_call` is the caller's own call when all that
-    is wrong are names that have one nearest known name, or that it was wrapped as replies wrap it.
+    Raise Fault VALIDATION_ERROR with every problem. Its `next_call` is the caller's own call, corrected, if
+    the only mistakes are names with one nearest known name, or that it was wrapped as replies wrap it.
     """
     try:
         request = msgspec.convert(params, called.input, strict=True)
-    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second: half a character in a name
+    except (
+        msgspec.ValidationError,
+        UnicodeEncodeError,
+    ) as error:  # the second: half a surrogate pair
         from handrail.runtime.refused_calls import refuse_input
 
         raise refuse_input(called, params, str(error)) from error
@@ -123,7 +126,8 @@ def perform_operation(
 ) -> Outcome:
     """Return the outcome of one operation, disclosed as asked. Never raises for trouble of any kind.
 
-    A surface that has something to do after it passes its own `commits`, to know whether it may still fail.
+    An interface that has something to do after it passes its own `commits`, to know whether it may still
+    fail.
     """
     own = runtime.for_one_call(commits)
     if (sent := _ask_team(own, called, params, ask, caller)) is not None:
@@ -170,7 +174,7 @@ def _add_key(runtime: ReadPorts, called: Operation, failure: Failure) -> Failure
         return failure
     try:
         return msgspec.structs.replace(failure, next_call=add_request_key(runtime, call))
-    except Fault:  # no project to make a key for: that is what the refusal is about
+    except Fault:  # no project to make a key for, which is the reason of the refusal
         return failure
 
 
@@ -268,7 +272,7 @@ def _admit(
 ) -> tuple[Any, Settings | None]:
     """Return the decoded input, if it is valid, can be answered as asked, and is permitted to this caller.
 
-    Beside it the settings, which only a write asks for.
+    Also return the settings, which only a write reads.
     """
     effect = effect_of(called, params)
     if runtime.may is not None:
@@ -300,13 +304,13 @@ def _confine(runtime: Runtime, called: Operation, params: dict[str, Json]) -> No
         runtime.roots.require(list_paths(called.input, params))
 
 
-# A call of a project that belongs to a team goes to the server, within what the user allows here
+# A call of a project that belongs to a team goes to the server, within what the user permits on this machine
 
 
 def _ask_team(
     runtime: Runtime, called: Operation, params: dict[str, Json], ask: Ask, caller: Caller
 ) -> Outcome | None:
-    """Return what the server of the team answers; None: there is none, or the call is not its own."""
+    """Return the answer of the team server; None if there is no team, or the call is not for its server."""
     if runtime.team is None:
         return None
     make = runtime.team
@@ -340,12 +344,14 @@ def _send(
         _require_effect(runtime, runtime.settings.of(), called, effect)
     runtime.commits.is_sent = effect != "read"
     answer = team.perform(call)
-    runtime.commits.is_sent = False  # a stop in between leaves it, for the surface to say
+    runtime.commits.is_sent = False  # stays set if a stop comes in between, for the interface to report
     return answer
 
 
 def _keep_parts(answer: Outcome, keep: Callable[[Iterator[bytes]], dict[str, Json]]) -> Outcome:
-    """An answer whose long field is written elsewhere: the server sends it as a whole. Raises Fault."""
+    """Return the answer with its long field written elsewhere: the team server sends it as a whole. Raise
+    Fault.
+    """
     if not isinstance(answer, Success) or not isinstance(answer.data, dict) or "content" not in answer.data:
         return answer
     facts = {name: value for name, value in answer.data.items() if name not in ("content", "_untrusted")}
@@ -457,7 +463,10 @@ def _note_of(runtime: ReadPorts, name: str, outcome: Outcome, started_ms: int) -
 
 
 def try_afterwards(runtime: WritePorts, work: Callable[[], str]) -> str:
-    """Why work that follows a call did not succeed, empty when it did. Never raises: what counts is done."""
+    """Run work that follows a call; return why it failed, empty if it succeeded.
+
+    Never raises, because the call itself has succeeded.
+    """
     done = _try_work(work, lambda: _record_incident(runtime))
     if not isinstance(done, _Trouble):
         return done
@@ -526,7 +535,7 @@ def _as_success(
 def _disclose_line(
     called: Operation, line: StreamItem | Success, ask: Ask, declared: Declared | None
 ) -> StreamItem | Outcome:
-    """A line of a list is disclosed as an item of its page would be."""
+    """Return a line of a list, disclosed as an item of its page would be."""
     if isinstance(line, Success):
         whole = Ask(mvi=ask.mvi)  # fields were picked from the items; a summary has its own
         return disclose(line, None if called.item is not None else called.shape, whole, _measure_payload)
@@ -548,7 +557,7 @@ def _measure_payload(success: Success) -> int:
 
 
 def _add_cursor(runtime: ReadPorts, called: Operation, request: Any, outcome: Outcome) -> Outcome:
-    """Mint the cursor last: only now is it known which item is the last one sent."""
+    """Add the cursor last: only now is it known which item is the last one sent."""
     if not isinstance(outcome, Success) or outcome.page is None or not outcome.page.has_more:
         return outcome
     if outcome.page.style != "cursor":

@@ -1,4 +1,4 @@
-"""Operations: what one is, what a part of the program brings, and the registry that loads each by its name.
+"""Operations: what one is, what a package adds to the program, and the registry that loads each by its name.
 
 A command line runs one operation, so it imports only that operation's module and structs.
 """
@@ -17,43 +17,49 @@ from handrail.contract.disclosure.fields import Shape
 from handrail.contract.outcome import Answer, Fault, Json, Success
 from handrail.contract.released import WHERE, spell_requirement
 
-# Operations: defined once, offered by every surface
+# Operations: defined once, offered by every interface
 
 Effect: TypeAlias = Literal["read", "record", "process", "create", "ack", "gated", "dangerous", "update"]
-"""read changes nothing; record appends one fact about work that happened anyway, without a gate; process
-starts a program that the caller names and records how it ended, so no server may ever offer it; create takes
-an idempotency key; ack is gated by a token we minted; gated needs the token of a dry run; dangerous also a
-word that the danger is meant; update replaces the program itself."""
+"""What a call may change.
+
+read changes nothing. record appends one fact about work that happened anyway, without a gate. process starts
+a program that the caller names and records how it ended, so no server may ever offer it. create takes an
+idempotency key. ack is gated by a token that Handrail minted. gated needs the token of a dry run; dangerous
+also needs the `dangerous` field. update replaces the program itself.
+"""
 
 Where: TypeAlias = Literal["server", "client", "both"]
-"""Who performs it where a project belongs to a team: the server, which decides; the team client on the
-machine of the agent, which looks; both, where the client sends what it found and the server decides."""
+"""Who performs the operation if a project belongs to a team.
+
+server: the team server decides. client: the team client on the agent's machine reads files. both: the client
+sends what it found and the server decides.
+"""
 
 WORKED_THROUGH = frozenset({"run.continue", "run.checkpoint", "check.run", "code.status"})
-"""What a token of work that was delegated does; nothing else takes one."""
+"""The operations that accept the token of delegated work; no other does."""
 WORK_ARGUMENTS = frozenset({"stateToken", "ackToken", "checkpointToken", "argv"})
-"""Where these take one; a program may have one among its words."""
+"""The arguments in which these operations accept one; the words of a program may contain one."""
 TOKEN_PREFIXES = ("ak1", "ch1", "ck1", "st1", "wk1")
-"""How a token of a run begins: known without loading tokens, for the calls that have none."""
+"""How a token of a run begins, written out so that calls without a token need not load the token code."""
 REQUEST_ID_PATTERN = r"^[A-Za-z0-9._:-]{1,128}$"
 OFFERED_CALL_BYTES = 4_096
-"""A refusal offers no larger call to copy: the caller still has what it sent."""
+"""Largest call that a refusal offers to copy; a caller still has what it sent."""
 
 
 class Input(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True
 ):
-    """Shared options of operation inputs: a typo is refused, absent and null stay different."""
+    """Shared options of operation inputs: an unknown name is refused, and absent and null stay different."""
 
 
 _T = TypeVar("_T")
 Maybe: TypeAlias = _T | UnsetType
-"""A field of an input that may be left out."""
+"""An input field that may be left out."""
 ReportOnly = Annotated[bool, Meta(description="A negative verdict is an answer, not a failure.")]
 
 
 class ValueRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What a value of the right type must also be, so that it is refused with everything else."""
+    """A rule for values of the right type, so that they are refused together with all other problems."""
 
     fits: Callable[[Any], bool]
     problem: str
@@ -79,14 +85,14 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     effect: Effect
     summary: str
-    """One line: what it does. Help, reference and tool description begin with it."""
+    """One line that says what it does. Help, reference and tool description begin with it."""
     input: type[Any]
     output: type[Any]
-    """The payload, as every surface sends it (for a list: without the paging keys)."""
+    """The payload, as every interface sends it (for a list: without the paging keys)."""
     variants: tuple[type[Any], ...] = ()
-    """Other payloads, where a param asks for another document."""
+    """Other payloads, if a parameter asks for another document."""
     item: type[Any] | None = None
-    """Of a list: one row."""
+    """For a list: the type of one row."""
     perform: Callable[[Any, Any], Any]
     """`(runtime, input) -> output or Success`."""
     shape: Shape = Shape()
@@ -94,38 +100,40 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     starts_programs: bool = False
     """Whether it starts programs other than git, which no server does."""
     why_only_local: str = ""
-    """Why no server offers it, whoever asks; empty: nothing about the operation itself speaks against it."""
+    """Why no server offers it to any caller; empty if the operation itself is no reason."""
     is_persons: bool = False
-    """Whether it asks a person at the terminal before it does anything: `maxEffect` does not bind it."""
+    """Whether it asks a person at the terminal before it does anything, so `maxEffect` does not bind it."""
     reads_without: str = ""
-    """Of a write: the input field, by wire name, without which it only reads."""
+    """For a write: the input field, by wire name, without which it only reads."""
     reads_with: tuple[str, ...] = ()
-    """Of a write: the switches, by wire name, with which it only looks."""
+    """For a write: the switches, by wire name, with which it only reads."""
     stream: Callable[[Any, Any], Iterator[StreamItem | Success]] | None = None
     """The same as a stream: `(runtime, input) ->` its items, then what `perform` would have answered."""
     chunked: Callable[[Any, Any], Chunked] | None = None
-    """The same for a file: whatever can be refused is, before there is a first byte."""
+    """The same for a file: every possible refusal comes before the first byte."""
     default_sort: str = ""
-    """Of a list: the declared order, its last key the id."""
+    """For a list: the declared order, its last key the id."""
     tool: str = ""
-    """The MCP tool that offers it; empty: none, because read models are not for agents."""
+    """The MCP tool that offers it; empty if none does, because read models are not for agents."""
     tool_description: str = ""
     tool_fields: tuple[str, ...] = ()
-    """Which input fields the tool offers, by wire name."""
+    """The input fields, by wire name, that the tool offers."""
     tool_required: tuple[str, ...] = ()
-    """Those that the tool cannot do without, where other callers have something else instead."""
+    """Input fields that the tool requires and other callers may replace with something else."""
     tool_choices: dict[str, tuple[str, ...]] = {}
-    """Where the tool offers fewer values of an enum than the operation takes."""
+    """Enum values that the tool offers, if they are fewer than those of the operation."""
     value_rules: dict[str, ValueRule] = {}
-    """Of input fields, by wire name."""
+    """Rules of input fields, by wire name."""
     foresee: Callable[[Any, Any], object] | None = None
-    """Of a creation: `(runtime, input)` raises the Fault that the creation would raise. Changes nothing."""
+    """For a creation: `(runtime, input)` raises the Fault that the creation would raise. Changes nothing."""
     errors: tuple[str, ...] = ()
-    """Catalogue codes it can answer with, beside those that follow from its effect, fields and flags."""
+    """Catalogue codes it can answer with, in addition to those that follow from its effect, fields and
+    flags.
+    """
 
 
 def find_misplaced_work(called: Operation, params: dict[str, Json]) -> dict[str, Json]:
-    """Arguments that may hold a token and take none of a child: few calls have one."""
+    """Return arguments that look like a token of a child run where none is accepted; few calls have one."""
     taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
     return {name: held for name, held in params.items() if name not in taken and _may_hold_work(held)}
 
@@ -139,17 +147,17 @@ Verdict: TypeAlias = Literal["would_advance", "would_block", "would_save", "alre
 
 
 class AckVerdict(Answer, frozen=True, kw_only=True):
-    """What the same call without the dry run would do."""
+    """What the same call without the dry run would answer."""
 
     verdict: Verdict
     step_id: str
     """The pending step that the token belongs to."""
     blockers: list[dict[str, Any]]
-    """Why it would block, as the reply would name it."""
+    """Why it would be blocked, as the reply would list it."""
     issues: list[dict[str, Any]]
     """Every fault, as the reply would list it."""
     gaps: list[str]
-    """What would be recorded as missing, whatever the verdict."""
+    """What would be recorded as missing, accepted or blocked."""
     example: dict[str, Any] | None
     """An artifact that would be accepted."""
 
@@ -177,7 +185,7 @@ _VERDICT_SHAPE = Shape(levels={"minimal": ("verdict", "step_id", "blockers")})
 def shape_of(called: Operation, params: dict[str, Json]) -> Shape:
     """Return how the answer to these params may be reduced: a dry run answers with a document of its own.
 
-    What a write answers at its minimal level is needed to go on, so no choice of fields drops it.
+    The minimal answer to a write is needed to continue, so no choice of fields drops it.
     """
     shape = called.shape
     if params.get("dryRun") is True:
@@ -269,29 +277,31 @@ MODULES = {
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What one package brings to the program, as tables that name modules: knowing a part loads none."""
+    """What one package adds to the program, as tables that name modules: reading a part
+    loads none of them.
+    """
 
     package: str
     requirement: str = "handrail"
-    """What has to be installed for it, where an extra brings its libraries."""
+    """The requirement to install, if an extra brings its libraries."""
     operations: dict[str, str] = {}
-    """By name, the module that defines `OPERATION`, or `module:name` where it defines several."""
+    """The module that defines `OPERATION`, by operation; `module:name` if it defines several."""
     tool_sets: dict[str, str] = {}
-    """By name, the module that defines `TOOL_SET` for MCP."""
+    """The module that defines `TOOL_SET` for MCP, by name."""
     adapters: dict[str, str] = {}
-    """By the name of a port of the runtime, `module:name` of what stands behind it."""
+    """`module:name` of the implementation, by port of the runtime."""
 
 
 CORE = Part(package="handrail", operations=MODULES)
 NEIGHBOURS = ("handrail_code", "handrail_serve", "handrail_team")
-"""The packages of this distribution that may stand beside the core."""
+"""The other packages of this distribution, which may be installed with the core."""
 
 
 class Registry:
-    """The parts of this installation, joined. The core comes first: its calls load no other part."""
+    """The installed parts, joined. The core comes first, so that its calls load no other part."""
 
     def __init__(self, core: Part, neighbours: Sequence[str] = ()) -> None:
-        """`neighbours` are the packages that may stand beside the core; each brings a `part.PART`."""
+        """Create it; `neighbours` are packages that may be installed, each of which defines a `part.PART`."""
         self._core = core
         self._packages = neighbours
 
@@ -301,12 +311,12 @@ class Registry:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Those that are installed, the core first."""
+        """Return the installed parts, the core first."""
         return (self._core, *(part for part in self._neighbours.values() if part is not None))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of every operation."""
+        """Return the names of all operations."""
         return tuple(name for part in self.parts for name in part.operations)
 
     def operations(self) -> tuple[Operation, ...]:
@@ -316,7 +326,7 @@ class Registry:
     def operation(self, name: str) -> Operation:
         """Return one operation; its module is imported here, because each costs its structs at start-up.
 
-        Raises Fault E_CONFIG with the line that installs what it needs.
+        Raise Fault E_CONFIG with the command that installs what it needs.
         """
         if name in self._core.operations:
             return operation(name)
@@ -324,12 +334,12 @@ class Registry:
         return _operation_in(part.operations[name], partial(_load, part))
 
     def tool_set(self, name: str) -> Any:
-        """Return the set of MCP tools of a part. Raises Fault E_CONFIG where it is not installed."""
+        """Return the set of MCP tools of a part. Raise Fault E_CONFIG if it is not installed."""
         part = self._find(lambda one: one.tool_sets, name, f"The tool set {name}")
         return _load(part, part.tool_sets[name]).TOOL_SET
 
     def adapter(self, port: str) -> Any:
-        """Return what stands behind a port. Raises Fault E_CONFIG where no installed part brings it."""
+        """Return the implementation of a port. Raise Fault E_CONFIG if no installed part has it."""
         part = self._find(lambda one: one.adapters, port, f"What {port} needs")
         return _made_in(part.adapters[port], partial(_load, part))
 
@@ -340,14 +350,14 @@ class Registry:
         raise self.refuse_missing(what)
 
     def refuse_missing(self, what: str) -> Fault:
-        """Return the refusal of what only a part that is not installed can bring."""
+        """Return the refusal of what only a part that is not installed can provide."""
         missing = [package for package, part in self._neighbours.items() if part is None]
         assert missing, f"{what} is in the table of no part"
         return _refuse(f"{what} comes with {' or '.join(missing)}", self._core.requirement)
 
 
 def _load_part(package: str) -> Part | None:
-    """Return the tables of a package; None where it is not installed."""
+    """Return the tables of a package; None if it is not installed."""
     try:
         part = importlib.import_module(f"{package}.part").PART
     except ModuleNotFoundError as missing:
@@ -359,11 +369,11 @@ def _load_part(package: str) -> Part | None:
 
 
 def _load(part: Part, module: str) -> Any:
-    """Return a module of a part. Raises Fault E_CONFIG where a library that it needs is not installed."""
+    """Return a module of a part. Raise Fault E_CONFIG if a library that it needs is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as missing:
-        if (missing.name or "").startswith("handrail"):  # a defect of ours, and nothing to install
+        if (missing.name or "").startswith("handrail"):  # a defect of Handrail itself, and nothing to install
             raise
         raise _refuse(f"{part.package} needs {missing.name or missing}", part.requirement) from missing
 

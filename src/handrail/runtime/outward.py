@@ -1,4 +1,4 @@
-"""What a commit has to tell people who do not look at a screen: which of its events, in which words. Pure."""
+"""Notices about commits for people who do not watch a screen: which events, and in which words. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_TEXT = 300
 
 
 class OutwardNotice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing to tell. Its id is that of the event, so a repeat is known as one."""
+    """One notice. Its id is that of the event, so that a receiver recognises a repeat."""
 
     id: str
     kind: OutwardKind
@@ -29,13 +29,13 @@ class OutwardNotice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     run_id: str
     at: str
     text: str = ""
-    """What the run says about it; only where the settings let texts leave."""
+    """What the run says about it; empty unless the settings permit texts."""
 
 
 def list_outward(
     session_id: SessionId, records: Sequence[Record], kinds: Sequence[OutwardKind], *, with_text: bool
 ) -> tuple[OutwardNotice, ...]:
-    """What these events have to tell, of these kinds; all of them where none is named."""
+    """Return the notices for these events, of these kinds; of all kinds if none is named."""
     found = []
     for record in records:
         body = decode_event(record.body)
@@ -70,21 +70,21 @@ def _classify(event: Event) -> tuple[OutwardKind, str] | None:
 
 
 def encode_notice(notice: OutwardNotice) -> bytes:
-    """The body that is sent, and that is signed."""
+    """Return the body that is sent and signed."""
     plain: dict[str, Any] = msgspec.to_builtins(notice)
     return msgspec.json.encode({"v": 1, **plain})
 
 
 def sign_notice(key: str, body: bytes) -> str:
-    """What proves to the receiver that the body is ours: `sha256=` and an HMAC in hex."""
+    """Return the proof that Handrail made the body: `sha256=` and an HMAC in hex."""
     return "sha256=" + hmac.new(key.encode(), body, hashlib.sha256).hexdigest()
 
 
-# Telling people about a run of this machine, after the reply: the command of the user's settings.
+# Notifying people about a run of this machine, after the reply: the command in the user's settings.
 
 
 def notify_people(rt: Runtime, due: NoticeDue) -> str:
-    """Start the command once for each thing to tell. Returns why not, empty when all went well."""
+    """Start the command once for each notice. Return the reason if that failed, else an empty text."""
     if rt.start_notice is None or not due.notify.command:
         return ""
     notices = list_outward(due.session_id, due.records, due.notify.kinds, with_text=due.notify.with_text)

@@ -23,13 +23,15 @@ from handrail.runtime.runtime import ReadPorts
 DEFAULT_LIMIT = 50
 MOST_ITEMS = 500
 PAGE_BYTES = 32_768
-"""A page ends before it takes more, whatever limit was asked for; one row goes however long it is."""
+"""A page ends before it takes more, whatever limit was asked for; a single row is sent at any length."""
 
 _T = TypeVar("_T")
 
 
 def list_scope(called: Operation, request: Any) -> str:
-    """What a cursor is bound to: every filter of the request, without the window itself, and the order."""
+    """Return what a cursor is bound to: the order, and every filter of the request without the window
+    itself.
+    """
     filters = msgspec.to_builtins(request)
     filters.pop("limit", None)
     filters.pop("cursor", None)
@@ -37,7 +39,7 @@ def list_scope(called: Operation, request: Any) -> str:
 
 
 def continue_page(runtime: ReadPorts, called: Operation, request: Any, page: Page) -> Page:
-    """The page with the cursor of its last item."""
+    """Return the page with the cursor of its last item."""
     claims = CursorClaims(
         operation=called.name,
         scope=list_scope(called, request),
@@ -57,7 +59,7 @@ def page_of(
     row: Callable[[_T], Any],
     most_bytes: int = PAGE_BYTES,
 ) -> Page:
-    """The window that the request asks for. `items` come in the order of `sort_key`, ascending."""
+    """Return the window that the request asks for. `items` come in the order of `sort_key`, ascending."""
     limit = DEFAULT_LIMIT if request.limit is msgspec.UNSET else request.limit
     after = read_place(runtime, called, request)
     rows: list[Any] = []
@@ -85,7 +87,7 @@ def page_of(
 
 
 def read_place(runtime: ReadPorts, called: Operation, request: Any) -> tuple[str, ...] | None:
-    """The sort key of the last row of the page before; None on the first page."""
+    """Return the sort key of the last row of the previous page; None on the first page."""
     if request.cursor is msgspec.UNSET:
         return None
     return read_cursor(

@@ -1,7 +1,7 @@
 """What a caller may do, and the audit line of what it did.
 
-Every change and every refused change gets one audit line: who asked for what, and what came of it. Of what a
-caller wrote it has the size and a digest (`contract.parameters`).
+Every change and every refused change gets one audit line: who asked for what, and the result. The line has
+the size and a digest of what the caller wrote (`contract.parameters`), not the text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NEEDED: dict[Effect, MaxEffect] = {
     "dangerous": "dangerous",
     "update": "write",
 }
-"""The ceiling that each effect asks for."""
+"""The ceiling (`maxEffect`) that each effect needs."""
 
 KEY = "requestId"
 _ORDER: tuple[MaxEffect, ...] = ("read", "write", "dangerous")
@@ -44,19 +44,19 @@ _KEY_LENGTH = 16
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, as the audit names it."""
+    """The caller as the audit names it."""
 
     tool: str = "handrail library"
     command: str = ""
-    """How the surface calls the operation; empty: by its name."""
+    """The command of the interface that called the operation; empty for the operation's own name."""
     needs_key: bool = False
-    """Whether a creation must bring its idempotency key, because the caller may repeat a lost call."""
+    """Whether a creation must have an idempotency key, because the caller may repeat a lost call."""
 
 
 def require_permission(settings: Settings, effect: Effect) -> None:
-    """Refuse what lies above the ceiling, before anything is resolved or shown; a read never does.
+    """Refuse an effect above the ceiling, before anything is resolved or shown; a read is never above it.
 
-    Raises Fault E_FORBIDDEN.
+    Raise Fault E_FORBIDDEN.
     """
     ceiling, needed = settings.max_effect, NEEDED[effect]
     if _ORDER.index(needed) <= _ORDER.index(ceiling):
@@ -70,10 +70,10 @@ def require_permission(settings: Settings, effect: Effect) -> None:
 
 
 def require_key(rt: Runtime, called: Operation, request: Any) -> None:
-    """Refuse a creation that could not be repeated safely; the next call carries a key made from it.
+    """Refuse a creation that could not be repeated safely; the next call has a key made from it.
 
-    A dry run, or the confirm token of one, does as well. What the creation would be refused for comes
-    first, so that the offered call works. Raises Fault E_CONFIRMATION_REQUIRED.
+    A dry run, or the confirm token of one, is accepted too. Other reasons to refuse the creation come first,
+    so that the offered call works. Raise Fault E_CONFIRMATION_REQUIRED.
     """
     params: dict[str, Json] = make_readable_json(msgspec.to_builtins(request))
     if _has_key(params):
@@ -89,13 +89,13 @@ def require_key(rt: Runtime, called: Operation, request: Any) -> None:
 
 
 def add_request_key(rt: ReadPorts, call: NextCall) -> NextCall:
-    """Return the call of a creation with a key that is made from it, where it has none.
+    """Return the call of a creation with a key that is made from it, if it has none.
 
-    Raises Fault when there is no project for it.
+    Raise Fault if there is no project for it.
     """
     if _has_key(call.params):
         return call
-    # The same arguments in another project are another start.
+    # The same arguments in another project start another session.
     where = make_readable(rt.workspace.project(call.params.get("project", "")))
     content = digest({"operation": call.operation, "params": call.params, "project": where})
     derived = "auto-" + content.removeprefix("sha256:")[:_KEY_LENGTH]
@@ -109,9 +109,9 @@ def _has_key(params: dict[str, Json]) -> bool:
 # Audit
 
 _IN_THE_LOG: frozenset[Effect] = frozenset({"ack", "create", "process", "record"})
-"""The effects of which a session keeps an event, with its actor and its time."""
+"""The effects for which a session keeps an event, with its actor and its time."""
 _TOKENS = ("confirm", "ackToken", "checkpointToken")
-"""What authorised a call, the strongest first."""
+"""The arguments that can authorise a call, the strongest first."""
 _FINGERPRINT_LENGTH = 16
 
 
@@ -127,8 +127,8 @@ def write_audit_line(
 ) -> None:
     """Write the audit line of one call.
 
-    A read has none, unless reads are audited. Nor has a step that an agent of an account took: the log of its
-    session says who did what, and a line of its own would be a second commit.
+    A read has none, unless reads are audited. A step that an agent of an account took has none either: the
+    log of its session says who did what, and a line of its own would be a second commit.
     """
     if effect == "read" and not settings.audit_reads:
         return
@@ -163,7 +163,7 @@ def _is_step_of_agent(rt: Runtime, effect: Effect, outcome: Outcome) -> bool:
 
 
 def write_server_start_line(rt: Runtime, caller: Caller) -> None:
-    """The line of a server that begins to listen."""
+    """Write the audit line of a server that begins to listen."""
     line = AuditLine(
         at=rt.clock.now(),
         tool=caller.tool,
@@ -177,7 +177,7 @@ def write_server_start_line(rt: Runtime, caller: Caller) -> None:
 
 
 def announce_process(rt: Runtime, transport: Literal["stdio", "http"], tools: tuple[str, ...]) -> None:
-    """List a server that begins to listen among those that run now."""
+    """Add a server that begins to listen to the list of running ones."""
     server = McpProcess(
         pid=os.getpid(),
         version=__version__,
@@ -190,7 +190,9 @@ def announce_process(rt: Runtime, transport: Literal["stdio", "http"], tools: tu
 
 
 def settings_or_defaults(rt: ReadPorts) -> Settings:
-    """The settings, or the defaults if they cannot be read: broken ones stop neither the audit nor a read."""
+    """Return the settings, or the defaults if they cannot be read: broken ones stop neither the audit nor a
+    read.
+    """
     try:
         return rt.settings.of()
     except Fault:
@@ -206,7 +208,9 @@ def _workspace(rt: ReadPorts, params: dict[str, Json]) -> str:
 
 
 def _fingerprint(params: dict[str, Json]) -> str:
-    """Return which token was used, without the token. Of a confirm token it begins the name of its claim."""
+    """Return which token was used, without the token. For a confirm token it is the start of its
+    fingerprint.
+    """
     used: Any = next((params[name] for name in _TOKENS if isinstance(params.get(name), str)), "")
     return sha256(used.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_LENGTH] if used else ""
 

@@ -1,4 +1,4 @@
-"""What was used lately, within limits: for what can be made again at any time."""
+"""Recently used values, within limits: for values that can be computed again at any time."""
 
 from __future__ import annotations
 

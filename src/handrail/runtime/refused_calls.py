@@ -1,4 +1,4 @@
-"""Refused calls: every problem of an input at once, and the corrected call where there is only one.
+"""Refused calls: every problem of an input at once, and the corrected call if there is exactly one.
 
 The call is offered, never made: reading and advancing differ, so the agent decides. A caller who asked to
 read is never offered a call that advances: copied unchanged, it would finish a step without notes.
@@ -30,7 +30,7 @@ from handrail.runtime.operation import OFFERED_CALL_BYTES, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
 
-# What is wrong with an input, and the call repaired where that is sure
+# What is wrong with an input, and the corrected call if the correction is certain
 
 
 _MOST_PROBLEMS = 20
@@ -39,15 +39,15 @@ _PATTERN = "Expected `str` matching regex "
 
 
 def refuse_input(called: Operation, params: dict[str, Json], error: str) -> Fault:
-    """The refusal of params that msgspec refused with these words."""
+    """Return the refusal of params that msgspec refused with this message."""
     problems, repaired = input_problems(called, params)
-    if not problems:  # the whole is refused though every field alone is fine
+    if not problems:  # the whole is refused although every field alone is valid
         problems = [{"param": "", "problem": _readable(error)}]
     return _refusal(called, problems, repaired)
 
 
 def refuse_misfits(called: Operation, params: dict[str, Json]) -> None:
-    """Raises Fault VALIDATION_ERROR for values of the right type that break a rule of their field."""
+    """Raise Fault VALIDATION_ERROR for values of the right type that break a rule of their field."""
     if problems := _misfits(called, params):
         raise _refusal(called, problems, None)
 
@@ -62,7 +62,7 @@ def _refusal(called: Operation, problems: list[dict[str, Json]], repaired: dict[
 
 
 def _misfits(called: Operation, params: dict[str, Json]) -> list[dict[str, Json]]:
-    """Values that have the right type but break a rule of their field."""
+    """Return the problems of values that have the right type but break a rule of their field."""
     return [
         {"param": name, "problem": rule.problem, "expected": rule.expected}
         for name, rule in called.value_rules.items()
@@ -73,7 +73,7 @@ def _misfits(called: Operation, params: dict[str, Json]) -> list[dict[str, Json]
 def input_problems(
     called: Operation, params: dict[str, Json]
 ) -> tuple[list[dict[str, Json]], dict[str, Json] | None]:
-    """Everything wrong, and the call with its names repaired if nothing else is."""
+    """Return every problem, and the call with corrected names if nothing else is wrong."""
     if (inner := _inside_next_call(called, params)) is not None:
         problems, repaired = input_problems(called, inner)
         whole: dict[str, Json] = {
@@ -100,7 +100,7 @@ def input_problems(
 
 
 def _inside_next_call(called: Operation, params: dict[str, Json]) -> dict[str, Json] | None:
-    """What was meant where a caller sends the `nextCall` of a reply as it stands; None where it did not."""
+    """Return the params if a caller sent the whole `nextCall` of a reply; None if not."""
     inner = params.get("params")
     if not called.tool or params.get("tool") != called.tool or not isinstance(inner, dict):
         return None
@@ -134,7 +134,7 @@ def _wrong_values(
 
 
 def _members_at(wanted: Any, path: str) -> list[Json]:
-    """The names that an object at this place of a value may have."""
+    """Return the names that an object at this place of a value may have."""
     found = set(_structs_in(wanted))
     for step in re.findall(r"\.(\w+)", path):
         inside = [field for one in found for field in msgspec.structs.fields(one)]
@@ -150,13 +150,13 @@ def _structs_in(wanted: Any) -> Iterator[type[msgspec.Struct]]:
 
 
 def _readable(error: str) -> str:
-    """msgspec's words without its path notation for the root, and a pattern without the type."""
+    """Return msgspec's message without its path notation for the root, and a pattern without the type."""
     error = error.replace(_PATTERN, "must match ")
     return error.replace(" - at `$`", "").replace("`$.", "`").replace("`$", "`")
 
 
 def summarize_problems(problems: list[dict[str, Json]]) -> str:
-    """The message of a refused input: its first problem, and how many more there are."""
+    """Return the message of a refused input: its first problem, and how many more there are."""
     first = problems[0]
     where = f"{first['param']}: " if first["param"] else ""
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -183,12 +183,12 @@ MAY_DO = (
 )
 _REPORTED = {"output", "context"}
 _LONGEST_TOKEN = 2 * max(layout.length for layout in LAYOUTS.values())
-"""With whatever a client put between its characters."""
+"""The most characters of a token, including those that a client put in between."""
 _AROUND = " \t\r\n\"'`<>[](){}"
 
 
 def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> Failure:
-    """Add the corrected call to a failure where the mistake has only one possible correction."""
+    """Add the corrected call to a failure if the mistake has only one possible correction."""
     near = failure.details.get("did_you_mean")
     if failure.kind is WORKFLOW_NOT_FOUND and near and len(near) == 1 and "workflowId" in params:
         call = NextCall(operation=operation, params=params | {"workflowId": near[0]})
@@ -198,7 +198,9 @@ def correct_call(failure: Failure, operation: str, params: dict[str, Json]) -> F
 
 
 def refuse_misplaced_work(rt: ReadPorts, params: dict[str, Json]) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a child is sent to what it does not open."""
+    """Raise Fault TOKEN_SCOPE_MISMATCH if the token of a child run is sent to a call that does not accept
+    it.
+    """
     for name, value in params.items():
         for one in value if isinstance(value, list) else [value]:
             kind = _find_kind(one)
@@ -212,7 +214,7 @@ def refuse_misplaced_work(rt: ReadPorts, params: dict[str, Json]) -> None:
 
 
 def refuse_handed_out(run: Run) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH where a token of a run that was delegated asks for more."""
+    """Raise Fault TOKEN_SCOPE_MISMATCH if a token of a delegated run asks for more than its work."""
     if run.parent is None:
         return
     message = f"This token is of the work {run.parent.child_id}, which was delegated; nothing was done."
@@ -220,14 +222,16 @@ def refuse_handed_out(run: Run) -> None:
 
 
 def _find_kind(value: Json) -> TokenKind | None:
-    """Which token an argument looks like, as a whole."""
+    """Return the kind of token that an argument looks like as a whole."""
     text = clean(value) if isinstance(value, str) and len(value) <= _LONGEST_TOKEN else ""
     layout = LAYOUT_BY_PREFIX.get(text[:PREFIX_LENGTH])
     return layout.kind if layout is not None and len(text) == layout.length else None
 
 
 def _find_run(rt: ReadPorts, text: str) -> Run | None:
-    """The run that a token is of; None: it is none of this store, which the operation says better."""
+    """Return the run that a token belongs to; None if this store has none, which the operation reports
+    better.
+    """
     try:
         claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims
         session = read_session(rt.log, claims.session_id)
@@ -238,7 +242,7 @@ def _find_run(rt: ReadPorts, text: str) -> Run | None:
 
 
 def offer_call(failure: Failure, call: NextCall) -> Failure:
-    """The failure with this call to copy, unless it is too long to send back."""
+    """Return the failure with this call to copy, unless the call is too long to send back."""
     is_short = len(msgspec.json.encode(call.params)) <= OFFERED_CALL_BYTES
     return msgspec.structs.replace(failure, next_call=call) if is_short else failure
 
@@ -259,7 +263,7 @@ def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
         prefix = str(params.get(name, "")).strip(_AROUND).lower()[:2]
         if prefix in _FIELD_BY_PREFIX:
             tokens[_FIELD_BY_PREFIX[prefix]] = params[name]
-            is_answer = is_answer or prefix == "ch"  # the token of an option says what is wanted
+            is_answer = is_answer or prefix == "ch"  # the token of an option shows what the caller wants
     rest = {name: value for name, value in params.items() if name not in _TOKEN_FIELDS}
     if operation == "run.continue" and "ackToken" in tokens:
         if not ("ackToken" in params or is_answer or rest.keys() & _REPORTED):
@@ -269,12 +273,15 @@ def _corrected(operation: str, params: dict[str, Json]) -> NextCall | None:
     if "checkpointToken" in tokens and "output" in rest and "context" not in rest:
         tokens.pop("ackToken", None)
         return NextCall(operation="run.checkpoint", params={**tokens, **rest})
-    if "stateToken" in tokens:  # reads the pending step again, which brings the token that is missing
+    if "stateToken" in tokens:  # reads the pending step again, which returns the missing token
         return NextCall(operation="run.continue", params={"stateToken": tokens["stateToken"]})
     return None
 
 
 def _way_back(failure: Failure) -> NextCall | None:
-    """Finding the session of the token only reads; its answer has the stateToken that the caller lacked."""
+    """Return the call that finds the session of the token; its answer has the missing stateToken.
+
+    The call only reads.
+    """
     session_id = failure.details.get("session_id")
     return None if session_id is None else NextCall(operation="session.resume", params={"query": session_id})

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 class NeverInterrupted:
-    """`ports.Interruptions` where the surface has its own way to end."""
+    """`ports.Interruptions` for an interface that has its own way to end."""
 
     def defer(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -83,8 +83,10 @@ class NeverInterrupted:
 
 
 class Silent:
-    """A port that takes everything, says nothing back and finds nothing: progress that nobody reads, the
-    audit of a store that is gone afterwards, calls that nobody watches, a terminal where nobody sits.
+    """A port that accepts every call and returns nothing.
+
+    It stands in for progress that is not shown, the audit of a temporary store, calls that are not counted,
+    and a terminal without a person.
     """
 
     def __getattr__(self, name: str) -> Callable[..., None]:
@@ -92,7 +94,7 @@ class Silent:
 
 
 def _refuse(message: str, hint: str = "Run it on the command line.") -> Callable[[], Never]:
-    """Return the stand-in for a port that this runtime lacks: whoever asks for it gets the reason."""
+    """Return the stand-in for a port that this runtime lacks: a caller that asks for it gets the reason."""
 
     def refuse() -> Never:
         raise Fault(FEATURE_DISABLED, message, hint=hint)
@@ -101,7 +103,7 @@ def _refuse(message: str, hint: str = "Run it on the command line.") -> Callable
 
 
 def _stand_in(name: str) -> Callable[[], Any]:
-    """Makes the `module:name` of a port that this runtime lacks, loaded by the few calls that ask for it."""
+    """Return a function that creates `module:name` for a missing port; the few calls that need it load it."""
 
     def make() -> Any:
         module, _, made = name.partition(":")
@@ -111,7 +113,7 @@ def _stand_in(name: str) -> Callable[[], Any]:
 
 
 class OneLook:
-    """`ports.Workspace` of one call: where the caller works is looked up once, and stays until its end."""
+    """`ports.Workspace` of one call: it finds the caller's project once, and keeps it until the call ends."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -159,23 +161,23 @@ NO_AUDIT: Audit = cast("Audit", Silent())
 NO_OBSERVER: Observer = cast("Observer", Silent())
 NO_PROGRESS: Progress = cast("Progress", Silent())
 NO_PLACES: ProjectPlaces = cast("ProjectPlaces", Silent())
-"""Without it a project is only where the call comes from."""
+"""Stand-in without which a project is found only from the directory of the call."""
 ALONE = Registry(CORE)
-"""The core without its neighbours."""
+"""The core without the other packages of the distribution."""
 
 
 # The runtime
 
 
 class TreeDue(msgspec.Struct, frozen=True, kw_only=True):
-    """A node whose tree of files is to be taken when its reply is sent."""
+    """A node for which Handrail takes a file snapshot when its reply is sent."""
 
     session_id: SessionId
     node_id: NodeId
     project: str
     cause: Literal["start", "advance", "checkpoint", "receipt"]
     tree: TakenTree | None = None
-    """What the call itself has seen; None: nobody has looked yet."""
+    """The tree that the call itself has taken; None if it has taken none."""
 
 
 class NoticeDue(msgspec.Struct, frozen=True, kw_only=True):
@@ -190,7 +192,7 @@ Due: TypeAlias = TreeDue | NoticeDue
 
 
 class RehydratePorts(msgspec.Struct, frozen=True, kw_only=True):
-    """What reading a pending step again is given: nothing in it can append, and it knows no time."""
+    """The ports for reading a pending step again: none of them can append, and there is no clock."""
 
     log: EventReader
     keys: Keys
@@ -198,52 +200,54 @@ class RehydratePorts(msgspec.Struct, frozen=True, kw_only=True):
     library: WorkflowLibrary
     workspace: Workspace
     worktree: Callable[[], TreeLook] = no_worktree
-    """Looks at the files of the project; a runtime without one sees nothing."""
+    """Reads the files of the project; a runtime without one reads no files."""
     trees: Callable[[], TreeReader] = no_trees
     """Trees of the project as git would commit them."""
     places: ProjectPlaces = NO_PLACES
-    """Where the projects of runs are; without it only the directory of the call is known."""
+    """Finds the projects of runs; without it only the directory of the call is known."""
 
 
 class ReadPorts(RehydratePorts, frozen=True, kw_only=True):
-    """What an operation is given that changes nothing: no port of it appends or writes.
+    """The ports of an operation that changes nothing: none of them appends or writes.
 
     An operation names what it takes in the type of its first parameter: this, `WritePorts` or `Runtime`. The
-    type checker holds its body to that, and the hub hands it no more (`Runtime.narrow`).
+    type checker checks its body against that, and the hub passes it no more (`Runtime.narrow`).
     """
 
     clock: Clock
     settings: SettingsFiles
     registry: Registry = ALONE
-    """What can be asked for, here and of the parts beside the core."""
+    """The operations of the core and of the other installed packages."""
     client: str = ""
-    """What the program that calls names itself; empty: a command line."""
+    """The name that the calling program gives itself; empty for a command line."""
     is_served: bool = False
-    """The call comes over HTTP: it starts no program but git, and asks nobody else."""
+    """Whether the call comes over HTTP: it starts no program but git, and sends no request to another
+    server.
+    """
     team_client: str = ""
-    """The machine that looks at files and starts programs for this call; empty: this one."""
+    """The machine that reads files and starts programs for this call; empty for this one."""
     principal: Principal | None = None
-    """Who calls a server with accounts; None: there are none, and the caller is who runs the program."""
+    """The caller of a server with accounts; None if there are none: the caller is who runs the program."""
     origin: str = ""
-    """Where there are accounts: under which address people reach the server, for links."""
+    """On a server with accounts: the address under which people reach the server, for links."""
     index: Callable[[], SessionIndex | None] = lambda: None
-    """Of the sessions, for lists and searches; None: they are read from the log."""
+    """The index of sessions, for lists and searches; None if they are read from the log."""
     facts: Callable[[], FactStore] = no_facts
-    """What is kept of source files between calls; a runtime without any reads them again."""
+    """Facts about source files that are kept between calls; a runtime without any reads the files again."""
     trees: Callable[[], Trees] = no_trees
     trials: Callable[[], Trials] = no_trials
     """Runs checks on trees in copies of the project."""
     trial_results: Callable[[], TrialResults] = no_trial_results
-    """What earlier trials of this machine came to."""
+    """Results of earlier trials on this machine."""
     known_checks: Callable[[], KnownChecksReader] = no_known_checks
     interruptions: Interruptions = NEVER_INTERRUPTED
     progress: Progress = NO_PROGRESS
     secrets: Secrets = msgspec.field(default_factory=Secrets)
-    """What this process has read and never writes."""
+    """Values that this process has read and must never write."""
 
 
 class WritePorts(ReadPorts, frozen=True, kw_only=True):
-    """What an operation is given that changes sessions or files of the project."""
+    """The ports of an operation that changes sessions or files of the project."""
 
     log: EventLog
     confirmed: ConfirmedTokens
@@ -255,21 +259,21 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
     terminal: Callable[[], Terminal] = no_terminal
     """Where a person can be asked; servers have none."""
     can_ask: bool = False
-    """The client of this call can show a person a form."""
+    """Whether the client of this call can show a person a form."""
     is_at_console: bool = False
-    """The call comes from a page of the Console, so an answer in it is that of a person."""
+    """Whether the call comes from a page of the Console, so that an answer in it is a person's."""
     actions: Callable[[str, dict[str, Json]], OwnAction] | None = None
-    """What carries out the actions of a workflow, where it is not a part of this program."""
+    """Carries out the actions of a workflow that another package provides; None if it is not installed."""
     trees_due: list[Due] | None = None
-    """Left by the call for its surface, which does them after the reply; None: nobody does."""
+    """Work that the call leaves for its interface to do after the reply; None if the interface does none."""
     members: Callable[[], Mapping[str, Role]] | None = None
-    """Where there are accounts: who is in the workspace of the caller, in which role."""
+    """On a server with accounts: the members of the caller's workspace, with their roles."""
     commits: Commits = msgspec.field(default_factory=Commits)
-    """What the call at hand has changed; the hub gives each call its own."""
+    """What the current call has changed; the hub gives each call its own."""
 
     @property
     def actor(self) -> Actor | None:
-        """Whom the events of this call are recorded for."""
+        """Return the actor for whom the events of this call are recorded."""
         return None if self.principal is None else self.principal.actor
 
     def for_rehydrate(self) -> RehydratePorts:
@@ -277,7 +281,9 @@ class WritePorts(ReadPorts, frozen=True, kw_only=True):
 
 
 class Runtime(WritePorts, frozen=True, kw_only=True):
-    """Every port there is: for the hub and the surfaces, and for what manages the program and the store."""
+    """Every port: for the hub and the interfaces, and for operations that manage the
+    program and the store.
+    """
 
     installation: Callable[[], Installation] = no_installation
     clients: Callable[[], ClientFiles] = no_clients
@@ -286,35 +292,35 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     receipt_keys: Callable[[], ReceiptKeys] = no_receipt_keys
     mcp_processes: Callable[[], McpProcesses] = no_processes
     http_client: Callable[[], HttpClient] = no_http_client
-    """Asks other servers; a server of ours asks none, whoever tells it to."""
+    """Sends requests to other servers; a server of Handrail sends none, whoever asks it to."""
     roots: Roots | None = None
-    """Where a server may work; None: this is no server, and works wherever its caller may."""
+    """Where a server may work; None if this is no server, and works wherever its caller may."""
     team: Callable[[], Team] | None = None
-    """Where calls of projects that belong to a team go; None: there is no team."""
+    """The team server for calls of projects that belong to a team; None if there is no team."""
     may: Callable[[Operation, Effect], None] | None = None
-    """Where there are accounts: raises the Fault that keeps this caller from an operation."""
+    """On a server with accounts: raises the Fault that keeps this caller from an operation."""
     accounts: object = None
-    """Where there are accounts: what the operations about them work with."""
+    """On a server with accounts: what the operations about accounts work with."""
     name_people: Callable[[str, Json], Json] | None = None
-    """Where there are accounts: what an operation answers, with people by name in its sentences."""
+    """On a server with accounts: replaces account ids in an operation's answer with the names of people."""
     keeper: Callable[[], StoreKeeper] = no_keeper
-    """Asked for when needed, as the one before and the one after: most calls have no use for them."""
+    """Made only when needed, as the ports before and after it: most calls have no use for them."""
     proof: Callable[[], StoreProof] = no_proof
     database: Callable[[], DatabaseFacts] | None = None
-    """Where the store is a database: how it answers; None: it is in files of the home."""
+    """How the store's database answers; None if the store is in files of the home."""
     start_notice: Callable[[Sequence[str], bytes], str] | None = None
-    """Starts the command that tells people about a run; None: nothing is started here."""
+    """Starts the command that notifies people about a run; None if nothing is started here."""
     audit: Audit = NO_AUDIT
     observer: Observer = NO_OBSERVER
 
     def for_one_call(self, commits: Commits | None) -> Runtime:
-        """Return the same for one call, which says what it changed and looks up once where it works."""
+        """Return the runtime for one call, with its own record of changes and one lookup of the project."""
         own = Commits() if commits is None else commits
         return msgspec.structs.replace(self, commits=own, workspace=OneLook(self.workspace))
 
     def narrow(self, perform: Callable[[Any, Any], object]) -> ReadPorts:
-        """As much of it as the function of an operation says that it takes."""
-        named = next(iter(perform.__annotations__.values()), "")  # as written, or the type itself
+        """Return only the ports that the function of an operation declares as its first parameter."""
+        named = next(iter(perform.__annotations__.values()), "")  # the annotation as text, or the type itself
         kind = _NARROWER.get(getattr(named, "__name__", named))
         return self if kind is None else _take(self, kind)
 
@@ -335,12 +341,12 @@ def leave_tree(
     cause: Literal["advance", "checkpoint", "receipt"],
     tree: TakenTree | None = None,
 ) -> None:
-    """Have the tree of a new node kept after the reply; a replay made no node, and leaves none."""
+    """Have the tree of a new node kept after the reply; a replay made no node, so it keeps none."""
     if rt.trees_due is None or not rt.commits.is_made:
         return
     try:
         project = project_of(rt, asked)
-    except Fault:  # the directory is gone: nothing can be seen there
+    except Fault:  # the directory is gone, so no file can be read there
         return
     if not looks_at_code(rt, project):
         return
@@ -356,12 +362,12 @@ def leave_tree(
 
 
 def looks_at_code(rt: ReadPorts, project: str) -> bool:
-    """Whether the list of this project's files is kept, so that reports can be checked against it."""
+    """Whether Handrail lists this project's files, so that reports can be checked against the list."""
     return _is_wanted(rt, project, lambda settings: settings.looking)
 
 
 def keeps_code(rt: ReadPorts, project: str) -> bool:
-    """Whether contents of this project's files are kept."""
+    """Whether Handrail keeps contents of this project's files."""
     return _is_wanted(rt, project, lambda settings: settings.snapshots)
 
 
@@ -379,9 +385,9 @@ def project_of(rt: ReadPorts, asked: str | UnsetType) -> str:
 
 
 def project_or_root(rt: ReadPorts, asked: str | UnsetType) -> tuple[str, Fault | None]:
-    """Return the project for what must answer anyway: where the surroundings name none, the root, and why.
+    """Return the project for an operation that must answer anyway; without one, the root and the reason.
 
-    Raises Fault when the caller itself named a directory that is none.
+    Raise Fault if the caller itself named a directory that does not exist.
     """
     try:
         return project_of(rt, asked), None

@@ -1,27 +1,28 @@
-"""Sessions: reading one, holding it, and appending to it.
+"""Sessions: reading one, locking it, and appending to it.
 
-The problem: command lines, servers and the threads of a server work on the same session, and each of them may
-die at any point. A call must decide from the newest events, append exactly what it decided, and never add to
-a log that is not proven whole. Folding a long log again in every call would take too long, so folded
-histories are kept: in memory by a server (`HotLog`), and beside the log for a new process (`remember`,
+The problem: command lines, servers and the threads of a server work on the same session, and each of them
+may die at any point. A call must decide from the newest events, append exactly what it decided, and never
+add to a log that is not proven whole. Folding a long log again in every call would take too long, so folded
+histories are kept: in memory by a server (`HotLog`), and next to the log for a new process (`remember`,
 `recall`).
 
-The idea: read without the lock, decide under it. `read_session` folds what is committed, starting from a kept
-history if the log still begins with it. `healthy_session` takes the lock of the session, adds what was
+The idea: read without the lock, decide under it. `read_session` folds what is committed, starting from a
+kept history if the log still begins with it. `healthy_session` takes the lock of the session, adds what was
 committed in between, refuses a log that is not whole, and gives a `Witness`. Only with that witness can
 `commit` append, at the head that the caller decided on. If the log has moved, `commit` returns None and the
 caller decides again, at most `COMMIT_TRIES` times; `decide_and_commit` is that loop.
 
 The invariants: a kept history counts only while the chain digest proves that the log continues it
 (`_continues`), so a stale, lost or wrong cache changes the time of an answer, never its content. The hold in
-a witness dies with its scope. A session that was seen with events is held by `hold_existing`, so a deleted
-one is never made again. Node tags are unique in a session (`_write_drafts`), because a token names its node
-by the tag. `Commits` learns of a change directly after the append; from there on the call has succeeded.
+a witness dies with its scope. A session that was read with events is locked by `hold_existing`, so a deleted
+one is never created again. Node tags are unique in a session (`_write_drafts`), because a token names its
+node by the tag. `Commits` learns of a change directly after the append; from there on the call has
+succeeded.
 
 What would break it: comparing heads instead of digests, because a writer takes back a commit that its disk
-refused, and the same index can then hold another event; deciding before the lock, because two calls could
+refused, and the same index can then have another event; deciding before the lock, because two calls could
 answer one attempt; keeping a damaged session, because the next call would build on events that are not
-proven; ending a call after the append, because the caller would hear that nothing was changed.
+proven; ending a call after the append, because the caller would learn that nothing was changed.
 """
 
 # ruff: noqa: PLC0415 - few sessions are long enough to be kept folded, and fewer are damaged
@@ -92,32 +93,32 @@ if TYPE_CHECKING:
 # Reading, holding and appending
 
 LOCK_WAIT_MS = 5_000
-"""How long a call waits for a writer who does not finish; a commit takes milliseconds, so it is stuck."""
+"""How long a call waits for a writer that does not finish; a commit takes milliseconds, so it is stuck."""
 LAST_WORK_MS = 5_000
-"""Of the time of a call: kept for its work once it has the lock."""
+"""Part of a call's time that is reserved for its work after it got the lock."""
 COMMIT_TRIES = 20
 TAG_SALTS = 16
 FEWEST_NEW_EVENTS = 256
-"""So many events lie between two folded sessions that are kept, or more."""
+"""Fewest events between two folded sessions that are kept on disk."""
 
 PlanWith: TypeAlias = Callable[[int], Sequence[PlannedEvent]]
 _OF_TOKENS = {SESSION_LOCKED: TOKEN_SESSION_LOCKED, SESSION_NOT_FOUND: TOKEN_UNKNOWN_NODE}
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """A loaded session: what its records tell, and how sound they are."""
+    """A loaded session: what its records say, and whether they are sound."""
 
     history: History
     health: Health = Health()
 
     @property
     def is_sound(self) -> bool:
-        """Whether the whole log is proven; only then the session may go on."""
+        """Whether the whole log is proven; only then the session may continue."""
         return self.health.state == "healthy"
 
     @property
     def banner(self) -> str:
-        """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+        """Return the warning for a reader of a damaged session, with a remedy; empty if it is sound."""
         if self.is_sound:
             return ""
 
@@ -125,7 +126,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[ReplyWarning, ...]:
-        """What every reply about the session begins with; nothing when it is sound and was begun here."""
+        """Return the warnings that begin every reply about the session; empty if it is sound and was begun
+        here.
+        """
         imported = imported_warnings(self.history)
         if self.is_sound:
             return imported
@@ -134,7 +137,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The same beside an answer about something else."""
+        """Return the same as notices, for an answer about something else."""
         if self.is_sound:
             return ()
 
@@ -142,7 +145,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Witness(msgspec.Struct, frozen=True, kw_only=True):
-    """Proof that this caller holds the lock of a healthy session; only `healthy_session` makes one.
+    """Proof that this caller has the lock of a healthy session; only `healthy_session` makes one.
 
     It dies with the hold inside it: after the scope the log refuses before any I/O.
     """
@@ -151,7 +154,7 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
-    """Return the session as committed right now, without a lock; None when it is not in this store."""
+    """Return the session as committed right now, without a lock; None if it is not in this store."""
     known = memory_of(reader).get_folded(session_id) or _recall_history(reader, session_id)
     tail = None if known is None else reader.load_since(session_id, known.head)
     if known is not None and tail is not None and _continues(known, tail):
@@ -165,7 +168,7 @@ def read_session(reader: EventReader, session_id: SessionId) -> Session | None:
 
 
 def judge_origin(reader: EventReader, history: History) -> History:
-    """Return the history with what the store can tell of the events that it cannot prove."""
+    """Return the history with the store's statement about events whose origin it cannot prove."""
     if not history.unsigned:
         return history
     origin = reader.origin(history.session_id, history.head_digest)
@@ -174,15 +177,17 @@ def judge_origin(reader: EventReader, history: History) -> History:
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
-    """The session as this process saw it last; only for starting a hold, which brings it up to date."""
+    """Return the session as this process read it last; only for starting a hold, which
+    brings it up to date.
+    """
     known = memory_of(reader).get_folded(session_id)
     return None if known is None else Session(history=known)
 
 
 def load_history_before(reader: EventReader, history: History, index: int) -> History:
-    """Return the history as it stood right before one of its events.
+    """Return the history as it was right before one of its events.
 
-    Raises Fault STORE_HISTORY_LOST when the log no longer holds it.
+    Raise Fault STORE_HISTORY_LOST if the log no longer has it.
     """
     loaded = reader.load(history.session_id)
     if loaded is None or loaded.head < index:
@@ -192,22 +197,22 @@ def load_history_before(reader: EventReader, history: History, index: int) -> Hi
 
 
 def empty_session(session_id: SessionId) -> Session:
-    """Return a session that nobody has created yet."""
+    """Return a session that has not been created yet."""
     return Session(history=fold(session_id, ()))
 
 
 @contextmanager
 def healthy_session(rt: WritePorts, session: Session, *, by_token: bool) -> Iterator[tuple[Session, Witness]]:
-    """Hold the session, bring it up to date, and return the witness that committing needs.
+    """Lock the session, bring it up to date, and yield the witness that committing needs.
 
-    A session that was seen with events and is gone now was deleted, and is not made again. Raises Fault
-    SESSION_NOT_HEALTHY, TOKEN_SESSION_LOCKED or SESSION_LOCKED when the lock stays busy, and
+    A session that was read with events and is gone now was deleted, and is not created again. Raise Fault
+    SESSION_NOT_HEALTHY, TOKEN_SESSION_LOCKED or SESSION_LOCKED if the lock stays busy, and
     TOKEN_UNKNOWN_NODE or SESSION_NOT_FOUND.
     """
     try:
         rt.interruptions.end_here()
         with wait_for_hold(rt.log, session.history, rt.interruptions) as hold:
-            rt.interruptions.end_here()  # it may have waited long
+            rt.interruptions.end_here()  # the wait for the lock may have been long
             current = _bring_up_to_date(hold, session)
             require_healthy(current)
             yield current, Witness(hold=hold)
@@ -220,9 +225,9 @@ def healthy_session(rt: WritePorts, session: Session, *, by_token: bool) -> Iter
 
 @contextmanager
 def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -> Iterator[SessionHold]:
-    """Hold the session. While others commit, it waits as long as the call has time; a stuck writer ends it.
+    """Lock the session. While others commit, wait as long as the call has time; give up on a stuck writer.
 
-    Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND, and what ends the call.
+    Raise Fault SESSION_LOCKED, SESSION_NOT_FOUND, and what ends the call.
     """
     session_id, head = known.session_id, known.head
     take = log.hold_existing if head else log.hold
@@ -251,19 +256,19 @@ def wait_for_hold(log: EventLog, known: History, interruptions: Interruptions) -
 
 
 def wait_for_writer(rt: WritePorts, session_id: SessionId) -> None:
-    """Wait until no other process writes to it. Raises Fault SESSION_LOCKED, SESSION_NOT_FOUND."""
+    """Wait until no other process writes to the session. Raise Fault SESSION_LOCKED, SESSION_NOT_FOUND."""
     with rt.log.hold_existing(session_id, LOCK_WAIT_MS):
         return
 
 
 def require_healthy(session: Session) -> None:
-    """Raises Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
+    """Raise Fault SESSION_NOT_HEALTHY unless the whole log is proven."""
     if not session.is_sound:
         raise refuse_unsound(session.history.session_id, session.health, session.history.head)
 
 
 def call_to_resume(session_id: SessionId) -> NextCall:
-    """Return the call that shows where a session stands and how it goes on; every surface offers it."""
+    """Return the call that shows the state of a session and how to continue it; every interface offers it."""
     return NextCall(operation="session.resume", params={"query": session_id})
 
 
@@ -274,9 +279,9 @@ def commit(
     plan_with: PlanWith,
     blobs: Sequence[Blob] = (),
 ) -> Session | None:
-    """Append a plan and fold it in; None when another process was faster, and the caller decides again.
+    """Append a plan and fold it in; return None if another process was faster, and the caller decides again.
 
-    `plan_with(salt)` makes the plan; another salt renames the new node when its tag is taken.
+    `plan_with(salt)` makes the plan; another salt renames the new node if its tag is taken.
     """
     drafts = _write_drafts(session.history, plan_with, rt.clock.now(), rt.actor)
     reads_back = call_to_resume(session.history.session_id)
@@ -307,9 +312,9 @@ def decide_and_commit(
     *,
     by_token: bool,
 ) -> tuple[Session, bool]:
-    """Decide about the session as it is under the lock, and append that; again where somebody was faster.
+    """Decide about the session as it is under the lock, and append the result; repeat if another was faster.
 
-    `decide` returns None where nothing is left to append. Returns the session then, and whether this call
+    `decide` returns None if nothing is left to append. Return the session after that, and whether this call
     appended to it.
     """
     for _ in range(COMMIT_TRIES):
@@ -324,13 +329,13 @@ def decide_and_commit(
 
 
 def refuse_moving(session: Session) -> Fault:
-    """Return the refusal of a call that other writers overtook in each of its tries."""
+    """Return the refusal of a call that lost to other writers in each of its tries."""
     details = {"session_id": session.history.session_id}
     return Fault(INVARIANT_VIOLATION, "The log kept changing during this call.", details=details)
 
 
 def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
-    """Return the session with what was committed between the unlocked look and the hold."""
+    """Return the session with what was committed between the reading without the lock and the hold."""
     tail = hold.load_since(session.history.head)
     if tail is None:
         if session.history.head:
@@ -339,7 +344,7 @@ def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
             raise Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
         return session
     if not _continues(session.history, tail):
-        # What was seen without the lock is gone: a writer took back a commit that its disk had refused.
+        # What was read without the lock is gone: a writer took back a commit that its disk had refused.
         whole = hold.load()
         assert whole is not None, "nothing is deleted under a hold"
         before = session.history
@@ -350,7 +355,7 @@ def _bring_up_to_date(hold: SessionHold, session: Session) -> Session:
 
 
 def _continues(history: History, tail: Loaded) -> bool:
-    """Whether a tail follows on from the history; each record proves the one before it."""
+    """Whether a tail continues the history; each record proves the one before it."""
     if not tail.records:
         return (tail.head, tail.digest) == (history.head, history.head_digest)
     first = tail.records[0]
@@ -358,7 +363,7 @@ def _continues(history: History, tail: Loaded) -> bool:
 
 
 def _recall_history(reader: EventReader, session_id: SessionId) -> History | None:
-    """Return what an earlier process folded, as far as the log still begins with it."""
+    """Return what an earlier process folded, if the log still begins with it."""
     remembered = reader.recall(session_id)
     if remembered is None:
         return None
@@ -372,7 +377,10 @@ def _recall_history(reader: EventReader, session_id: SessionId) -> History | Non
 
 
 def _is_worth_remembering(before: int, after: int, begin: int) -> bool:
-    """Less often the longer the session is: a cold start folds a few hundred events, or a quarter of them."""
+    """Whether to store the folded session; less often the longer the session is.
+
+    A cold start then folds a few hundred events, or a quarter of the session.
+    """
     if after < begin:
         return False
     step = max(FEWEST_NEW_EVENTS, (1 << (after.bit_length() - 1)) // 8)
@@ -380,7 +388,7 @@ def _is_worth_remembering(before: int, after: int, begin: int) -> bool:
 
 
 def _keep_if_sound(reader: EventReader, session: Session) -> Session:
-    """Remember a sound session for the next call, where the reader can."""
+    """Remember a sound session for the next call, if the reader can."""
     memory = memory_of(reader)
     if session.is_sound:
         memory.keep(session.history)
@@ -424,24 +432,24 @@ def _chain(digest: str, drafts: Sequence[Draft]) -> list[str]:
 
 # Sessions that a running server keeps folded, so that a call folds only what is new
 #
-# Nothing here is truth: whoever takes a history from here asks the log for what follows it, and the answer
-# shows whether the session still begins with that history.
+# Nothing here is authoritative: a caller that takes a history from here asks the log for what follows it,
+# and the answer shows whether the session still begins with that history.
 
 MOST_SESSIONS: Final = 16_384
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of folded sessions in the memory of a process on the machine of its user."""
+"""Most bytes of folded sessions in the memory of a process on the user's machine."""
 MOST_TEAM_BYTES: Final = 256 * 1024 * 1024
-"""The same of a team server, over all its workspaces."""
+"""The same for a team server, over all its workspaces."""
 _BYTES_PER_READ: Final = 2
-"""A folded event takes 1.4 times its bytes; twice is the bound that also covers short ones."""
+"""Factor from stored to folded bytes. A folded event takes 1.4 times its bytes; 2 also covers short ones."""
 ALWAYS_KEPT: Final = 4
-"""The latest sessions stay, however long they are: folding one again in every call is expensive."""
+"""Number of latest sessions that stay, however long they are: folding one in every call is expensive."""
 MOST_WORKFLOWS: Final = 64
 LARGEST_WORKFLOW_BYTES: Final = 256 * 1024
 
 
 KeptHistories: TypeAlias = Recent[tuple[str, SessionId], History]
-"""By the log that they are of, and by session."""
+"""Kept histories by the log that they belong to, and by session."""
 
 
 def make_histories(
@@ -452,13 +460,13 @@ def make_histories(
 
 
 class HotLog:
-    """`ports.EventLog` on top of another one; also remembers folded sessions and compiled workflows.
+    """`ports.EventLog` on top of another one; it also remembers folded sessions and compiled workflows.
 
-    Safe between threads: histories and workflows never change, and what is kept is guarded.
+    Safe between threads: histories and workflows never change, and the memory is guarded.
     """
 
     def __init__(self, log: EventLog, histories: KeptHistories | None = None, name: str = "") -> None:
-        """`name` tells the log from others that share the memory."""
+        """Create it; `name` distinguishes the log from others that share the memory."""
         self.log = log
         self._name = name
         self._histories = make_histories() if histories is None else histories
@@ -482,8 +490,8 @@ class HotLog:
     def load_pinned(self, workflow_hash: WorkflowHash) -> CompiledWorkflow:
         """Return the workflow of a run, decoded once: content never changes under its hash.
 
-        The log proves each time that it still has it, so a running server and a new process agree on what
-        is damaged.
+        The log proves each time that it still has it, so a running server and a new process agree on what is
+        damaged.
         """
         content = self.log.get_blob(BlobRef(workflow_hash))
         workflow = self._workflows.get(workflow_hash)
@@ -507,11 +515,11 @@ class HotLog:
         return self.log.hold_existing(session_id, wait_ms, known)
 
     def get_folded(self, session_id: SessionId) -> History | None:
-        """Return the history as it was kept last; now the one that will be forgotten last."""
+        """Return the history as kept last; it then counts as the most recently used one."""
         return self._histories.get((self._name, session_id))
 
     def keep(self, history: History) -> None:
-        """Remember a history for the next call, and forget those that were used longest ago."""
+        """Remember a history for the next call, and drop those that were used longest ago."""
         weight = _BYTES_PER_READ * history.read_bytes
         self._histories.put((self._name, history.session_id), history, weight)
 
@@ -522,17 +530,17 @@ class HotLog:
         return self
 
     def __len__(self) -> int:
-        """Return how many sessions are kept, of every log that shares the memory."""
+        """Return the number of kept sessions, of every log that shares the memory."""
         return len(self._histories)
 
 
 def memory_of(reader: EventReader) -> HotLog:
-    """What a reader remembers beside its log; for one that remembers nothing a memory of this moment."""
-    # Asked of the reader itself: it may be one that is loaded on first use.
+    """Return the memory of a reader; for one without memory, a temporary one."""
+    # The reader itself is asked: it may be one that is loaded on first use.
     found = getattr(reader, "get_memory", None)
     return HotLog(cast("EventLog", reader)) if found is None else cast(HotLog, found())
 
 
 def load_pinned_workflow(reader: EventReader, workflow_hash: WorkflowHash) -> CompiledWorkflow:
-    """The compiled workflow a run is pinned to, whatever its source file says today."""
+    """Return the compiled workflow that a run is pinned to, whatever its source file says today."""
     return memory_of(reader).load_pinned(workflow_hash)

@@ -1,4 +1,4 @@
-"""Who may confirm a step that says so: a role, or a person none of whose agents did the work."""
+"""Checks who may confirm a step that names a role, or another person than those whose agents did the work."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _ROLE, _OTHER = "role:", "other"
 
 
 def require_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str) -> str:
-    """Who had to answer, for the record; empty: any person. Without accounts nobody can check it.
+    """Return the required confirmer, for the record; empty if any person may confirm.
 
-    Raises Fault E_FORBIDDEN when it is not this one.
+    Without accounts nothing can be checked. Raise Fault E_FORBIDDEN if the caller is not the required
+    confirmer.
     """
     principal = rt.principal
     if not wanted or principal is None:
@@ -35,11 +36,11 @@ def require_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str) 
 
 
 def find_answerers(rt: ReadPorts, history: History, node: Node, wanted: str) -> str:
-    """Who answers instead of this caller; empty: this one may, or there are no accounts."""
+    """Return who must answer instead of this caller; empty if the caller may, or there are no accounts."""
     principal = rt.principal
     if principal is None:
         return ""
-    if ROLES.index(principal.role) < ROLES.index("member"):  # whatever else the step asks, it is the role
+    if ROLES.index(principal.role) < ROLES.index("member"):  # the role comes first
         anybody = CONFIRMERS["role:member"]
         return (
             f"{anybody} none of whose agents did the work"
@@ -51,7 +52,7 @@ def find_answerers(rt: ReadPorts, history: History, node: Node, wanted: str) -> 
 
 
 def has_confirmer(rt: WritePorts, history: History, node: Node, wanted: str) -> bool:
-    """Whether somebody in the workspace may confirm the step; without accounts nobody is looked for."""
+    """Whether a member of the workspace may confirm the step; False without accounts."""
     if not wanted or rt.members is None:
         return False
     if wanted.startswith(_ROLE):
@@ -66,15 +67,17 @@ def _is_at_least(role: Role, least: str) -> bool:
 
 
 def is_confirmer(rt: ReadPorts, history: History, node: Node, wanted: str, principal: Principal) -> bool:
-    """Whether they are who the step names."""
+    """Whether the principal fulfils what the step requires of its confirmer."""
     if wanted.startswith(_ROLE):
         return _is_at_least(principal.role, wanted.removeprefix(_ROLE))
     return principal.account not in find_workers(rt, history, node)
 
 
 def find_workers(rt: ReadPorts, history: History, node: Node) -> frozenset[str]:
-    """The accounts that worked on the run, or on the runs that it delegated, since somebody last confirmed
-    the step: an agent by whatever it caused, a person by the reports and steps that they sent themselves.
+    """Return the accounts that worked on the run, or on its child runs, since the step was last confirmed.
+
+    An agent's account counts for every event that the agent caused, a person's only for the reports and
+    steps that they sent themselves.
     """
     answers = list_answers(history, instance_of(history, node.node_id))
     since = max((one.index for one in answers if one.fact.answer == "confirmed"), default=-1)
@@ -92,15 +95,15 @@ def find_workers(rt: ReadPorts, history: History, node: Node) -> frozenset[str]:
 
 
 def _handed_out(history: History, run_id: RunId) -> frozenset[RunId]:
-    """The run, and every run below it."""
+    """Return the ids of the run and of every run below it."""
     found = {run_id}
-    for run in history.runs.values():  # in the order in which they began
+    for run in history.runs.values():  # a parent comes before its child runs
         if run.parent is not None and run.parent.run_id in found:
             found.add(run.run_id)
     return frozenset(found)
 
 
-# Asking the person at the terminal: a line that an agent runs has nobody there who could agree.
+# Asking the person at the terminal. An agent's command line has no person who could agree.
 
 
 _YES = ("y", "yes")
@@ -111,8 +114,9 @@ def require_yes(
 ) -> Literal["terminal"]:
     """Show the text at the terminal itself and wait for a yes.
 
-    `command` is what a person runs instead, `resume` what shows where things stand, `meanwhile` what the
-    caller does until then. Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees.
+    `command` is what a person runs instead, `resume` shows the present state, and `meanwhile` says what the
+    caller does until then. Raise Fault E_HUMAN_REQUIRED if no person can be asked or the person does not
+    agree.
     """
     with rt.interruptions.defer():
         answer = rt.terminal().ask(text, lambda: rt.interruptions.stop_reason() == "signal")

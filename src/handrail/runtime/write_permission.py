@@ -1,6 +1,6 @@
-"""Permission to write: a change is previewed first, and made once, with the confirm token of that preview.
+"""Permission to write: a caller previews a change, then makes it once with the confirm token of the preview.
 
-Every gated operation goes through `preview_or_write`; nothing else mints or takes confirm tokens.
+Every gated operation goes through `preview_or_write`; nothing else mints or accepts confirm tokens.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ _MISSING = {
 
 
 class GatedInput(Input, frozen=True, kw_only=True):
-    """What every gated operation takes beside its own fields; a creation takes it in place of a key."""
+    """The input that every gated operation has in addition to its own fields; a creation has it in place of
+    a key.
+    """
 
     dry_run: Maybe[
         Annotated[bool, Meta(description="Show what would change and get a confirm token. Changes nothing.")]
@@ -65,7 +67,7 @@ class GatedInput(Input, frozen=True, kw_only=True):
 
 
 class DangerousInput(GatedInput, frozen=True, kw_only=True):
-    """The input of an operation that destroys something: it must say so, in the dry run too."""
+    """The input of an operation that destroys something: it must set `dangerous`, even in the dry run."""
 
     dangerous: Maybe[
         Annotated[bool, Meta(description="Say that you mean to destroy something; needed with confirm.")]
@@ -73,7 +75,7 @@ class DangerousInput(GatedInput, frozen=True, kw_only=True):
 
 
 class Change(Answer, frozen=True, kw_only=True):
-    """One thing that would be different afterwards; `none` where nothing would."""
+    """One thing that would be different afterwards; `none` if nothing would."""
 
     action: Literal["create", "update", "delete", "move", "none"]
     resource: str
@@ -81,7 +83,7 @@ class Change(Answer, frozen=True, kw_only=True):
     before: Json = None
     after: Json = None
     diff: Json = None
-    """Of a file: `path`, how many lines are `added` and `removed`, and the `hunks` as text."""
+    """For a file: `path`, how many lines are `added` and `removed`, and the `hunks` as text."""
 
 
 def mark_unreached(changes: Sequence[Change], fails: Container[str]) -> tuple[Change, ...]:
@@ -109,7 +111,7 @@ class Preview(Answer, frozen=True, kw_only=True):
 
 
 class DryRun(Answer, frozen=True, kw_only=True):
-    """The preview, and the confirm token that makes exactly this change."""
+    """The preview, and the confirm token that permits exactly this change."""
 
     preview: Preview
     confirm_token: str
@@ -117,7 +119,7 @@ class DryRun(Answer, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
-    """A change as resolved right now: what it touches, and the version of each thing it relies on."""
+    """A change as resolved right now: its targets, and the version of everything that it relies on."""
 
     action: str
     changes: tuple[Change, ...]
@@ -125,13 +127,13 @@ class Plan(msgspec.Struct, Generic[_T], frozen=True, kw_only=True):
     versions: dict[str, str]
     blast_radius: str
     found: _T
-    """What was found: the write gets this and looks up nothing again, so it does what was checked."""
+    """What was resolved: the write uses this without another lookup, so it does what was checked."""
     obstacle: Fault | None = None
-    """Why it cannot be done as things are."""
+    """Why the change cannot be made now."""
 
 
 def _at_once() -> None:
-    """Nobody else writes to it."""
+    """Do not wait: no other process writes to the target."""
 
 
 def preview_or_write(
@@ -144,13 +146,13 @@ def preview_or_write(
     write: Callable[[_T], Answer | Success],
     wait: Callable[[], None] = _at_once,
 ) -> DryRun | Success:
-    """Show the preview with its token, or make the change that the token was checked against.
+    """Return the preview with its token, or make the change that the token permits.
 
-    `resolve` runs once. `write` gets what it found, and raises E_CONFLICT where that is no longer so.
+    `resolve` runs once. `write` receives the resolved plan, and raises E_CONFLICT if it no longer holds.
+    `wait` waits for other writers of the same things, and raises if that takes too long.
 
-    `wait` waits for other writers of the same things, and raises when that takes too long.
-    Raises Fault E_USAGE, E_CONFIRMATION_REQUIRED, and E_CONFLICT with the reason; up to the claim nothing
-    is used up, and after it the token stays used.
+    Raise Fault E_USAGE, E_CONFIRMATION_REQUIRED, or E_CONFLICT with the reason. These refusals come before
+    the token is used up; after that the token stays used.
     """
     if called.effect == "dangerous" and not (
         isinstance(request, DangerousInput) and request.dangerous is True
@@ -183,7 +185,10 @@ def _write_confirmed(
     write: Callable[[_T], Answer | Success],
     wait: Callable[[], None],
 ) -> Success:
-    """The order matters: every refusal comes before the token is used up."""
+    """Make the change and use the token up.
+
+    The order matters: every refusal comes before the token is used up.
+    """
     read = _read(rt, token)
     check_arguments(read.claims, scope)
     if not rt.confirmed.is_used(read.fingerprint):
@@ -201,7 +206,10 @@ def _write_confirmed(
 
 
 def _read(rt: WritePorts, token: str) -> ReadConfirm:
-    """A token that was once refused as expired stays refused, even if the clock is set back."""
+    """Return the claims of a valid token.
+
+    A token that was once refused as expired stays refused, even if the clock is set back.
+    """
     now = rt.clock.unix_seconds()
     try:
         return read_confirm(rt.keys.verifying_keys(CONFIRM), token, now=now)
@@ -212,7 +220,7 @@ def _read(rt: WritePorts, token: str) -> ReadConfirm:
 
 
 def _unchanged_plan(rt: WritePorts, read: ReadConfirm, plan: Plan[_T]) -> Plan[_T]:
-    """The plan, if it is still what the dry run showed. If the token was used, that is the reason given."""
+    """Return the plan if it is what the dry run showed. If the token was used, the fault says so instead."""
     try:
         check_targets(read.claims, list(plan.targets), plan.versions)
         if plan.obstacle is not None:
@@ -267,7 +275,9 @@ def _show(rt: ReadPorts, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
 
 
 def _not_allowed(called: Operation, request: GatedInput, missing: Literal["confirm", "dangerous"]) -> Fault:
-    """What is missing is said before the token is read, so that the token stays usable."""
+    """Return the refusal for a missing field. It comes before the token is read, so the
+    token stays usable.
+    """
     message, hint = _MISSING[missing]
     return Fault(
         E_CONFIRMATION_REQUIRED,
@@ -286,7 +296,7 @@ def _safe(change: Change) -> Change:
 
 
 def dry_run_of(called: Operation, request: GatedInput) -> NextCall:
-    """Return the preview of the same change; after it, what is left of it."""
+    """Return the dry run of the same change; after a partial change, it previews the rest."""
     given: dict[str, Json] = msgspec.to_builtins(request)
     given.pop("confirm", None)
     meant = {"dangerous": True} if called.effect == "dangerous" else {}
@@ -294,7 +304,7 @@ def dry_run_of(called: Operation, request: GatedInput) -> NextCall:
 
 
 def _not_recorded(made: Success, reason: str) -> Success:
-    """The change is made, but the use of its token could not be recorded."""
+    """Return the success with a warning that the use of the token could not be recorded."""
     message = f"The change was made, but the use of its token could not be recorded ({reason})."
     warning = {"code": "CONFIRM_NOT_RECORDED", "message": message, "reason": reason}
     notice = Notice(type="confirm_not_recorded", message=message, severity="warning")
