@@ -42,10 +42,12 @@ EdgeCause: TypeAlias = Literal["advance", "non_tip_advance", "checkpoint_created
 Capability: TypeAlias = Literal["delegation", "web_browsing"]
 CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
 CapabilityProvenance: TypeAlias = Literal["probe_step", "attempted_use", "manual_claim"]
-"""The first two are strong: the agent tried it. The last is only a statement."""
+"""How the status is known. `probe_step` and `attempted_use` are strong, because the agent tried the
+capability. `manual_claim` is only a statement.
+"""
 GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
 TreeCause: TypeAlias = Literal["start", "advance", "checkpoint", "look", "receipt", "restore"]
-"""What a tree was taken for; `look`: a report was judged by it."""
+"""Why a tree was recorded. `look`: a report was judged by it."""
 CloseReason: TypeAlias = Literal["abandoned", "superseded", "done_elsewhere"]
 DivergenceReason: TypeAlias = Literal[
     "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
@@ -69,42 +71,45 @@ class Fact(
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A project by the name of its directory, and a hash of where that is on the machine that wrote it."""
+    """A project: the name of its directory, and a hash of the directory's path on the machine that wrote
+    it.
+    """
 
     name: str
     directory: str
-    identity: str = ""  # what tells it on every machine; empty: nothing but the directory does
+    identity: str = ""  # identifies the project on every machine; empty: only the directory does
 
 
 AnswerSource: TypeAlias = Literal["terminal", "elicitation", "console", "account"]
-"""Where a person was asked: none of them is held by the agent."""
+"""Where a person was asked. An agent controls none of these."""
 
 
 class SessionCreated(Fact, frozen=True, kw_only=True):
-    """The session exists. Its goal is here only if it began without a run."""
+    """The session exists. The event has the goal only if the session began without a run."""
 
     goal: str = ""
     input_digest: str = ""
     project: Project | None = None
-    """Here only if the session began without a run."""
+    """Set only if the session began without a run."""
 
 
 class ObservationRecorded(Fact, frozen=True, kw_only=True):
-    """Something seen around the session that helps to find it again."""
+    """Something observed around the session that helps to find it again."""
 
     key: ObservationKey
     value: str
     confidence: Literal["low", "med", "high"] = "high"
-    project: Project | None = None  # of `own_project`: where a run that was delegated works
+    project: Project | None = None  # for the key `own_project`: where a delegated run works
     title: str = ""
-    """What a person called the session from here on. The event repeats the goal that it has, so an older
-    version reads the log and shows the goal."""
-    source: AnswerSource | None = msgspec.field(default=None, name="door")  # where the person did so
+    """The title that a person gave the session from this event on. The event repeats the current goal, so
+    an older version that reads the log shows the goal.
+    """
+    source: AnswerSource | None = msgspec.field(default=None, name="door")  # where the person gave the title
     who: str = ""
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The step that delegated a run, and under which name."""
+    """The step that delegated a run, and the name of the child."""
 
     run_id: RunId
     node_id: NodeId
@@ -112,9 +117,9 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 OWNED_VALUES = (
-    2  # from these rules on a name leads to one value, and one that is not the agent's has an owner
+    2  # from these rules on, a name leads to one value, and a value not set by the agent has an owner
 )
-STATED_REPORTS = 3  # from these rules on a report is stated, and Handrail judges no commands and lists in it
+STATED_REPORTS = 3  # from these rules on, Handrail judges no commands and lists in a report: they are stated
 RULES = STATED_REPORTS  # of new runs
 
 
@@ -126,31 +131,35 @@ class RunStarted(Fact, frozen=True, kw_only=True):
     source_kind: SourceKind
     source_ref: str
     input_digest: str
-    source_digest: str = ""  # of the bytes of the file it came from, to notice later that it changed
+    source_digest: str = ""  # of the bytes of the source file, to notice later changes
     is_first_here: bool = False
-    """No run of this hash was in the store before: its start says so, and so does every replay of it."""
-    project: Project | None = None  # where it was begun; logs of older versions do not tell
+    """The store had no run of this hash before. The reply to the start says so, and so does every replay of
+    it.
+    """
+    project: Project | None = None  # where the run began; None in logs of older versions
     tags: tuple[str, ...] = ()
-    """Of the workflow, to find the run by. They are not in the hash: no tag changes what a run does."""
+    """The workflow's tags, to find the run by. They are not in the hash, because no tag changes what a run
+    does.
+    """
     checks: tuple[PinnedCheck, ...] = ()
-    """What the project declared at that moment, by name."""
+    """The checks that the project declared at that moment, by name."""
     confirmations: Confirmations = "claimed"
-    """Who could approve a step at that moment; `person` stays for the run."""
-    confirmations_from: Literal["", "user", "project"] = ""  # whose settings said `person`; empty: nobody's
-    rules: int = 1  # by which its values are looked up and replaced
-    parent: Parent | None = None  # nobody delegated it
+    """Who could approve a step at that moment; `person` stays in force for the whole run."""
+    confirmations_from: Literal["", "user", "project"] = ""  # whose settings said `person`; empty: none did
+    rules: int = 1  # version of the rules for finding and replacing its values
+    parent: Parent | None = None  # None: no step delegated it
     pins: tuple[WorkflowHash, ...] = ()  # the workflows that its steps may delegate
-    agent: str = ""  # what the client called itself; empty: a command line, or an older version
+    agent: str = ""  # the client's own name for itself; empty: a command line, or an older version
 
 
 class NodeCreated(Fact, frozen=True, kw_only=True):
-    """A durable point of a run. The snapshot is `{v, workflowHash, state}`; its hash is in the run."""
+    """A durable point of a run. The snapshot is `{v, workflowHash, state}`; the run has its hash."""
 
     node_kind: NodeKind
     parent_node_id: NodeId | None = None
     state: State
     attempt_id: AttemptId | None = None
-    """Of a checkpoint: the attempt at the parent that made it."""
+    """For a checkpoint: the attempt at the parent node that made it."""
     input_digest: str | None = None
 
 
@@ -164,7 +173,7 @@ class EdgeCreated(Fact, frozen=True, kw_only=True):
 
 
 ValueOwner: TypeAlias = Literal["default", "goal", "agent", "parent", "action", "agent_option", "person"]
-"""Who stated a value, weakest first; `agent`: the context of a call."""
+"""Who set a value, weakest first; `agent` means the context of a call."""
 
 
 class ContextSet(Fact, frozen=True, kw_only=True):
@@ -173,24 +182,24 @@ class ContextSet(Fact, frozen=True, kw_only=True):
     context: dict[str, Any]
     source: Literal["initial", "agent_delta"]
     owners: dict[str, ValueOwner] = {}
-    """Of each value that is not the agent's own; logs of older versions do not tell it."""
+    """The owner of each value that the agent did not set; logs of older versions have none."""
 
 
 class _Outcome(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True
 ):
-    """Shared options of what an attempt led to."""
+    """Shared options of the outcomes of an attempt."""
 
 
 class Advanced(_Outcome, frozen=True, kw_only=True, tag="advanced"):
-    """The attempt moved the run on; `option_id` is what a choice step was answered with."""
+    """The attempt moved the run on; `option_id` is the option that answered a choice step."""
 
     to_node_id: NodeId
     option_id: str = ""
 
 
 class Blocked(_Outcome, frozen=True, kw_only=True, tag="blocked"):
-    """The attempt was not accepted; everything its reply says is kept here."""
+    """The attempt was not accepted; the event keeps everything that its reply says."""
 
     to_node_id: NodeId
     blockers: tuple[Blocker, ...]
@@ -198,16 +207,16 @@ class Blocked(_Outcome, frozen=True, kw_only=True, tag="blocked"):
     example: dict[str, Any] | None = None
     issues: tuple[Issue, ...] = ()
     left_out: tuple[Blocker, ...] = ()
-    """Reasons beyond those that `blockers` may hold."""
+    """Reasons that exceed the limit of `blockers`."""
 
     @property
     def every_blocker(self) -> tuple[Blocker, ...]:
-        """Whatever stands in the way, shown as a blocker or not."""
+        """Every reason why the attempt was blocked, including those that are not shown as blockers."""
         return (*self.blockers, *self.left_out)
 
     @property
     def every_issue(self) -> tuple[Issue, ...]:
-        """The faults of the report, and what stands in the way beyond the blockers."""
+        """The faults of the report, then the reasons that exceed the limit of `blockers`."""
         return (*self.issues, *(issue_of(blocker) for blocker in self.left_out))
 
 
@@ -220,22 +229,22 @@ class AdvanceRecorded(Fact, frozen=True, kw_only=True):
 
 
 class ValidationPerformed(Fact, frozen=True, kw_only=True):
-    """What an attempt brought was checked against a contract, or the notes against the step's rules."""
+    """An artifact of an attempt was checked against a contract, or its notes against the step's rules."""
 
     attempt_id: AttemptId
     contract_ref: str = ""
-    """Empty: the rules of the step."""
+    """The contract; empty if the step's rules were checked."""
     result: Literal["valid", "invalid", "missing"]
     issues: tuple[str, ...] = ()
 
 
 class NotesKept(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="inline"):
     text: str
-    """Short notes, whole."""
+    """The complete notes, if they are short."""
 
 
 class NotesStored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", tag="blob"):
-    """Long notes: whole in the blob, and the excerpt that recaps show."""
+    """Long notes: the blob has them complete, and recaps show the excerpt."""
 
     excerpt: str
     ref: BlobRef
@@ -243,33 +252,34 @@ class NotesStored(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A small structured payload, whole: conditions read it, and a reader needs no second file."""
+    """A small structured payload, stored complete: conditions read it, and a reader needs no second file."""
 
     kind: str
     digest: str
-    """Of the RFC 8785 bytes of the body."""
+    """Digest of the RFC 8785 bytes of the body."""
     body: dict[str, Any]
     contract_ref: str = ""
-    """The contract it was found valid against; empty: nothing was checked."""
+    """The contract that it matches; empty if it was not checked."""
     is_refused: bool = False
-    """It does not fit its contract: the log knows what came, and no output of the run holds it."""
+    """It does not match its contract. The log records that it was sent, but it is not an output of the run.
+    """
 
 
 class NodeOutputAppended(Fact, frozen=True, kw_only=True):
-    """What the agent wrote down on the way to this node: notes, or one artifact.
+    """Notes or one artifact, written on the way to this node.
 
-    Without a node it belongs to the session itself.
+    Without a node, the output belongs to the session itself.
     """
 
     output_id: str
     channel: Literal["recap", "artifact", "action"]
-    """`action`: what Handrail did, in its own words; notes of an agent never stand there."""
+    """`action`: what Handrail did, in its own words; notes of an agent never use this channel."""
     notes: NotesKept | NotesStored | None = None
     artifact: Artifact | None = None
     supersedes_output_id: str = ""
     """The output of the same node and channel that this one corrects."""
     input_digest: str = ""
-    """Of notes that belong to the session: what the checkpoint sent."""
+    """For notes of the session: the digest of what the checkpoint sent."""
 
 
 class Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -280,7 +290,7 @@ class Preferences(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PreferencesDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What somebody asked to change."""
+    """The requested changes; None leaves a preference as it is."""
 
     autonomy: Autonomy | None = None
     risk_policy: RiskPolicy | None = None
@@ -308,8 +318,10 @@ class CapabilityObserved(Fact, frozen=True, kw_only=True):
 GapReason: TypeAlias = (
     ReasonName | Literal["reported", "loop_limit_reached", "items_dropped", "settled_by_person"]
 )
-"""Why there is a gap: a reason that would have stopped another mode, a report of the agent, a loop that ended
-with work left, a list that lost items while a loop went through it; or who resolved an earlier one."""
+"""Why there is a gap: a reason that would block the run in another mode, a report of the agent, a loop that
+ended with work left, or a list that lost items while a loop went through it. With `settled_by_person`, a
+person resolved an earlier gap.
+"""
 
 
 class GapRecorded(Fact, frozen=True, kw_only=True):
@@ -319,16 +331,18 @@ class GapRecorded(Fact, frozen=True, kw_only=True):
     severity: GapSeverity
     reason: GapReason
     summary: str
-    resolves_gap_id: str = ""  # the earlier gap that this one resolves; it is itself no open one
+    resolves_gap_id: str = ""  # the earlier gap that this one resolves; then this one is not open itself
     evidence_refs: tuple[str, ...] = ()
     source: AnswerSource | None = msgspec.field(
         default=None, name="door"
     )  # where a person resolved the earlier one
     who: str = ""
     node_id: NodeId | None = None
-    """Of what a person resolved: where that gap was recorded; the event is of the run and moves no tip."""
+    """If a person resolved a gap: the node where that gap was recorded. The event belongs to the run and
+    moves no tip.
+    """
     waits_for: WaitsFor | None = None
-    """Where a reason that would block another mode became a gap: what it waited for."""
+    """What the reason waited for, if it would have blocked the run in another mode."""
 
 
 class DivergenceRecorded(Fact, frozen=True, kw_only=True):
@@ -340,49 +354,53 @@ class DivergenceRecorded(Fact, frozen=True, kw_only=True):
 
 
 class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
-    """Why the run stands where it stands."""
+    """The decisions that led the run to this node."""
 
     entries: tuple[TraceEntry, ...]
     omitted: int = 0
-    """Entries left out in the middle, so that at most 25 stand here."""
+    """Number of entries left out in the middle, so that at most 25 are kept."""
     passed_omitted: int | None = None
-    """Of those, steps and loops that did not run. None: nothing was left out, or nobody counted them."""
+    """How many of those are steps and loops that did not run. None if nothing was left out, or if it was
+    not counted.
+    """
 
 
 class RunClosed(Fact, frozen=True, kw_only=True):
-    """Nobody wants to continue the run. It uses no token: the next thing the run does opens it again."""
+    """The run is no longer needed. Closing uses no token, and the next report that is sent reopens the run."""
 
     reason: CloseReason
     node_id: NodeId
-    """The preferred tip of that moment; scoped to the run, the event moves no tip."""
+    """The preferred tip at that moment. The event belongs to the run and moves no tip."""
     note: str = ""
     request_id: str = ""
-    taken: RunId | None = None  # of work that was delegated again: the run whose result counts instead
+    taken: RunId | None = None  # the run whose result counts instead of this one
 
 
 ConfirmationAnswer: TypeAlias = Literal["confirmed", "declined"]
 
 
 class ConfirmationRecorded(Fact, frozen=True, kw_only=True):
-    """A person was asked about a pending step. Scoped to the run, it moves no tip and uses no token."""
+    """A person answered a question about a pending step. The event belongs to the run, moves no tip and
+    uses no token.
+    """
 
-    node_id: NodeId  # that was pending when the person answered
+    node_id: NodeId  # the node that was pending when the person answered
     source: AnswerSource = msgspec.field(name="door")
-    who: str  # the account of that source
-    what_digest: str  # of what the person was shown
+    who: str  # the person's account at that source
+    what_digest: str  # digest of everything that the person was shown
     answer: ConfirmationAnswer
     note: str = ""
     option_id: str = ""
-    """Of a choice: the one that the person took."""
-    asked: AskKind | None = None  # logs of older versions do not tell it, nor what follows
+    """For a choice: the option that the person took."""
+    asked: AskKind | None = None  # missing in logs of older versions, like the fields below
     subject: str = ""
-    """The digest of the report, preview, options or question alone: a yes is about that and nothing else."""
-    value: str = ""  # what the person gave
-    by: str = (
-        ""  # who had to confirm, where the step says it; only the source `account` was checked against it
-    )
+    """Digest of the report, preview, options or question alone; an approval is valid for exactly that."""
+    value: str = ""  # the value that the person gave
+    by: str = ""  # who has to confirm, if the step says so; only the source `account` was checked against it
     based_on: str = ""
-    """The id of the answer to this question that the person saw when they gave theirs; empty: none."""
+    """The id of the earlier answer to this question that the person saw before they answered; empty if
+    there was none.
+    """
 
 
 EvidenceCheck: TypeAlias = Literal[
@@ -398,29 +416,29 @@ EvidenceCheck: TypeAlias = Literal[
     "person",
 ]
 EvidenceLevel: TypeAlias = Literal["claimed", "observed", "ran", "confirmed"]
-"""Who saw it: only the agent, Handrail itself, a process that really ran, a person."""
+"""Where the evidence comes from: only the agent, Handrail itself, a process that really ran, or a person."""
 EvidenceVerdict: TypeAlias = Literal["holds", "contradicted", "stale", "missing", "unknown"]
 
 
 class ReportStatement(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One place of a report, how it was checked, and what came of that."""
+    """One place in a report, how it was checked, and the result."""
 
-    contract_ref: str = ""  # empty: what the step itself asks for
+    contract_ref: str = ""  # empty: the step itself requires it
     pointer: str
     check: EvidenceCheck
     level: EvidenceLevel = "claimed"
     verdict: EvidenceVerdict = "holds"
     fact: str = ""
-    """What was seen, where it is not plainly what the report says."""
-    refs: tuple[str, ...] = ()  # receipts or confirmations that it rests on
+    """What was observed, if it differs from what the report says."""
+    refs: tuple[str, ...] = ()  # the receipts or confirmations that support it
     paths: tuple[str, ...] = ()
-    """Changed files that a report leaves out; of a command, its own tests or configuration that changed."""
-    grown: tuple[str, ...] = ()  # tests by which it failed before, with nothing but new lines since the start
-    unanswered: tuple[str, ...] = ()  # new or grown tests, without which it failed and has not passed since
+    """Changed files that a report leaves out; for a command, its own tests or configuration that changed."""
+    grown: tuple[str, ...] = ()  # tests that made it fail before and have only gained lines since the start
+    unanswered: tuple[str, ...] = ()  # new or grown tests: it failed without them, and has not passed since
 
 
 class ChangeSum(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """How much changed since a run began."""
+    """The size of a change: files, and lines added and removed."""
 
     files: int
     added: int = 0
@@ -430,111 +448,114 @@ class ChangeSum(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 class EvidenceRecorded(Fact, frozen=True, kw_only=True):
     """How each part of a report was supported when it was judged.
 
-    Scoped to the run: it moves no tip and opens no entry.
+    The event belongs to the run: it moves no tip and opens no ledger entry.
     """
 
     attempt_id: AttemptId
     node_id: NodeId  # the node that the attempt led to
     statements: tuple[ReportStatement, ...] = msgspec.field(name="claims")
     omitted: int = 0  # statements beyond those that an event holds
-    tree: str = ""  # the files then; empty: not looked at
-    machine: str = ""  # whose team client looked; empty: who recorded it
+    tree: str = ""  # the files at that moment; empty: they were not read
+    machine: str = ""  # whose team client read the files; empty: the one that recorded it
     unseen: str = ""
-    """Why the files, or what changed in them, could not be seen: what was seen before is unknown then."""
+    """Why the files, or the changes in them, could not be read; what was observed before is unknown then."""
     approved: tuple[str, ...] = ()  # declared checks that a person approved since the run began
-    changed: ChangeSum | None = None  # by the time of the report; None: nobody counted
+    changed: ChangeSum | None = None  # by the time of the report; None: not counted
 
 
 class ReceiptRecorded(Fact, frozen=True, kw_only=True):
-    """A program ran. Scoped to the run, it moves no tip and opens no ledger entry.
+    """A program ran. The event belongs to the run, moves no tip and opens no ledger entry.
 
-    What is stored for readers is redacted and bounded; the digests are of what really was.
+    The text that is stored for readers is redacted and bounded; the digests are of the original content.
     """
 
     receipt_id: ReceiptId
     node_id: NodeId  # the node that was pending when the program began
     by: ReceiptSource
-    machine: str = ""  # whose team client started it; empty: who recorded it
-    check: str = ""  # the declared name; empty: the command was given word by word
+    machine: str = ""  # whose team client started it; empty: the one that recorded it
+    check: str = ""  # the declared name; empty: the command was given in full
     argv: tuple[str, ...]
-    """Of a client's hook: the line that its shell got, as one word."""
+    """From a client's hook: the line that its shell got, as one word."""
     argv_digest: str
-    """Of the words before redaction (`engine.receipts.digest_argv`)."""
+    """Digest of the words before redaction (`engine.receipts.digest_argv`)."""
     directory: str = "."
     """Relative to the project; or `ELSEWHERE`, or `UNPLACED` of `engine.receipts`."""
     outcome: RunOutcome
     duration_ms: int = 0
-    output_digest: str = ""  # of everything that it printed; empty: not seen
+    output_digest: str = ""  # of everything that it printed; empty: the output was not captured
     output_bytes: int = 0
     head: str = ""
-    tail: str = ""  # what followed the head, its last part; empty when the head holds everything
+    tail: str = ""  # the last part of what followed the head; empty if the head has everything
     tree_before: str = ""
     tree_after: str = ""
-    """The files of the project then; empty: unknown."""
+    """The files of the project before and after it ran; empty if unknown."""
     changed_meanwhile: tuple[str, ...] = ()
-    """Some files that changed while it ran, without the report that its check declares."""
-    counts: Counts | None = None  # from the report of the test runner; None: there is none
+    """Some files that changed while it ran, except the report that its check declares."""
+    counts: Counts | None = None  # from the test runner's report; None if there is none
     uncounted: str = ""
-    """Why the declared report counted nothing: then nothing shows that a test ran."""
-    steering: dict[str, str] = {}  # of logs of earlier versions, like the program and its digest
+    """Why the declared report gave no counts: then nothing shows that a test ran."""
+    steering: dict[str, str] = {}  # only in logs of earlier versions, like the program and its digest
     program: str = ""
     program_digest: str = ""
-    environment_digest: str = ""  # of the variables that its declaration sets, as `PinnedCheck` has it
+    environment_digest: str = ""  # of the variables that its declaration sets, as in `PinnedCheck`
 
 
 class ProofRecorded(Fact, frozen=True, kw_only=True):
-    """What the four runs of a check showed. Scoped to the run, it moves no tip and opens no ledger entry.
+    """What the four runs of a check showed. The event belongs to the run, moves no tip and opens no ledger
+    entry.
 
-    It is about two trees: whether it is stale is one comparison of `proof.head`. It may come after the step,
-    or after the end of the run; replies that were recorded before stay as they are.
+    It is about two trees: one comparison of `proof.head` shows whether it is stale. It may follow the step,
+    or the end of the run; replies that were recorded before stay as they are.
     """
 
-    node_id: NodeId  # that was pending, or whose report wanted the proof
+    node_id: NodeId  # the node that was pending, or whose report required the proof
     proof: Proof
-    machine: str = ""  # where it was made; empty: who recorded it
+    machine: str = ""  # where it was made; empty: on the machine that recorded it
     detail_ref: BlobRef | None = None
-    """What does not fit into an event, such as the names beyond the first; the blob may be absent."""
+    """What does not fit into an event, such as names beyond the limit; the blob may be absent."""
 
 
 class TreeRecorded(Fact, frozen=True, kw_only=True):
-    """The files of the project at a node. Scoped to the run, it moves no tip and opens no ledger entry.
+    """The files of the project at a node. The event belongs to the run, moves no tip and opens no ledger
+    entry.
 
-    The blobs that it names may be absent: then the tree is known by its id alone.
+    The blobs that it names may be absent: then only the id of the tree is known.
     """
 
     node_id: NodeId
     tree_id: str
     head: str = ""
-    """The commit that was checked out; empty: no git, or no commit."""
+    """The commit that was checked out; empty without git or without a commit."""
     cause: TreeCause = "advance"
     files: int = 0
     listed: int = 0
-    """Paths that differ from the commit; without one, all."""
-    left_out: int = 0  # new contents that were not kept: too large, or changed meanwhile
+    """Paths that differ from the commit; all paths if there is no commit."""
+    left_out: int = 0  # new contents that were not kept: too large, or changed while they were read
     git_tree: str = ""
-    """The id that git gives these files, where a proof may begin with them."""
+    """The id that git gives these files, if a proof may start from them."""
     base_node_id: NodeId | None = None
     base_tree_id: str = ""
-    """The earlier tree whose list this one builds on; empty: its list is whole."""
+    """The earlier tree whose list this one builds on; empty if its list is complete."""
     depth: int = 0  # how many lists it builds on
-    list_ref: BlobRef | None = None  # what differs from that list; None: nothing
-    pack_ref: BlobRef | None = None  # new contents; None: there are none
-    ignore_rules: dict[str, str] | None = None  # of the first tree: what it does not list, and a check
-    loaded: dict[str, str] | None = None  # depends on, with marks that every change changes
-    uncommitted: tuple[str, ...] = ()  # and files and `config.json#CHECK`s that the commit has otherwise
-    apart: dict[str, str] | None = None  # as in `ports.worktree.Tree`
-    changed: ChangeSum | None = None  # since the run began; None: nobody counted
-    changed_in_step: ChangeSum | None = None  # since the tree before; None: nothing, or nobody counted
+    list_ref: BlobRef | None = None  # the differences from that list; None if there are none
+    pack_ref: BlobRef | None = None  # new contents; None if there are none
+    # The next four fields are only in logs of earlier versions.
+    ignore_rules: dict[str, str] | None = None  # in the first tree: what its list leaves out
+    loaded: dict[str, str] | None = None  # in the first tree: files outside the list that a check depends on
+    uncommitted: tuple[str, ...] = ()  # files and `config.json#CHECK`s that differ from the commit
+    apart: dict[str, str] | None = None
+    changed: ChangeSum | None = None  # since the run began; None: not counted
+    changed_in_step: ChangeSum | None = None  # since the tree before; None: nothing, or not counted
     differs_from: NodeId | None = None
     differing: int = 0
-    """Where an older step was continued: the node whose files were compared, and how many differ."""
+    """If an older step was continued: the node whose files were compared, and how many files differ."""
 
 
 class SessionImported(Fact, frozen=True, kw_only=True):
-    """Everything before this event came from elsewhere, in a bundle. The label stays for good.
+    """Everything before this event came from elsewhere, in a bundle. The label is permanent.
 
-    `source_head` is the chain digest that the events before this one give under `source_session_id`:
-    whoever has the source log can prove that nothing was changed on the way.
+    `source_head` is the chain digest that the events before this one give under `source_session_id`: with
+    the source log, a reader can prove that nothing was changed on the way.
     """
 
     bundle_id: BundleId
@@ -543,7 +564,7 @@ class SessionImported(Fact, frozen=True, kw_only=True):
 
 
 class SessionAdopted(Fact, frozen=True, kw_only=True):
-    """A person said that everything before this event is their own, although another store recorded it."""
+    """A person accepted everything before this event as their own, although another store recorded it."""
 
     source: AnswerSource = msgspec.field(name="door")
     who: str
@@ -573,7 +594,7 @@ Event: TypeAlias = (
     | ConfirmationRecorded
     | ProofRecorded
 )
-"""The closed set. A kind or version outside it fails fast."""
+"""The closed set of events. Reading fails at once on a kind or version outside it."""
 
 EVENT_KINDS: tuple[str, ...] = tuple(_kind_of(kind.__name__) for kind in get_args(Event))
 
@@ -599,7 +620,7 @@ def must_be_proven(data: Event) -> bool:
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What an event is about; neither: the session itself."""
+    """What an event is about. With neither id, it is about the session itself."""
 
     run_id: RunId | None = None
     node_id: NodeId | None = None
@@ -614,28 +635,31 @@ class PlannedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventBody(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The stored form. Session id, index and event id follow from the record's place in the chain."""
+    """The stored form of an event. Its session id, index and event id follow from the record's place in the
+    chain.
+    """
 
     v: int
     at: str
     scope: Scope
     data: Event
-    actor: Actor | None = None  # where there are accounts
+    actor: Actor | None = None  # who recorded it; None without accounts
 
 
 _DECODER = msgspec.json.Decoder(EventBody)
 
 
 def encode_event(planned: PlannedEvent, at: str, actor: Actor | None = None) -> bytes:
-    """The bytes of one event; they never change again."""
+    """Return the bytes of one event; they never change again."""
     body = EventBody(v=EVENT_VERSION, at=at, scope=planned.scope, data=planned.data, actor=actor)
     return msgspec.json.encode(body)
 
 
 def decode_event(body: bytes) -> EventBody:
-    """The event of attested bytes.
+    """Return the event that attested bytes contain.
 
-    Raises Fault STORE_UNSUPPORTED_VERSION: the bytes are proven, so a newer version wrote them.
+    Raise Fault STORE_UNSUPPORTED_VERSION if they cannot be read: the bytes are proven, so a newer version
+    wrote them.
     """
     try:
         event = _DECODER.decode(body)
@@ -647,7 +671,7 @@ def decode_event(body: bytes) -> EventBody:
 
 
 class SignedRecord(Protocol):
-    """A record, and whether this store can prove that it is its own."""
+    """A record, and whether this store can prove that it wrote it."""
 
     @property
     def index(self) -> int: ...
@@ -658,7 +682,9 @@ class SignedRecord(Protocol):
 
 
 def find_unsigned(records: Iterable[SignedRecord]) -> list[int]:
-    """The events that must be proven and are not, by index; what a newer version wrote is left out."""
+    """Return the indexes of events that must be proven and are not, without those that a newer version
+    wrote.
+    """
     found: list[int] = []
     for record in records:
         with suppress(Fault):
@@ -675,12 +701,12 @@ def _is_adoption(body: bytes) -> bool:
 
 
 def is_newer(health: str) -> bool:
-    """Whether a session is whole, but written by a newer version: its state, or the code of its refusal."""
+    """Whether a session is intact, but a newer version wrote it. `health` is its state or an error code."""
     return health in ("unknown_version", STORE_UNSUPPORTED_VERSION.code)
 
 
 def count_known(bodies: Iterable[bytes]) -> int:
-    """How many of these events this version knows, up to the first that a newer one wrote."""
+    """Return how many of these events this version knows, up to the first that a newer version wrote."""
     known = 0
     for body in bodies:
         try:

@@ -1,7 +1,8 @@
-"""The join: how the children of a step stand, whether enough are done, and what they hand up. Pure.
+"""The join of a step that delegates work: the state of its children, whether enough of them are done, and
+what the step collects from them. Pure.
 
-A child is an ordinary run of the same session. The join is fixed by the commit that takes it: what a child
-does later changes nothing in its parent.
+A child is an ordinary run of the same session. The commit that takes the join fixes its result: what a
+child does later changes nothing in its parent.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ UNDONE: Final[frozenset[ChildStatus]] = frozenset({"open", "blocked", "needs_per
 _TRY = re.compile(r"(.+)-([2-9])")
 _ITEM = re.compile(r"(.+)_[0-9]+")
 _MOST_COLLECTED_BYTES = 131_072
-"""Of one join: half of what a context may hold."""
+"""Limit for what one join collects: half of what a context may hold."""
 _MOST_NOTES_BYTES = 2_000
 _LONGEST_INPUT = 60
 HOW_TO_BEGIN = (
@@ -60,24 +61,24 @@ HOW_TO_BEGIN = (
     "and follow each reply."
 )
 _BRIEF_CHARACTERS: Final = 4 * MAX_BRIEF_TOKENS - len(HOW_TO_BEGIN) - len(" Given: . ")
-"""For what the work is and its inputs; the estimate takes four characters for a token."""
+"""Space for the description of the work and its inputs; the estimate is four characters per token."""
 _SHORTEST_GIVEN = 12
 
 
 class ChildState(msgspec.Struct, frozen=True, kw_only=True):
-    """One child as it stands."""
+    """One child and its current state."""
 
     name: str
-    """What the workflow calls it, whichever try this is."""
+    """The child's name in the workflow, the same for every try."""
     child_id: str
     run: Run
     tip: Node
     status: ChildStatus
     tries: int
     branches: int = 1
-    """Places where its run could go on; the one that it prefers counts."""
+    """Places where its run could continue; the status is that of the preferred one."""
     closed: str = ""
-    """Why it was closed."""
+    """The reason for closing it; empty unless the status is `closed`."""
 
     @property
     def is_done(self) -> bool:
@@ -85,10 +86,10 @@ class ChildState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Take(msgspec.Struct, frozen=True, kw_only=True):
-    """The same work as a child's, done before the run came back to this step on another branch."""
+    """A run on another branch that had finished a child's work before the run arrived at this step."""
 
     place: int
-    """Of the child, among those of the step."""
+    """The position of the child among the children of the step."""
     name: str
     instead_of: Run
     run: Run
@@ -99,16 +100,18 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Join(msgspec.Struct, frozen=True, kw_only=True):
-    """The children of a step, and whether the step may go on."""
+    """The children of a step, and whether the step may continue."""
 
     step: Delegate
     children: tuple[ChildState, ...]
     needed: int
     done: int
     offered: tuple[JoinOption, ...] = ()
-    """Where the need cannot be met any more, and nobody is at work."""
+    """The options if too many children were closed to reach `needed` and no other child is still at work."""
     takes: tuple[Take, ...] = ()
-    """What was found when the run arrived here; never taken by itself."""
+    """Finished work on other branches, found when the run arrived here; it is taken only if the option is
+    chosen.
+    """
 
     @property
     def is_met(self) -> bool:
@@ -116,9 +119,10 @@ class Join(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_join(history: History, workflow: CompiledWorkflow, node: Node, *, until: float = inf) -> Join | None:
-    """How the step that is pending at a node stands with its children; None: it delegates nothing.
+    """Return the join of the step that is pending at a node, or None if the step delegates nothing.
 
-    `until`: results that were taken later do not count, for a recorded reply.
+    A result that was taken at or after the event index `until` does not count, so a recorded reply stays
+    the same.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     if not isinstance(leaf, Delegate):
@@ -134,7 +138,7 @@ def find_join(history: History, workflow: CompiledWorkflow, node: Node, *, until
         done=sum(one.is_done for one in children),
         takes=_find_takes(history, node, children),
     )
-    # What is still at work is waited for: going on without it would leave its result to nobody.
+    # The step waits for children that are still at work: without it, nothing would use their results.
     if len(possible) >= needed or any(one.status in UNDONE for one in children):
         return join
     may_repeat = all(one.tries <= MAX_CHILD_TRIES for one in children if one.status == "closed")
@@ -143,15 +147,15 @@ def find_join(history: History, workflow: CompiledWorkflow, node: Node, *, until
 
 
 def list_children(history: History, node: Node) -> list[Run]:
-    """The runs that the step instance of a node waits for: of each child the newest try, in their order."""
+    """Return the runs that the step instance of a node waits for: the newest try of each child, in order."""
     return [tries[-1] for tries in _list_tries(history, node).values()]
 
 
 def list_parts(history: History, run: Run) -> list[ChildState]:
-    """The work that a run delegated on the way to where it stands: of each the newest try, or what was
-    taken instead of it.
+    """Return the work that a run delegated on the way to its current node: for each child the newest try,
+    or the run that was taken instead of it.
     """
-    if not run.pins:  # its workflow hands nothing out
+    if not run.pins:  # its workflow delegates nothing
         return []
     opened = {held.parent.node_id for held in history.runs.values() if held.parent is not None}
     found: dict[RunId, ChildState] = {}
@@ -162,7 +166,7 @@ def list_parts(history: History, run: Run) -> list[ChildState]:
 
 
 def _list_tries(history: History, node: Node) -> dict[str, list[Run]]:
-    """Every run of each child, by the child's own name; those of an earlier try are not waited for."""
+    """Return every run of each child, by the child's own name. The step does not wait for earlier tries."""
     places = {held.node_id for held in _list_instances(history, node)}
     found: dict[str, list[Run]] = {}
     for run in history.runs.values():
@@ -175,7 +179,9 @@ def _list_tries(history: History, node: Node) -> dict[str, list[Run]]:
 
 
 def _list_instances(history: History, node: Node) -> list[Node]:
-    """The step instance of a node, and those before it that waited at the same step."""
+    """Return the step instance of a node, then the instances directly before it that waited at the same
+    step.
+    """
     found = [instance_of(history, node.node_id)]
     while (parent := found[-1].parent) is not None:
         before = instance_of(history, parent)
@@ -186,9 +192,10 @@ def _list_instances(history: History, node: Node) -> list[Node]:
 
 
 def _find_takes(history: History, node: Node, children: tuple[ChildState, ...]) -> tuple[Take, ...]:
-    """For each child, the newest run with its workflow and its inputs that another branch has finished.
+    """Find for each child the newest run on another branch that finished the same workflow with the same
+    inputs.
 
-    Only what held when the run arrived here counts, so a recorded reply offers the same for ever.
+    Only runs that had ended when the run arrived here count, so a recorded reply offers the same for ever.
     """
     here = instance_of(history, node.node_id)
     on_the_way = {held.node_id for held in path_to(history, here.node_id)}
@@ -209,13 +216,13 @@ def _find_takes(history: History, node: Node, children: tuple[ChildState, ...]) 
 
 
 def was_done(history: History, run: Run, here: Node) -> bool:
-    """Whether a run had ended when a node was made."""
+    """Whether a run had ended before a node was made."""
     nodes = nodes_of(history, run.run_id)
     return any(isinstance(held.state, Complete) and held.index < here.index for held in nodes)
 
 
 def _work_of(history: History, run: Run) -> tuple[str, bytes]:
-    """What a run was handed: its workflow and its inputs."""
+    """Return the work that a run was given: its workflow and its inputs."""
     return run.workflow_hash, canonical_bytes(_inputs_of(history, run))
 
 
@@ -226,13 +233,13 @@ def _inputs_of(history: History, run: Run) -> dict[str, Any]:
 
 
 def drop_done_takes(join: Join) -> Join:
-    """As it is now: what a child has done itself, nobody takes from elsewhere."""
+    """Return the join without takes for children that have finished the work themselves since."""
     takes = tuple(one for one in join.takes if not join.children[one.place].is_done)
     return msgspec.structs.replace(join, takes=takes)
 
 
 def list_options(join: Join, *, is_waiting: bool) -> list[tuple[int, Option]]:
-    """What can be chosen at a step with children, each with the number that its token names it by."""
+    """Return the options at a step with children, each with the number that stands for it in a token."""
     named = list(JOIN_OPTIONS)
     found = [] if is_waiting else [(named.index(one), one) for one in join.offered]
     options = [(number, Option(id=one, label=JOIN_OPTIONS[one])) for number, one in found]
@@ -248,7 +255,9 @@ def list_options(join: Join, *, is_waiting: bool) -> list[tuple[int, Option]]:
 
 
 def as_choice(join: Join) -> Choice:
-    """The options of a step whose children were closed, for whoever asks a person."""
+    """Return the options of a step whose children were closed as a choice, so that a person can be asked
+    about it.
+    """
     options = tuple(option for _, option in list_options(join, is_waiting=False))
     step = join.step
     return Choice(id=step.id, title=step.title, prompt="", options=options, non_assumable=step.non_assumable)
@@ -256,7 +265,7 @@ def as_choice(join: Join) -> Choice:
 
 def _state_of(history: History, name: str, tries: list[Run], until: float = inf) -> ChildState:
     run = tries[-1]
-    # What was taken stays taken, whatever a late helper still does.
+    # A result that was taken stays, even if a late helper finishes the work it replaced.
     for closing in history.closings.get(run.run_id, ()):
         run = history.runs[closing.taken] if closing.taken and closing.index < until else run
     nodes = nodes_of(history, run.run_id)
@@ -283,24 +292,26 @@ def _state_of(history: History, name: str, tries: list[Run], until: float = inf)
 
 
 def _waits_for_person(history: History, tip: Node) -> bool:
-    """Whether the last attempt of a child was blocked by what only the user can give."""
+    """Whether the last attempt of a child was blocked by something that only the user can give."""
     blocked = blocked_at(history, tip)
     return blocked is not None and any(one.code == "USER_ONLY_DEPENDENCY" for one in blocked.every_blocker)
 
 
 def is_set_aside(history: History, run: Run) -> bool:
-    """Whether nobody waits for a run: what delegated it was closed, or left for another branch."""
+    """Whether no step needs a run any more: its work was closed, replaced or delegated again, or the run
+    above it moved to another branch. A step that is done does not count.
+    """
     return any(why != "passed" for why in _list_whys(history, run))
 
 
 def explain_unwaited(history: History, run: Run) -> str:
-    """Why nobody waits for work that was delegated; empty: somebody does."""
+    """Return a sentence that says why no step waits for delegated work, or an empty text if one does."""
     why = next(iter(_list_whys(history, run)), "")
     return f"Nobody waits for this work: {_UNWAITED[why]}. Ask whoever gave it to you." if why else ""
 
 
 def was_always_waited_for(history: History, run: Run) -> bool:
-    """Whether every run above one stands where it delegated it, has one branch, and was never closed."""
+    """Whether every run above one still waits for it, has a single branch, and was never closed."""
     above = run
     while above.parent is not None:
         above = history.runs[above.parent.run_id]
@@ -322,7 +333,7 @@ _UNWAITED: Final = {
 
 
 def _list_whys(history: History, run: Run) -> Iterator[str]:
-    """What became of the places above a run that wait for it no more, the nearest first."""
+    """Yield why the steps above a run no longer wait for it, the nearest first."""
     if any(closing.taken for closing in history.closings.get(run.run_id, ())):
         yield "taken"
     while run.parent is not None:
@@ -340,11 +351,13 @@ def _list_whys(history: History, run: Run) -> Iterator[str]:
         run = above
 
 
-# What the children hand up
+# What the children deliver
 
 
 class Joined(msgspec.Struct, frozen=True, kw_only=True):
-    """What the commit of a join takes from the children; with an option but `without` the step stays."""
+    """What the commit of a join takes from the children. With any option but `without`, the step stays
+    pending.
+    """
 
     option: str = ""
     taken: Take | None = None
@@ -352,7 +365,7 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[GapRecorded, ...] = ()
     again: tuple[Handout, ...] = ()
     statements: tuple[ReportStatement, ...] = ()
-    """Who stated the option."""
+    """How the choice of the option is supported: a person made it, or the agent stated it."""
 
     @property
     def stays(self) -> bool:
@@ -360,25 +373,25 @@ class Joined(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_passed(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> list[Delegate]:
-    """The steps that a move passed because they had nothing to delegate."""
+    """Return the steps that a move passed because they had nothing to delegate."""
     passed = {entry.step_id for entry in trace if isinstance(entry, SkippedStep) and not entry.condition_id}
     return [one for one in leaves_of(workflow).values() if isinstance(one, Delegate) and one.id in passed]
 
 
 def collect_nothing(workflow: CompiledWorkflow, trace: Iterable[TraceEntry]) -> dict[str, Any]:
-    """What these steps collected."""
+    """Return the results of these steps: an empty list under the name that each one collects into."""
     return {leaf.collect: [] for leaf in list_passed(workflow, trace) if leaf.collect}
 
 
 def take_join(history: History, workflow: CompiledWorkflow, node: Node, option: int | None) -> Joined:
-    """What an advance at a waiting step takes.
+    """Return what an advance at a waiting step takes from the children.
 
-    Raises Fault STEP_WAITS while the need is not met: no attempt is used up, and nothing is stored.
+    Raise Fault STEP_WAITS while too few children are done: no attempt is used up, and nothing is stored.
     """
     newest = find_newest_wait(history, node)
     join = find_join(history, workflow, newest)
     assert join is not None, "only a step with children is joined"
-    if newest is not node:  # the option was taken once: whoever read the step before reads it again
+    if newest is not node:  # the option was already taken, so the caller has to read the step again
         raise refuse_waiting(join)
     place = -1 if option is None else option - len(JOIN_OPTIONS)
     for take in join.takes:
@@ -396,7 +409,7 @@ def take_join(history: History, workflow: CompiledWorkflow, node: Node, option: 
 
 
 def refuse_waiting(join: Join) -> Fault:
-    """The refusal of an ack that comes before its children are done."""
+    """Return the error for an ack that arrives before enough children are done."""
     message = (
         f"Nothing was stored, and no token was used up: “{join.step.title}” waits for its children; "
         f"{join.done} of the {format_count(join.needed, 'piece')} of work that it needs are done."
@@ -405,7 +418,9 @@ def refuse_waiting(join: Join) -> Fault:
 
 
 def name_closed(join: Join) -> str:
-    """The children that were closed, each with why; empty: none, or enough are done without them."""
+    """Return the names of the closed children, each with the reason; empty if none is closed or enough are
+    done.
+    """
     closed = () if join.is_met else _closed(join)
     return ", ".join(f"{one.child_id}, which was closed ({one.closed.replace('_', ' ')})" for one in closed)
 
@@ -415,7 +430,7 @@ def _closed(join: Join) -> list[ChildState]:
 
 
 def _repeat(history: History, child: ChildState) -> Handout:
-    """The same work again, with the inputs that it had."""
+    """Return the work of a child to be delegated again, with the same inputs."""
     return Handout(
         child_id=f"{child.name}-{child.tries + 1}",
         child=Child(id=child.name, workflow_id=child.run.workflow_id, workflow_hash=child.run.workflow_hash),
@@ -424,7 +439,9 @@ def _repeat(history: History, child: ChildState) -> Handout:
 
 
 def _hand_up(history: History, join: Join) -> list[GapRecorded]:
-    """The open gaps of children that are done, with their names, and what the step goes on without."""
+    """Return the gaps that the join adds to the parent: open gaps of finished children, files that several
+    children list, extra branches, and each child that the step continues without.
+    """
     gaps = [
         msgspec.structs.replace(
             gap,
@@ -454,7 +471,7 @@ def _hand_up(history: History, join: Join) -> list[GapRecorded]:
 
 
 def list_shared(history: History, join: Join) -> list[str]:
-    """The files that several children list, each with who they are."""
+    """Return one sentence for each file that several children list, with the names of those children."""
     names = {child.run.run_id: child.name for child in join.children}
     found = find_shared_files(history, [one.run for one in join.children])
     return [
@@ -466,7 +483,7 @@ def list_shared(history: History, join: Join) -> list[str]:
 
 
 def _collect(history: History, join: Join) -> list[dict[str, Any]]:
-    """What the children delivered, each with the child; as much as a context holds."""
+    """Return one row for each finished child with its notes and artifacts, up to the size limit of a join."""
     rows: list[dict[str, Any]] = []
     room = _MOST_COLLECTED_BYTES
     for child in join.children:
@@ -491,7 +508,7 @@ def _collect(history: History, join: Join) -> list[dict[str, Any]]:
 
 
 def _list_artifacts(history: History, tip: NodeId) -> list[dict[str, Any]]:
-    """The newest valid artifact of each kind on the way to a node."""
+    """Return the newest valid artifact of each kind on the way to a node."""
     newest: dict[str, dict[str, Any]] = {}
     for node in path_to(history, tip):
         kept = (held.artifact for held in attached_to(history, node.node_id).artifacts)
@@ -509,7 +526,7 @@ def _last_notes(history: History, tip: NodeId) -> str:
 
 
 def write_brief(history: History, workflow: CompiledWorkflow, step: Delegate, child: ChildState) -> str:
-    """What to hand to a helper with the work token: what the work is, its inputs, and how to begin."""
+    """Return the text that a helper gets with the work token: the work, its inputs, and how to begin."""
     named = {one.id: one for one in step.children}
     item = _ITEM.fullmatch(child.name)
     made = named.get(child.name) or named.get(item[1] if item else "")
@@ -530,5 +547,7 @@ def _show(value: Any) -> str:
 
 
 def name_workers(run: Run) -> str:
-    """What those who work on a run call themselves, the first one first: as they state it."""
+    """Return the names that the helpers of a run gave themselves, the first one first. Nothing verifies
+    them.
+    """
     return ", ".join(run.workers)
