@@ -366,7 +366,7 @@ class DecisionTraceAppended(Fact, frozen=True, kw_only=True):
 
 
 class RunClosed(Fact, frozen=True, kw_only=True):
-    """The run is no longer needed. Closing uses no token, and the next report that is sent reopens the run."""
+    """The run is no longer needed. Closing uses no token, and the next report reopens the run."""
 
     reason: CloseReason
     node_id: NodeId

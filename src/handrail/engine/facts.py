@@ -1,4 +1,6 @@
-"""What holds at a node: facts, preferences, the project, and what the pending step already got. Pure."""
+"""What holds at a node: facts, preferences, the project, and what was already sent for the pending step.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -52,11 +54,11 @@ from handrail.workflows.limits import MAX_ITERATIONS
 
 # Facts: what conditions and prompts may read, along the lineage of a node
 #
-# A fork never sees the facts of its sibling: context, artifacts and loop decisions come from the ancestors.
+# A fork never has the facts of its sibling: context, artifacts and loop decisions come from the ancestors.
 
 
 def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
-    """Before the first node: defaults and what the start brought."""
+    """Return the facts before the first node: defaults, and the context of the start."""
     defaults = _defaults(workflow)
     gathered = _GatheredFacts(workflow, (), Facts(values=defaults, assumed=defaults.keys()))
     gathered.take_context(context)
@@ -64,7 +66,7 @@ def first_facts(workflow: CompiledWorkflow, context: dict[str, Any]) -> Facts:
 
 
 def facts_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> Facts:
-    """What holds at a node."""
+    """Return the facts that hold at a node."""
     return _held_at(history, workflow, node_id).facts()
 
 
@@ -76,7 +78,9 @@ def facts_after(
     artifacts: Iterable[Artifact],
     option: Option | None = None,
 ) -> Facts:
-    """What will hold once a report at this node is accepted; it decides where the run goes."""
+    """Return the facts that will hold once a report at this node is accepted; they decide where the run
+    goes.
+    """
     gathered = _held_at(history, workflow, node.node_id)
     return gathered.take_report(context, artifacts, option, node.state)
 
@@ -94,7 +98,7 @@ def apply_report(
 
 
 def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
-    """The facts at a later position. Decisions of iterations that ended do not count there."""
+    """Return the facts at a later position. Decisions of iterations that ended do not count there."""
     same = 0
     for left, right in zip(before.loops, after.loops, strict=False):
         if left != right:
@@ -106,7 +110,7 @@ def carry_facts(facts: Facts, before: Running, after: Running) -> Facts:
 
 
 def add_loop_values(workflow: CompiledWorkflow, state: Running, facts: Facts) -> Facts:
-    """The same facts with the items and indexes of the loops around a position."""
+    """Return the same facts with the items and indexes of the loops around a position."""
     return msgspec.structs.replace(facts, values=loop_values(workflow, state.loops, facts.values))
 
 
@@ -128,7 +132,9 @@ def _held_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> _
 
 
 def _named_values(history: History, node_id: NodeId) -> dict[str, Any]:
-    """The context by its names. A key with a dot is a name only in runs that began under older rules."""
+    """Return the context by its names. A key with a dot is a name only in runs that began under older
+    rules.
+    """
     held = history.inherited[node_id].context
     is_plain = history.runs[history.nodes[node_id].run_id].rules >= OWNED_VALUES
     return {name: value for name, value in held.items() if not (is_plain and "." in name)}
@@ -159,7 +165,7 @@ def _is_counted(value: Any) -> bool:
 
 
 class _GatheredFacts:
-    """Facts while they are collected, as seen from a position."""
+    """Facts while they are collected for one position."""
 
     def __init__(self, workflow: CompiledWorkflow, frames: tuple[LoopFrame, ...], begun: Facts) -> None:
         self._workflow = workflow
@@ -194,7 +200,7 @@ class _GatheredFacts:
         option: Option | None,
         reported_at: State,
     ) -> Facts:
-        """Of the artifacts, only what was found valid counts."""
+        """Add a report and return the facts. Only artifacts that match their contract count."""
         self.take_context(context)
         if option is not None:
             self._chosen = {**self._chosen, **option.sets}
@@ -230,8 +236,8 @@ class _GatheredFacts:
 
 # Preferences: which hold at a node, and when a mode goes beyond what the author calls safe
 #
-# Preferences follow lineage like context. A change applies where work stood when it was made, and to what
-# follows. Whoever goes back to an older node works there with the preferences of that node.
+# Preferences follow lineage like context. A change applies to the node at which work was when it was made,
+# and to what follows. Work that returns to an older node has the preferences of that node.
 
 _Level = TypeVar("_Level", Autonomy, RiskPolicy)
 
@@ -250,12 +256,12 @@ _RISK: tuple[RiskPolicy, ...] = get_args(RiskPolicy)
 
 
 def preferences_at(history: History, node_id: NodeId) -> Preferences:
-    """The preferences in force at a node."""
+    """Return the preferences in force at a node."""
     return history.inherited[node_id].preferences or DEFAULT_PREFERENCES
 
 
 def preferences_after(history: History, node_id: NodeId) -> Preferences:
-    """The preferences of a node that is created below this one now, for example by a retry."""
+    """Return the preferences for a node that is created below this one now, for example by a retry."""
     change = change_since(history, node_id, "")
     return preferences_at(history, node_id) if change is None else change.effective
 
@@ -263,7 +269,8 @@ def preferences_after(history: History, node_id: NodeId) -> Preferences:
 def change_at_start(
     history: History, asked: PreferencesDelta, change_id: str, defaults: PreferencesDelta = NO_CHANGE
 ) -> PreferencesChanged:
-    """What a run begins with: the session's baseline, or the default, with what the user asked for.
+    """Return the preferences of a new run: those of the session, or the default, with the changes that the
+    user requested.
 
     `defaults` are the user's own, for a session that begins with this run.
     """
@@ -280,9 +287,11 @@ def change_at_start(
 
 
 def change_since(history: History, node_id: NodeId, change_id: str) -> PreferencesChanged | None:
-    """The baseline that a child of this node adopts, if it was set while work stood at the node.
+    """Return the baseline that a child of this node adopts, or None. A child adopts a baseline
+    that was set while work was at this node.
 
-    EXEC "Node-attached effective preferences": going back does not bring what is configured today.
+    EXEC "Node-attached effective preferences": returning to an older node does not bring today's
+    preferences.
     """
     held, baseline = preferences_at(history, node_id), history.baseline
     if baseline is None or baseline.preferences == held:
@@ -307,7 +316,9 @@ def apply_delta(base: Preferences, delta: PreferencesDelta) -> Preferences:
 
 
 def cap_preferences(workflow: CompiledWorkflow, preferences: Preferences) -> Preferences | None:
-    """The highest combination the author considers safe; None when the preferences are within it."""
+    """Return the highest combination that the author considers safe, or None if the preferences are within
+    it.
+    """
     most = workflow.recommended
     within = Preferences(
         autonomy=_lower(_AUTONOMY, preferences.autonomy, most.autonomy),
@@ -329,7 +340,7 @@ LONGEST_NAME = 100
 _HASH_LENGTH = 32
 
 MOST_TAGS = 20
-"""Words of a workflow that its runs are found by."""
+"""Limit for the tags of a workflow that its runs can be found by."""
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -342,12 +353,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def place_of(project: str, seen: Mapping[ObservationKey, str], identity: str = "") -> Place:
-    """The place of a caller, from what can be seen there."""
+    """Return the place of a caller, from what is observed there."""
     return _place(encode_project(project, identity), seen.get("repo_root_hash", ""))
 
 
 def encode_project(project: str, identity: str = "") -> Project:
-    """A project's directory in the form in which the log keeps it."""
+    """Return a project's directory in the form in which the log keeps it."""
     name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
     directory = blob_ref(project.encode("utf-8", "surrogateescape")).removeprefix("sha256:")
     return Project(
@@ -358,12 +369,12 @@ def encode_project(project: str, identity: str = "") -> Project:
 
 
 def run_place(run: Run) -> Place:
-    """Where a run was begun; logs of older versions know the repository only."""
+    """Return where a run began; logs of older versions know only the repository."""
     return _place(run.project, run.seen.get("repo_root_hash", ""))
 
 
 def session_place(history: History) -> Place:
-    """Where a session without a run was begun."""
+    """Return where a session without a run began."""
     opening = history.opening
     return _place(opening.project if opening else None, history.observations.get("repo_root_hash", ""))
 
@@ -382,10 +393,10 @@ def is_same_place(one: Place, other: Place) -> bool:
     return bool(one.directory) and one.directory == other.directory
 
 
-# What an agent reports, and what the pending step already got
+# What an agent reports, and what was already sent for the pending step
 
 RECAP_EXCERPT_BYTES = 4_096
-"""Notes up to this size stand in the event; longer ones go to a blob, and recaps show this much."""
+"""Notes up to this size are in the event; longer ones go to a blob, and recaps show this much of them."""
 
 
 class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
@@ -394,45 +405,49 @@ class WorkDone(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str
     notes: str = ""
     notes_ref: BlobRef | None = None
-    """Where the whole notes are kept when they are longer than an event holds."""
+    """The blob with the complete notes, if they are longer than an event holds."""
     context: dict[str, Any] = {}
     result: dict[str, Any] = {}
-    """What an action of ours saves: beside the context, because the agent does not state it."""
+    """What an action of Handrail saves. It is apart from the context, because the agent does not state it."""
     action_line: str = ""
-    """What an action of ours did, or that it did not run."""
+    """What an action of Handrail did, or that it did not run."""
     owners: dict[str, ValueOwner] = {}
-    """Of what the decision adds to the context: an action's result, what an option sets, a person's value."""
+    """The owners of values that the decision adds to the context: an action's result, what an option sets,
+    a person's value.
+    """
     artifacts: tuple[dict[str, Any], ...] = ()
     option: int | None = None
-    """Of a choice step: the place of the option whose token came."""
+    """For a choice step: the position of the option whose token was sent."""
 
 
 class Helper(msgspec.Struct, frozen=True, kw_only=True):
-    """What a call for work that was delegated says about who does it."""
+    """What a call for delegated work says about who does it."""
 
     project: Project | None = None
-    """Where, if that is not resolved yet."""
+    """The project in which the work is done, unless the run already has one."""
     worker: str = ""
-    """The name that was given."""
+    """The name that the helper gave itself."""
 
 
 def settle_helper(run: Run, seen: ObservationRecorded) -> Run:
-    """The run with its own directory or the name of a helper."""
+    """Return the run with its own directory, or with one more name of a helper."""
     if seen.key == "worker":
         return msgspec.structs.replace(run, workers=(*run.workers, seen.value))
     return msgspec.structs.replace(run, project=seen.project, has_own_project=True)
 
 
 def settle_account(run: Run, account: str) -> Run:
-    """The run with the account that reported in it, if it was delegated; each is kept once."""
+    """Return the run with the account that reported in it, if the run was delegated. Each account is kept
+    once.
+    """
     is_new = run.parent is not None and account not in run.accounts
     return msgspec.structs.replace(run, accounts=(*run.accounts, account)) if is_new else run
 
 
 class KeptWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What blocked attempts and checkpoints of the pending step brought; a report need not send it again.
+    """What blocked attempts and checkpoints sent for the pending step. A report need not send it again.
 
-    It is judged again with the report; nothing that was wrong is accepted.
+    It is judged again with the report, so nothing that was wrong is accepted.
     """
 
     notes: str = ""
@@ -442,7 +457,7 @@ class KeptWork(msgspec.Struct, frozen=True, kw_only=True):
 NOTHING_KEPT = KeptWork()
 
 Subject: TypeAlias = Callable[[dict[str, Any]], tuple[str, str]]
-"""What an artifact is about."""
+"""Function that returns what an artifact is about."""
 
 
 def find_long_notes(history: History, node: Node) -> BlobRef | None:
@@ -462,13 +477,13 @@ def collect_kept(
     asked: frozenset[str] = frozenset(),
     needed: frozenset[str] = frozenset(),
 ) -> KeptWork:
-    """What was brought for the step that is pending at a node, and need not be sent again.
+    """Return what was sent for the step that is pending at a node and need not be sent again.
 
-    That is: notes and artifacts of the blocked attempts that lead there; from every checkpoint of the step
-    the artifacts of a kind that the step asks for (`asked`), because the others count at once; and from
-    every attempt and checkpoint since the run last left the step what was seen of a capability that it
-    cannot do without (`needed`), because its loss stops the step until it is seen to work. `whole_notes`
-    replaces notes of which the event has only an excerpt (`find_long_notes`).
+    That is: notes and artifacts of the blocked attempts that lead to the node; from every checkpoint of the
+    step, the artifacts of a kind that the step requires (`asked`), because the others count at once; and
+    from every attempt and checkpoint since the run last left the step, observations of a capability that it
+    cannot do without (`needed`), because a lost capability stops the step until it is observed to work.
+    `whole_notes` replaces notes of which the event has only an excerpt (`find_long_notes`).
     """
     leading = {attempt.node_id for attempt in _attempts_before(history, node)}
     left_at = max((step.index for step in steps_after(history, node.node_id)), default=0)
@@ -488,18 +503,18 @@ def collect_kept(
 
 
 def answer_to(history: History, node_id: NodeId) -> Recorded | None:
-    """The answer that made a node; None: no report did."""
+    """Return the answer that created a node, or None if no report did."""
     return next((held for held in history.advances.values() if held.to_node_id == node_id), None)
 
 
 def blocked_at(history: History, node: Node) -> Blocked | None:
-    """Why the attempt that made a node was blocked."""
+    """Return why the attempt that created a node was blocked, or None if it was not."""
     answer = answer_to(history, node.node_id) if node.kind == "blocked_attempt" else None
     return None if answer is None else answer.blocked
 
 
 def list_blockers(history: History, node: Node) -> tuple[Blocker, ...]:
-    """Why the attempts at the pending step that lead to a node were blocked."""
+    """Return why the attempts at the pending step that lead to a node were blocked."""
     made = {attempt.node_id for attempt in _attempts_before(history, node)}
     if not made:
         return ()
@@ -508,7 +523,7 @@ def list_blockers(history: History, node: Node) -> tuple[Blocker, ...]:
 
 
 def _attempts_before(history: History, node: Node) -> list[Node]:
-    """The blocked attempts of the pending step on the way to a node, oldest first."""
+    """Return the blocked attempts of the pending step on the way to a node, oldest first."""
     attempts: list[Node] = []
     while node.kind != "step" and node.parent is not None:
         if node.kind == "blocked_attempt":
@@ -524,22 +539,26 @@ def _is_sight_of(capabilities: frozenset[str], artifact: Artifact) -> bool:
 def update_kept(
     kept: KeptWork, notes: str, brought: Sequence[dict[str, Any]], subject_of: Subject
 ) -> KeptWork:
-    """Add one more blocked attempt: what it brought replaces earlier artifacts about the same subject."""
+    """Return the kept work with one more attempt: its artifacts replace earlier ones about the same
+    subject.
+    """
     replaced = {subject_of(body) for body in brought}
     before = (body for body in kept.artifacts if subject_of(body) not in replaced)
     return KeptWork(notes=notes or kept.notes, artifacts=(*before, *brought))
 
 
 def excerpt(notes: str, limit: int = RECAP_EXCERPT_BYTES) -> str:
-    """The leading bytes of a text, cut between characters."""
+    """Return the leading bytes of a text, cut between characters."""
     return notes.encode()[:limit].decode(errors="ignore")
 
 
-# What a reader sees
+# Texts for readers
 
 
 def notes_at(history: History, node_id: NodeId) -> Notes | None:
-    """What was done on the way to a node, for readers: the line of an action of ours, then the notes."""
+    """Return what was done on the way to a node, for readers: first the line of an action of Handrail, then
+    the notes.
+    """
     line, notes = attached_to(history, node_id).action_line, history.notes.get(node_id)
     if not line:
         return notes
@@ -549,9 +568,9 @@ def notes_at(history: History, node_id: NodeId) -> Notes | None:
 
 
 LONGEST_GOAL = 200
-"""Characters of a goal where it is a title."""
+"""Limit in characters for a goal that is used as a title."""
 
 
 def title_of_goal(goal: str) -> str:
-    """A goal as a title: its beginning, if it is long. The log keeps it whole."""
+    """Return a goal as a title: only its beginning if it is long. The log keeps all of it."""
     return goal if len(goal) <= LONGEST_GOAL else goal[: LONGEST_GOAL - 1].rstrip() + "…"

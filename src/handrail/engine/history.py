@@ -1,6 +1,6 @@
-"""What a session's log says: the folded value, and the questions that are asked of it. Pure.
+"""A folded session log, and queries on it. Pure.
 
-`fold` and `extend` (engine/folding.py) make it from records.
+`fold` and `extend` (engine/folding.py) build it from records.
 """
 
 from bisect import bisect_right
@@ -56,7 +56,7 @@ from handrail.engine.receipts import MOST_RECEIPTS, PinnedCheck
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest decision about a loop, the frames it was made in, and where it stands in the log."""
+    """The newest decision about a loop, the frames in which it was made, and its index in the log."""
 
     decision: str
     frames: tuple[LoopFrame, ...]
@@ -64,23 +64,25 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inherited(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds at a node because of its line of ancestors and itself."""
+    """What holds at a node because of the node itself and its ancestors."""
 
     context: Mapping[str, Any] = {}
     artifacts: dict[str, dict[str, Any]] = {}
     """The newest validated artifact of each kind."""
     decisions: dict[str, Decided] = {}
-    """By loop id; under the empty id, one that named no loop."""
+    """By loop id; a decision that named no loop has the empty id."""
     preferences: Preferences | None = None
     seen: dict[str, str] = {}
-    """What was observed on the way, where it differs from the start of the run."""
+    """What was observed on the way, if it differs from the start of the run."""
 
 
 NOTHING_INHERITED = Inherited()
 
 
 def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, ...], index: int) -> Inherited:
-    """Only what was found valid counts; `frames` are those of the step that delivered it."""
+    """Return the values with one more artifact. Only an artifact that matches its contract counts; `frames`
+    are those of the step that delivered it.
+    """
     if not artifact.contract_ref:
         return held
     taken = msgspec.structs.replace(held, artifacts={**held.artifacts, artifact.kind: artifact.body})
@@ -92,7 +94,7 @@ def add_artifact(held: Inherited, artifact: Artifact, frames: tuple[LoopFrame, .
 
 
 def merge_context(context: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
-    """Context with a change applied: null deletes, objects and arrays replace."""
+    """Return the context with a change applied: null deletes, objects and arrays replace."""
     return {key: value for key, value in {**context, **delta}.items() if value is not None}
 
 
@@ -110,15 +112,15 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str
     started_at: str
     index: int
-    first_node: NodeId = NodeId("")  # every commit that starts a run makes it
+    first_node: NodeId = NodeId("")  # every commit that starts a run creates it
     seen: dict[str, str] = {}
-    """What was observed around the session when the run began; its goal is among it."""
+    """What was observed around the session when the run began, including its goal."""
     source_digest: str = ""
     is_first_here: bool = False
     project: Project | None = None
-    has_own_project: bool = False  # its first call that writes decided where it works
-    workers: tuple[str, ...] = ()  # what its helpers called themselves
-    accounts: tuple[str, ...] = ()  # in a team: who reported in it, where it was delegated
+    has_own_project: bool = False  # the first call that writes has fixed where it works
+    workers: tuple[str, ...] = ()  # names that its helpers gave themselves
+    accounts: tuple[str, ...] = ()  # in a team: who reported in it, if it was delegated
     tags: tuple[str, ...] = ()
     checks: tuple[PinnedCheck, ...] = ()
     confirmations: Confirmations = "claimed"
@@ -141,11 +143,11 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     at: str
     steps_done: int
-    """On the way from the start of the run to here."""
+    """Steps done from the start of the run up to this node."""
 
 
 class Notes(msgspec.Struct, frozen=True, kw_only=True):
-    """What was written down on the way to a node; `text` is whole unless `ref` holds the rest."""
+    """Notes on the way to a node. `text` is complete unless `ref` names the blob that is."""
 
     text: str
     ref: BlobRef | None = None
@@ -153,7 +155,7 @@ class Notes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """How the session began; goal and digest are empty where a run began it."""
+    """How the session began; goal and digest are empty if a run began it."""
 
     tag: str
     index: int
@@ -163,7 +165,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Title(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person called the session."""
+    """The title that a person gave the session."""
 
     text: str
     who: str
@@ -190,34 +192,38 @@ class KeptArtifact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attached(msgspec.Struct, frozen=True, kw_only=True):
-    """What else was recorded at a node."""
+    """Artifacts, gaps and other facts recorded at a node."""
 
     artifacts: tuple[KeptArtifact, ...] = ()
-    """Current ones: a corrected artifact is not among them."""
+    """The current artifacts, without those that a later one corrected."""
     preferences: Preferences | None = None
-    """Set where they changed at this very node."""
+    """Set only if they changed at this node."""
     capabilities: tuple[CapabilityObserved, ...] = ()
     gaps: tuple[GapRecorded, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
     validations: tuple[ValidationPerformed, ...] = ()
-    """Of a node: the checks made when its pending step was acknowledged."""
+    """The checks that were made when the pending step of this node was acknowledged."""
     trace: tuple[TraceEntry, ...] = ()
     trace_omitted: int = 0
     passed_omitted: int | None = None
-    """As in the event; `not_run_by_move` says what they mean."""
+    """As in the event; see `not_run_by_move` for the meaning."""
     action_line: str = ""
-    """What an action of ours did on the way to this node, or that it did not run, in Handrail's own words."""
+    """What an action of Handrail did on the way to this node, or that it did not run, in Handrail's own
+    words.
+    """
 
 
 class NotRun(msgspec.Struct, frozen=True, kw_only=True):
-    """Parts that did not run, once for every round that passed them by."""
+    """Parts that did not run, once for every round that skipped them."""
 
     parts: tuple[PassedBy, ...] = ()
-    """Those that were skipped: a value was missing, or is a default that nobody was asked for."""
+    """Parts that were skipped because a value was missing, or was a default that the user was not asked
+    about.
+    """
     not_needed: tuple[PassedBy, ...] = ()
-    """Those that what somebody gave made superfluous; they count for nothing."""
+    """Parts that a given value made unnecessary; they are not counted."""
     unnamed: int = 0
-    """More, which the log only counts because one move passed so many."""
+    """Further parts that the log only counts, because one move skipped so many."""
 
     @property
     def total(self) -> int:
@@ -225,7 +231,7 @@ class NotRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """The preferences that new nodes of the session begin with, and when they were set."""
+    """The preferences with which new nodes of the session begin, and the index at which they were set."""
 
     preferences: Preferences
     index: int
@@ -241,13 +247,13 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     input_digest: str
     index: int
     blocked: Blocked | None = None
-    """Why the attempt was not accepted; None: it moved the run, or saved progress."""
+    """Why the attempt was not accepted; None if it moved the run or saved progress."""
     option_id: str = ""
-    """What a choice step was answered with."""
+    """The option that answered a choice step."""
 
 
 class Closing(msgspec.Struct, frozen=True, kw_only=True):
-    """That a run was closed, and why."""
+    """A closing of a run, with the reason."""
 
     reason: CloseReason
     note: str
@@ -259,17 +265,17 @@ class Closing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered, and where that stands in the log; the node is in the fact."""
+    """A person's answer, with its index in the log; the node is in the fact."""
 
     answer_id: str
-    """What a later answer to the same question names to say that its giver has seen this one."""
+    """The id by which a later answer to the same question says that the person saw this one."""
     fact: ConfirmationRecorded
     index: int
     at: str
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that ran, and where that stands in the log; its node is in the fact."""
+    """A program that ran, with its index in the log; the node is in the fact."""
 
     fact: ReceiptRecorded
     index: int
@@ -277,7 +283,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_receipt(held: tuple[Receipt, ...], receipt: Receipt) -> tuple[Receipt, ...]:
-    """The receipts of a node with one more; of each source only the newest are kept."""
+    """Return the receipts of a node with one more; for each source only the newest are kept."""
     grown = (*held, receipt)
     same = [kept for kept in grown if kept.fact.by == receipt.fact.by]
     if len(same) <= MOST_RECEIPTS[receipt.fact.by]:
@@ -286,7 +292,7 @@ def add_receipt(held: tuple[Receipt, ...], receipt: Receipt) -> tuple[Receipt, .
 
 
 class RecordedProof(msgspec.Struct, frozen=True, kw_only=True):
-    """A proof, and where that stands in the log; its node is in the fact."""
+    """A proof, with its index in the log; the node is in the fact."""
 
     fact: ProofRecorded
     index: int
@@ -294,11 +300,11 @@ class RecordedProof(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MOST_PROOFS = 50
-"""Proofs of one node that a history keeps: the newest."""
+"""Limit for the proofs of one node that a history keeps: the newest."""
 
 
 class RecordedTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree of the project's files, and where that stands in the log; its node is in the fact."""
+    """A tree of the project's files, with its index in the log; the node is in the fact."""
 
     fact: TreeRecorded
     index: int
@@ -306,17 +312,19 @@ class RecordedTree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MOST_TREES = 50
-"""Trees of one node that a history keeps: the first, which the node was made with, and the newest."""
+"""Limit for the trees of one node that a history keeps: the first, which was recorded with the node, and
+the newest.
+"""
 
 
 def add_tree(held: tuple[RecordedTree, ...], tree: RecordedTree) -> tuple[RecordedTree, ...]:
-    """The trees of a node with one more."""
+    """Return the trees of a node with one more, within the limit."""
     grown = (*held, tree)
     return grown if len(grown) <= MOST_TREES else (grown[0], *grown[2:])
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """The label of a session that came in a bundle, and where it stands in the log."""
+    """The label of a session that was imported in a bundle, with its index in the log."""
 
     bundle_id: BundleId
     source_session_id: SessionId
@@ -325,7 +333,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnsignedResolution(msgspec.Struct, frozen=True, kw_only=True):
-    """A gap that a person resolved, as far as the log tells: its index, its node and its id."""
+    """A gap that a person resolved according to the log, without proof: its index, its node and its id."""
 
     index: int
     node_id: NodeId
@@ -333,14 +341,16 @@ class UnsignedResolution(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """A folded session. A value: growing it makes another one, which shares the maps that did not change."""
+    """A folded session. It is a value: extending it makes a new one, which shares the maps that did not
+    change.
+    """
 
     session_id: SessionId
     head: int = 0
     head_digest: str
     """The chain digest after the last event."""
     read_bytes: int = 0
-    """How many bytes of events were folded: a cache of histories is bounded by it."""
+    """Number of bytes of events that were folded; it bounds a cache of histories."""
     runs: Mapping[RunId, Run] = {}
     nodes: Mapping[NodeId, Node] = {}
     by_tag: Mapping[str, NodeId] = {}
@@ -352,20 +362,20 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     attached: Mapping[NodeId, Attached] = {}
     baseline: Baseline | None = None
     context: Mapping[NodeId, dict[str, Any]] = {}
-    """The change made at a node; what holds there is in `inherited`."""
+    """The change of context made at a node; `inherited` has what holds there."""
     owners: Mapping[NodeId, dict[str, ValueOwner]] = {}
-    """Of the values set at a node, those that are not the agent's own."""
+    """The owners of values set at a node, except those of the agent."""
     inherited: Mapping[NodeId, Inherited] = {}
     observations: Mapping[str, str] = {}
-    """The newest of each key, wherever it was seen."""
-    title: Title | None = None  # that a person gave; None: the first goal is the title
+    """The newest observation of each key, in any run."""
+    title: Title | None = None  # given by a person; None: the first goal is the title
     opening: Opening | None = None
     session_notes: Mapping[str, SessionNotes] = {}
     """By output id, oldest first."""
     last_index: Mapping[NodeId, int] = {}
     anchors: Mapping[RunId, tuple[int, ...]] = {}
     closings: Mapping[RunId, tuple[Closing, ...]] = {}
-    """Every closing of a run, oldest first; `closing_of` says whether the last one still holds."""
+    """Every closing of a run, oldest first; `closing_of` says whether the last one is still in force."""
     evidence: Mapping[NodeId, EvidenceRecorded] = {}
     """By the node that the judged attempt led to."""
     confirmations: Mapping[NodeId, tuple[Confirmation, ...]] = {}
@@ -375,15 +385,15 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     proofs: Mapping[NodeId, tuple[RecordedProof, ...]] = {}
     """By the node that they are about, oldest first; `list_proofs` gives those of a run."""
     trees: Mapping[NodeId, tuple[RecordedTree, ...]] = {}
-    """By the node that they were taken at, oldest first; `engine/code_trees.py` asks about them."""
+    """By the node at which they were recorded, oldest first; `engine/code_trees.py` queries them."""
     last_at: str = ""
     imported: Imported | None = None
-    """Set for good when the session came in a bundle; the latest import, if there were several."""
+    """Set permanently if the session came in a bundle; the latest import if there were several."""
     unsigned_resolutions: tuple[UnsignedResolution, ...] = ()
     unsigned: tuple[int, ...] = ()
-    """The events that must be proven and are not, by index: the beginning, answers, check results."""
+    """Indexes of the events that must be proven and are not: the beginning, answers, check results."""
     listed: int = 0
-    """So many of the first events were in the store before it had a key; they are unproven, not imported."""
+    """Number of first events that were in the store before it had a key; they are unproven, not imported."""
     is_adopted: bool = False
     """Whether a person adopted everything that is unproven."""
 
@@ -392,7 +402,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def node_at(history: History, tag: str) -> Node | None:
-    """The node that a token names; None means the commit that created it is gone."""
+    """Return the node that a token names, or None if the commit that created it is lost."""
     node_id = history.by_tag.get(tag)
     return None if node_id is None else history.nodes[node_id]
 
@@ -408,13 +418,13 @@ def is_session_point(history: History, tag: str) -> bool:
 
 
 def seen_at(history: History, node_id: NodeId) -> dict[str, str]:
-    """What was observed around a node: at the start of its run, then wherever it changed on the way."""
+    """Return what was observed around a node: at the start of its run, then every change on the way."""
     run = history.runs[history.nodes[node_id].run_id]
     return {**run.seen, **history.inherited[node_id].seen}
 
 
 def path_to(history: History, node_id: NodeId) -> list[Node]:
-    """The node and its ancestors, oldest first."""
+    """Return the node and its ancestors, oldest first."""
     path = []
     current: NodeId | None = node_id
     while current is not None:
@@ -426,19 +436,19 @@ def path_to(history: History, node_id: NodeId) -> list[Node]:
 
 
 def attached_to(history: History, node_id: NodeId) -> Attached:
-    """What else was recorded at a node; NOTHING_ATTACHED if there is nothing."""
+    """Return what else was recorded at a node; NOTHING_ATTACHED if there is nothing."""
     return history.attached.get(node_id, NOTHING_ATTACHED)
 
 
 def context_at(history: History, node_id: NodeId) -> dict[str, Any]:
-    """The context that holds at a node: its ancestors' deltas merged; null deleted a key."""
+    """Return the context that holds at a node: its ancestors' changes merged; null deleted a key."""
     return dict(history.inherited[node_id].context.items())
 
 
 def instance_of(history: History, node_id: NodeId) -> Node:
-    """The step instance that a node belongs to: its nearest ancestor of kind `step`, or the node itself.
+    """Return the step instance of a node: its nearest ancestor of kind `step`, or the node itself.
 
-    Checkpoints and blocked attempts keep the pending step, so they stand for the same piece of work.
+    Checkpoints and blocked attempts keep the pending step, so they belong to the same piece of work.
     """
     node = history.nodes[node_id]
     while node.kind != "step":
@@ -448,7 +458,7 @@ def instance_of(history: History, node_id: NodeId) -> Node:
 
 
 def kept_in_instance(history: History, instance: Node) -> list[Node]:
-    """The checkpoints and blocked attempts of a step instance, in the order of the log."""
+    """Return the checkpoints and blocked attempts of a step instance, in the order of the log."""
     kept: list[Node] = []
     waiting = [instance.node_id]
     while waiting:
@@ -459,9 +469,9 @@ def kept_in_instance(history: History, instance: Node) -> list[Node]:
 
 
 def steps_after(history: History, node_id: NodeId) -> tuple[Node, ...]:
-    """The steps that followed the instance of a node, in the order of the log.
+    """Return the steps that followed the instance of a node, in the order of the log.
 
-    Another one is a fork, whichever node of the instance it comes from.
+    A further one is a fork, from whichever node of the instance it starts.
     """
     instance = instance_of(history, node_id)
     found = [
@@ -474,7 +484,7 @@ def steps_after(history: History, node_id: NodeId) -> tuple[Node, ...]:
 
 
 def is_older(history: History, node: Node) -> bool:
-    """Whether another step of its run was made since, after this node or on another branch."""
+    """Whether another step of its run was created since, after this node or on another branch."""
     if history.anchors[node.run_id][-1] < node.index:
         return False  # nothing of the run was accepted since
     return any(
@@ -491,7 +501,7 @@ def is_fork(history: History, node: Node) -> bool:
 
 
 def is_late_checkpoint(history: History, node: Node) -> bool:
-    """Whether a checkpoint was made after the run had left its step, or after a closing of the run."""
+    """Whether a checkpoint was made after the run left its step, or after the run was closed."""
     if node.kind != "checkpoint":
         return False
     left = [step.index for step in steps_after(history, node.node_id)]
@@ -500,7 +510,7 @@ def is_late_checkpoint(history: History, node: Node) -> bool:
 
 
 def way_to(history: History, node_id: NodeId) -> list[Node]:
-    """The node, its ancestors, and the checkpoints beside them; oldest first.
+    """Return the node, its ancestors, and the checkpoints beside them; oldest first.
 
     For a step that the path leaves, only checkpoints made before it left count; for the last step, all.
     """
@@ -508,10 +518,10 @@ def way_to(history: History, node_id: NodeId) -> list[Node]:
 
 
 def list_tellers(history: History, node_id: NodeId) -> list[Node]:
-    """The nodes whose gaps, observations and divergences count at a node, oldest first.
+    """Return the nodes whose gaps, observations and divergences count at a node, oldest first.
 
-    A fact counts whether its report was accepted or not, so the blocked attempts beside the way tell too:
-    whoever begins the step again does not unsay it.
+    A fact counts whether its report was accepted or not, so the blocked attempts beside the way are
+    included: repeating a step does not undo what was reported in it.
     """
     return _list_way(history, node_id, ("checkpoint", "blocked_attempt"))
 
@@ -531,9 +541,9 @@ def _list_way(history: History, node_id: NodeId, beside_it: tuple[NodeKind, ...]
 
 
 def closing_of(history: History, run_id: RunId) -> Closing | None:
-    """The closing of a run that is closed; None when it never was, or went on since.
+    """Return the closing of a run that is closed, or None if it was never closed or has continued since.
 
-    Only an ack continues a run: a checkpoint keeps notes without opening it again.
+    Only an ack continues a run: a checkpoint keeps notes without reopening it.
     """
     closings = history.closings.get(run_id, ())
     if not closings:
@@ -544,32 +554,32 @@ def closing_of(history: History, run_id: RunId) -> Closing | None:
 
 
 def statements_at(history: History, node_id: NodeId) -> tuple[ReportStatement, ...]:
-    """How well the report that led to a node was supported, place by place."""
+    """Return how well the report that led to a node was supported, place by place."""
     recorded = history.evidence.get(node_id)
     return () if recorded is None else recorded.statements
 
 
 def confirmation_of(history: History, node_id: NodeId) -> Confirmation | None:
-    """The newest answer of a person about the step instance of a node; None: nobody was asked."""
+    """Return the newest answer of a person about the step instance of a node, or None if there is none."""
     found = list_answers(history, instance_of(history, node_id))
     return max(found, key=lambda held: held.index, default=None)
 
 
 def list_answers(history: History, instance: Node) -> list[Confirmation]:
-    """Everything that people answered about a step instance."""
+    """Return every answer that people gave about a step instance."""
     nodes = (instance, *kept_in_instance(history, instance)) if history.confirmations else ()
     return [held for node in nodes for held in history.confirmations.get(node.node_id, ())]
 
 
 def find_last_answer(history: History, node_id: NodeId, kind: AskKind) -> Confirmation | None:
-    """Return the newest answer to a question of the step instance of a node; None: nobody answered it."""
+    """Return the newest answer to a question of the step instance of a node, or None if there is none."""
     answers = list_answers(history, instance_of(history, node_id))
     same = (held for held in answers if held.fact.asked in (None, kind))
     return max(same, key=lambda held: held.index, default=None)
 
 
 def list_confirmations(history: History, run_id: RunId) -> list[Confirmation]:
-    """What people answered in a run on all of its branches, in the order of the log, where it counts."""
+    """Return the answers that count in a run, on all of its branches, in the order of the log."""
     every = (
         one
         for node, held in history.confirmations.items()
@@ -580,15 +590,15 @@ def list_confirmations(history: History, run_id: RunId) -> list[Confirmation]:
 
 
 def confirms_nothing(fact: ConfirmationRecorded) -> bool:
-    """Whether it is a yes that was given before there was a report."""
+    """Whether an answer approves a step before there was a report, and so approves nothing."""
     return fact.answer == "confirmed" and fact.asked == "confirm" and not fact.subject
 
 
 def answer_about(history: History, node: Node) -> Confirmation | None:
-    """What a person answered about the report of a node; None: nobody did.
+    """Return what a person answered about the report of a node, or None if there is no answer.
 
-    An attempt and a checkpoint are asked about where they are; a report that passed, before it did, and a
-    yes to another report is not about this one.
+    An attempt and a checkpoint are asked about at their own node. A report that was accepted is asked about
+    before that, and an approval of another report does not count for it.
     """
     if node.kind != "step":
         return next(reversed(history.confirmations.get(node.node_id, ())), None)
@@ -604,7 +614,7 @@ def answer_about(history: History, node: Node) -> Confirmation | None:
 
 
 def list_receipts(history: History, run_id: RunId) -> list[Receipt]:
-    """The receipts of a run, in the order of the log."""
+    """Return the receipts of a run, in the order of the log."""
     kept = history.receipts.items()
     found = [one for node_id, held in kept if history.nodes[node_id].run_id == run_id for one in held]
     return sorted(found, key=lambda receipt: receipt.index)
@@ -618,15 +628,15 @@ def list_proofs(history: History, run_id: RunId) -> list[RecordedProof]:
 
 
 def ledger_version(history: History, run_id: RunId, index: int) -> int:
-    """How many accepted mutations of the run there are up to an event index."""
+    """Return how many accepted mutations of the run there are up to an event index."""
     return bisect_right(history.anchors.get(run_id, ()), index)
 
 
-# What did not run: every answer asks here
+# What did not run: every reply and view gets it here
 
 
 def not_run_by_move(attached: Attached) -> NotRun:
-    """What the move to a node passed by."""
+    """Return the parts that the move to a node skipped."""
     passed = list_passed(attached.trace)
     parts = tuple(part for part in passed if not part.not_needed)
     not_needed = tuple(part for part in passed if part.not_needed)
@@ -635,7 +645,7 @@ def not_run_by_move(attached: Attached) -> NotRun:
 
 
 def not_run_at(history: History, node_id: NodeId) -> NotRun:
-    """What did not run on the way from the start of the run to a node, in order."""
+    """Return what did not run on the way from the start of the run to a node, in order."""
     moves = [not_run_by_move(attached_to(history, node.node_id)) for node in path_to(history, node_id)]
     return NotRun(
         parts=tuple(part for move in moves for part in move.parts),
@@ -645,6 +655,6 @@ def not_run_at(history: History, node_id: NodeId) -> NotRun:
 
 
 def gaps_at(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Every gap on the way to a node, oldest first."""
+    """Return every gap on the way to a node, oldest first."""
     tellers = list_tellers(history, node_id)
     return tuple(gap for node in tellers for gap in attached_to(history, node.node_id).gaps)

@@ -1,6 +1,6 @@
-"""What a run meets between two steps, and how the next prompt reads in the mode in force. Pure.
+"""What a run meets between two steps, and the text of the next prompt in the mode in force. Pure.
 
-A move passes parts by, cuts loops short, and may miss a list; all of that blocks or is disclosed.
+A move may skip parts, end loops early, or lack a list; all of that blocks or is disclosed.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ from handrail.workflows.prompt_sections import (
     replace_user_section,
 )
 
-# Parts that a move passed by, from the recorded trace
+# Parts that a move skipped, from the recorded trace
 
 CONFIRMATION = "/requireConfirmation"
 """The place of a statement about the step itself: whether the user confirmed it."""
 CHOSEN = "/choice"
 """The place of a statement about a choice: whether a person took this option."""
 MOST_WORDS = 200
-"""Characters of the reason why one part was skipped."""
+"""Limit in characters for the reason why one part was skipped."""
 SHOWN_ITEMS = 10
-"""Items that a gap names at most."""
+"""Limit for the items that a gap names."""
 
 
 class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,13 +85,15 @@ class PassedPart(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     condition_id: str = ""
     times: int = 1
-    """Rounds that passed it by."""
+    """Number of rounds that skipped it."""
 
 
 def list_passed_parts(
     workflow: CompiledWorkflow, trace: Iterable[TraceEntry], facts: Facts
 ) -> tuple[PassedPart, ...]:
-    """Every step and loop that a move skipped, each once, in the order of the move; not what nobody needs."""
+    """Return every step and loop that a move skipped, each once and in the order of the move, except parts
+    that were not needed.
+    """
     passed = [part for part in list_passed(trace) if not part.not_needed]
     times = Counter(part.part_id for part in passed)
     found: dict[str, PassedPart] = {}
@@ -145,7 +147,7 @@ def _no_round(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> str:
 
 
 def _explain_unmet(workflow: CompiledWorkflow, condition: Condition, facts: Facts) -> str:
-    """What the part needs, and the values that this depends on."""
+    """Return what the part needs, and the values on which that depends."""
     loops = (part for part in walk_parts(workflow.steps) if isinstance(part, Loop))
     own = frozenset(names_set_inside(workflow.steps)).union(*map(loop_variables, loops))
     texts: dict[str, str] = {}
@@ -166,11 +168,10 @@ def _show_value(value: Any) -> str:
     return shorten(msgspec.json.encode(value).decode())
 
 
-# The prompt in the mode in force: where nobody will be asked, no prompt says to ask
+# The prompt in the mode in force: if no person will be asked, no prompt says to ask
 #
-# Compiled prompts are the same in every mode, so one hash stands for one workflow. What differs by mode is in
-# parts that can be recognised: the sections that the compiler writes, and list items that begin with the name
-# of a mode.
+# Compiled prompts are the same in every mode, so one hash identifies one workflow. Parts that differ by mode
+# can be recognised: sections that the compiler writes, and list items that begin with the name of a mode.
 
 _MODE_ITEM = re.compile(
     r"^([ \t]*)- (guided|full_auto_stop_on_user_deps|full_auto_never_stop):[^\n]*(?:\n\1[ \t]+[^\n]*)*\n?",
@@ -216,7 +217,7 @@ NOT_ANSWERED: Set[AskKind] = frozenset()
 
 
 def describe_consent(leaf: Action, preferences: Preferences, answered: Set[AskKind]) -> str:
-    """What the prompt of an action says about its write: whom it asks first, if anybody."""
+    """Return what the prompt of an action says about its write: whether to ask the user first."""
     if not leaf.is_guarded or "allow_write" in answered:
         return ""
     if preferences.autonomy == "full_auto_never_stop":
@@ -225,21 +226,23 @@ def describe_consent(leaf: Action, preferences: Preferences, answered: Set[AskKi
 
 
 def asks_before(leaf: Leaf, preferences: Preferences) -> bool:
-    """Whether the preferences in force ask the user about this step: guided does.
+    """Whether the preferences in force ask the user about this step; `guided` does.
 
-    A write that Handrail makes itself can be undone, so only the policy conservative asks about it.
+    Handrail's own writes can be undone, so only the policy `conservative` asks about them.
     """
     is_asked = not isinstance(leaf, Action) or preferences.risk_policy == "conservative"
     return is_asked and preferences.autonomy == "guided"
 
 
 def describe_risk(risk_policy: RiskPolicy) -> str:
-    """What the first prompt of a run says about its policy; the default adds nothing to the procedure."""
+    """Return what the first prompt of a run says about its policy; the default adds nothing to the
+    procedure.
+    """
     return _RISK_GUIDANCE.get(risk_policy, "")
 
 
 def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy, answered: Set[AskKind] = NOT_ANSWERED) -> str:
-    """The prompt of a step as it reads in a mode, without what people were asked and have answered."""
+    """Return the prompt of a step for a mode, without questions that people have already answered."""
     text = _MODE_ITEM.sub(lambda item: item[0] if item[2] == autonomy else "", text)
     text = text.replace(f"## {QUESTIONS}\n", f"## {_QUESTIONS_ELSEWHERE[autonomy]}\n")
     if autonomy != "full_auto_never_stop":
@@ -257,23 +260,24 @@ def phrase_for_mode(text: str, leaf: Leaf, autonomy: Autonomy, answered: Set[Ask
 
 
 def find_lasting_sections(prompt: str) -> dict[str, str]:
-    """The sections of a first prompt that hold for every step after it, by their headings."""
+    """Return the sections of a first prompt that apply to every later step, by heading."""
     sections = (part for part in prompt.split("\n\n") if part.startswith("## "))
     return {heading: section for section in sections if (heading := heading_of(section)) in ONCE_FOR_ALL}
 
 
-# What a move runs into
+# What a move meets
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """Reasons stop the run or become gaps, by mode; gaps are disclosed in every mode."""
+    """What a move meets. Reasons stop the run or become gaps, by mode; gaps are disclosed in every mode."""
 
     reasons: tuple[Reason, ...] = ()
     gaps: tuple[GapRecorded, ...] = ()
 
 
 def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
-    """Whether the user is to confirm this step: the author wants it, or it is an action that writes files.
+    """Whether the user has to confirm this step: the author requires it, or it is an action that writes
+    files.
 
     `facts` include the loops' values.
     """
@@ -284,12 +288,14 @@ def needs_confirmation(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> 
 
 
 def named_confirmer(leaf: Leaf) -> str:
-    """Who has to confirm a step, as its author says; empty: any person."""
+    """Return who has to confirm a step according to its author; empty means any person."""
     return leaf.confirmed_by if isinstance(leaf, Step) else ""
 
 
 def ask_of(leaf: Leaf) -> AskKind:
-    """What a person is asked about this step: a yes to what it reports or writes, or an option."""
+    """Return what a person is asked about this step: to approve its report or its write, or to choose an
+    option.
+    """
     match leaf:
         case Step():
             return "confirm"
@@ -318,26 +324,29 @@ SeenReport: TypeAlias = Literal["", "another", "declined", "none", "elsewhere", 
 
 
 class PersonsWord(msgspec.Struct, frozen=True, kw_only=True):
-    """How the answers of people count for one question about the pending step (`engine/ask.py`)."""
+    """How people's answers count for one question about the pending step (`engine/ask.py`)."""
 
     is_given: bool = False
-    """A person said yes to exactly this report, took an option, or gave a value."""
+    """A person approved exactly this report, chose an option, or gave a value."""
     is_declined: bool = False
     option_id: str = ""
-    """The option of a choice that a person took."""
+    """The option of a choice step that a person chose."""
     value: str = ""
-    """What a person gave, as they typed it; empty: they said that it is done."""
+    """What a person gave, as they typed it; empty if they said that it is done."""
     seen: SeenReport = ""
-    """An answer that does not count: a yes or a no to another report, a yes before there was one or in
-    another store, or one from before this store could prove who answered."""
+    """Why an answer does not count: it was about another report, was given before there was a report, comes
+    from another store, or is from before this store could prove who answered.
+    """
     answered: Confirmation | None = None
-    """The answer that decides."""
+    """The answer that decides, if there is one."""
     is_due: bool = False
-    """An agent's statement is not enough: the settings say so, or a person said no to what it sent before."""
+    """An agent's statement is not enough, because the settings say so, or because a person rejected what it
+    sent before.
+    """
     can_be_asked: bool = False
     """The client of this call can ask a person."""
     is_implied: bool = False
-    """An option that was taken after the preview already allows the write."""
+    """An option that a person chose after the preview already allows the write."""
 
 
 GIVEN = "/userOnly"
@@ -356,7 +365,9 @@ _LET_CHOOSE = "Ask the user yourself, then make the call of the option that they
 
 
 def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[ReportStatement, Reason]:
-    """How a report counts if a person last rejected exactly this."""
+    """Return the statement and the reason for a report whose last answer is a rejection of exactly this
+    report.
+    """
     statement = ReportStatement(pointer=CONFIRMATION, check="person", verdict="contradicted", fact=DECLINED)
     return statement, Reason(
         name="user_only_dependency:needs_user_approval",
@@ -367,13 +378,17 @@ def refuse_declined(leaf: Leaf, kind: AskKind, word: PersonsWord) -> tuple[Repor
 
 
 def _add_note(sentence: str, word: PersonsWord) -> str:
-    """What is said about a step, with what the person wrote who answered: the agent reads it here."""
+    """Return a sentence about a step with the note of the person who answered, so that the agent reads it
+    here.
+    """
     note = "" if word.answered is None else word.answered.fact.note
     return shorten_message(f"{sentence}. They wrote: {note}" if note else f"{sentence}.")
 
 
 def make_statement(pointer: str, word: PersonsWord, *, is_agents: bool) -> ReportStatement:
-    """How the answer of a person counts for a place; `is_agents`: the agent says what they answered."""
+    """Return how a person's answer counts for a place. With `is_agents`, the agent states what they
+    answered.
+    """
     if word.is_given:
         return ReportStatement(pointer=pointer, check="person", level="confirmed")
     if word.seen == "declined":
@@ -391,9 +406,9 @@ def make_statement(pointer: str, word: PersonsWord, *, is_agents: bool) -> Repor
 def weigh_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, autonomy: Autonomy, before: Facts, after: Facts, word: PersonsWord
 ) -> tuple[ReportStatement | None, Reason | None]:
-    """How the confirmation of a step counts, and the reason if a person must give it and has not.
+    """Return how the confirmation of a step counts, and a reason if a person has to confirm and has not.
 
-    Both facts include the loops' values; those after it have the whole report applied.
+    Both facts include the loops' values; `after` has the whole report applied.
     """
     is_needed = any(needs_confirmation(workflow, leaf, facts) for facts in (before, after))
     if not is_needed or word.is_implied:
@@ -402,7 +417,7 @@ def weigh_confirmation(
     statement = make_statement(CONFIRMATION, word, is_agents=is_agents)
     if word.is_given or is_agents:
         return statement, None
-    # Nobody is asked in a mode that never stops: this becomes its critical gap.
+    # A mode that never stops asks no person: there, this reason becomes a critical gap.
     state: WaitState = "another_report" if word.seen == "another" else "missing"
     who = CONFIRMERS.get(named_confirmer(leaf), "")
     whom = who[:1].upper() + who[1:] or "A person"
@@ -423,11 +438,11 @@ def weigh_confirmation(
 def find_unasked_confirmation(
     workflow: CompiledWorkflow, leaf: Leaf, before: Facts, word: PersonsWord
 ) -> list[Reason]:
-    """Of a confirmation that is needed: whether nobody was asked for it. That is so where only the report
-    makes it necessary, because nobody knew of it when the step was shown; where a person confirmed another
-    report; and wherever the client can ask a person.
+    """Return a reason if a confirmation is needed and no person was asked for it.
 
-    `before` includes the loops' values.
+    This is so in three cases: only the report makes the confirmation necessary, so the step did not ask for
+    it when it was shown; a person confirmed another report; or the client can ask a person. `before`
+    includes the loops' values.
     """
     state: WaitState = "missing"
     if word.seen == "another":
@@ -458,12 +473,14 @@ def find_unasked_confirmation(
 def weigh_choice(
     choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord
 ) -> tuple[ReportStatement | None, Reason | None]:
-    """Whether the option of a choice that belongs to the user is the one a person took."""
+    """Return how a person's answer supports the option of a choice, and a reason if the option cannot be
+    taken.
+    """
     if word.option_id == option_id:
         return ReportStatement(pointer=CHOSEN, check="person", level="confirmed"), None
     if not word.option_id:
         if choice.non_assumable is None or autonomy == "full_auto_never_stop":
-            return None, None  # which has its own gap
+            return None, None  # `choice_gaps` discloses the second case
         statement = make_statement(CHOSEN, word, is_agents=not word.is_due)
         return statement, _let_take(choice, word) if word.is_due else None
     fact = f"a person chose {word.option_id}"
@@ -490,7 +507,7 @@ def _let_take(choice: Choice, word: PersonsWord) -> Reason:
 
 
 def find_unasked_choice(choice: Choice) -> Reason:
-    """The reason to ask a person which option they take, where the client can."""
+    """Return the reason to ask a person which option to take, for a client that can ask."""
     return Reason(
         name="user_only_dependency:needs_user_choice",
         pointer=WorkflowStep(step_id=choice.id),
@@ -501,7 +518,7 @@ def find_unasked_choice(choice: Choice) -> Reason:
 
 
 def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arrival:
-    """Assess what a move runs into. `facts` are those that decided it."""
+    """Return the reasons and gaps of a move. `facts` are those that decided it."""
     cut_short = {
         entry.loop_id: entry.iterations
         for entry in move.trace
@@ -516,7 +533,7 @@ def assess_arrival(workflow: CompiledWorkflow, move: Move, facts: Facts) -> Arri
 
 
 def _list_lacking(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
-    """The lists that a move misses, for a loop that it passed or a step that delegates work."""
+    """Return the lists that a move lacks, for a loop that it skipped or a step that delegates work."""
     is_missed = any(isinstance(entry, ExitedLoop) and entry.reason == "items_missing" for entry in move.trace)
     leaf = leaf_at(workflow, move.state) if isinstance(move.state, Running) else None
     if not is_missed and not isinstance(leaf, Delegate):
@@ -528,7 +545,9 @@ def _list_lacking(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple
 def list_dropped_items(
     workflow: CompiledWorkflow, state: Running, before: Facts, after: Facts
 ) -> tuple[GapRecorded, ...]:
-    """What a list lost while a loop goes through it: items that have had no round yet and get none."""
+    """Return gaps for lists that shrank while a loop goes through them: lost items that had no round yet
+    get none.
+    """
     gaps = []
     for frame in state.loops:
         loop = find_loop(workflow, frame.loop_id)
@@ -549,7 +568,7 @@ def list_dropped_items(
 
 
 def list_unasked_gaps(leaf: Leaf, autonomy: Autonomy) -> tuple[GapRecorded, ...]:
-    """The questions of an author that another mode would have put to the user before the step."""
+    """Return a gap for the author's questions that another mode would have asked the user before the step."""
     if autonomy != "full_auto_never_stop" or not isinstance(leaf, Step):
         return ()
     if f"## {QUESTIONS}\n" not in leaf.prompt:

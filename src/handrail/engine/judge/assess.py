@@ -1,25 +1,26 @@
 """The judge: is a report enough, and what follows from it? Pure. Begin to read here.
 
 The problem: a report is text and JSON from outside. It must not pass because it looks right, and it must not
-fail without saying what would pass. A careful run stops where a run that must not stop only records a gap.
+fail without saying what would pass. For the same fault, a careful run stops, and a run that must not stop
+records a gap.
 The simulator has to reach the same verdict without an agent.
 
 The idea is to keep three questions apart. What is wrong with each artifact? `judge/artifacts.py` checks it
-against the contract of its kind, and whether it fits the place where it came. What does the step ask for,
-and what answers it? One table in `judge/requirements.py`. What do the reasons do? `reasons.consequence`
+against the contract of its kind, and whether it belongs at its place in the run. What does the step require,
+and what satisfies it? One table in `judge/requirements.py`. What do the reasons do? `reasons.consequence`
 decides by the mode: they block, or they become gaps. `assess` answers the first two in one pass;
-`answer_report` adds the third, and `find_way` asks it about the way to the next step.
+`answer_report` adds the third, and `find_way` does the same for the way to the next step.
 
 The invariants:
 - `assess` does not know the mode: a report has the same verdict in every one. `answer_report` adds what
-  depends on it and on people: what a person said, a confirmation or a choice that nobody was asked for.
+  depends on the mode and on people: their answers, and a confirmation or choice that was not requested yet.
 - Every reason is found at once, so one corrected call is enough.
-- Only an artifact that fits its whole contract has a `contract_ref`, and conditions read no other.
-- What blocked attempts brought is judged again with the next report; it is never accepted unseen.
+- Only an artifact that matches its whole contract has a `contract_ref`, and conditions read no other.
+- What blocked attempts sent is judged again with the next report; it is never accepted unjudged.
 
 What would break it: a test of the mode inside `assess`, because a reason could then vanish instead of
-becoming a gap; a second place that sets `contract_ref`, because a run could then turn on an artifact that
-nobody checked; rules of the simulator's own, because it would prove what no run does.
+becoming a gap; a second place that sets `contract_ref`, because a run could then branch on an
+unchecked artifact; separate rules for the simulator, because it would prove what no run does.
 """
 
 from __future__ import annotations
@@ -128,25 +129,25 @@ FACTS_AFTER_THE_END = FACTS | {VERIFICATION_REPORT}
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """How each part of a report is supported."""
+    """How each part of a report was judged."""
 
     reasons: tuple[Reason, ...] = ()
     checks: tuple[ContractCheck, ...] = ()
     issues: tuple[Issue, ...] = ()
-    """Every fault, by contract and place."""
+    """Every fault of the report, by contract and place."""
     artifacts: tuple[Artifact, ...] = ()
-    """What is recorded when the run moves on: ordered by digest, each once."""
+    """The artifacts to record when the run moves on: ordered by digest, each once."""
     brought: tuple[Artifact, ...] = ()
-    """Of these, those that this very call brought."""
+    """Those of `artifacts` that this call sent."""
     observed: tuple[CapabilityObserved, ...] = ()
     divergences: tuple[DivergenceRecorded, ...] = ()
     gaps: tuple[ReportedGap, ...] = ()
     kept_gaps: tuple[ReportedGap, ...] = ()
-    """Those that an earlier attempt brought; its own events have them, unless the log is an old one."""
+    """Gaps that an earlier attempt sent. Its own events have them, unless the log is an old one."""
     is_undecided: bool = False
     """The step had to decide about its loop and did not."""
     statements: tuple[ReportStatement, ...] = ()
-    """Each place of the report: whether it is there, or only stated."""
+    """For each place of the report, whether it was observed or only stated."""
 
 
 def assess(
@@ -157,10 +158,10 @@ def assess(
     kept: Iterable[dict[str, Any]] = (),
     known: Witnessed | None = None,
 ) -> Verdict:
-    """Judge a report. `facts` hold with the report's own context applied.
+    """Return the verdict on a report. `facts` have the report's own context applied.
 
-    `kept` is what the blocked attempts right before it brought. `known` is what was seen and what ran;
-    without it nothing is judged (a simulation).
+    `kept` is what the blocked attempts right before it sent. `known` is what was observed and what ran;
+    without it, no evidence is judged (a simulation).
     """
     if known is not None:
         place = msgspec.structs.replace(place, computed=known.computed)
@@ -181,7 +182,9 @@ def assess(
 
 
 def _weigh(judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed | None:
-    """What follows from what was seen; None if nobody looked, or nothing was brought."""
+    """Return how the evidence supports the artifacts, or None if no evidence was gathered or no artifact
+    was sent.
+    """
     if known is None or not judged:
         return None
     from handrail.engine.judge.evidence import weigh  # noqa: PLC0415 - notes alone need none of it
@@ -192,7 +195,9 @@ def _weigh(judged: list[JudgedArtifact], known: Witnessed | None) -> Weighed | N
 def assess_progress(
     place: Place, brought: Iterable[dict[str, Any]], known: Witnessed | None = None
 ) -> Verdict:
-    """Judge what is saved before a step is done: facts count at once, the rest is only kept."""
+    """Return the verdict on work that is saved before a step is done: facts count at once, the rest is only
+    kept.
+    """
     kinds = FACTS if place.leaf_id else FACTS_AFTER_THE_END
     facts: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
@@ -216,7 +221,9 @@ def assess_progress(
 
 
 def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
-    """What a report says about the run itself, whatever the step asks for. Only good artifacts count."""
+    """Return what a report says about the run itself, whatever the step requires. Only valid artifacts
+    count.
+    """
     good = tuple(found.artifact for found in judged if found.is_good)
     own = tuple(found.artifact for found in judged if found.is_good and found.is_brought)
     kept = tuple(found.artifact for found in judged if found.is_good and not found.is_brought)
@@ -241,15 +248,15 @@ def _read_facts(place: Place, judged: list[JudgedArtifact]) -> Verdict:
 
 
 def _to_recorded(found: JudgedArtifact) -> Artifact:
-    """The artifact as the log keeps it: one that does not fit is marked as refused."""
+    """Return the artifact as the log keeps it: an invalid one is marked as refused."""
     return msgspec.structs.replace(found.artifact, is_refused=True) if found.issues else found.artifact
 
 
 def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[ContractCheck], list[Issue]]:
-    """The notes against the rules of the step."""
+    """Return how the notes match the rules of the step."""
     if step is None or not (step.rules or step.notes_required):
         return [], [], []
-    # A full stop or an invisible character says nothing; some of the invisible ones are letters.
+    # Punctuation and invisible characters are no notes; some invisible characters count as letters.
     is_empty = not any(one.isalnum() and not explain_unseen(one) for one in notes)
     lacking = [NO_NOTES] if step.notes_required and is_empty else []
     faults = lacking + list_broken_rules(step.rules, notes)
@@ -268,7 +275,9 @@ def _judge_notes(step: Step | None, notes: str) -> tuple[list[Reason], list[Cont
 
 
 def _read_observations(step: Step | None, artifacts: tuple[Artifact, ...]) -> tuple[CapabilityObserved, ...]:
-    """What the agent found out about its capabilities. Only a probe step makes an observation strong."""
+    """Return what the agent found out about its capabilities. Only a probe step makes an observation
+    strong.
+    """
     return tuple(
         CapabilityObserved(
             capability=seen.capability,
@@ -287,9 +296,10 @@ def _provenance(step: Step | None, seen: Observation) -> CapabilityProvenance:
 
 
 def _capability_reasons(place: Place, observed: tuple[CapabilityObserved, ...]) -> list[Reason]:
-    """A required capability must not be found missing, at any step. A statement proves nothing.
+    """Return a reason for each required capability that is missing, at any step. A statement proves
+    nothing.
 
-    Its probe must end in `available`, and the agent must have tried it.
+    The probe of a required capability must end in `available`, and the agent must have tried it.
     """
     reasons = []
     for seen in observed:
@@ -331,7 +341,7 @@ def _missing_capability(capability: Capability, state: Literal["unknown", "unava
 
 
 def _read_all(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> list[_R]:
-    """The artifacts of a kind in its shape, which they were found to have."""
+    """Return the artifacts of a kind in its shape, which they are known to have."""
     return [msgspec.convert(artifact.body, shape) for artifact in artifacts if artifact.kind == kind]
 
 
@@ -339,25 +349,25 @@ def _read_all(artifacts: tuple[Artifact, ...], kind: str, shape: type[_R]) -> li
 
 
 class ShownState(msgspec.Struct, frozen=True, kw_only=True):
-    """What an agent knew when it did a step: the facts, and why the attempts before it were blocked."""
+    """What an agent knew when it did a step: the facts, and why earlier attempts were blocked."""
 
     facts: Facts
     blockers: tuple[Blocker, ...] = ()
     word: PersonsWord = PersonsWord()
-    """What a person said to the step itself."""
+    """A person's answer about the step itself."""
     given: PersonsWord = PersonsWord()
-    """What a person said to what only the user can give."""
+    """A person's answer about what only the user can give."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows from a report, before anything is written."""
+    """The answer to a report, before anything is written."""
 
     verdict: Verdict
     outcome: Proceed | Block
     option: Option | None = None
-    """What an accepted report took."""
+    """The option that an accepted report takes."""
     context: dict[str, Any] = {}
-    """The change of context, with what a chosen option sets."""
+    """The change of context, including what a chosen option sets."""
 
 
 def answer_report(
@@ -377,15 +387,15 @@ def answer_report(
     known: Witnessed | None = None,
     troubles: tuple[Reason, ...] = (),
 ) -> Answer:
-    """Judge a report. `facts` hold with the report's own context applied.
+    """Return the answer to a report. `facts` have the report's own context applied.
 
-    `kept` is what was brought for the step before, `gaps` are the ids of those recorded on the branch,
-    `shown` is what the agent got; without it every confirmation counts as given (a simulation),
-    `troubles` is what stands in the way beside the report.
+    `kept` is what was already sent for the step, and `gaps` are the ids of gaps recorded on the branch.
+    `shown` is what the agent was given; without it, every confirmation counts as given (a simulation).
+    `troubles` are reasons to block that do not come from the report itself.
     """
-    # The work is judged before the person's answer, which needs the verdict: nobody is asked about a report
-    # that is refused anyway. Where a gift is still to come, the person's reason, which says how to ask,
-    # replaces the one of the assessment, which only misses the value.
+    # The work is judged before the person's answer, which needs the verdict: no person is asked about a
+    # report that is refused anyway. If a person still has to give a value, the reason that says how to ask
+    # replaces the one of the assessment, which says only that the value is missing.
     place = place_of(workflow, state, leaf, gaps)
     if shown is not None and shown.given.is_given:
         place = msgspec.structs.replace(place, is_given=True)
@@ -403,7 +413,7 @@ def answer_report(
             return Answer(verdict=verdict, outcome=outcome, context=context)
         case Choice():
             assert option is not None, "a choice step is answered with the token of an option"
-            # A refused choice sets nothing: another option may be taken next.
+            # A blocked choice sets nothing: another option may be taken next.
             if isinstance(outcome, Block):
                 return Answer(verdict=verdict, outcome=outcome, context=context)
             chosen = leaf.options[option]
@@ -420,7 +430,9 @@ def answer_report(
 
 
 class PersonsSay(msgspec.Struct, frozen=True, kw_only=True):
-    """What people said to a step: statements, reasons until they answer, and reasons that block once."""
+    """What people answered about a step: statements, reasons that stay until they answer, and reasons that
+    block once.
+    """
 
     statements: tuple[ReportStatement, ...] = ()
     due: tuple[Reason, ...] = ()
@@ -437,9 +449,10 @@ def judge_word(
     verdict: Verdict,
     option: int | None,
 ) -> PersonsSay:
-    """What a person said to the step itself, and what stands in the way.
+    """Return what people answered about the step, and what blocks the report because of it.
 
-    What only a person's answer can add is asked for once, about a report that is enough otherwise.
+    If only a person's answer is missing, it is requested once, and about a report that is otherwise
+    sufficient.
     """
     if shown.word.is_declined or shown.given.is_declined:
         is_gift = not shown.word.is_declined
@@ -465,8 +478,8 @@ def judge_word(
             pass
         case never:
             assert_never(never)
-    # A form is shown for a report that is right otherwise: a person who said yes to one that is then refused
-    # for its evidence would be asked again about the next.
+    # A form is shown only for a report that is otherwise right: a person who approved one that is then
+    # refused for its evidence would be asked again about the next.
     due = tuple(reason for part in parts for reason in part.due)
     once = tuple(reason for part in parts for reason in part.once)
     if shown.word.can_be_asked and (verdict.reasons or due):
@@ -487,10 +500,10 @@ def _some(value: _T | None) -> tuple[_T, ...]:
 def _judge_gift(
     needed: UserOnly, step_id: str, autonomy: Autonomy, word: PersonsWord, verdict: Verdict
 ) -> PersonsSay:
-    """What only the user can give: a person gave it, or the agent says what they said.
+    """Judge what only the user can give: a person gave it, or the agent states what they said.
 
-    Where nothing came at all, the requirement of the step is the reason already. A mode that asks nobody
-    discloses that whatever the agent says.
+    If nothing was sent at all, the requirement of the step is already the reason. A mode that asks no
+    person discloses this whatever the agent states.
     """
     is_missing = any(reason.waits_for.kind == "give" for reason in verdict.reasons)
     is_due = word.is_due or (autonomy == "full_auto_never_stop" and not is_missing)
@@ -503,7 +516,7 @@ def _judge_gift(
 
 
 def _judge_choice(choice: Choice, option_id: str, autonomy: Autonomy, word: PersonsWord) -> PersonsSay:
-    """Whether a person took this option."""
+    """Judge whether a person chose this option."""
     statement, reason = weigh_choice(choice, option_id, autonomy, word)
     is_users = choice.non_assumable is not None and autonomy != "full_auto_never_stop"
     is_unasked = is_users and word.can_be_asked and not word.option_id and reason is None
@@ -522,7 +535,9 @@ def _judge_confirmation(
     shown: ShownState,
     after: Facts,
 ) -> PersonsSay:
-    """Whether the user confirmed the step; without a person, Handrail believes an agent that had to ask."""
+    """Judge whether the user confirmed the step. Unless a person has to answer, Handrail accepts the
+    statement of an agent that had to ask.
+    """
     before, after = (add_loop_values(workflow, state, facts) for facts in (shown.facts, after))
     statement, reason = weigh_confirmation(workflow, leaf, autonomy, before, after, shown.word)
     if statement is None or reason is not None or shown.word.is_given or autonomy != "guided":
@@ -532,24 +547,24 @@ def _judge_confirmation(
 
 
 def place_of(workflow: CompiledWorkflow, state: Running, leaf: Leaf, gaps: KnownGaps | None = None) -> Place:
-    """Where a report about this leaf is judged; only a step asks for something."""
+    """Return the place at which a report about this leaf is judged; only a step requires something."""
     step = leaf if isinstance(leaf, Step) else None
     return Place(workflow=workflow, leaf_id=leaf.id, step=step, frames=state.loops, gaps=gaps)
 
 
 def collect_brought(history: History, node: Node, place: Place, notes: str = "") -> KeptWork:
-    """What attempts and checkpoints brought for the step of a place; `notes` are the whole ones."""
+    """Return what attempts and checkpoints sent for the step of a place; `notes` are the complete ones."""
     needed = frozenset(name for name, how in place.workflow.capabilities.items() if how == "required")
     return collect_kept(history, node, partial(subject_of, place), notes, asked_kinds(place), needed)
 
 
 class Way(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an accepted report leads, and what it meets there."""
+    """The move that follows an accepted report, and what it meets."""
 
     move: Move
     outcome: Proceed | Block
     gaps: tuple[GapRecorded, ...] = ()
-    """What the way itself discloses, in every mode."""
+    """Gaps of the move itself, disclosed in every mode."""
 
 
 def find_way(
@@ -560,9 +575,9 @@ def find_way(
     facts: Facts,
     effort: Effort | None = None,
 ) -> Way:
-    """Where an accepted report leads. `facts` hold with the whole report applied.
+    """Return where an accepted report leads. `facts` have the whole report applied.
 
-    Raises Fault WORK_LIMIT_EXCEEDED when the next step is too far away.
+    Raise Fault WORK_LIMIT_EXCEEDED if the next step is too far away.
     """
     loop_id = deciding_loop(workflow, state.loops)
     undecided = loop_id if verdict.is_undecided else ""
@@ -573,7 +588,8 @@ def find_way(
 
 
 def choice_gaps(choice: Choice) -> tuple[Reason, ...]:
-    """In never-stop mode the agent makes the user's choice, and the run discloses that.
+    """Return the reason that discloses a choice which the agent made for the user, as it does in never-stop
+    mode.
 
     In the other modes, the token of an option is the user's answer.
     """
