@@ -1,16 +1,16 @@
 """What a person is asked about the pending step, and which of their answers count. Pure. Begin to read here.
 
-The problem: a confirmation, a choice of the user's, a value that only the user has and a write that waits
-looked like four things, each with rules of its own, so an approval of one report could count for another.
+The problem: a confirmation, a choice that belongs to the user, a value that only the user has and a write that
+waits looked like four things, each with its own rules, so an approval of one report could count for another.
 
-The idea: all four are one `Ask`. It is named by the run, the step instance and the digest of what is shown:
-the report, the preview, the options or the question, not of how an interface draws them. An answer names that
-digest. An approval counts for the report that it was given to and for no other; a rejection, an option and a
-value count on every branch of the run where the same is asked. After a rejection, another report is asked
-about again, and a statement of the agent alone does not pass it. A rejection in a bundle still counts; an
-approval in a bundle is only stated.
+The idea: all four are one `Ask`. It is identified by the run, the step instance and the digest of what is
+shown: the report, the preview, the options or the question, whatever an interface makes of them. An answer
+names that digest. An approval counts only for the report that it was given to. A rejection, an option and a
+value count on every branch of the run where the same question is asked. After a rejection, the person is asked
+about the next report, and a statement of the agent alone is not enough. A rejection in a bundle still counts;
+an approval in a bundle is only stated.
 
-What waits is derived from the pending step, never from the kind of the newest node.
+Whether a question waits follows from the pending step, never from the kind of the newest node.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from handrail.workflows.conditions import Facts
 from handrail.workflows.evidence import Person
 
 DONE_ONLY: tuple[UserOnlyReason, ...] = ("needs_user_secret_or_token", "needs_user_account_access")
-"""What a person is asked to do, and never to tell: the log and its bundles would keep it."""
+"""What a person only reports as done, and never types: the log and its bundles would keep it."""
 _NO_SUBJECT = ""
 
 UNCHECKED = "role not checked here"
@@ -91,13 +91,15 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     kind: AskKind
     leaf: Leaf
     subject: str
-    """The digest of what is shown; empty: there is no report yet, and a yes confirms nothing."""
+    """The digest of what is shown. It is empty if there is no report yet; an approval then approves
+    nothing.
+    """
     attempt: Node
-    """Whose report is shown; the pending node itself where none was blocked."""
+    """The attempt whose report is shown; the pending node itself if no attempt was blocked."""
     is_waiting: bool = False
-    """The run stands until a person has answered, or an agent says what they answered."""
+    """The run waits until a person answers, or an agent states what they answered."""
     is_open: bool = False
-    """A person's answer counts here; else the step asks nobody."""
+    """A person's answer counts here; if not, the step asks no person."""
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -105,17 +107,17 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needed(self) -> UserOnly | None:
-        """Of a give: what only the user has."""
+        """What only the user has; None unless the question is for that."""
         return self.leaf.user_only if self.kind == "give" and isinstance(self.leaf, Step) else None
 
     @property
     def takes_value(self) -> bool:
-        """Whether the person types a value; else they say that it is done."""
+        """Whether the person types a value; if not, they say that it is done."""
         return self.needed is not None and self.needed.reason not in DONE_ONLY
 
 
 def find_ask(history: History, workflow: CompiledWorkflow, node: Node) -> Ask | None:
-    """Return what the pending step of a node asks a person for; None: nobody is asked."""
+    """Return the question that the pending step of a node waits for, or None if it waits for no person."""
     if not isinstance(node.state, Running):
         return None
     ask = ask_about(history, workflow, node)
@@ -123,7 +125,7 @@ def find_ask(history: History, workflow: CompiledWorkflow, node: Node) -> Ask | 
 
 
 def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
-    """What a person who comes by is asked about the pending step, whether or not it waits for them."""
+    """Return what a person can be asked about the pending step, whether or not the step waits for them."""
     assert isinstance(node.state, Running), "only a pending step is asked about"
     leaf = _asking_leaf(history, workflow, node)
     attempt = _find_attempt(history, node)
@@ -142,7 +144,7 @@ def ask_about(history: History, workflow: CompiledWorkflow, node: Node) -> Ask:
 
 
 def _asking_leaf(history: History, workflow: CompiledWorkflow, node: Node) -> Leaf:
-    """Return the pending step; one whose children were closed asks as a choice does."""
+    """Return the pending step. A step whose children were closed asks in the form of a choice."""
     assert isinstance(node.state, Running), "only a pending step asks"
     leaf = leaf_at(workflow, node.state)
     if not isinstance(leaf, Delegate):
@@ -153,14 +155,16 @@ def _asking_leaf(history: History, workflow: CompiledWorkflow, node: Node) -> Le
 
 
 def _is_asked(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> bool:
-    """Whether a person has a say in the step, in whatever mode: by its author, or by a contract of it."""
+    """Whether a person's answer can count for the step, in any mode: its author or its contract requires
+    it.
+    """
     match leaf:
         case Step():
             rules = workflow.contracts[leaf.contract].evidence if leaf.contract else ()
             wants_person = any(isinstance(rule, Person) for rule in rules)
             return leaf.user_only is not None or wants_person or needs_confirmation(workflow, leaf, facts)
         case Choice():
-            return True  # an option may replace what only a person can
+            return True  # an option may set a value that only a person can change
         case Action():
             return may_ask(leaf)
         case Delegate():
@@ -177,7 +181,9 @@ def _choose_kind(
     facts: Facts,
     kinds: set[WaitKind],
 ) -> AskKind:
-    """A value that only the user has comes before the yes to a report that uses it."""
+    """Return which question comes first: a value that only the user has precedes approval of a report that
+    uses it.
+    """
     if not isinstance(leaf, Step) or leaf.user_only is None:
         return ask_of(leaf)
     if "give" in kinds or "confirm" in kinds:
@@ -190,7 +196,7 @@ def _choose_kind(
 def _is_waiting(
     history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, kind: AskKind, facts: Facts
 ) -> bool:
-    """Whether the mode in force stops for it before anybody attempts the step."""
+    """Whether the mode in force stops for the question before the step is attempted."""
     preferences = preferences_after(history, node.node_id)
     if preferences.autonomy == "full_auto_never_stop":
         return False
@@ -207,13 +213,15 @@ def _is_waiting(
 
 
 def _is_in_force(history: History, node: Node, needed: UserOnly, facts: Facts) -> bool:
-    """Whether a value that came earlier does for what only the user has; where a person must answer, none."""
+    """Whether an earlier value serves for what only the user has. If a person must answer, none does."""
     is_person = history.runs[node.run_id].confirmations == "person"
     return not is_person and bool(needed.input) and not is_blank_answer(facts.values.get(needed.input))
 
 
 def _find_attempt(history: History, node: Node) -> Node:
-    """Return the blocked attempt whose report is at hand: this one, or the newest of the step instance."""
+    """Return the blocked attempt whose report waits: this node, or the newest attempt of the step instance.
+    Return the node if there is none.
+    """
     if node.kind == "blocked_attempt":
         return node
     kept = kept_in_instance(history, instance_of(history, node.node_id))
@@ -243,8 +251,11 @@ def digest_report(
     work: WorkDone | None = None,
     kept: KeptWork | None = None,
 ) -> str:
-    """The digest of the report that a call at a node makes, with what was brought before; without one, of
-    the report that waits there. Notes, artifacts and context count, whoever repeats them and where."""
+    """Return the digest of the report that a call at a node makes, together with what was sent before;
+    without `work`, of the report that waits there.
+
+    Notes, artifacts and context count, whoever repeats them and wherever.
+    """
     assert isinstance(node.state, Running), "only a pending step is reported"
     place = place_of(workflow, node.state, leaf_at(workflow, node.state))
     brought = collect_brought(history, node, place) if kept is None else kept
@@ -262,7 +273,9 @@ def digest_report(
 
 
 def kept_report(history: History, workflow: CompiledWorkflow, node: Node) -> KeptWork | None:
-    """The report that waits at a node: what the last attempt brought, and what it kept from those before."""
+    """Return the report that waits at a node: what the last attempt sent, and what it kept from earlier
+    ones. None if no attempt was blocked.
+    """
     attempt = _find_attempt(history, node)
     if attempt.kind != "blocked_attempt" or not isinstance(attempt.state, Running):
         return None
@@ -271,7 +284,9 @@ def kept_report(history: History, workflow: CompiledWorkflow, node: Node) -> Kep
 
 
 def changed_context(history: History, node: Node, sent: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What the reports of the pending step set so far, on the way to a node, and with what is sent there."""
+    """Return what reports of the pending step have set so far, on the way to a node, together with what is
+    sent now.
+    """
     instance = instance_of(history, node.node_id)
     before = context_at(history, instance.node_id)
     changed: dict[str, Any] = {}
@@ -283,7 +298,7 @@ def changed_context(history: History, node: Node, sent: dict[str, Any] | None = 
 
 
 def _digest_question(history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind) -> str:
-    """Return the digest of options, of a question or of a preview, with the values that they are about."""
+    """Return the digest of the options, question or preview, with the values that they are about."""
     assert isinstance(node.state, Running), "only a pending step asks"
     instance = instance_of(history, node.node_id)
     facts = add_loop_values(workflow, node.state, facts_at(history, workflow, instance.node_id))
@@ -319,8 +334,8 @@ def weigh_answers(
     subject: str | None = None,
     taken: int | None = None,
 ) -> PersonsWord:
-    """What people said to this question at the pending step; `subject` is that of a report to be judged, and
-    `taken` the option of a choice.
+    """Return how people's answers to this question count at the pending step. `subject` is the digest of a
+    report to be judged, and `taken` the option of a choice.
     """
     if not history.confirmations:
         return PersonsWord()
@@ -347,9 +362,11 @@ def weigh_answers(
 def _find_no_of_session(
     history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str, taken: int | None
 ) -> PersonsWord:
-    """Return the no of a person to this step in another run of the session, for a run that asks nobody.
+    """Return how a person's answer to the same step in another run of the session limits a run that asks no
+    person.
 
-    Where people are asked, they are asked again. A yes stays with its run.
+    Modes that ask people ask again. Only a rejection, or the choice of another option, counts here: an
+    approval is valid only in its own run.
     """
     if preferences_after(history, node.node_id).autonomy != "full_auto_never_stop":
         return PersonsWord()
@@ -381,15 +398,16 @@ class _Relevant(msgspec.Struct, frozen=True, kw_only=True):
     answer: Confirmation
     subject: str
     is_elsewhere: bool
-    """It is a yes that nobody gave here, as far as this store can prove."""
+    """It is an approval that was not given here, as far as this store can prove."""
 
 
 def _list_relevant(
     history: History, workflow: CompiledWorkflow, node: Node, kind: AskKind, asked: str
 ) -> list[_Relevant]:
-    """Answers at this step instance, and on other branches those that hold everywhere; oldest first.
+    """Return the answers at this step instance, and those on other branches that count everywhere; oldest
+    first.
 
-    A no that no yes followed holds everywhere: a fork does not make a person agree.
+    A rejection without a later approval counts everywhere: a fork does not make a person agree.
     """
     instance = instance_of(history, node.node_id)
     own = {held.index for held in list_answers(history, instance)}
@@ -402,7 +420,7 @@ def _list_relevant(
             continue
         for answer in (one for one in answers if one.fact.asked in (None, kind)):
             subject = answer.fact.subject
-            if answer.fact.asked is None:  # an older log does not name it
+            if answer.fact.asked is None:  # an older log has no subject
                 subject = _digest_subject(history, workflow, at, kind)
             is_yes = answer.fact.answer == "confirmed"
             is_elsewhere = is_yes and (
@@ -422,7 +440,7 @@ def _list_relevant(
 
 
 def read_value(spec: InputSpec | None, text: str) -> Any:
-    """Return what a person typed, as the value of an input; MISSING words stay text."""
+    """Return what a person typed as the value of an input. Text that is not JSON stays text."""
     if spec is None or spec.type in ("string", "any"):
         return text
     try:
@@ -432,7 +450,9 @@ def read_value(spec: InputSpec | None, text: str) -> Any:
 
 
 def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> dict[str, Any]:
-    """Return the value that a person gave for the step, under the name of the input that waits for it."""
+    """Return the value that a person gave for the step, under the name of the input that waits for it;
+    empty if there is none.
+    """
     needed = leaf.user_only if isinstance(leaf, Step) else None
     if needed is None or not needed.input or not word.is_given or not word.value or word.option_id:
         return {}
@@ -442,7 +462,9 @@ def given_values(workflow: CompiledWorkflow, leaf: Leaf, word: PersonsWord) -> d
 def weigh_report(
     history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone, kept: KeptWork
 ) -> tuple[PersonsWord, PersonsWord]:
-    """Return what people said to a report of the pending step, and to what only the user can give."""
+    """Return how people's answers count for a report of the pending step, and for what only the user can
+    give.
+    """
     assert isinstance(node.state, Running), "only a pending step is reported"
     leaf = leaf_at(workflow, node.state)
     if not isinstance(leaf, Step):
@@ -453,15 +475,17 @@ def weigh_report(
 
 
 def describe_unchecked(fact: ConfirmationRecorded) -> str:
-    """That nobody checked who answered where the step says who has to; empty: it was, or anybody may."""
+    """Return a note that the role of the person was not checked, if the step requires one; otherwise an
+    empty text.
+    """
     return f", {UNCHECKED}" if fact.by and fact.source != "account" else ""
 
 
-# What an answer changes for whoever reads the step again
+# How an answer changes the step when it is read again
 
 
 def _find_answers(history: History, workflow: CompiledWorkflow, attempt: Node) -> dict[AskKind, PersonsWord]:
-    """Return what people answered to the questions of the pending step, as far as it resolves them."""
+    """Return people's answers to the questions of the pending step, as far as they resolve them."""
     if not history.confirmations or not isinstance(attempt.state, Running):
         return {}
     leaf = _asking_leaf(history, workflow, attempt)
@@ -484,8 +508,9 @@ def drop_answered(history: History, workflow: CompiledWorkflow, attempt: Node, b
 
 
 def standing_now(history: History, workflow: CompiledWorkflow, node: Node) -> Standing:
-    """What stands at a node that is read again. After people answered, nobody is asked again, and the call
-    that goes on brings only what is still missing."""
+    """Return the state of a node that is read again. After people answered, the prompt asks no more, and
+    the next call sends only what is still missing.
+    """
     attempt = _find_attempt(history, node)
     words = {kind: word for kind, word in _find_answers(history, workflow, attempt).items() if word.is_given}
     standing = standing_at(history, workflow, node, "rehydrate", words.keys())
@@ -495,13 +520,13 @@ def standing_now(history: History, workflow: CompiledWorkflow, node: Node) -> St
     blocked = blocked_at(history, attempt)
     left = blocked and drop_answered(history, workflow, attempt, blocked)
     if left is not None and left.every_blocker:
-        words.pop("confirm", None)  # what is missing makes another report, which is asked about again
+        words.pop("confirm", None)  # adding what is missing makes another report, which needs a new approval
     frame, lines = standing.frame, []
     if "give" in words and isinstance(leaf, Step) and leaf.user_only is not None:
         frame = _leave_out_given(frame, leaf.user_only)
         lines.append(_describe_given(leaf.user_only))
     if words and left is not None and attempt in path_to(history, node.node_id):
-        frame = make_retry_frame(standing.contracts, frame, left)  # the rest of the report is kept
+        frame = make_retry_frame(standing.contracts, frame, left)  # the rest of the report is already kept
     if "confirm" in words:
         sent = _find_confirmed(history, workflow, node, attempt)
         frame = frame if sent is None else sent
@@ -539,7 +564,9 @@ def _leave_out_given(frame: dict[str, Any], needed: UserOnly) -> dict[str, Any]:
 def _find_confirmed(
     history: History, workflow: CompiledWorkflow, node: Node, attempt: Node
 ) -> dict[str, Any] | None:
-    """What a call at a node has to bring so that it makes the confirmed report; None: the log cannot tell."""
+    """Return what a call at a node must send to repeat the approved report, or None if the log does not
+    have it.
+    """
     asked = digest_report(history, workflow, attempt)
     if digest_report(history, workflow, node) == asked:
         return {}

@@ -122,7 +122,7 @@ MOST_PROBLEMS = 20
 
 
 def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[PlannedEvent]:
-    """Return a run and its first node, in a session that may be new."""
+    """Return the plan of a run and its first node, in a session that may be new."""
     first = first_node_of(facts.run_id, salt)
     at_first = Scope(run_id=facts.run_id, node_id=first)
     known = first_facts(facts.workflow, facts.context)
@@ -152,7 +152,9 @@ def decide_start(history: History, facts: StartFacts, salt: int = 0) -> list[Pla
 
 
 def list_unmet_lists(facts: StartFacts) -> list[tuple[str, Reason]]:
-    """The lists that the way to the first step needs and lacks. A start can be refused, but not blocked."""
+    """Return the lists that the way to the first step needs and lacks. A start can be refused, but not
+    blocked.
+    """
     known = first_facts(facts.workflow, facts.context)
     move = first_move(facts.workflow, known)
     unmet = assess_arrival(facts.workflow, move, known).reasons
@@ -160,7 +162,7 @@ def list_unmet_lists(facts: StartFacts) -> list[tuple[str, Reason]]:
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One chance to acknowledge a node, or to keep something at it."""
+    """One chance to acknowledge a node, or to save progress at it."""
 
     node: Node
     attempt_id: AttemptId
@@ -169,7 +171,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 def decide_advance(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
-    """Acknowledge the pending step of a node: the run moves on, or the attempt is blocked."""
+    """Return the plan that answers a report of the pending step: the run moves on, or the attempt is
+    blocked.
+    """
     resolved = [] if gathered.helper is None else plan_helper(history, attempt.node, gathered.helper)
     plan = [*_decide_report(history, attempt, gathered, salt), *resolved]
     other = gathered.other_files
@@ -179,13 +183,13 @@ def decide_advance(
     return [*plan, *(plan_tree(scope, other) for scope in made if scope.run_id == attempt.node.run_id)]
 
 
-# The order keeps a report honest. What the agent may not set is refused before anything is judged with it.
-# Values are laid over each other from weak to strong (the agent's, an action's or a child's, a person's), so
-# that conditions read what will be recorded. The report is judged on facts with its context; only then is the
-# way looked for, on facts with the artifacts that were accepted and the option that was taken: a refused
-# artifact must not choose a branch. Both refusals make the same kind of node, and what the report observed as
-# resolved stays so. Nothing here asks the world: an attempt whose append lost a race is decided again on a
-# longer history, with the same `gathered`.
+# The order keeps a report honest. Values that the agent may not set are refused before anything is judged with
+# them. Values are merged from weak to strong (the agent's, an action's or a child's, a person's), so conditions
+# read what will be recorded. The report is judged on facts with its context. Only then is the next step chosen,
+# on facts with the accepted artifacts and the option taken: a refused artifact must not choose a branch. Both
+# kinds of block create the same kind of node, and gaps that the report's observations resolved stay resolved.
+# Nothing here reads the outside world: an attempt whose append lost a race is decided again on a longer history,
+# with the same `gathered`.
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
     node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
@@ -263,7 +267,7 @@ def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt:
 def _resolve_gaps(
     history: History, node: Node, observed: Sequence[CapabilityObserved], artifacts: Sequence[Artifact]
 ) -> list[GapRecorded]:
-    """Return the gaps on the way to a node that what was observed or delivered resolves."""
+    """Return resolutions of gaps on the way to a node that were resolved by an observation or an artifact."""
     if not observed and not artifacts:
         return []
     find_gaps = partial(gaps_at, history, node.node_id)
@@ -279,7 +283,9 @@ def _name_carried(
 
 
 def _mode_at(autonomy: Autonomy, gathered: Gathered) -> Autonomy:
-    """An agent cannot choose a mode that passes over the person who is to look at it."""
+    """Return the mode for judging a report: an agent cannot choose a mode that skips the person who has to
+    confirm.
+    """
     stops = gathered.has_confirmer and autonomy == "full_auto_never_stop"
     return "full_auto_stop_on_user_deps" if stops else autonomy
 
@@ -287,7 +293,10 @@ def _mode_at(autonomy: Autonomy, gathered: Gathered) -> Autonomy:
 def _join_children(
     history: History, attempt: Attempt, gathered: Gathered, leaf: Leaf, salt: int
 ) -> tuple[Joined | None, list[PlannedEvent]]:
-    """What children deliver, and the plan of an option by which the step stays. Raises Fault STEP_WAITS."""
+    """Return what children deliver, and the plan if an option was chosen by which the step stays pending.
+
+    Raise Fault STEP_WAITS while too few children are done.
+    """
     if not isinstance(leaf, Delegate):
         return None, []
     from handrail.engine.children.opening import join_children  # noqa: PLC0415 - few steps delegate work
@@ -299,7 +308,7 @@ def _join_children(
 def _name_owners(
     result: dict[str, Any], given: dict[str, Any], option: Option | None, word: PersonsWord
 ) -> dict[str, ValueOwner]:
-    """Whose each value is that a decision adds to the agent's context."""
+    """Return the owner of each value that a decision adds to the agent's context."""
     is_persons = option is not None and word.option_id == option.id
     return {
         **dict.fromkeys(result, "action"),
@@ -318,9 +327,10 @@ def _judge_end(move: Move, verdict: Verdict, facts: Facts) -> list[GapRecorded]:
 def plan_attempt_look(
     history: History, workflow: CompiledWorkflow, node: Node, artifacts: Sequence[dict[str, Any]]
 ) -> Look | None:
-    """What must be looked at before a report at this node is judged, with what was brought for it before.
+    """Return what must be read before a report at this node is judged, including what was already sent for
+    it.
 
-    None: it brings nothing that names a place.
+    None if no artifact was sent and the step needs no proof.
     """
     place = Place(workflow=workflow)
     bodies = tuple(artifacts)
@@ -340,10 +350,10 @@ def plan_attempt_look(
 def decide_checkpoint(
     history: History, attempt: Attempt, gathered: Gathered, salt: int = 0
 ) -> list[PlannedEvent]:
-    """Keep notes at a node without moving the run: the pending step stays what it was.
+    """Return the plan that saves notes at a node without moving the run: the pending step stays the same.
 
-    Raises Fault VALIDATION_ERROR when a gap, an observation or a divergence does not fit: a checkpoint
-    is never blocked, so nothing is stored then.
+    Raise Fault VALIDATION_ERROR if a gap, an observation or a divergence is invalid: a checkpoint is never
+    blocked, so nothing is stored then.
     """
     node, attempt_id, work = attempt.node, attempt.attempt_id, gathered.work
     to_node_id = node_after(node.node_id, attempt_id, "checkpoint", salt)
@@ -391,7 +401,7 @@ def _witness(history: History, node: Node, word: PersonsWord, gathered: Gathered
 def _judge_proof(
     history: History, node: Node, leaf: Leaf, autonomy: Autonomy, facts: ProofFacts | None
 ) -> ProofVerdict | None:
-    """Return what follows from the proofs of a step; None where it wants none."""
+    """Return what follows from the proofs of a step, or None if it needs no proof."""
     if facts is None or not isinstance(leaf, Step) or leaf.proof is None:
         return None
     from handrail.engine.judge.proofs import judge_proof  # noqa: PLC0415 - few steps want a proof
@@ -402,7 +412,7 @@ def _judge_proof(
 def _weigh_people(
     history: History, attempt: Attempt, gathered: Gathered, kept: KeptWork
 ) -> tuple[PersonsWord, PersonsWord]:
-    """Return what people said to the pending step, and to what only the user can give."""
+    """Return how people's answers count for the pending step, and for what only the user can give."""
     node, workflow = attempt.node, gathered.workflow
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"
     leaf = leaf_at(workflow, node.state)
@@ -422,7 +432,7 @@ def _weigh_people(
 def find_refused_values(
     history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone
 ) -> list[InputProblem]:
-    """Return the keys of a report that may not be set, with whose value stands in the way."""
+    """Return the keys of a report that may not be set, each with the owner of the value in force."""
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     option = leaf.options[work.option] if isinstance(leaf, Choice) and work.option is not None else None
     word = given = PersonsWord()
@@ -477,7 +487,9 @@ def _refuse_checkpoint(verdict: Verdict) -> Fault:
 
 
 def _gaps_before(history: History, node: Node, bodies: Sequence[dict[str, Any]]) -> KnownGaps:
-    """The gaps that were recorded on the way to a node, where a report speaks of one: the way may be long."""
+    """Return the gaps that were recorded on the way to a node, if the report refers to one: the way may be
+    long.
+    """
     if not any(body.get("resolvesGapId") for body in bodies):
         return KnownGaps()
     gaps = gaps_at(history, node.node_id)
@@ -498,7 +510,9 @@ def _session_opening(history: History, facts: StartFacts) -> list[PlannedEvent]:
 
 
 def _first_baseline(facts: StartFacts) -> list[PlannedEvent]:
-    """The user's own defaults become the session's: changing them later changes no running session."""
+    """Return the event that makes the user's defaults those of the session: changing them later changes no
+    running session.
+    """
     if facts.defaults == NO_PREFERENCES:
         return []
     change = PreferencesChanged(

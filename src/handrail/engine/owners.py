@@ -1,13 +1,14 @@
-"""Who stated each value of a run, and who may not replace it. Pure.
+"""Who set each value of a run, and who may not replace it. Pure.
 
-The problem: a value in force looks the same whoever gave it, so an agent's context could undo what an action
+The problem: a value in force looks the same whoever set it, so an agent's context could undo what an action
 found, what an option set, or what a person decided.
 
-The idea: every value has an owner, and owners are ordered. A value is replaced by an owner of the same rank
-or a higher one. Deleting is replacing; the value that is already in force is no replacement.
+The idea: every value has an owner, and owners are ordered. Only an owner of the same rank or a higher one
+replaces a value. Deleting is replacing; sending the value that is already in force is not.
 
-The log names the owner of each value that is not the agent's. Logs of older versions do not: there owners
-follow from the events, the option taken and the pinned workflow. `owners_at` is the only place that tells.
+The log names the owner of each value that the agent did not set. Logs of older versions do not: there,
+owners follow from the events, the option taken and the pinned workflow. `owners_at` is the only place that
+decides it.
 """
 
 from __future__ import annotations
@@ -45,27 +46,27 @@ from handrail.workflows.conditions import Facts, nest_values
 _RANK: dict[ValueOwner, int] = {owner: rank for rank, owner in enumerate(get_args(ValueOwner))}
 
 _PLAIN_NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,127}"
-"""A key of the context. Whatever could be read as a path is no name."""
+"""A key of the context. Text that could be read as a path is not a name."""
 _BETWEEN_NAMES = r"[.\[\]/]+"
 _MOST_EXPECTED = 400
-"""Characters that say what is expected of one key."""
+"""Limit in characters for the text that says what is expected of one key."""
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A value in force and whose it is; None: its owner deleted it."""
+    """A value in force and its owner. None as the value: its owner deleted it."""
 
     owner: ValueOwner = "agent"
     value: Any
     step_id: str = ""
-    """The action or the choice that it came from."""
+    """The action or choice step that set it."""
     option_id: str = ""
 
 
-# Whose value is in force
+# The owner of the value in force
 
 
 def owners_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> dict[str, Held]:
-    """Everything that was ever set on the way to a node, with the owner of the value in force."""
+    """Return every value that was set on the way to a node, with the owner of the value in force."""
     taken = _find_taken(history)
     held: dict[str, Held] = {}
     for node in path_to(history, node_id):
@@ -80,7 +81,7 @@ def owners_at(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> 
 
 
 def options_at(history: History, workflow: CompiledWorkflow, path: Iterable[Node]) -> dict[str, Any]:
-    """Return what the options set that led to these nodes, the last of each name."""
+    """Return the values set by the options that led to these nodes; the last one counts for each name."""
     taken = _find_taken(history)
     chosen: dict[str, Any] = {}
     for node in path:
@@ -92,7 +93,7 @@ def options_at(history: History, workflow: CompiledWorkflow, path: Iterable[Node
 
 
 def _find_taken(history: History) -> dict[NodeId, str]:
-    """Return the ids of the options that were taken, by the node that each led to."""
+    """Return the ids of the options that were taken, by the node to which each led."""
     answers = history.advances.values()
     return {answer.to_node_id: answer.option_id for answer in answers if answer.option_id}
 
@@ -105,7 +106,7 @@ def _find_option(leaf: Leaf | None, option_id: str) -> Option | None:
 def _describe_owner(
     history: History, node: Node, leaf: Leaf | None, option: Option | None, key: str, value: Any
 ) -> Held:
-    """Return who set a key at a node, where this leaf was reported and this option taken."""
+    """Return who set a key at a node to which a report of this leaf, with this option, led."""
     if history.runs[node.run_id].rules >= OWNED_VALUES:
         owner = history.owners.get(node.node_id, {}).get(key, "agent")
         step_id = "" if leaf is None else leaf.id
@@ -119,13 +120,15 @@ def _describe_owner(
 
 
 def is_imported(history: History, index: int) -> bool:
-    """Whether another store recorded the event at this place of the log: it was not seen here."""
+    """Whether another store recorded the event at this index, so that it was not observed here."""
     is_before_label = history.imported is not None and index < history.imported.index
     return is_before_label or (index >= history.listed and _is_unsigned(history, index))
 
 
 def is_unproven(history: History, index: int) -> bool:
-    """Whether the event was here before the store could prove what it records, and nobody adopted it."""
+    """Whether the event was here before the store could prove what it records, and no person adopted the
+    session.
+    """
     return index < history.listed and not history.is_adopted and _is_unsigned(history, index)
 
 
@@ -135,7 +138,7 @@ def has_imported_facts(history: History) -> bool:
 
 
 def drop_imported_resolutions(history: History) -> History:
-    """Return the history in which no person of another store resolved a gap."""
+    """Return the history without resolutions of gaps that another store recorded."""
     imported = [one for one in history.unsigned_resolutions if one.index >= history.listed]
     if not imported:
         return history
@@ -153,7 +156,9 @@ def _is_unsigned(history: History, index: int) -> bool:
 
 
 def _is_persons(history: History, node: Node, option: Option) -> bool:
-    """Whether a person took the option that led to a node; what they said elsewhere takes nothing here."""
+    """Whether a person chose the option that led to a node. An answer given in another store does not count
+    here.
+    """
     answer = answer_about(history, node)
     if answer is None or answer.fact.option_id != option.id:
         return False
@@ -167,7 +172,7 @@ def _leaf_before(history: History, workflow: CompiledWorkflow, node: Node) -> Le
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Whether two JSON values are one: the same RFC 8785 bytes, so true is not 1."""
+    """Whether two JSON values are equal: the same RFC 8785 bytes, so true is not 1."""
     return left is right or canonical_bytes(left) == canonical_bytes(right)
 
 
@@ -184,10 +189,10 @@ def find_refused(
     taken_by: ValueOwner,
     given: Mapping[str, Any],
 ) -> list[InputProblem]:
-    """Return what a report at a node may not set, with whose value stands in the way.
+    """Return the keys that a report at a node may not set, each with the owner of the value in force.
 
-    `option` is the one that the report takes, `taken_by` who took it, and `given` what a person gave for the
-    step.
+    `option` is the option that the report takes, `taken_by` who chose it, and `given` the value that a
+    person gave for the step.
     """
     names = {*context, *(option.sets if option is not None else ())}
     variables = _variables_at(workflow, node.state)
@@ -218,7 +223,7 @@ def find_refused(
 def keep_stronger(
     history: History, workflow: CompiledWorkflow, node: Node, result: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what an action or a child found, without what an option set or a person gave."""
+    """Return the result of an action or a child, without values that an option set or a person gave."""
     if not result.keys() & derive_once(workflow, _given_by_choice):
         return dict(result)
     held = owners_at(history, workflow, node.node_id)
@@ -230,7 +235,9 @@ def keep_stronger(
 
 
 def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> list[InputProblem]:
-    """What a start may not set: what is no name, and what only an action or a person's option gives."""
+    """Return what a start may not set: invalid names, and values that only an action or a person's option
+    gives.
+    """
     found = _find_misnamed(workflow, context, {}, {})
     for key, value in context.items():
         found += _refuse_weaker(workflow, key, value, None, "agent") if is_plain_name(key) else []
@@ -238,7 +245,9 @@ def find_refused_at_start(workflow: CompiledWorkflow, context: Mapping[str, Any]
 
 
 def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the context with an object for each key that is a path, without what nobody may send."""
+    """Return the context with an object for each key that is a path, without values that no caller may
+    send.
+    """
     plain = {key: value for key, value in context.items() if is_plain_name(key)}
     paths = {_read_path(key): value for key, value in context.items() if key not in plain}
     nested = nest_values(plain | {path: value for path, value in paths.items() if path})
@@ -247,7 +256,7 @@ def correct_names(workflow: CompiledWorkflow, context: Mapping[str, Any]) -> dic
 
 
 def refuse_context(problems: Sequence[InputProblem]) -> Fault:
-    """Return the error of a context that is not accepted: one row for each key."""
+    """Return the error for a context that is not accepted: one row for each key."""
     first, more = problems[0], len(problems) - 1
     others = f" ({more} more)" if more else ""
     rows: list[Json] = [input_row(problem) for problem in problems]
@@ -264,9 +273,10 @@ def input_row(problem: InputProblem) -> dict[str, Json]:
 def _refuse_weaker(
     workflow: CompiledWorkflow, key: str, value: Any, held: Held | None, by: ValueOwner, line: str = ""
 ) -> list[InputProblem]:
-    """Return the refusal of a value that is weaker than the one in force, or that only an action gives.
+    """Return the refusal of a value whose owner is weaker than that of the value in force, or that only an
+    action gives.
 
-    `line` is how a person takes another option.
+    `line` says how a person takes another option.
     """
     if held is not None and _RANK[by] < _RANK[held.owner] and not is_same(value, held.value):
         return [_refuse_for(key, held, by, line)]
@@ -332,7 +342,7 @@ def _find_misnamed(
     held: Mapping[str, Held],
     variables: Mapping[str, str],
 ) -> list[InputProblem]:
-    """Return the keys that are no plain names, each with what was probably meant."""
+    """Return the keys that are not plain names, each with what was probably meant."""
     return [
         _refuse_name(workflow, key, context, held, variables) for key in context if not is_plain_name(key)
     ]
@@ -375,7 +385,7 @@ def _variables_at(workflow: CompiledWorkflow, state: State) -> dict[str, str]:
     return {name: loop.id for loop in loops for name in loop_variables(loop)}
 
 
-# Who gives a value, where none is in force
+# Who gives a value that is not in force yet
 
 
 def fill_from_goal(workflow: CompiledWorkflow, context: Mapping[str, Any], goal: str) -> dict[str, Any]:
@@ -385,7 +395,7 @@ def fill_from_goal(workflow: CompiledWorkflow, context: Mapping[str, Any], goal:
 
 
 def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
-    """Return who alone can give a value, in words; empty if an agent may send it."""
+    """Return text on who alone can give a value; empty if an agent may send it."""
     head = name.partition(".")[0]
     declared = workflow.inputs.get(head)
     if head in saved_names(workflow):
@@ -396,25 +406,27 @@ def describe_giver(workflow: CompiledWorkflow, name: str) -> str:
 
 
 def counter_of(workflow: CompiledWorkflow, name: str) -> str:
-    """Return the value that says how long a list of numbers is; empty for any other list."""
+    """Return the name of the value that sets the length of a list of numbers; empty for any other list."""
     spec = workflow.inputs.get(name)
     return spec.counted_by if spec is not None else ""
 
 
 def is_known(workflow: CompiledWorkflow, name: str, facts: Facts, *, is_list: bool) -> bool:
-    """An empty list that nobody sent is no answer: a loop over it would pass in silence."""
+    """Whether a value is known. An empty list that was not sent does not count: a loop over it would
+    silently do nothing.
+    """
     value = facts.values.get(name)
     return value is not None and not (is_list and value == [] and is_unsent(workflow, name, facts))
 
 
 def is_unsent(workflow: CompiledWorkflow, name: str, facts: Facts) -> bool:
-    """Whether nobody sent a value so far: there is none, or only its default."""
+    """Whether a value was not sent so far: there is none, or only its default."""
     value, spec = facts.values.get(name), workflow.inputs.get(name)
     return value is None or (spec is not None and value == spec.default)
 
 
 def _given_inside(workflow: CompiledWorkflow) -> Set[str]:
-    """Return the values that somebody else than the agent's context may give."""
+    """Return the values that may come from a source other than the agent's context."""
     return derive_once(workflow, _given_by_choice) | saved_names(workflow).keys()
 
 
@@ -425,7 +437,9 @@ def _given_by_choice(workflow: CompiledWorkflow) -> Set[str]:
 
 
 def decided_names(workflow: CompiledWorkflow) -> dict[str, str]:
-    """What options set that no agent may assume, each with its choice; what is declared is everybody's."""
+    """Return the values that only options reserved for the user set, each with its choice. Declared inputs
+    are open to everyone.
+    """
     return derive_once(workflow, _list_decided)
 
 
@@ -445,7 +459,7 @@ def _list_decided(workflow: CompiledWorkflow) -> dict[str, str]:
 
 
 def saved_names(workflow: CompiledWorkflow) -> dict[str, str]:
-    """Return what actions of ours save and what children deliver, each with its step."""
+    """Return the values that actions of Handrail save and children deliver, each with its step."""
     return derive_once(workflow, _list_saved)
 
 
@@ -457,5 +471,5 @@ def _list_saved(workflow: CompiledWorkflow) -> dict[str, str]:
 
 
 def is_plain_name(name: str) -> bool:
-    """Whether a value can be kept under this name."""
+    """Whether a value can be stored under this name."""
     return re.fullmatch(_PLAIN_NAME, name, re.ASCII) is not None

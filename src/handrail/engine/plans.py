@@ -79,14 +79,14 @@ if TYPE_CHECKING:
     from handrail.engine.judge.places import Sighting
 
 MOST_STATEMENTS = 200
-"""Claims of one attempt that the log keeps; the rest is counted."""
+"""Limit for the statements of one attempt that the log keeps; the rest is counted."""
 
 # Events that several plans share
 
 OBSERVED_ON_THE_WAY: Final[tuple[ObservationKey, ...]] = ("git_branch", "git_head_sha")
 
 MOST_WORKERS = 8
-"""Names that one piece of work keeps; helpers that come later are not named."""
+"""Limit for the helper names that one run keeps; later helpers are not named."""
 
 
 def plan_event(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
@@ -94,7 +94,9 @@ def plan_event(dedupe_key: str, scope: Scope, data: Event) -> PlannedEvent:
 
 
 def plan_tree(at: Scope, fact: TreeRecorded) -> PlannedEvent:
-    """The files of the project at a node, which may be only planned; the same tree there again is dropped."""
+    """Return the event with the project's files at a node, which may be only planned. A repeat of the same
+    tree there is dropped.
+    """
     assert at.node_id is not None, "a tree is that of a node"
     return plan_event(
         f"tree_recorded:{at.node_id}:{fact.tree_id}",
@@ -109,7 +111,9 @@ def plan_edge(node: Node, to_node_id: NodeId, kind: EdgeKind, cause: EdgeCause) 
 
 
 def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> list[PlannedEvent]:
-    """Context, notes, then artifacts by digest; they belong to the node they lead to (EXEC lineage)."""
+    """Return the events of a report's content: context, notes, then artifacts by digest. They belong to the
+    node they lead to (EXEC lineage).
+    """
     node_id = scope.node_id
     assert node_id is not None, "work is recorded at a node"
     plan = []
@@ -136,9 +140,9 @@ def plan_work(scope: Scope, work: WorkDone, artifacts: Sequence[Artifact]) -> li
 def plan_observed_changes(
     history: History, node: Node, scope: Scope, seen: Mapping[ObservationKey, str]
 ) -> list[PlannedEvent]:
-    """Branch and head at the new node, if they differ from the node before it.
+    """Return observations of branch and head at the new node, if they differ from the node before it.
 
-    Only within one repository: a caller that works elsewhere says nothing about this run.
+    Only within one repository: a caller that works elsewhere observes nothing about this run.
     """
     known = seen_at(history, node.node_id)
     if seen.get("repo_root_hash") != known.get("repo_root_hash"):
@@ -155,12 +159,14 @@ def plan_observed_changes(
 
 
 def plan_receipt(node: Node, receipt: ReceiptRecorded) -> PlannedEvent:
-    """A program that ran while this node was pending; a repeat under the same id is dropped."""
+    """Return the event of a program that ran while this node was pending. A repeat under the same id is
+    dropped.
+    """
     return plan_event(f"receipt_recorded:{receipt.receipt_id}", Scope(run_id=node.run_id), receipt)
 
 
 def plan_proof(node: Node, proven: ProofRecorded) -> PlannedEvent:
-    """Keep a proof at a node, once: a repeat of the same content is dropped."""
+    """Return the event of a proof at a node. A repeat of the same content is dropped."""
     content = digest(msgspec.to_builtins(proven)).removeprefix("sha256:")
     key = f"proof_recorded:{node.node_id}:{content}"
     return plan_event(key, Scope(run_id=node.run_id), proven)
@@ -171,9 +177,10 @@ def output_name(node_id: NodeId, what: str) -> str:
 
 
 def plan_trace(scope: Scope, entries: Sequence[TraceEntry]) -> list[PlannedEvent]:
-    """The decisions that led to a node. The middle of a long trace is left out and counted.
+    """Return the event with the decisions that led to a node. The middle of a long trace is left out and
+    counted.
 
-    What was passed by and how loops ended is kept before the conditions that were looked at.
+    Skipped parts and ends of loops are kept in preference to the conditions that were evaluated.
     """
     if not entries:
         return []
@@ -198,7 +205,7 @@ def plan_preferences(scope: Scope, change: PreferencesChanged) -> PlannedEvent:
 
 
 def plan_carried_preferences(history: History, node: Node, scope: Scope) -> list[PlannedEvent]:
-    """A baseline that a person set since then applies from the next node on."""
+    """Return the event that applies a baseline, if a person set one since, from the next node on."""
     change = change_since(history, node.node_id, f"prf_{scope.node_id}")
     return [] if change is None else [plan_preferences(scope, change)]
 
@@ -216,13 +223,13 @@ def make_notes(work: WorkDone) -> NotesKept | NotesStored:
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a plan that moves the run needs to know."""
+    """Everything that a plan which moves the run needs."""
 
     verdict: Verdict
     outcome: Proceed
     move: Move
     disclosed: tuple[GapRecorded, ...] = ()
-    """Gaps that stop no mode, including those of a run that ends here."""
+    """Gaps that block in no mode, including those of a run that ends here."""
     option_id: str = ""
 
 
@@ -236,7 +243,9 @@ def plan_advance(
     salt: int,
     sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
-    """The run moves on. If a step already follows this instance, another one is a fork."""
+    """Return the events of a run that moves on. If a step already follows this instance, the new one is a
+    fork.
+    """
     is_fork = bool(steps_after(history, node.node_id))
     cause: EdgeCause = "non_tip_advance" if is_fork else "advance"
     to_node_id = node_after(node.node_id, attempt_id, "advance", salt)
@@ -269,9 +278,10 @@ def plan_blocked(
     salt: int,
     sighting: Sighting | None = None,
 ) -> list[PlannedEvent]:
-    """The attempt was not accepted: the pending step stays, and what was brought is kept for the retry.
+    """Return the events of a blocked attempt: the step stays pending, and what was sent is kept for the
+    retry.
 
-    What it says about the run itself counts at once, as if it had been accepted.
+    What the attempt reports about the run itself counts at once, as if it had been accepted.
     """
     to_node_id = node_after(node.node_id, attempt_id, "blocked", salt)
     scope = Scope(run_id=node.run_id, node_id=to_node_id)
@@ -304,13 +314,15 @@ def _answer(node: Node, attempt_id: AttemptId, work: WorkDone, outcome: Advanced
 
 
 def _validations(node: Node, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
-    """At the node whose pending step was acknowledged, like the answer itself."""
+    """Return the checks of a report, recorded at the node whose pending step was acknowledged, like the
+    answer itself.
+    """
     scope = Scope(run_id=node.run_id, node_id=node.node_id)
     return plan_validations(scope, f"{node.node_id}:{attempt_id}", attempt_id, verdict)
 
 
 def plan_validations(scope: Scope, name: str, attempt_id: AttemptId, verdict: Verdict) -> list[PlannedEvent]:
-    """Every check that was made of a report."""
+    """Return an event for every check that was made of a report."""
     facts = [
         ValidationPerformed(
             attempt_id=attempt_id,
@@ -330,7 +342,7 @@ def plan_evidence(
     verdict: Verdict,
     sighting: Sighting | None,
 ) -> list[PlannedEvent]:
-    """What was seen of a report, for the run as a whole: the event moves no tip."""
+    """Return the event with the evidence of a report. It belongs to the run and moves no tip."""
     changes = None if sighting is None else sighting.changes
     changed = None if changes is None else sum_changes(changes)
     if not verdict.statements and changed is None:
@@ -355,16 +367,17 @@ def plan_disclosures(
     missing: Sequence[Reason],
     more: Sequence[GapRecorded],
 ) -> list[PlannedEvent]:
-    """What was observed, diverged from or missing on the way that begins at a node, whichever call takes it.
+    """Return events for what was observed, diverged from or missing on the way from a node, whichever call
+    it is.
 
-    Each is recorded once, although a retry is judged with what the attempts before it brought. Only a gap
+    Each is recorded once, although a retry is judged together with what earlier attempts sent. Only a gap
     that was resolved since may be reported again.
     """
     node_id = scope.node_id
     assert node_id is not None, "what is disclosed belongs to a node"
     observed = _facts_of(scope, f"capability_observed:{node_id}", verdict.observed)
     if not (missing or more or verdict.gaps or verdict.kept_gaps or verdict.divergences):
-        return [*observed]  # without a walk over a step that may hold thousands of checkpoints
+        return [*observed]  # saves a walk over a step that may have thousands of checkpoints
     instance = instance_of(history, node.node_id)
     before = [attached_to(history, held.node_id) for held in kept_in_instance(history, instance)]
     recorded = [gap for attached in before for gap in attached.gaps]
@@ -397,12 +410,14 @@ def _reported_gap(gap: ReportedGap) -> GapRecorded:
 
 
 def _without_name(gap: GapRecorded) -> GapRecorded:
-    """The gap for readers: its id only says where it was recorded, and its words say what it waits for."""
+    """Return the gap without its id, which says only where it was recorded, and without what it waits for,
+    which its summary says.
+    """
     return msgspec.structs.replace(gap, gap_id="", waits_for=None)
 
 
 def gap_of(reason: Reason) -> GapRecorded:
-    """A reason that did not stop the run."""
+    """Return the gap for a reason that did not block the run."""
     return GapRecorded(
         gap_id=reason.capability,
         severity="critical",
@@ -413,7 +428,9 @@ def gap_of(reason: Reason) -> GapRecorded:
 
 
 def plan_gaps(scope: Scope, node_id: NodeId, gaps: Sequence[GapRecorded]) -> list[PlannedEvent]:
-    """Gaps at a node; each is named by the node and its number, or by the name that it brings."""
+    """Return events for gaps at a node. The node and a number, or an id that the gap already has, make its
+    id.
+    """
     body = node_id.removeprefix("nod_")
     named = [
         msgspec.structs.replace(gap, gap_id=f"gap_{body}_{gap.gap_id or number}")
@@ -427,31 +444,35 @@ def _facts_of(scope: Scope, key: str, facts: Sequence[Event]) -> list[PlannedEve
 
 
 def _strip_acceptance(artifact: Artifact) -> Artifact:
-    """What a blocked attempt brought does not count until an attempt with it is accepted."""
+    """Return the artifact without its contract: it does not count until an attempt with it is accepted."""
     return msgspec.structs.replace(artifact, contract_ref="")
 
 
-# What is said about a run, or by a person to it
+# Closings, answers and resolutions
 
 
 def plan_closing(
     history: History, tip: Node, reason: CloseReason, note: str, request_id: str
 ) -> list[PlannedEvent]:
-    """Close the run with this preferred tip. The key counts its anchors, so a run can be closed again."""
+    """Return the event that closes a run with this preferred tip. The key counts the run's anchors, so it
+    can be closed again.
+    """
     closed = RunClosed(reason=reason, node_id=tip.node_id, note=note, request_id=request_id)
     key = f"run_closed:{tip.run_id}:{len(history.anchors[tip.run_id])}"
     return [plan_event(key, Scope(run_id=tip.run_id), closed)]
 
 
 def plan_confirmation(history: History, answer: ConfirmationRecorded) -> list[PlannedEvent]:
-    """Keep what a person answered. The key counts the run's anchors: who declined may be asked again."""
+    """Return the event of a person's answer. The key counts the run's anchors, so a person who declined may
+    be asked again.
+    """
     run_id = history.nodes[answer.node_id].run_id
     key = f"confirmation_recorded:{answer.node_id}:{len(history.anchors[run_id])}"
     return [plan_event(key, Scope(run_id=run_id), answer)]
 
 
 def plan_resolution(history: History, resolution: GapRecorded) -> list[PlannedEvent]:
-    """Keep that a person resolved a gap, once."""
+    """Return the event that records, once, that a person resolved a gap."""
     assert resolution.node_id is not None, "a gap is recorded at a node"
     run_id = history.nodes[resolution.node_id].run_id
     gap = msgspec.structs.replace(resolution, gap_id=f"{resolution.resolves_gap_id}_settled")
@@ -468,7 +489,9 @@ def plan_session(
     seen: Mapping[ObservationKey, str],
     project: Project | None = None,
 ) -> list[PlannedEvent]:
-    """A session without a run. Its goal is in the first event, so every replay can show it."""
+    """Return the events of a session without a run. The goal is in the first event, so every replay can
+    show it.
+    """
     created = SessionCreated(goal=goal, input_digest=input_digest, project=project)
     return [
         plan_event(f"session_created:{session_id}", Scope(), created),
@@ -482,7 +505,9 @@ def plan_session(
 
 
 def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
-    """Notes that belong to no node. The output id comes from the token, so a repeat finds it."""
+    """Return the event of notes that belong to no node. The output id comes from the token, so a repeat
+    finds it.
+    """
     appended = NodeOutputAppended(
         output_id=output_id, channel="recap", notes=make_notes(work), input_digest=work.input_digest
     )
@@ -490,7 +515,7 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
 
 
 def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
-    """Where a run that was delegated works, by the first of its calls, and each name of a helper once."""
+    """Return where a delegated run works, as its first call says, and each new name of a helper once."""
     run = history.runs[node.run_id]
     seen: list[tuple[str, ObservationRecorded]] = []
     place, name = helper.project, helper.worker
@@ -498,7 +523,7 @@ def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEve
         fact = ObservationRecorded(key="own_project", value=place.directory, project=place)
         seen.append(("own_project", fact))
     if name and name not in run.workers and len(run.workers) < MOST_WORKERS:
-        # The caller's word: nothing proves who calls.
+        # Low confidence, because nothing proves who calls.
         number = len(run.workers)
         seen.append((f"worker:{number}", ObservationRecorded(key="worker", value=name, confidence="low")))
     at_run = Scope(run_id=run.run_id)

@@ -75,14 +75,14 @@ SHOWN_FIRST: Final[frozenset[WarningCode]] = frozenset({"SESSION_UNSOUND", "REPL
 MOST_WARNINGS = 10
 MOST_MISNAMED_SHOWN = 3
 MOST_MISNAMED_NAMED = 10
-"""How many of the others one line names."""
+"""Limit for further names that one line lists."""
 LONGEST_NAMED = 40
 MOST_SKIPPED_SHOWN = 10
-"""Skipped parts that one reply names; the count covers all of them."""
+"""Limit for the skipped parts that one reply names; the count covers all of them."""
 MOST_GAPS_SHOWN = 3
 """A step can miss many things at once; the session shows all of them."""
 MOST_GAPS_NAMED = 20
-"""How many of the others are named by their ids."""
+"""Limit for further gaps that are named by their ids."""
 
 
 class PendingChoice(Payload, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class PendingChoice(Payload, frozen=True, kw_only=True):
     label: str
     description: str = ""
     token: str = ""
-    """Empty where the session cannot go on."""
+    """The token of the option; empty if the session cannot continue."""
 
 
 class Pending(Payload, frozen=True, kw_only=True):
@@ -101,10 +101,10 @@ class Pending(Payload, frozen=True, kw_only=True):
     step_id: str
     title: str
     prompt: str = ""
-    """Left out of a blocked reply; `judged` says how to read it again."""
+    """The prompt; left out of a blocked reply, where `judged` says how to read it again."""
     require_confirmation: bool
     confirmed_by: str = ""
-    """Who has to confirm it, in words; left out where any person may."""
+    """Who has to confirm it, in words; left out if any person may."""
     choices: list[PendingChoice] = []
 
 
@@ -116,7 +116,7 @@ class OptionCall(Payload, frozen=True, kw_only=True):
 
 
 class ToolCall(Payload, frozen=True, kw_only=True):
-    """The exact call to make next, by its MCP tool name; of a choice, one per option and no params."""
+    """The exact call to make next, by its MCP tool name. A choice has one call per option and no params."""
 
     tool: str
     params: dict[str, Any]
@@ -129,26 +129,26 @@ class ReplyWarning(Payload, frozen=True, kw_only=True):
     code: WarningCode
     message: str
     details: dict[str, Any] = {}
-    """The names and values that the message speaks of, for programs: under camelCase keys, plain JSON."""
+    """The names and values in the message, for programs: under camelCase keys, plain JSON."""
     corrected_token: str = ""
     purpose: Purpose | None = None
-    """What the call beside it is for."""
+    """The purpose of `next_call`."""
     next_call: ToolCall | None = None
-    """Where the warning is about another place than this reply: the call that goes there."""
+    """The call that leads to another place, if the warning is about that place."""
 
 
 class SessionRef(Payload, frozen=True, kw_only=True):
-    """Which work this is, for agents with several at hand. Correctness is driven by tokens."""
+    """Which work this is, for agents that have several runs open. Only tokens decide where a call goes."""
 
     session_id: str
     run_id: str
     workflow_id: str
     goal: str = ""
-    """What the user wants, as it was said at the start; on an ordinary advance left out, like preferences."""
+    """The user's goal, as stated at the start; left out on an ordinary advance, like preferences."""
 
 
 class WorkflowRef(Payload, frozen=True, kw_only=True):
-    """Of a start: where the workflow came from, and the hash that the run is pinned to."""
+    """In the reply to a start: the source of the workflow, and the hash to which the run is pinned."""
 
     source_kind: SourceKind
     source_ref: str
@@ -156,16 +156,16 @@ class WorkflowRef(Payload, frozen=True, kw_only=True):
 
 
 class SkippedPart(Payload, frozen=True, kw_only=True):
-    """A step or loop that the run passed by, and the condition that did not hold."""
+    """A step or loop that the run skipped, and the condition that did not hold."""
 
     step_id: str
     condition_id: str = ""
     why: str = ""
-    """What it needs, and how it stands with that; only in the reply that tells of it first."""
+    """What it needs, and the values that this depends on; only in the first reply that reports it."""
 
 
 class CurrentPlace(Payload, frozen=True, kw_only=True):
-    """Where a run stands that has moved on from the node of a reply, and the call that goes there."""
+    """The current place of a run that has moved on from the node of a reply, and the call that goes there."""
 
     node_id: str
     status: str
@@ -178,7 +178,7 @@ class CurrentPlace(Payload, frozen=True, kw_only=True):
 
 
 class ClosedPlace(Payload, frozen=True, kw_only=True):
-    """Why nobody continues with a run."""
+    """Why a run was closed."""
 
     reason: str
     note: str = ""
@@ -194,13 +194,14 @@ class PersonAnswer(Payload, frozen=True, kw_only=True):
     at: str
     note: str = ""
     option_id: str = ""
-    """Of a choice: the option that they took."""
+    """For a choice: the option that they took."""
     words: str = ""
-    """Who answered what."""
+    """A sentence that says who answered what."""
 
 
 class Recap(Payload, frozen=True, kw_only=True):
-    """Entries oldest first; `children` and `downstream` only where branches left this step before.
+    """What happened before the pending step: entries oldest first, `children` and `downstream` only if
+    branches left this step before.
 
     The three share one budget; `omitted` counts entries of both lists that did not fit.
     """
@@ -212,46 +213,48 @@ class Recap(Payload, frozen=True, kw_only=True):
     artifacts: list[RecapArtifact] = []
     artifacts_omitted: int = 0
     inputs: list[RecapInput] = []
-    """Of the inputs of the workflow: what was sent, or the default."""
+    """The inputs of the workflow: the values that were sent, or the defaults."""
     inputs_omitted: int = 0
     skipped: list[SkippedPart] = []
     skipped_omitted: int = 0
     blocked_by: list[Blocker] = []
-    """Where the last attempt was blocked: what stood in its way."""
+    """Why the last attempt was blocked, if it was."""
     issues: list[Issue] = []
-    """And every fault of its report."""
+    """Every fault of the report in that attempt."""
     children: list[BranchSummary] = []
     children_omitted: int = 0
     downstream: list[RecapEntry] = []
     imported_from: str = ""
-    """The session that this one was copied from, in a bundle; empty: it was begun here."""
+    """The session from which this one was copied in a bundle; empty if it began here."""
     closed: ClosedPlace | None = None
-    """Where the run was closed: why. Continuing reopens it."""
+    """Why the run was closed, if it was. Continuing reopens it."""
     person_answer: PersonAnswer | None = None
-    """Where a person answered for the pending step: what. After a no, a report counts only with their yes."""
+    """A person's answer for the pending step, if there is one. After a rejection, a report counts only with
+    their approval.
+    """
     people: list[PersonAnswer] = []
-    """The same of the steps before, the newest, oldest first."""
+    """The newest answers for earlier steps, oldest first."""
     read_in: str = ""
-    """The project of this call, where it is not that of the run."""
+    """The project of this call, if it is not that of the run."""
     since_step: str = ""
     """What happened since the pending step began: files, checks and checkpoints."""
     example: dict[str, Any] | None = None
-    """Where the last attempt was blocked for want of an artifact: one that would do."""
+    """An artifact that would be accepted, if the last attempt was blocked because one was missing."""
     current: CurrentPlace | None = None
-    """Where the run stands, if the step of this reply was finished before."""
+    """The current place of the run, if the step of this reply was finished before."""
     stood_at: CurrentPlace | None = None
-    """Of a fork: where the run stood right before it. From then on it continues with the fork."""
+    """For a fork: the place of the run right before it. From then on, the run continues with the fork."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """Minted for one node; ack and choices are empty where nothing of the kind is pending."""
+    """Tokens for one node; ack and choices are empty if nothing of the kind is pending."""
 
     state: str
     ack: str = ""
     checkpoint: str = ""
     choices: tuple[str, ...] = ()
     work: str = ""
-    """Of the first child that is not done."""
+    """The token for the first child that is not done."""
 
 
 class RanAction(Payload, frozen=True, kw_only=True):
@@ -260,11 +263,11 @@ class RanAction(Payload, frozen=True, kw_only=True):
     step_id: str
     operation: str
     result: str
-    """What came of it, in a line; the whole is in the context under the name that the action saves."""
+    """The result in one line. All of it is in the context, under the name that the action saves."""
 
 
 class Reply(Payload, frozen=True, kw_only=True):
-    """What start, continue and checkpoint answer, in this key order."""
+    """The answer of start, continue and checkpoint, in this key order."""
 
     kind: ReplyKind
     pending: Pending | None
@@ -273,27 +276,27 @@ class Reply(Payload, frozen=True, kw_only=True):
     next_call: ToolCall | None
     blockers: list[Blocker] = []
     issues: list[Issue] = []
-    """Every fault of a blocked report: ten in full, the others by their place."""
+    """Every fault of a blocked report: ten complete, the others by their place."""
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
     judged: str = ""
-    """Of a blocked reply: that a repeat of the report changes nothing, and what does."""
+    """In a blocked reply: that repeating the report changes nothing, and what does."""
     example: dict[str, Any] | None = None
     warnings: list[ReplyWarning] = []
     ran: list[RanAction] = []
     """Actions that Handrail ran on the way to this step."""
     skipped: list[SkippedPart] = []
-    """What did not run on the way to this step, the first ones."""
+    """The first parts that did not run on the way to this step."""
     progress: Progress | None = None
     evidence: dict[str, int] | None = None
-    """At the end of a run: its statements by how they are supported (`projections/evidence.py`)."""
+    """At the end of a run: the number of its statements by kind of support (`projections/evidence.py`)."""
     closing: str = ""
     """At the end of a run: what to tell the user, in one line."""
     recap: Recap | None = None
     session: SessionRef | None = None  # a blocked reply moves nothing: no progress, no session
     children: list[HandedOut] = []
-    """Of a step that delegated work."""
+    """The children of a step that delegated work."""
     preferences: Preferences | None = None
-    """Left out on an ordinary advance that changed nothing about them."""
+    """Left out on an ordinary advance that did not change them."""
     workflow: WorkflowRef | None = None
     project: str = ""
     state_token: str
@@ -319,14 +322,15 @@ def reply_at(
     children: Sequence[HandedOut] = (),
     is_arrival: bool = False,
 ) -> Reply:
-    """Return the reply that stands at a node; `blocked` is the recorded refusal that created it.
+    """Return the reply for a node; `blocked` is the recorded refusal that created the node.
 
-    `is_arrival`: the refusal is at a step that this call has only reached, so nobody has read its prompt.
+    `is_arrival`: the refusal is at a step that this call has only reached, so the agent has not read its
+    prompt.
 
-    A start, a rehydrate, a checkpoint, a fork and a change include the goal and the preferences. An ordinary
-    advance leaves them out, because an earlier reply had them and an agent pays for every word.
+    A start, a rehydrate, a checkpoint, a fork and a change include the goal and the preferences. An
+    ordinary advance leaves them out, because an earlier reply had them and an agent pays for every word.
     """
-    # First replies and replays are both made here, so nothing may depend on which of them this is.
+    # First replies and replays are both made here, so nothing may depend on which of them is made.
     names_people = (
         recap is not None and bool(recap.people) and recap == Recap(entries=[], people=recap.people)
     )
@@ -445,7 +449,7 @@ def imported_warnings(history: History) -> tuple[ReplyWarning, ...]:
 def _next_call(
     form: CallForm, pending: Pending | None, tokens: Tokens, frame: dict[str, Any]
 ) -> ToolCall | None:
-    """Return the whole call: the token, and the frame of what has to be sent with it."""
+    """Return the complete call: the token, and the frame of what has to be sent with it."""
     offered = pending.choices if pending else []
     match "per_option" if offered and form == "retry" else form:
         case "none":
@@ -465,7 +469,9 @@ def _next_call(
 
 
 def _bounded(warnings: list[ReplyWarning]) -> list[ReplyWarning]:
-    """The most important warnings first, then the others in order; the last one counts those left out."""
+    """Return the most important warnings first, then the others in order. The last one counts those left
+    out.
+    """
     ordered = sorted(warnings, key=lambda warning: warning.code not in SHOWN_FIRST)
     if len(ordered) <= MOST_WARNINGS:
         return ordered
@@ -506,7 +512,9 @@ def _standing_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _default_warnings(standing: Standing) -> list[ReplyWarning]:
-    """Return what holds instead of values that the reported step required and nobody sent."""
+    """Return the warning for values that the reported step required and the agent did not send, so defaults
+    hold.
+    """
     if not standing.defaulted:
         return []
     given = standing.defaulted.items()
@@ -518,7 +526,7 @@ def _default_warnings(standing: Standing) -> list[ReplyWarning]:
 
 
 def _gap_warning(gap: GapRecorded) -> ReplyWarning:
-    """What was missing when the run went on, by kind: nobody was asked, a loop was cut short, or another."""
+    """Return the warning for a gap, by kind: a person was not asked, a loop was ended early, or another."""
     details = {"gapId": gap.gap_id, "reason": gap.reason}
     resolve = f"Kept as {gap.gap_id}; {describe_resolution(gap)}"
     if gap.reason == "loop_limit_reached":
@@ -590,8 +598,8 @@ def _misnamed_warnings(found: tuple[MisnamedKind, ...]) -> list[ReplyWarning]:
 def _warn_of_each(
     code: WarningCode, noun: str, member: str, found: list[tuple[str, str, str, dict[str, str]]]
 ) -> list[ReplyWarning]:
-    """A warning for each of the first names, with what it was meant to be, the message and its details; one
-    line for the others: how many, and what each was meant to be.
+    """Return a warning for each of the first names, with its probable meaning, message and details, then
+    one that counts and lists the others.
     """
     first, others = found[:MOST_MISNAMED_SHOWN], found[MOST_MISNAMED_SHOWN:]
     warnings = [ReplyWarning(code=code, message=text, details={**held}) for _, _, text, held in first]
