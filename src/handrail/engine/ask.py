@@ -1,14 +1,15 @@
 """What a person is asked about the pending step, and which of their answers count. Pure. Begin to read here.
 
-The problem: a confirmation, a choice that belongs to the user, a value that only the user has and a write that
-waits looked like four things, each with its own rules, so an approval of one report could count for another.
+The problem: a confirmation, a choice that belongs to the user, a value that only the user has and a write
+that waits looked like four things, each with its own rules, so an approval of one report could count for
+another.
 
 The idea: all four are one `Ask`. It is identified by the run, the step instance and the digest of what is
 shown: the report, the preview, the options or the question, whatever an interface makes of them. An answer
 names that digest. An approval counts only for the report that it was given to. A rejection, an option and a
-value count on every branch of the run where the same question is asked. After a rejection, the person is asked
-about the next report, and a statement of the agent alone is not enough. A rejection in a bundle still counts;
-an approval in a bundle is only stated.
+value count on every branch of the run where the same question is asked. After a rejection, the person is
+asked about the next report, and a statement of the agent alone is not enough. A rejection in a bundle still
+counts; an approval in a bundle is only stated.
 
 Whether a question waits follows from the pending step, never from the kind of the newest node.
 """

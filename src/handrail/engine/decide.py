@@ -183,13 +183,13 @@ def decide_advance(
     return [*plan, *(plan_tree(scope, other) for scope in made if scope.run_id == attempt.node.run_id)]
 
 
-# The order keeps a report honest. Values that the agent may not set are refused before anything is judged with
-# them. Values are merged from weak to strong (the agent's, an action's or a child's, a person's), so conditions
-# read what will be recorded. The report is judged on facts with its context. Only then is the next step chosen,
-# on facts with the accepted artifacts and the option taken: a refused artifact must not choose a branch. Both
-# kinds of block create the same kind of node, and gaps that the report's observations resolved stay resolved.
-# Nothing here reads the outside world: an attempt whose append lost a race is decided again on a longer history,
-# with the same `gathered`.
+# The order keeps a report honest. Values that the agent may not set are refused before anything is judged
+# with them. Values are merged from weak to strong (the agent's, an action's or a child's, a person's), so
+# conditions read what will be recorded. The report is judged on facts with its context. Only then is the next
+# step chosen, on facts with the accepted artifacts and the option taken: a refused artifact must not choose a
+# branch. Both kinds of block create the same kind of node, and gaps that the report's observations resolved
+# stay resolved. Nothing here reads the outside world: an attempt whose append lost a race is decided again on
+# a longer history, with the same `gathered`.
 def _decide_report(history: History, attempt: Attempt, gathered: Gathered, salt: int) -> list[PlannedEvent]:
     node, workflow, work = attempt.node, gathered.workflow, gathered.work
     assert isinstance(node.state, Running), "only a pending step can be acknowledged"

@@ -71,9 +71,7 @@ class Fact(
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A project: the name of its directory, and a hash of the directory's path on the machine that wrote
-    it.
-    """
+    """A project: the name of its directory, and a hash of its path on the machine that wrote it."""
 
     name: str
     directory: str
