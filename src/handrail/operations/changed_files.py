@@ -1,4 +1,4 @@
-"""The files that changed since a run began, found out by Handrail."""
+"""The files that changed since a run began, as Handrail observes them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from handrail.runtime.runtime import ReadPorts
 from handrail.workflows.compiled import ProofDemand
 
 _REVISION = re.compile(r"[A-Za-z0-9_@][\w./@{}~^+-]{0,249}", re.ASCII)
-"""What may be the name of a commit; a sentence is none."""
+"""Text that may be the name of a commit; a sentence never matches."""
 _SINCE_START = ProofDemand(wants="passes", base="run")
 _CHANGES: dict[ChangeStatus, FileChange] = {
     "added": "added",
@@ -30,9 +30,9 @@ _CHANGES: dict[ChangeStatus, FileChange] = {
 def list_changed_files(
     rt: ReadPorts, history: History, node: Node, project: str, tree: str
 ) -> tuple[ChangedFile, ...] | None:
-    """Return every file that differs from the start of the run; None: nobody can tell whose change it is."""
+    """Return every file that differs from the start of the run; None if others may have made the changes."""
     if shares_directory(history, node):
-        return None  # whose change it is cannot be seen
+        return None  # another run works in the same directory
     base = find_base(history, node.node_id, _SINCE_START)
     found = rt.trees().diff(project, base, tree) if base else None
     if found is None or isinstance(found, Unseen):
@@ -47,7 +47,7 @@ def list_changed_files(
 def list_differing(
     trees: TreeReader, project: str, before: str, after: str
 ) -> tuple[ChangedFile, ...] | None:
-    """Return every file that differs between two trees; None: one of them is not on this machine."""
+    """Return every file that differs between two trees; None if one of them is not on this machine."""
     found = trees.diff(project, before, after)
     return None if isinstance(found, Unseen) else tuple(map(_describe, found))
 
@@ -55,7 +55,7 @@ def list_differing(
 def list_named_change(rt: ReadPorts, project: str, name: str) -> tuple[str, ...] | Unseen:
     """Return the files of a change: `REV` (that commit), `REV..REV`, or empty (merge base to working tree).
 
-    Of a file that was renamed, the new path.
+    Of a renamed file, the new path.
     """
     trees = rt.trees()
     first, dots, last = name.strip().partition("..")

@@ -1,4 +1,4 @@
-"""`run.checkpoint`: notes that leave a run where it is, or that a session without one keeps."""
+"""`run.checkpoint`: notes that leave a run where it is, or that are kept in a session without a run."""
 
 from __future__ import annotations
 
@@ -135,12 +135,12 @@ OPERATION = Operation(
 
 # The dry run of an acknowledgement
 #
-# Nothing is written. The verdict holds no confirm token, because the ack itself is the token, and no next
+# Nothing is written. The verdict has no confirm token, because the ack itself is the token, and no next
 # prompt, because that comes with the work.
 
 
 def find_healthy_attempt(reader: EventReader, claims: AttemptClaims, use: AttemptUse) -> FoundAttempt:
-    """The attempt, read again. Raises Fault where it is open and its session takes nothing more."""
+    """Return the attempt, read again. Raise Fault if it is open and its session cannot be continued."""
     session = session_of(reader, claims)
     recorded = find_recorded_answer(session, claims, use)
     if recorded is None:
@@ -151,7 +151,7 @@ def find_healthy_attempt(reader: EventReader, claims: AttemptClaims, use: Attemp
 def predict_outcome(
     found: FoundAttempt, claims: AttemptClaims, prepared: Prepared | None, decide: Decide
 ) -> AckVerdict:
-    """Decide as the real call would, from the log as it stands, and throw the plan away.
+    """Decide as the real call would, from the present log, and discard the plan.
 
     `prepared` is what was gathered for an open attempt.
     """
@@ -180,20 +180,20 @@ def predict_outcome(
     )
 
 
-# A session itself, where no run is meant: its notes, and what is answered about it and its runs
+# A session itself, if no run is meant: its notes, and what is answered about it and its runs
 
 MOST_RUNS = 5
 
 
 class SessionAlone(Payload, frozen=True, kw_only=True):
-    """Which session this is."""
+    """The session that a reply is about."""
 
     session_id: str
     goal: str = ""
 
 
 class SessionEntry(Payload, frozen=True, kw_only=True):
-    """Notes of the session itself."""
+    """Notes that belong to the session itself."""
 
     output_id: str
     notes: str
@@ -218,12 +218,12 @@ class RunPlace(Payload, frozen=True, kw_only=True):
 
 
 class SessionReply(Payload, frozen=True, kw_only=True):
-    """What `session.start` answers, and checkpoint and continue where a token names the session itself."""
+    """The answer of `session.start`, and of checkpoint and continue if a token names the session itself."""
 
     kind: Literal["ok"]
     session_token: str
     checkpoint_token: str = ""
-    """Empty where the session is damaged and nothing can be kept in it."""
+    """Empty if the session is damaged, so that nothing can be kept in it."""
     session: SessionAlone
     next_call: ToolCall | None
     warnings: list[ReplyWarning] = []
@@ -235,7 +235,7 @@ class SessionReply(Payload, frozen=True, kw_only=True):
 def reply_to_opening(
     keys: Keys, session: Session, warnings: tuple[ReplyWarning, ...], project: str
 ) -> Success:
-    """The reply to the start of a session, from recorded facts: the same for every replay."""
+    """Return the reply to the start of a session, from recorded facts: the same for every replay."""
     opening = session.history.opening
     assert opening is not None, "the session was begun"
     attempt = attempt_for_new(session.history.session_id)
@@ -245,7 +245,7 @@ def reply_to_opening(
 def reply_to_notes(
     keys: Keys, session: Session, noted: SessionNotes, warnings: tuple[ReplyWarning, ...]
 ) -> Success:
-    """The reply to notes of the session: the next ones get a token of their own."""
+    """Return the reply to notes of the session, with a new token for the next notes."""
     opening = session.history.opening
     assert opening is not None, "the session was begun"
     attempt = attempt_for_new(noted.output_id)
@@ -255,7 +255,7 @@ def reply_to_notes(
 def reply_to_reread(
     keys: Keys, randomness: Randomness, session: Session, tag: str, warnings: tuple[ReplyWarning, ...]
 ) -> Success:
-    """The session as it is now, for an agent that lost its context: notes, runs, and a fresh token."""
+    """Return the present session for an agent that lost its context: notes, runs, and a fresh token."""
     history = session.history
     attempt = attempt_of(randomness.bytes(8))
     goal = history.observations.get("goal", "")
@@ -338,7 +338,7 @@ def keep_session_notes(
 ) -> Success:
     """Add the notes once; the same token again gets the recorded reply.
 
-    Raises Fault VALIDATION_ERROR when there are no notes, or artifacts with them.
+    Raise Fault VALIDATION_ERROR if there are no notes, or artifacts with them.
     """
     output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
     noted = session.history.session_notes.get(output_id)
@@ -351,7 +351,7 @@ def keep_session_notes(
 
 
 def predict_session_notes(session: Session, claims: CheckpointClaims, work: WorkDone) -> AckVerdict:
-    """What the same call without a dry run would do."""
+    """Return what the same call without a dry run would answer."""
     output_id = session_output_id(claims.session_id, claims.node_tag, claims.attempt_id)
     is_known = output_id in session.history.session_notes
     if not is_known:

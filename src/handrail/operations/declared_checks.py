@@ -1,4 +1,4 @@
-"""The checks that a project declares: pinning all of them when a run starts, and finding one by name."""
+"""The checks that a project declares: Handrail pins all of them when a run starts, and finds one by name."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from handrail.ports.workspace import DeclaredCheck, ReportPlace, Settings
 
 
 class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """The check that a name means for a run."""
+    """The check that a name means in a run."""
 
     check: DeclaredCheck
     change: str = ""
-    """How it differs from what the project declares now; empty: it does not."""
+    """How it differs from the present declaration; empty if it does not."""
 
 
 def pin_checks(
     settings: Settings, secrets: Secrets, known: KnownChecks, project: str
 ) -> tuple[PinnedCheck, ...]:
-    """What a run keeps of the declared checks: from now on these count under these names."""
+    """Return the declared checks as a run keeps them: from now on these count under these names."""
     return tuple(
         PinnedCheck(
             name=check.name,
@@ -46,9 +46,9 @@ def pin_checks(
 
 
 def digest_check(check: DeclaredCheck) -> str:
-    """Which declaration it is: what is started, where, for how long, and what counts its tests.
+    """Return the digest of a declaration: what is started, where, for how long, and what counts its tests.
 
-    Beside what it sets itself, a check gets the caller's environment without what steers a runner.
+    Besides its own variables, a check gets the caller's environment without variables that steer a runner.
     """
     report = None if check.report is None else {"path": check.report.path, "format": check.report.format}
     facts: dict[str, Json] = {
@@ -57,7 +57,7 @@ def digest_check(check: DeclaredCheck) -> str:
         "timeoutSeconds": check.timeout_seconds,
         "report": report,
     }
-    if check.environment:  # without one, it is the digest that earlier versions approved
+    if check.environment:  # without variables, the digest stays as in earlier versions
         facts["environment"] = dict(check.environment)
     for name in ("narrow", "prepare"):  # further commands that Handrail starts
         if words := getattr(check, name):
@@ -70,7 +70,7 @@ def digest_environment(environment: Sequence[tuple[str, str]]) -> str:
 
 
 def find_declared(settings: Settings, name: str) -> tuple[DeclaredCheck, ...]:
-    """The check of this name, or every one where none is named. Raises Fault VALIDATION_ERROR."""
+    """Return the check of this name, or every check if no name is given. Raise Fault VALIDATION_ERROR."""
     found = tuple(check for check in settings.checks if name in ("", check.name))
     if not found:
         raise _not_declared(name, [check.name for check in settings.checks])
@@ -80,9 +80,10 @@ def find_declared(settings: Settings, name: str) -> tuple[DeclaredCheck, ...]:
 def find_check(
     settings: Settings, pins: Sequence[PinnedCheck] | None, name: str, secrets: Secrets
 ) -> NamedCheck:
-    """The check of this name as it was when the run began; without a pin of it, as it is declared now.
+    """Return the check of this name as it was when the run began; if the run has no pin of it, as declared
+    now.
 
-    `pins` is None where the run belongs to another project. Raises Fault VALIDATION_ERROR.
+    `pins` is None if the run belongs to another project. Raise Fault VALIDATION_ERROR.
     """
     declared = next((check for check in settings.checks if check.name == name), None)
     pinned = next((check for check in pins or () if check.name == name), None)
@@ -96,7 +97,7 @@ def find_check(
 
 
 def _restore(pinned: PinnedCheck, declared: DeclaredCheck | None) -> DeclaredCheck:
-    """The declaration of the start; what older logs do not tell comes from the present one."""
+    """Return the declaration from the start of the run; what older logs lack comes from the present one."""
     now = declared or DeclaredCheck(name=pinned.name, command=())
     if pinned.environment_digest != digest_environment(now.environment):
         raise _words_not_kept(pinned)

@@ -1,6 +1,6 @@
 """File snapshots that earlier versions kept: lists of files that build on each other, and packs of contents.
 
-Nothing is written in this form any more. A snapshot in it is read as a git tree.
+Handrail no longer writes this form. A file snapshot in it is read as a git tree.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from handrail.ports.worktree import MOST_FILES, FileMode, Unseen
 from handrail.runtime.damaged_sessions import read_blob
 
 MOST_LIST_BYTES = 64_000_000
-"""A list of files, unpacked."""
+"""Most bytes of a list of files, unpacked."""
 MOST_CONTENT_BYTES = 48_000_000
-"""The contents of one pack, unpacked."""
+"""Most bytes of the contents of one pack, unpacked."""
 _VERSION = 1
 _ALGORITHMS = ("sha1", "sha256")
 
@@ -35,7 +35,7 @@ class EarlierEntry(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     digest: str
     size: int
     pack: str = ""
-    """The blob that holds its content; empty: git has it, or nobody."""
+    """The blob that has its content; empty if only git may have it."""
 
 
 class _TreeList(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -45,14 +45,14 @@ class _TreeList(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
 
 
 def is_earlier(recorded: RecordedTree) -> bool:
-    """Whether a snapshot is in this form."""
+    """Whether a file snapshot has this form."""
     return recorded.fact.tree_id.startswith("t1:")
 
 
 def rebuild_earlier(
     reader: EventReader, trees: Trees, project: str, history: History, recorded: RecordedTree
 ) -> tuple[str, Sequence[str]] | Unseen:
-    """Return the git tree of such a snapshot, and the files whose content is not kept on this machine."""
+    """Return the git tree of such a file snapshot, and the files whose content is not on this machine."""
     entries = _load_list(reader, history, recorded)
     if isinstance(entries, Unseen):
         return entries
@@ -100,7 +100,10 @@ def _load_list(
 def restore_list(
     history: History, recorded: RecordedTree, contents: Mapping[BlobRef, bytes]
 ) -> tuple[EarlierEntry, ...] | None:
-    """The files of a snapshot; `contents` has the lists named by `list_refs`. None if one is damaged."""
+    """Return the files of a file snapshot; None if a list is damaged.
+
+    `contents` has the lists named by `list_refs`.
+    """
     entries: tuple[EarlierEntry, ...] = ()
     for step in list_chain(history, recorded) or ():
         if step.fact.list_ref is None:
@@ -113,7 +116,7 @@ def restore_list(
 
 
 def _decode_list(before: Sequence[EarlierEntry], content: bytes) -> tuple[EarlierEntry, ...] | None:
-    """None when the bytes are no list, or one over a limit."""
+    """Return the list; None if the bytes are not a list, or exceed a limit."""
     unpacked = _inflate(content, MOST_LIST_BYTES)
     try:
         change = msgspec.msgpack.decode(unpacked, type=_TreeList)
@@ -129,7 +132,7 @@ def _decode_list(before: Sequence[EarlierEntry], content: bytes) -> tuple[Earlie
 
 
 def _load_contents(reader: EventReader, entries: Sequence[EarlierEntry]) -> dict[str, bytes]:
-    """By digest, from the packs that are there."""
+    """Return the contents by digest, from the packs that exist."""
     wanted = {one.digest for one in entries}
     found: dict[str, bytes] = {}
     for pack in sorted({one.pack for one in entries if one.pack}):
@@ -140,7 +143,10 @@ def _load_contents(reader: EventReader, entries: Sequence[EarlierEntry]) -> dict
 
 
 def _unpack(content: bytes, wanted: Collection[str]) -> dict[str, bytes]:
-    """A pack may come from anywhere, so each content is checked, and the size is limited."""
+    """Return the wanted contents of a pack.
+
+    A pack may come from anywhere, so each content is checked, and the size is limited.
+    """
     try:
         found = msgspec.msgpack.decode(_inflate(content, MOST_CONTENT_BYTES), type=dict[str, bytes])
     except msgspec.MsgspecError:
@@ -157,7 +163,7 @@ def _fits(content: bytes, digest: str) -> bool:
 
 
 def _inflate(content: bytes, most: int) -> bytes:
-    """Empty for what is no such value, or larger."""
+    """Return the uncompressed bytes; empty if they are not valid, or more than `most`."""
     inflater = zlib.decompressobj()
     try:
         unpacked = inflater.decompress(content, most)

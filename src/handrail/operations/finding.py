@@ -1,4 +1,4 @@
-"""Finding a run or a session by id, for reading, even one that cannot be continued."""
+"""Finds a run or a session by id, for reading, even one that cannot be continued."""
 
 from __future__ import annotations
 
@@ -33,18 +33,21 @@ from handrail.runtime.sessions import Session, empty_session, read_session
 
 
 class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in its session."""
+    """A run and its session."""
 
     session: Session
     run: Run
 
 
 def find_run(rt: ReadPorts, text: str) -> FoundRun:
-    """Return the run that the text names. A run id does not say its session, so the newest are read first.
+    """Return the run that the text names.
 
-    A session imported as new has the runs of its source. If both are here, the source is meant, and the copy
-    is found by its own session id. Raises Fault SESSION_NOT_FOUND,
-    and STORE_IO_ERROR or STORE_PERMISSION_DENIED when the session that is named cannot be read.
+    A run id does not name its session, so the newest sessions are read first. A session imported as new has
+    the runs of its source. If both are here, the source is meant, and the copy is found by its own session
+    id.
+
+    Raise Fault SESSION_NOT_FOUND, and STORE_IO_ERROR or STORE_PERMISSION_DENIED if the named session cannot
+    be read.
     """
     copied: FoundRun | None = None
     for session in read_candidates(rt, text):
@@ -67,7 +70,9 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
 
 
 def read_candidates(rt: ReadPorts, text: str) -> Iterator[Session]:
-    """Yield the sessions that may hold a run, a node or a session; one that cannot be read hides no other."""
+    """Yield the sessions that may have a run, a node or a session; one that cannot be read does not stop the
+    others.
+    """
     for session_id in _list_candidates(rt, text):
         rt.interruptions.end_here()
         try:
@@ -75,14 +80,14 @@ def read_candidates(rt: ReadPorts, text: str) -> Iterator[Session]:
         except Fault as fault:
             pass_over(fault)
             if is_session_id(text) and fault.kind in (STORE_IO_ERROR, STORE_PERMISSION_DENIED):
-                raise  # the disk refused; that the session is not there would be untrue
+                raise  # the disk refused, so "not found" would be untrue
             continue
         if session is not None:
             yield session
 
 
 def _list_candidates(rt: ReadPorts, text: str) -> Iterator[SessionId]:
-    """The session that is named; for a run or a node those touched last, then those that the index says."""
+    """Yield the named session; for a run or a node, the latest ones, then those that the index lists."""
     if is_session_id(text):
         yield SessionId(text)
     elif is_run_id(text) or is_node_id(text):
@@ -94,23 +99,23 @@ def _list_candidates(rt: ReadPorts, text: str) -> Iterator[SessionId]:
 
 
 _MOST_TRIED = 5
-"""Sessions that are read before the index is asked which ones have a run."""
+"""Sessions that are read before the index is queried for those that have a run."""
 
 # Sessions
 
 _MOST_IMPORTED = 8
-"""Sessions under the name of one request id that were copied back from a bundle; one is rare already."""
+"""Most copies of one request id's session that were imported from a bundle; even one is rare."""
 _MOST_READ = 200
 _MOST_NEAR = 40
-"""Sessions, the latest ones, among which a mistyped id is looked for."""
+"""Number of latest sessions among which a mistyped id is looked for."""
 REQUESTED = "request:"
-"""How the key of a run begins that a request id names."""
+"""Prefix of the key of a run that a request id names."""
 
 
 def find_session(rt: ReadPorts, asked: str) -> Session:
     """Return the session as far as it is proven.
 
-    Raises Fault SESSION_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND.
     """
     session = read_session(rt.log, SessionId(asked)) if is_session_id(asked) else None
     if session is None:
@@ -119,7 +124,9 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
 
 
 def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
-    """Return the session; None where it is not there or cannot be read, which hides no other."""
+    """Return the session; None if it does not exist or cannot be read, so that a caller
+    can read the others.
+    """
     try:
         return read_session(reader, session_id)
     except Fault as fault:
@@ -128,9 +135,9 @@ def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | N
 
 
 def find_records(rt: ReadPorts, asked: str) -> Loaded:
-    """Its records alone, without what they tell: also where this version cannot read one of them.
+    """Return the records of a session without decoding them, even if this version cannot read one of them.
 
-    Raises Fault SESSION_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND.
     """
     loaded = rt.log.load(SessionId(asked)) if is_session_id(asked) else None
     if loaded is None:
@@ -139,19 +146,19 @@ def find_records(rt: ReadPorts, asked: str) -> Loaded:
 
 
 def find_requested(rt: ReadPorts, request_id: str, project: str) -> Session:
-    """The session that a start with this request id made in this project, or an empty one under its name.
+    """Return the session of a start with this request id in this project, or an empty one under its name.
 
-    A request id is a promise of this store, so it never answers with a session that was imported.
+    A request id is valid in this store alone, so an imported session is never returned.
     """
     here = place_of(project, rt.workspace.observations(project), rt.workspace.identity(project))
     older = _older_requested(rt, request_id, here)
-    if older is not None:  # checked first: the replay of an old start does not create the key
+    if older is not None:  # checked first, so that the replay of an old start does not create the key
         return older
     key, directory = rt.keys.request_key(), here.repository or here.directory
     root = here.identity or directory
     if here.identity:
         earlier = read_session(rt.log, session_id_for_request(key, directory, request_id))
-        if earlier is not None and earlier.history.imported is None:  # named before projects had an identity
+        if earlier is not None and earlier.history.imported is None:  # before projects had an identity
             return earlier
     for salt in range(_MOST_IMPORTED):
         session_id = session_id_for_request(key, root, request_id, salt)
@@ -164,7 +171,9 @@ def find_requested(rt: ReadPorts, request_id: str, project: str) -> Session:
 
 
 def find_begun(rt: ReadPorts, request_id: str, project: str) -> Session | None:
-    """The session of a start with this request id in a directory that is gone; the newest ones are read."""
+    """Return the session of a start with this request id in a deleted directory; only the newest ones are
+    read.
+    """
     where = encode_project(project).directory
     for stamp in rt.log.list_sessions(_MOST_READ):
         found = read_or_pass_over(rt.log, stamp.session_id)
@@ -177,7 +186,7 @@ def find_begun(rt: ReadPorts, request_id: str, project: str) -> Session | None:
 
 
 def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | None:
-    """A session of a version that named it by the account; it counts only in the project it was begun in."""
+    """Return a session that an older version named by the account; it counts only in its own project."""
     found = read_session(rt.log, older_session_id_for_request(rt.workspace.account(), request_id))
     if found is None or found.history.imported is not None:
         return None
@@ -188,7 +197,7 @@ def _older_requested(rt: ReadPorts, request_id: str, here: Place) -> Session | N
 
 
 def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
-    """Return the refusal of a session that is not here; one of those that are may be meant."""
+    """Return the refusal of a session that is not here, with an existing one that may be meant."""
     near = {} if known is None else {"did_you_mean": find_nearest(asked, known)}
     return Fault(
         SESSION_NOT_FOUND,
@@ -199,7 +208,7 @@ def refuse_unknown(asked: str, known: Sequence[str] | None = None) -> Fault:
 
 
 def name_answerer(rt: ReadPorts, source: AnswerSource) -> str:
-    """Return who answers, as it is recorded: the name of the account, and never its number."""
+    """Return who answers, for the record: the name of the account, and never its number."""
     account = rt.workspace.account()
     if not account.isdigit():
         return account

@@ -1,4 +1,6 @@
-"""The tokens of a run operation: reading and minting them, and answering the attempt that one stands for."""
+"""The tokens of a run operation: reading and minting them, and answering the attempt that a token
+identifies.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from handrail.ports.process import Keys, Randomness
     from handrail.ports.trees import TakenTree
 
-# Who works: what a helper calls itself, as it states, and shown as such
+# Who works: the name that a helper states, shown as stated
 
 LONGEST_WORKER = 64
 Worker = Annotated[str, msgspec.Meta(description="Your name, in a child run.", max_length=LONGEST_WORKER)]
@@ -83,16 +85,16 @@ _C = TypeVar("_C", bound=Claims)
 
 
 class Handle(msgspec.Struct, Generic[_C], frozen=True, kw_only=True):
-    """A token that verified, and what the reply must say about how it was read."""
+    """A verified token, and the warnings about how it was read."""
 
     claims: _C
     warnings: tuple[ReplyWarning, ...] = ()
     beside: tuple[StateClaims | WorkClaims, ...] = ()
-    """State tokens that came along; `require_one_reply` says whether they belong to it."""
+    """State tokens of the same call; `require_one_reply` checks whether they belong to it."""
 
 
 class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
-    """The call of a token: what must be said again where the token was answered with other content."""
+    """The call of a token: what must be sent again if the token was answered with other content."""
 
     claims: AttemptClaims
     request: Input
@@ -100,9 +102,9 @@ class TokenCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_state(keys: Keys, text: str) -> Handle[StateClaims | WorkClaims]:
-    """Verify a stateToken, which a work token may stand for.
+    """Verify a stateToken; a work token is accepted in its place.
 
-    Raises Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH.
+    Raise Fault TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_SCOPE_MISMATCH.
     """
     found, warnings = _read(keys, text, ("state", "work"))
     claims = found["state"] if "state" in found else found["work"]
@@ -111,7 +113,7 @@ def read_state(keys: Keys, text: str) -> Handle[StateClaims | WorkClaims]:
 
 
 def read_ack(keys: Keys, text: str, state_text: str | UnsetType) -> Handle[AckClaims | ChoiceClaims]:
-    """Verify an ackToken, which a choice token may stand for, and the stateToken that came with it."""
+    """Verify an ackToken, or a choice token in its place, and the stateToken that came with it."""
     found, warnings = _read(keys, text, ("ack", "choice"))
     claims = found["ack"] if "ack" in found else found["choice"]
     assert isinstance(claims, AckClaims | ChoiceClaims), "an ack is an ack token or a choice token"
@@ -134,7 +136,7 @@ def _read(
     verified = verify(known, text)
     if verified is not None and kind_of(verified) in expected:  # almost every call
         return {kind_of(verified): verified}, ()
-    from handrail.contract.tokens.reading import read_tokens  # noqa: PLC0415 - few tokens need forgiving
+    from handrail.contract.tokens.reading import read_tokens  # noqa: PLC0415 - few tokens need corrections
 
     tokens = read_tokens(known, text, expected)
     warnings = tuple(
@@ -156,7 +158,7 @@ def _with_states(
     glued: Claims | None,
     state_text: str | UnsetType,
 ) -> Handle[_C]:
-    """Return the token with every stateToken that came along: pasted to it, or in its own argument."""
+    """Return the token with every stateToken of the call: pasted to it, or in its own argument."""
     beside = (glued,) if isinstance(glued, StateClaims | WorkClaims) else ()
     if state_text is UNSET:
         return Handle(claims=claims, warnings=warnings, beside=beside)
@@ -165,10 +167,10 @@ def _with_states(
 
 
 def session_of(reader: EventReader, claims: Claims) -> Session:
-    """Return the session a token names.
+    """Return the session that a token names.
 
-    Raises Fault TOKEN_UNKNOWN_NODE when it is not in this store, and STORE_UNSUPPORTED_VERSION where a newer
-    version wrote what the token names: that is not lost.
+    Raise Fault TOKEN_UNKNOWN_NODE if it is not in this store, and STORE_UNSUPPORTED_VERSION if a newer
+    version wrote what the token names, which is then not lost.
     """
     session = read_session(reader, claims.session_id)
     if session is None:
@@ -184,11 +186,12 @@ def session_of(reader: EventReader, claims: Claims) -> Session:
 
 
 def node_of(history: History, claims: Claims) -> Node:
-    """Return the node a token names; of a work token, where the run stands that was delegated.
+    """Return the node that a token names; for a work token, the present node of the delegated run.
 
-    A token that reads a step which waits on since then names where it waits now.
+    A state token of a step that still waits names the node where it waits now.
 
-    Raises Fault STORE_HISTORY_LOST: the token verified, so its commit was durable once.
+    Raise Fault STORE_HISTORY_LOST if the node is missing: the token verified, so its commit was durable
+    once.
     """
     node = node_at(history, claims.node_tag)
     if node is None:
@@ -198,11 +201,11 @@ def node_of(history: History, claims: Claims) -> Node:
 
     if isinstance(claims, WorkClaims):
         return find_tip(history, node.run_id)
-    return find_newest_wait(history, node)  # what was read before an option was taken leads to what holds now
+    return find_newest_wait(history, node)  # a choice may have been made since the token
 
 
 def require_place(history: History, claims: Claims) -> None:
-    """Raises Fault STORE_HISTORY_LOST unless the log holds the place that a token names."""
+    """Raise Fault STORE_HISTORY_LOST unless the log has the node that a token names."""
     if not is_session_point(history, claims.node_tag):
         node_of(history, claims)
 
@@ -210,7 +213,7 @@ def require_place(history: History, claims: Claims) -> None:
 def mint_new_node_tokens(keys: Keys, session_id: SessionId, standing: Standing) -> Tokens:
     """Return the tokens of the reply that created a node; a replay mints the same bytes.
 
-    Whoever reads a node through a work token gets these, too: helpers that share it share attempts.
+    A read of the node through a work token returns these too: helpers that share it share attempts.
     """
     return _tokens(keys, session_id, standing, attempt_for_new(standing.node.node_id))
 
@@ -218,12 +221,12 @@ def mint_new_node_tokens(keys: Keys, session_id: SessionId, standing: Standing) 
 def mint_fresh_tokens(
     keys: Keys, randomness: Randomness, session_id: SessionId, standing: Standing
 ) -> Tokens:
-    """Tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
+    """Return tokens with a random attempt: two agents that rehydrate one node and both advance get a fork."""
     return _tokens(keys, session_id, standing, attempt_of(randomness.bytes(8)))
 
 
 def mint_work_token(keys: Keys, history: History, run: Run) -> str:
-    """Return the token that leads to a run which was delegated; the same for its whole life."""
+    """Return the token that leads to a delegated run; it is the same for the whole run."""
     tag = history.nodes[run.first_node].tag
     return mint(keys.signing_key(WORKFLOW), WorkClaims(session_id=history.session_id, node_tag=tag))
 
@@ -239,11 +242,11 @@ def mint_state_token(keys: Keys, session_id: SessionId, node: Node) -> str:
 
 
 def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: AttemptId) -> Tokens:
-    """A pending step gets an ack, a choice a token per option instead, a finished run neither.
+    """Return the tokens for the present state of a run.
 
-    A step that waits for its children gets none, until enough are done or one was closed.
-
-    All get a checkpoint token: something to note may come up after the end.
+    A pending step gets an ack; a choice gets one token per option instead; a finished run gets neither. A
+    step that waits for its child runs gets none, until enough are done or one was closed. All get a
+    checkpoint token: there may be something to note after the end.
     """
     key = keys.signing_key(WORKFLOW)
     tag, leaf = standing.node.tag, standing.leaf
@@ -268,18 +271,18 @@ def _tokens(keys: Keys, session_id: SessionId, standing: Standing, attempt_id: A
 
 # Answering an attempt, exactly once: find it and gather without the lock, then decide and commit under it
 #
-# A server that saw the attempt open a moment ago takes the lock at once; only what it finds there counts.
+# A server that read the attempt as open a moment ago takes the lock at once; only what it reads then counts.
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision takes, and what its commit and the tree after it need beside that."""
+    """The input of a decision, and what its commit and the tree after it need in addition."""
 
     gathered: Gathered
     blobs: tuple[Blob, ...]
     project: str | None
-    """That of the run; None: it is not at hand."""
+    """The directory of the run's project; None if it is not available."""
     tree: TakenTree | None = None
-    """All files, where a contract asks about them."""
+    """All files, if a contract needs them."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,7 +291,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     session: Session
     recorded: Recorded
     prepared: Prepared | None = None
-    """What it was decided by; None: it was answered before."""
+    """What the decision was based on; None if the attempt was answered before."""
 
 
 class FoundAttempt(msgspec.Struct, frozen=True, kw_only=True):
@@ -296,7 +299,7 @@ class FoundAttempt(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Session
     recorded: Recorded | None
-    """Its answer; None: it is open."""
+    """The recorded answer; None if the attempt is open."""
 
 
 Decide: TypeAlias = Callable[[History, Attempt, Gathered, int], Sequence[PlannedEvent]]
@@ -304,7 +307,7 @@ Decide: TypeAlias = Callable[[History, Attempt, Gathered, int], Sequence[Planned
 
 
 def find_attempt(reader: EventReader, claims: AttemptClaims, use: AttemptUse) -> FoundAttempt:
-    """Return the attempt that a token stands for.
+    """Return the attempt that a token identifies.
 
     Committed answers never change, so a replay is answered from this without a lock.
     """
@@ -323,7 +326,7 @@ def answer_attempt(
     prepared: Prepared,
     decide: Decide,
 ) -> Answer:
-    """Answer an open attempt from gathered facts; where another call was faster, its answer counts."""
+    """Answer an open attempt from gathered facts; if another call was faster, its answer counts."""
     for _ in range(COMMIT_TRIES):
         with healthy_session(rt, session, by_token=True) as (session, witness):
             recorded = find_recorded_answer(session, claims, use)
@@ -346,7 +349,7 @@ def _is_open(session: Session, claims: AttemptClaims, use: AttemptUse) -> bool:
 def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUse) -> Recorded | None:
     """Return the answer of the attempt, if it has one.
 
-    Raises Fault STORE_HISTORY_LOST when the log lacks the token's node.
+    Raise Fault STORE_HISTORY_LOST if the log lacks the token's node.
     """
     match gate(session.history, claims.node_tag, claims.attempt_id, use):
         case Refused():
@@ -360,7 +363,7 @@ def find_recorded_answer(session: Session, claims: AttemptClaims, use: AttemptUs
 
 
 def name_persons_line(history: History, node: Node, blocked: Blocked | None) -> Blocked | None:
-    """Return the refusal with the lines that a person can run."""
+    """Return the refusal with the commands that a person can run."""
     if blocked is None or not any(map(waits_for_person, blocked.blockers)):
         return blocked
 

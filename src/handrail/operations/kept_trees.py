@@ -1,9 +1,10 @@
-"""The file snapshots of nodes: how one is kept, and how it is taken after a reply; the first one before it.
+"""The file snapshots of nodes: how one is stored, and how it is taken after a reply; the first one before
+it.
 
-A snapshot is a git tree. Its new contents are one git pack, a blob of the session. It is kept when the reply
-is sent, as a commit of its own: it delays nothing, and whatever goes wrong here changes no answer. A call
-that had to look at all files anyway passes on what it saw, so the files are read once. What a run begins with
-is kept before the reply, because nobody can see it later.
+A file snapshot is a git tree. Its new contents are one git pack, a blob of the session. It is stored after
+the reply is sent, as a commit of its own: it delays nothing, and trouble here changes no answer. A call that
+had to read all files anyway passes on the tree, so the files are read once. The files at the start of a run
+are stored before the reply, because they cannot be read later.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class PreparedTree(msgspec.Struct, frozen=True, kw_only=True):
     """A tree that is ready to be recorded: all reading is done, only its node is open."""
 
     fact: TreeRecorded
-    """Of no node yet."""
+    """The tree event, without its node."""
     blobs: tuple[Blob, ...]
 
 
@@ -53,24 +54,24 @@ class _Packed(msgspec.Struct, frozen=True, kw_only=True):
 
     content: bytes
     base: RecordedTree | None
-    """What it builds on beside the commit."""
+    """The recorded tree that it builds on, besides the commit."""
     has_contents: bool
 
 
 # Taking a tree, after the reply
 
 SERVER_SECONDS = 10.0
-"""How long a server looks for one tree, after its reply."""
+"""How long a server may take for one tree, after its reply."""
 COMMAND_SECONDS = 3.0
 """The same for a command line, which ends only then; it may take as long as its answer took."""
 FIRST_SECONDS = 10.0
-"""How long a start looks before its reply: what a run began with cannot be looked at later."""
+"""How long a start may take before its reply: the files at the start cannot be read later."""
 
 
 def take_due_tree(rt: WritePorts, due: TreeDue, seconds: float) -> str:
-    """Record the tree that a call left to be taken. Returns why not, empty when it is there.
+    """Record the tree that a call left to be taken. Return the reason if that failed, else an empty text.
 
-    Raises Fault when the store refuses; a caller after its reply says so and goes on.
+    Raise Fault if the store refuses; a caller after its reply reports that and continues.
     """
     if not looks_at_code(rt, due.project):
         return ""
@@ -82,15 +83,15 @@ def take_due_tree(rt: WritePorts, due: TreeDue, seconds: float) -> str:
     drop_kept_trees(rt, session.history, due.node_id, due.project)
     taken = take_present(rt, due.project, seconds) if due.tree is None else due.tree
     if isinstance(taken, Unseen):
-        # The start says it once.
+        # Only the start says that git is missing.
         return "" if taken.reason == NO_GIT and due.cause != "start" else taken.reason
     return record_tree(rt, session.history, due.node_id, due.project, taken, due.cause)
 
 
 def take_first_tree(rt: WritePorts, session: Session, node_id: NodeId, project: str) -> tuple[Session, str]:
-    """Record what a run begins with before its start is answered: whoever has the reply may change files.
+    """Record the files at the start of a run before its reply: after the reply, the agent may change files.
 
-    Returns the session as it is then, and why there is no such tree; a start succeeds without it.
+    Return the session after that, and why there is no such tree; a start succeeds without it.
     """
     if rt.trees_due is None or not looks_at_code(rt, project):
         return session, ""
@@ -103,7 +104,9 @@ def take_first_tree(rt: WritePorts, session: Session, node_id: NodeId, project: 
 
 
 def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str) -> None:
-    """Record what the children of a step begin with, before anybody has the reply that names them."""
+    """Record the files at the start of a step's child runs, before any helper has the
+    reply that names them.
+    """
     if rt.trees_due is None or not looks_at_code(rt, project):
         return
     children = list_children(session.history, node)
@@ -113,12 +116,13 @@ def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str)
         return
     for node_id in first:
         if not session.history.trees.get(node_id):
-            with suppress(Fault):  # what a child began with is then unknown, and its start succeeds
+            with suppress(Fault):  # the child's first files are then unknown, and its start succeeds
                 record_tree(rt, session.history, node_id, project, taken, "start")
 
 
 def take_for_command(rt: WritePorts, due: TreeDue, answer_seconds: float) -> str:
-    """The same within the time that a command line has. Returns why not; a store that refuses is a reason.
+    """Record a due tree within the time of a command line. Return the reason if that failed, even if the
+    store refused.
 
     On a busy machine the answer took long too, and a fixed time would keep no tree there at all.
     """
@@ -131,9 +135,9 @@ def take_for_command(rt: WritePorts, due: TreeDue, answer_seconds: float) -> str
 def record_tree(
     rt: WritePorts, history: History, node_id: NodeId, project: str, taken: TakenTree, cause: TreeCause
 ) -> str:
-    """Record a tree at a node, as a commit of its own. Returns why not, empty when it is there.
+    """Record a tree at a node, as a commit of its own. Return the reason if that failed, else an empty text.
 
-    Raises Fault when the store refuses.
+    Raise Fault if the store refuses.
     """
     if any(held.fact.tree_id == taken.tree for held in history.trees.get(node_id, ())):
         return ""
@@ -153,9 +157,9 @@ def record_tree(
 def _count_changes(
     rt: ReadPorts, history: History, node_id: NodeId, project: str, fact: TreeRecorded
 ) -> TreeRecorded:
-    """The tree with how much changed since the run began, and since the tree before.
+    """Return the tree with the number of changes since the start of the run, and since the tree before.
 
-    It is counted once, after the reply, so that no list compares trees.
+    They are counted once, after the reply, so that no list compares trees.
     """
     before, first = find_nearest_tree(history, node_id), find_baseline(history, node_id)
     if before is None or first is None or is_earlier(before):
@@ -175,10 +179,10 @@ def _count_changes(
 def prepare_node_tree(
     rt: ReadPorts, history: History, node_id: NodeId, project: str, taken: TakenTree, cause: TreeCause
 ) -> PreparedTree | Unseen:
-    """Everything that recording a tree at a node, or at one that follows it, needs; no lock is held.
+    """Return everything that recording a tree at a node, or at one that follows it, needs; takes no lock.
 
-    `plan_tree` makes the event; its blobs go into the same commit. Contents are kept only
-    where snapshots are on: without, names and ids are all that is stored.
+    `plan_tree` makes the event; its blobs go into the same commit. Contents are kept only if snapshots are
+    on; otherwise only names and ids are stored.
     """
     latest = find_latest_tree(history, node_id)
     packed = _pack(rt, project, taken, latest)
@@ -212,14 +216,16 @@ def prepare_node_tree(
 
 
 def _is_clean(rt: ReadPorts, project: str, taken: TakenTree, latest: RecordedTree | None) -> bool:
-    """Whether a tree is that of its commit."""
+    """Whether a tree equals that of its commit."""
     if latest is not None and (latest.fact.tree_id, latest.fact.head) == (taken.tree, taken.head):
         return not latest.fact.listed
     return bool(taken.head) and rt.trees().is_clean(project, taken) is True
 
 
 def _pack(rt: ReadPorts, project: str, taken: TakenTree, latest: RecordedTree | None) -> _Packed | Unseen:
-    """What nobody has yet: beside the commit that is checked out, and the tree that was recorded last."""
+    """Return the contents that are neither in the checked-out commit nor in the tree that
+    was recorded last.
+    """
     are_wanted = keeps_code(rt, project)
     base = latest if latest is not None and _may_build_on(latest, has_contents=are_wanted) else None
     if base is not None and base.fact.tree_id == taken.tree:
@@ -227,7 +233,7 @@ def _pack(rt: ReadPorts, project: str, taken: TakenTree, latest: RecordedTree | 
     commit_tree = (f"{taken.head}^{{tree}}",) if taken.head else ()
     known = commit_tree if base is None else (*commit_tree, base.fact.tree_id)
     content = rt.trees().pack_step(project, taken.tree, known, MOST_READ_BYTES if are_wanted else 0)
-    if isinstance(content, Unseen) and base is not None:  # the earlier tree is not on this machine any more
+    if isinstance(content, Unseen) and base is not None:  # the earlier tree is no longer on this machine
         base, known = None, commit_tree
         content = rt.trees().pack_step(project, taken.tree, known, MOST_READ_BYTES if are_wanted else 0)
     has_contents = are_wanted
@@ -245,27 +251,29 @@ def _may_build_on(latest: RecordedTree, *, has_contents: bool) -> bool:
 
 
 def is_project_of(workspace: Workspace, history: History, node_id: NodeId, project: str) -> bool:
-    """Whether the run of a node was begun in this project; runs of older versions do not tell."""
+    """Whether the run of a node was begun in this project; runs of older versions do not record it."""
     held = history.runs[history.nodes[node_id].run_id].project
     return held is None or is_project(workspace, held, project)
 
 
 # An older step that is read or continued again: how many files differ from those that it saw
 #
-# A step that is read again is compared with the present files. A reply to an attempt tells what was recorded
-# with it, so that its replay tells the same.
+# A step that is read again is compared with the present files. A reply to an attempt uses what was recorded
+# with the attempt, so that its replay says the same.
 
 
 ADVANCE_SECONDS = 2.0
-"""How long an attempt that may fork looks at the files; longer, and nothing is said of them."""
+"""Most seconds that an attempt that may fork compares files; if it takes longer, the reply says nothing of
+them.
+"""
 REREAD_SECONDS = 0.5
 """The same for a step that is only read again."""
 
 
 def look_at_present(rt: ReadPorts, history: History, node: Node, project: str | None) -> PreparedTree | None:
-    """The present files of the run's project with the count of those that differ.
+    """Return the present files of the run's project with the number of those that differ.
 
-    None when none does, or nothing can be said.
+    None if no file differs, or the files cannot be compared.
     """
     recorded = find_nearest_tree(history, node.node_id)
     if recorded is None or project is None:
@@ -290,7 +298,7 @@ def look_at_present(rt: ReadPorts, history: History, node: Node, project: str | 
 
 
 def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:
-    """What the reply to an attempt says, from what was recorded with it."""
+    """Return the warning in the reply to an attempt, from what was recorded with it."""
     held = history.trees.get(node.node_id, ())
     if not held or held[0].fact.differs_from is None:
         return ()
@@ -300,7 +308,10 @@ def warn_of_recorded(history: History, node: Node) -> tuple[ReplyWarning, ...]:
 def warn_of_present(
     ports: RehydratePorts, history: History, node: Node, project: str | None
 ) -> tuple[ReplyWarning, ...]:
-    """What an older step that is read again says, by the times of the files: nothing is taken or stored."""
+    """Return the warning for an older step that is read again, by the times of the files.
+
+    No tree is taken, and nothing is stored.
+    """
     recorded = find_nearest_tree(history, node.node_id)
     if recorded is None or project is None or not recorded.fact.git_tree:
         return ()

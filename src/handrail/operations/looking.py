@@ -1,6 +1,8 @@
-"""Looking at the places that a report names: once, after the gate says open and before the lock is taken.
+"""Reads the places that a report names: once, after the gate accepts the attempt and before the lock is
+taken.
 
-The rules are pure, so what was seen goes to them as a value. What cannot be seen is unknown and stops nobody.
+The rules are pure, so they get what was observed as a value. Files that cannot be read are unknown and block
+no report.
 """
 
 from __future__ import annotations
@@ -24,14 +26,17 @@ NOT_HERE = "the project of the run is not where it was begun, or not on this mac
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report is compared with, and the whole tree if it was taken."""
+    """The observations that a report is compared with, and the whole tree if it was taken."""
 
     sighting: Sighting
     tree: TakenTree | None = None
 
 
 def look(rt: ReadPorts, history: History, node: Node, wanted: Look, directory: str | None) -> Seen:
-    """Return what the working tree of the run's project says to a report. Never raises for an odd tree."""
+    """Return what a report can be compared with in the working tree of the run's project.
+
+    Never raises for an unusual tree.
+    """
     if not wanted.places and not wanted.wants_changes and wanted.change is None:
         return Seen(sighting=Sighting())
     if directory is None or history.runs[node.run_id].project is None:
@@ -52,7 +57,7 @@ def _look_here(rt: ReadPorts, history: History, node: Node, wanted: Look, direct
     worktree = rt.worktree()
     places = _see_places(worktree, directory, wanted.places)
     missing = [one.path for one in places if places[one].state == "missing"]
-    if not wanted.wants_changes and not missing:  # what is missing may have been deleted in this run
+    if not wanted.wants_changes and not missing:  # a missing file may have been deleted in this run
         return Seen(sighting=Sighting(places=places))
     tree = take_present(rt, directory)
     if isinstance(tree, Unseen):
@@ -66,7 +71,7 @@ def _look_here(rt: ReadPorts, history: History, node: Node, wanted: Look, direct
 def _find_deleted(
     rt: ReadPorts, history: History, node: Node, directory: str, tree: TakenTree, missing: Sequence[str]
 ) -> frozenset[str]:
-    """Those of the missing paths that were there when the run began."""
+    """Return the missing paths that existed when the run began."""
     first = find_baseline(history, node.node_id)
     stored = None if first is None else load_tree(rt, directory, history, first)
     if stored is None or isinstance(stored, Unseen):

@@ -1,7 +1,7 @@
-"""Calls whose tokens are not all of the newest reply.
+"""Refuses calls whose tokens come from different replies.
 
-Those of two replies are refused with the work that each belongs to: an agent with several runs decides which
-one it meant. An option that a person took counts for a token of the reply before they were asked.
+The refusal names the work that each token belongs to: an agent with several runs decides which one it meant.
+If a person chose an option, it counts for a token of the reply before they were asked.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def require_one_reply(
     operation: str,
     request: Input,
 ) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
+    """Raise Fault TOKEN_SCOPE_MISMATCH unless the tokens of a call come from one reply."""
     acting = handle.claims
     for state in handle.beside:
         if isinstance(state, WorkClaims):
@@ -64,7 +64,7 @@ def require_one_reply(
 
 
 def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work: WorkClaims) -> None:
-    """Raises Fault TOKEN_SCOPE_MISMATCH unless a token is of the run that was delegated."""
+    """Raise Fault TOKEN_SCOPE_MISMATCH unless a token belongs to the run that was delegated."""
     if acting.session_id == work.session_id:
         history = session_of(reader, work).history
         if node_of(history, acting).run_id == node_of(history, work).run_id:
@@ -76,12 +76,12 @@ def _require_child(reader: EventReader, keys: Keys, acting: AttemptClaims, work:
 
 
 class _TokenPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """What a token belongs to, in words; without a run it is unknown here, or the session itself."""
+    """What a token belongs to, in words; without a run it is unknown here, or names the session itself."""
 
     words: str
     run_id: RunId | None = None
     is_finished: bool = False
-    """Another step followed."""
+    """Whether another step followed."""
 
 
 def _refuse(
@@ -130,7 +130,7 @@ def _find(reader: EventReader, claims: Claims) -> _TokenPlace:
     try:
         session = read_session(reader, claims.session_id)
     except Fault:
-        session = None  # what cannot be read cannot be named; the call is refused either way
+        session = None  # an unreadable session cannot be named; the call is refused either way
     node = None if session is None else node_at(session.history, claims.node_tag)
     if session is None or node is None:
         return _TokenPlace(words=f"session {claims.session_id}")
@@ -148,9 +148,9 @@ def _find(reader: EventReader, claims: Claims) -> _TokenPlace:
 def find_moved_question(
     rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone
 ) -> ChoiceClaims | None:
-    """The same option where a person was asked and took one, for a token from before that.
+    """Return the same option after a person was asked and chose one, for a token from before that.
 
-    Only where the recorded attempt was another: a repeat of it gets its own reply.
+    Only if the recorded attempt was another: a repeat of it gets its own reply.
     """
     if not isinstance(claims, ChoiceClaims):
         return None

@@ -1,7 +1,7 @@
-"""What a call from outside a run is about: the run in progress, and its pending step.
+"""Which run in progress, and which pending step, a call from outside a run means.
 
 A check, a hook, a look at the code and a person's confirmation come from outside. A run that waits for its
-children is not in progress: such a call is about one of them. It is named by its work token, else by
+child runs is not in progress: such a call means one of them. It is named by its work token, else by
 HANDRAIL_WORK, else by the directory, if only one is open there.
 """
 
@@ -32,7 +32,7 @@ from handrail.runtime.sessions import Session, load_pinned_workflow, require_hea
 
 
 class PendingStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The run, and the step of it that is pending."""
+    """A run and its pending step."""
 
     session: Session
     run: Run
@@ -50,12 +50,12 @@ def find_pending_step(
     is_asked: bool = False,
     again: Callable[[str], NextCall] | None = None,
 ) -> PendingStep:
-    """The step that a token, a session, a run of one, or the only run in progress in a project means.
+    """Return the step that a token, a session, a run of one, or the only run in progress in a project means.
 
-    `is_asked`: a person answers it, so of several runs those that wait for one are named first.
-    `again`: the same call for a session, which a refusal offers with the one that moved last.
+    `is_asked`: a person answers it, so of several runs those that wait for a person are named first.
+    `again`: the same call for a session, which a refusal offers with the session that changed last.
 
-    Raises Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
+    Raise Fault CONTEXT_MISSING, VALIDATION_ERROR, SESSION_NOT_FOUND, and what reading a token raises.
     """
     if state_token is not UNSET and session_id is not UNSET:
         raise refuse_argument("Name the run once.", "session", "is given beside a stateToken", "one of them")
@@ -75,15 +75,16 @@ def find_pending_step(
     else:
         session, run_id = _find_only_run(rt, project, again, is_asked=is_asked)
     if run_id is None:
-        require_healthy(session)  # what cannot be read may hold one
+        require_healthy(session)  # the unreadable part may have the run
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
     return _target(session, preferred_tip(session.history, run_id))
 
 
 def _find_below(rt: ReadPorts, session: Session, run_id: RunId) -> RunId:
-    """The run itself or, where it waits for what it delegated, the piece of HANDRAIL_WORK or the only one.
+    """Return the run, or the child run that is meant if it waits: that of HANDRAIL_WORK, or the only open
+    one.
 
-    Raises Fault CONTEXT_MISSING where several are.
+    Raise Fault CONTEXT_MISSING if there are several.
     """
     below = list(list_open_below(rt, OpenRun(session=session, run_id=run_id)))
     token = rt.workspace.work_token() if below else ""
@@ -171,7 +172,7 @@ def _no_run(text: str, sessions: list[str], waiting: Sequence[str] = ()) -> Faul
     )
 
 
-# Which run a call from outside is about
+# Which run a call from outside means
 
 
 class OpenRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,19 +183,21 @@ class OpenRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in progress in a directory."""
+    """The work in progress in a directory."""
 
     runs: tuple[OpenRun, ...]
     is_here: bool = True
-    """Whether they are of the caller's own directory; else of another worktree or clone of its project."""
+    """Whether the runs belong to the caller's own directory; else to another worktree or clone of its
+    project.
+    """
     waiting: tuple[OpenRun, ...] = ()
-    """Runs that wait for children."""
+    """Runs that wait for child runs."""
 
 
 def find_open_work(rt: ReadPorts, project: str) -> OpenWork:
-    """The runs in progress where the caller stands; one that waits stands for its children there.
+    """Return the runs in progress in the caller's directory; of a waiting run, its child runs there.
 
-    Raises Fault when HANDRAIL_WORK holds something else than a token of this store.
+    Raise Fault if HANDRAIL_WORK is not a token of this store.
     """
     named = rt.workspace.work_token()
     if named:
@@ -216,7 +219,7 @@ def find_open_work(rt: ReadPorts, project: str) -> OpenWork:
         for one in below:
             run = history.runs[one.run_id]
             is_here = run.project is not None and run.project.directory == here
-            # Where a child works is open until its first call that writes, so it may be meant anywhere.
+            # Until its first call that writes, a child run has no fixed directory and may be meant anywhere.
             if is_here or not run.has_own_project:
                 runs.append(one)
     elsewhere = [one for one in runs if _is_elsewhere(one, project)]
@@ -233,14 +236,16 @@ def _is_elsewhere(open_run: OpenRun, project: str) -> bool:
 
 
 def open_by_token(rt: ReadPorts, token: str) -> OpenRun:
-    """The run of a state token or a work token."""
+    """Return the run of a state token or a work token."""
     claims = read_state(rt.keys, token).claims
     session = session_of(rt.log, claims)
     return OpenRun(session=session, run_id=node_of(session.history, claims).run_id)
 
 
 def _list_candidates(rt: ReadPorts, project: str) -> Iterator[OpenRun]:
-    """Of this directory, and of the main one where this is another worktree of its repository."""
+    """Yield the runs of this directory, and of the main checkout if this is another worktree of its
+    repository.
+    """
     main = rt.workspace.main_checkout(project)
     listed: set[str] = set()  # a worktree and its main checkout are one project, and list the same runs
     for place in dict.fromkeys((project, main or project)):
@@ -255,7 +260,7 @@ def _list_candidates(rt: ReadPorts, project: str) -> Iterator[OpenRun]:
 
 
 def list_open_below(rt: ReadPorts, found: OpenRun) -> Iterator[OpenRun]:
-    """The children that a waiting run waits for, and instead of one that waits itself, those below it."""
+    """Yield the child runs that a waiting run waits for; of a child that waits itself, those below it."""
     history = found.session.history
     node = preferred_tip(history, found.run_id)
     workflow = load_pinned_workflow(rt.log, history.runs[found.run_id].workflow_hash)

@@ -1,4 +1,4 @@
-"""Where the work stands now, for a caller whose token is older, or was used with other content."""
+"""The present state of the work, for a caller whose token is older, or was used with other content."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _NOT_CHOSEN = (
 _RECORDED = "The rest of this reply is the recorded one."
 _MOST_DIFFERENCES = 5
 MOST_STEPS_SHOWN = 5
-"""Steps that were finished since a reply; the most recent."""
+"""Most finished steps since a reply that are shown; the latest."""
 
 
 def add_current_place(
     recap: Recap | None, keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> Recap | None:
-    """The recap with the place where the run stands, if it has moved on from the node."""
+    """Return the recap with the present place of the run, if it has moved on from the node."""
     current = _place(keys, history, workflow, node_id)
     return recap if current is None else replace(recap or Recap(entries=[]), current=current)
 
 
 def add_closing(recap: Recap | None, history: History, run_id: RunId) -> Recap | None:
-    """The recap with why nobody continues with the run, if it is closed."""
+    """Return the recap with the reason why the run is closed, if it is."""
     closing = closing_of(history, run_id)
     if closing is None:
         return recap
@@ -61,14 +61,14 @@ def add_closing(recap: Recap | None, history: History, run_id: RunId) -> Recap |
 def add_place_left(
     recap: Recap, keys: Keys, before: History, workflow: CompiledWorkflow, node_id: NodeId
 ) -> Recap:
-    """The recap of a fork from the node with the place that the run left; `before` is the log up to then."""
+    """Return the recap of a fork with the place that the run left; `before` is the log up to then."""
     return replace(recap, stood_at=_place(keys, before, workflow, node_id))
 
 
 def name_taker(
     reader: EventReader, history: History, recorded: Recorded, workflow: CompiledWorkflow
 ) -> list[PersonAnswer]:
-    """Of an answer that took the option of a person: who took it, as a later read of the run says it too."""
+    """Return who chose the option, if an answer took the option of a person; a later read repeats it."""
     made = history.nodes[recorded.to_node_id]
     if made.parent is None or recorded.blocked is not None:
         return []
@@ -80,7 +80,7 @@ def name_taker(
 
 
 def _place(keys: Keys, history: History, workflow: CompiledWorkflow, node_id: NodeId) -> CurrentPlace | None:
-    """Where the run stands if the step pending at a node was finished since; None if it was not."""
+    """Return the present place of the run if the step pending at a node was finished since; else None."""
     if not steps_after(history, node_id):
         return None
     graph = run_graph(history, history.nodes[node_id].run_id)
@@ -111,7 +111,7 @@ def warn_of_other_input(
     sent: TokenCall,
     input_digest: str,
 ) -> ReplyWarning:
-    """Warn that a used token came with other content: nothing was stored, and which call would store it.
+    """Return the warning that a used token came with other content: nothing was stored, and how to store it.
 
     Only this warning says what happened since: a replay with the same content must stay, byte for byte, the
     recorded reply.
@@ -125,7 +125,7 @@ def warn_of_other_input(
     refused = _NOT_CHOSEN if isinstance(sent.claims, ChoiceClaims) else _NOT_STORED
     differing = _list_differences(history, recorded, sent)
     advice, run = _ask_content(call), history.runs[node.run_id]
-    if purpose == "fork" and run.parent is not None:  # a fork would undo what another helper has done
+    if purpose == "fork" and run.parent is not None:  # a fork would undo the work of another helper
         advice, purpose = " Another helper with this work token was first, or you were.", "go_on"
         call = ToolCall(tool="continue_workflow", params={"stateToken": mint_work_token(keys, history, run)})
     differs = f" It differs in: {', '.join(differing)}." if differing else ""
@@ -139,7 +139,7 @@ def warn_of_other_input(
 
 
 def _list_differences(history: History, recorded: Recorded, sent: TokenCall) -> list[str]:
-    """What a call brings that the recorded report did not have, by name: its text is in the call alone."""
+    """Return the names of what a call has and the recorded report lacks; only the call has the text."""
     given = to_builtins(sent.request)
     output = given.get("output", {})
     held, notes = attached_to(history, recorded.to_node_id), history.notes.get(recorded.to_node_id)
@@ -157,14 +157,14 @@ def _list_differences(history: History, recorded: Recorded, sent: TokenCall) -> 
 
 
 def _ask_content(call: ToolCall) -> str:
-    """Where the call does not repeat what came, because it is long or looks secret: that it needs it."""
+    """Return a request to add the content, if the call leaves it out because it is long or looks secret."""
     return (
         "" if len(call.params) > 1 else " To store it, put what you sent into the call that is offered here."
     )
 
 
 def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWarning:
-    """The same for notes of a session that has no run."""
+    """Return the same warning for notes of a session that has no run."""
     if explain_unseen(work.notes):
         return ReplyWarning(code="REPLAY_INPUT_MISMATCH", message=f"{_NOT_STORED} {_RECORDED}")
     call = _storing_call(keys, sent, sent.claims.node_tag, work.input_digest)
@@ -173,7 +173,7 @@ def warn_of_other_notes(keys: Keys, sent: TokenCall, work: WorkDone) -> ReplyWar
 
 
 def _storing_call(keys: Keys, sent: TokenCall, node_tag: str, input_digest: str) -> ToolCall:
-    """The call that was sent, with a token that was never used: made once for this content, so it repeats."""
+    """Return the call with an unused token: derived from this content, so a repeat gets the same one."""
     attempt_id = attempt_for_other(sent.claims.attempt_id, input_digest)
     if isinstance(sent.claims, ChoiceClaims):
         attempt_id = choice_attempt(attempt_id)

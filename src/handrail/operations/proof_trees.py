@@ -13,11 +13,11 @@ from handrail.ports.worktree import Unseen
 from handrail.runtime.runtime import ReadPorts
 
 _WITHOUT_SHELL = ("claude-ai", "chatgpt", "openai-mcp")
-"""How the names of chat applications begin whose agents can start no program."""
+"""Prefixes of the names of chat applications whose agents cannot start a program."""
 
 
 def take_present(rt: ReadPorts, project: str, seconds: float = TAKE_SECONDS) -> TakenTree | Unseen:
-    """Return the files now; outside of a repository only if the user asked for it."""
+    """Return the present files; outside of a repository only if the user asked for it."""
     is_anywhere = rt.settings.of(project).looking == "always"
     return rt.trees().take(project, seconds, is_anywhere=is_anywhere)
 
@@ -54,7 +54,7 @@ def may_begin_change(history: History, node_id: NodeId, cause: TreeCause) -> boo
 
 
 def drop_kept_trees(rt: ReadPorts, history: History, node_id: NodeId, project: str) -> None:
-    """Stop keeping the trees of a run that ended here; an open gap may still want its proof."""
+    """Stop keeping the trees of a run that ended here, unless an open gap may still need its proof."""
     node = history.nodes[node_id]
     if isinstance(node.state, Complete) and not open_gaps(history, node_id):
         rt.trees().drop(project, f"{node.run_id}/")

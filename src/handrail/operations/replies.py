@@ -1,4 +1,4 @@
-"""From a recorded answer to the reply: shared by the first call and by every replay of it."""
+"""Builds the reply from a recorded answer; the first call and every replay of it share this code."""
 
 # ruff: noqa: PLC0415 - only a fork, an action, work that was delegated, or other content loads more
 
@@ -113,7 +113,7 @@ _PART_IS_DONE = "Your part is done; the parent continues with its stateToken."
 def load_handed(
     reader: EventReader, history: History, run: Run, workflow: CompiledWorkflow
 ) -> dict[WorkflowHash, CompiledWorkflow]:
-    """What the steps of a run may delegate: pinned when the outermost run began."""
+    """Return the workflows that the steps of a run may delegate: pinned when the outermost run began."""
     if workflow.v < WITH_CHILDREN:
         return {}
     while run.parent is not None:
@@ -139,11 +139,12 @@ def reply_to_answer(
     workflow: CompiledWorkflow | None = None,
     actions: int = MOST_ACTIONS,
 ) -> Success:
-    """The reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided again.
+    """Return the reply of an answered attempt, from recorded facts (EXEC "ackToken"): nothing is decided
+    again.
 
-    `sent` is the token's call, for when it brought other content; None: a start, which is refused then.
-    `workflow` is the one that the run is pinned to, where this call has loaded it. Where the answer led to
-    actions that Handrail ran, as many as `actions`, the reply is about the step after them.
+    `sent` is the token's call, for when it had other content; None for a start, which is refused then.
+    `workflow` is the one that the run is pinned to, if this call has loaded it. If the answer led to actions
+    that Handrail ran, up to `actions`, the reply is about the step after them.
     """
     history = session.history
     made = history.nodes[recorded.to_node_id]
@@ -153,7 +154,7 @@ def reply_to_answer(
         warnings = (*warnings, *_warn_of_stale_plan(keys, history, workflow, last, last.blocked))
     node = history.nodes[last.to_node_id]
     standing = standing_at(history, workflow, node, "reply")
-    if last is not recorded:  # actions of ours went on from the step where this was disclosed
+    if last is not recorded:  # Handrail's actions continued from the step where this was disclosed
         passed_over = (*standing_at(history, workflow, made, "reply").passed_over, *standing.passed_over)
         standing = msgspec.structs.replace(standing, passed_over=passed_over)
     standing = _stop_closed(history, standing, last)
@@ -197,7 +198,9 @@ def reply_to_answer(
 
 
 def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[ReplyWarning, ...]:
-    """Warnings for a report and its repeat that no record has: another project named, another file now."""
+    """Return warnings for a report and its repeat that are not recorded: another project named, a changed
+    file.
+    """
     warnings = warn_of_other_project(rt.workspace, run, project)
     if run.source_kind == "bundled":
         return warnings
@@ -207,7 +210,7 @@ def warn_of_present(rt: ReadPorts, run: Run, project: str | UnsetType) -> tuple[
 
 
 def _warn_of_reopening(history: History, recorded: Recorded) -> tuple[ReplyWarning, ...]:
-    """Where this ack was the first after a closing; a checkpoint opens nothing."""
+    """Return the warning if this ack was the first after the run was closed; a checkpoint reopens nothing."""
     made = history.nodes[recorded.to_node_id]
     closed = [one for one in history.closings[made.run_id] if one.index < recorded.index]
     is_first = closed and not any(
@@ -231,7 +234,9 @@ def _stop_closed(history: History, standing: Standing, answer: Recorded) -> Stan
 
 
 def _find_stop(history: History, answer: Recorded) -> Closing | None:
-    """The closing that an answer is: `stop`, where work that the run waited for was closed."""
+    """Return the closing that an answer records: `stop`, if a child run that the run
+    waited for was closed.
+    """
     node = history.nodes[answer.to_node_id]
     is_here = node.parent is not None and history.nodes[node.parent].state == node.state
     if not is_here or answer.option_id != "stop":
@@ -242,7 +247,9 @@ def _find_stop(history: History, answer: Recorded) -> Closing | None:
 def _follow_actions(
     history: History, workflow: CompiledWorkflow, recorded: Recorded, most: int
 ) -> tuple[Recorded, list[RanAction]]:
-    """The answer that a reply is about after the actions of ours that ran, and those; few runs have any."""
+    """Return the answer that a reply is about after Handrail's actions, and these actions; few runs have
+    any.
+    """
     made = history.nodes[recorded.to_node_id]
     before = None if made.parent is None else history.nodes[made.parent].state
     if not own_action_at(workflow, made.state) and not (before and own_action_at(workflow, before)):
@@ -258,7 +265,9 @@ def _follow_actions(
 def _warn_of_stale_plan(
     keys: Keys, history: History, workflow: CompiledWorkflow, answer: Recorded, blocked: Blocked
 ) -> tuple[ReplyWarning, ...]:
-    """Where an action stopped because the files changed since its preview: the call that leads back to it."""
+    """Return the warning if files changed since an action's preview, with the call that
+    repeats the preview.
+    """
     waits = [blocker.waits_for for blocker in blocked.blockers]
     if not any(one is not None and one.values.get("code") == RESULTS_STALE.code for one in waits):
         return ()
@@ -281,16 +290,16 @@ def show_children(
     *,
     is_present: bool = False,
 ) -> tuple[list[HandedOut], Tokens]:
-    """What a step delegated, each with its work token, and the token of the first that is not done.
+    """Return what a step delegated, each with its work token, and the token of the first that is not done.
 
-    A recorded reply tells the first that was not done then, and never how they stand; `is_present`: how they
-    stand now.
+    A recorded reply names the first that was not done then, never the present state of the others; with
+    `is_present` it has their present state.
     """
     join = standing.join
     if join is None or not join.children:
         return [], tokens
 
-    if is_present:  # whoever is alone does what can be done before asking a person
+    if is_present:  # an agent without helpers does what it can before a person is asked
         shown = [describe_child(reader, keys, history, workflow, join.step, one) for one in join.children]
         left = [one for one in shown if one.status in UNDONE]
         left.sort(key=lambda one: one.status == "needs_person")
@@ -317,7 +326,7 @@ def describe_child(
     step: Delegate,
     child: ChildState,
 ) -> HandedOut:
-    """A child as it stands now, with its brief while something is left to do."""
+    """Return the present state of a child run, with its brief while something is left to do."""
 
     return HandedOut(
         child_id=child.child_id,
@@ -331,7 +340,10 @@ def describe_child(
 
 
 def _find_status(reader: EventReader, history: History, child: ChildState) -> ChildStatus:
-    """How a child stands; one whose step asks a person waits for them before it reports anything."""
+    """Return the state of a child run.
+
+    A child whose step asks a person counts as waiting for the person before it has reported anything.
+    """
     if child.status != "open":
         return child.status
     from handrail.engine.ask import find_ask
@@ -341,7 +353,10 @@ def _find_status(reader: EventReader, history: History, child: ChildState) -> Ch
 
 
 def _warn_of_unknown_change(history: History, node: Node) -> tuple[ReplyWarning, ...]:
-    """What nobody could compare a review with; recorded with it, so every repeat says the same."""
+    """Return the warning that a review could not be compared with a change.
+
+    The finding is recorded, so every replay repeats it.
+    """
     judged = history.evidence.get(node.node_id)
     unknown = [
         statement.fact
@@ -355,7 +370,7 @@ def _warn_of_unknown_change(history: History, node: Node) -> tuple[ReplyWarning,
 
 
 def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -> str:
-    """At the end of a run, what the agent should tell the user; empty before that."""
+    """Return what the agent should tell the user at the end of a run; empty before that."""
     if not isinstance(node.state, Complete):
         return ""
     from handrail.projections.summary import summarize_run
@@ -366,7 +381,7 @@ def describe_closing(history: History, workflow: CompiledWorkflow, node: Node) -
 
 
 def show_evidence(history: History, node: Node) -> dict[str, int] | None:
-    """At the end of a run, the sum of what its reports could prove; None before that."""
+    """Return the sum of what the reports of a finished run could prove; None before the end."""
     if not isinstance(node.state, Complete) or not history.evidence:
         return None
     from handrail.projections.evidence import sum_evidence
@@ -376,7 +391,7 @@ def show_evidence(history: History, node: Node) -> dict[str, int] | None:
 
 
 def _shown_source(run: Run) -> WorkflowRef | None:
-    """What a start shows of a workflow that came from outside the package."""
+    """Return what a start shows of a workflow that came from outside the package."""
     return None if run.source_kind == "bundled" else workflow_ref(run)
 
 
@@ -385,7 +400,7 @@ def success_of(reply: Reply, ledger: LedgerRef) -> Success:
 
 
 def current_ledger(history: History, run_id: RunId) -> LedgerRef:
-    """Where the ledger stands now; a read moves nothing."""
+    """Return the present state of the ledger; a read changes nothing."""
     version = len(history.anchors[run_id])
     return LedgerRef(ledger_id=run_id, version=version, previous_version=version)
 
@@ -393,10 +408,10 @@ def current_ledger(history: History, run_id: RunId) -> LedgerRef:
 def _recap_before(
     reader: EventReader, keys: Keys, history: History, recorded: Recorded, workflow: CompiledWorkflow
 ) -> Recap | None:
-    """What the agent does not know of a run that it left or that went on: the log right before its answer.
+    """Return what the agent does not know about a run that it left or that moved on; None if nothing.
 
-    Of a fork, the branches that it lost; of a late checkpoint, the same place that reading the step shows;
-    of an answer that closed the run, why.
+    It is built from the log right before its answer. After a fork, the branches that it lost; after a late
+    checkpoint, the same place that reading the step shows; after an answer that closed the run, the reason.
     """
     node = history.nodes[recorded.to_node_id]
     stopped = _find_stop(history, recorded)
@@ -421,7 +436,7 @@ def _recap_before(
 
 
 def warn_of_nobody(history: History, run: Run) -> tuple[ReplyWarning, ...]:
-    """For a helper that has something left to do, or reports it: that nobody takes it up."""
+    """Return the warning for a helper with work left: no agent will use its result."""
     if run.parent is None:
         return ()
 
@@ -432,7 +447,7 @@ def warn_of_nobody(history: History, run: Run) -> tuple[ReplyWarning, ...]:
 def _warn_of_nobody_then(
     reader: EventReader, history: History, standing: Standing, recorded: Recorded
 ) -> tuple[ReplyWarning, ...]:
-    """The same when a report was answered: its replay says what its first reply said."""
+    """Return the same warning as of the time when a report was answered, so that its replay repeats it."""
 
     if was_always_waited_for(history, standing.run):
         return ()
@@ -440,7 +455,10 @@ def _warn_of_nobody_then(
 
 
 def _warn_of_carried(history: History, made: Node, last: Node) -> Iterator[ReplyWarning]:
-    """Where an earlier round's artifact decided about another round, up to the step after actions of ours."""
+    """Yield warnings for artifacts of an earlier round that decided about another round.
+
+    Covers the nodes up to the step after Handrail's actions.
+    """
     way = [made] if made is last else path_to(history, last.node_id)
     passed = (node for node in way if node.index >= made.index)
     for entry in (one for node in passed for one in attached_to(history, node.node_id).trace):

@@ -1,7 +1,7 @@
 """What an agent sends, within its limits, and what a decision about it needs from outside the log.
 
-A report is the goal of a session, then notes, artifacts and context. Everything else that a decision needs is
-read before the session is held.
+A report is the goal of a session, then notes, artifacts and context. Everything else that a decision needs
+is read before the session is locked.
 """
 
 from typing import Annotated, Any, cast
@@ -47,12 +47,12 @@ MOST_ARTIFACTS = 32
 ARTIFACT_LIMIT_BYTES = 65_536
 ARTIFACTS_LIMIT_BYTES = 262_144
 MOST_UNFILLED = 10
-"""Unfilled places that one refusal names."""
+"""Most unfilled places that one refusal names."""
 _FORBIDDEN_KEYS = ("__proto__", "constructor", "prototype")
 
 
 class Output(Input, frozen=True, kw_only=True):
-    """The one durable write path of an agent."""
+    """The report of an agent: the only way to write something durable."""
 
     notes_markdown: Annotated[str, msgspec.Meta(description="This step alone; Markdown up to 64 KB.")] = ""
     artifacts: Annotated[
@@ -67,9 +67,9 @@ def read_report(
     secrets: Secrets,
     option: int | None = None,
 ) -> WorkDone:
-    """The report in the form that decisions take, without the secrets that this process knows.
+    """Return the report in the form that decisions take, without the secrets that this process knows.
 
-    Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED; nothing was stored then.
+    Raise Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED; then nothing was stored.
     """
     notes = "" if output is msgspec.UNSET else secrets.redact_text(output.notes_markdown)
     artifacts = [] if output is msgspec.UNSET else cast("list[Any]", secrets.redact_json(output.artifacts))
@@ -91,12 +91,12 @@ def read_report(
 
 
 def blobs_of(work: WorkDone) -> tuple[Blob, ...]:
-    """The blobs that a report brings: notes too long for an event."""
+    """Return the blobs of a report: notes that are too long for an event."""
     return () if work.notes_ref is None else (Blob(ref=work.notes_ref, content=work.notes.encode()),)
 
 
 def check_context(context: dict[str, Any]) -> None:
-    """Raises Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED."""
+    """Raise Fault VALIDATION_ERROR or CONTEXT_BUDGET_EXCEEDED if the context is not acceptable."""
     forbidden = sorted(key for key in context if key in _FORBIDDEN_KEYS)
     if forbidden:
         raise refuse_report([{"param": f"context.{key}", "problem": "reserved name"} for key in forbidden])
@@ -106,9 +106,10 @@ def check_context(context: dict[str, Any]) -> None:
 
 
 def check_merged(history: History, node: Node, delta: dict[str, Any]) -> None:
-    """The context of a branch has the same limit as that of a call.
+    """Check that the context of a branch stays within the limit that also applies to one call.
 
-    Raises Fault CONTEXT_BUDGET_EXCEEDED. What an older log holds beyond the limit may only shrink.
+    Raise Fault CONTEXT_BUDGET_EXCEEDED. If an older log has more than the limit, the context may only
+    shrink.
     """
     if not delta:
         return
@@ -127,14 +128,14 @@ def _too_large(what: str, size: int) -> Fault:
 
 
 MOST_GOAL_BYTES = 4_096
-"""A goal is stored whole; lists show its beginning."""
+"""Most bytes of a goal. It is stored whole; lists show its beginning."""
 Goal = Annotated[str, msgspec.Meta(description="What the user wants.", max_length=MOST_GOAL_BYTES)]
 
 
 def check_goal_size(given: str | msgspec.UnsetType) -> str:
-    """The goal itself, empty where none is given.
+    """Return the goal; empty if none is given.
 
-    Raises Fault VALIDATION_ERROR where it is too long.
+    Raise Fault VALIDATION_ERROR if it is too long.
     """
     goal = "" if given is msgspec.UNSET else given.strip()
     size = len(goal.encode("utf-8", "replace"))
@@ -150,7 +151,10 @@ def read_preferences(
     risk_policy: RiskPolicy | UnsetType,
     kind: Kind = VALIDATION_ERROR,
 ) -> PreferencesDelta:
-    """What is asked for. Raises Fault, of this kind, where a preset comes with what it sets."""
+    """Return the preferences that the caller asks for.
+
+    Raise a Fault of this kind if a preset comes together with a value that it sets.
+    """
     if preset is UNSET:
         return PreferencesDelta(autonomy=autonomy or None, risk_policy=risk_policy or None)
     if autonomy is not UNSET or risk_policy is not UNSET:
@@ -160,9 +164,9 @@ def read_preferences(
 
 
 def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[str, Any]) -> None:
-    """Refuse a frame or an example that came back unchanged: it is not a report.
+    """Refuse a frame or an example that came back unchanged, because it is not a report.
 
-    Raises Fault VALIDATION_ERROR that names every place.
+    Raise Fault VALIDATION_ERROR that names every such place.
     """
     sent = [
         *find_marks(notes, "output.notesMarkdown"),
@@ -179,9 +183,9 @@ def check_filled_in(notes: str, artifacts: list[dict[str, Any]], context: dict[s
 
 
 def check_change(history: History, workflow: CompiledWorkflow, node: Node, work: WorkDone) -> None:
-    """A change of context against the declared inputs, and against whose values are in force.
+    """Check a change of context against the declared inputs and the values that a person gave.
 
-    Raises Fault VALIDATION_ERROR with every problem.
+    Raise Fault VALIDATION_ERROR with every problem.
     """
     problems = find_refused_values(history, workflow, node, work)
     problems += check_context_change(workflow.inputs, work.context)
@@ -190,7 +194,7 @@ def check_change(history: History, workflow: CompiledWorkflow, node: Node, work:
 
 
 def refuse_report(problems: list[dict[str, Json]]) -> Fault:
-    """The refusal that names the first place and counts the others."""
+    """Return the refusal that names the first problem and counts the others."""
     first = problems[0]
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
     message = f"{first['param']}: {first['problem']}{more}; nothing was stored."
@@ -244,16 +248,16 @@ def _artifact_problems(artifacts: list[dict[str, Any]]) -> list[dict[str, Json]]
 
 
 def _canonical_size(path: tuple[str, ...], value: Json) -> int:
-    """How many RFC 8785 bytes a part of the call has.
+    """Return the size of a part of the call in RFC 8785 bytes.
 
-    Raises Fault E_VALIDATION that names the place in the whole call, not in the part.
+    Raise Fault E_VALIDATION that names the place in the whole call, not in the part.
     """
     try:
         return len(canonical_bytes(value))
     except Fault:
         for name in reversed(path):
             value = {name: value}
-        return len(canonical_bytes(value))  # refused again, with its place in the whole
+        return len(canonical_bytes(value))  # refused again below, with its place in the whole call
 
 
 def _input_digest(
@@ -273,7 +277,7 @@ def _input_digest(
 def observe_surroundings(
     rt: ReadPorts, own_project: str | None, project: str | UnsetType
 ) -> dict[ObservationKey, str]:
-    """Branch, head and repository of the run's project, or where the call comes from if that is not at hand.
+    """Return branch, head and repository of the run's project, or of the caller's if that is not available.
 
     They help to find work again. Empty if the directory is gone: a report must not fail because of that.
     """
@@ -284,7 +288,7 @@ def observe_surroundings(
 
 
 def _name_worker(rt: ReadPorts, worker: str | UnsetType) -> str:
-    """What a helper calls itself: with the call, else by HANDRAIL_WORKER."""
+    """Return the helper's own name: from the call, else from HANDRAIL_WORKER."""
     if worker is not UNSET:
         return worker
     named = rt.workspace.worker()
@@ -304,9 +308,10 @@ def gather(
     project: str | UnsetType,
     worker: str | UnsetType = UNSET,
 ) -> Prepared:
-    """Load the workflow of an attempt, and look at what its report names.
+    """Load the workflow of an attempt, and read the files that its report names.
 
-    Raises Fault VALIDATION_ERROR where a helper names itself in a run that nobody delegated, or by no name.
+    Raise Fault VALIDATION_ERROR if a helper gives its name in a run that was not delegated, or gives an
+    empty name.
     """
     history = session.history
     run = history.runs[node.run_id]
@@ -350,7 +355,7 @@ def gather(
 
 
 def _has_confirmer(rt: WritePorts, history: History, workflow: CompiledWorkflow, node: Node) -> bool:
-    """Whether an account may give what the pending step wants of somebody whom its author names."""
+    """Whether an account in the workspace may give the confirmation that the step's author requires."""
     if rt.members is None or not isinstance(node.state, Running):
         return False
     from handrail.runtime.who_confirms import has_confirmer  # noqa: PLC0415 - only a team has accounts
@@ -361,10 +366,10 @@ def _has_confirmer(rt: WritePorts, history: History, workflow: CompiledWorkflow,
 def find_confirmations(
     rt: ReadPorts, workflow: CompiledWorkflow, node: Node, run: Run, project: str | None
 ) -> Confirmations:
-    """Who can approve the pending step, if it may ask for a confirmation.
+    """Return whose approval the pending step needs, if it may ask for a confirmation.
 
-    What was in force when the run began stays; what is stricter now counts too. A project whose settings
-    cannot be read adds nothing to what its user set.
+    A setting from the start of the run stays in force; a stricter one now counts too. A project whose
+    settings cannot be read adds nothing to the user's own.
     """
     leaf = leaf_at(workflow, node.state) if isinstance(node.state, Running) else None
     if leaf is None or not may_ask(leaf):
@@ -378,6 +383,6 @@ def find_confirmations(
 
 
 def load_kept_notes(reader: EventReader, history: History, node: Node) -> str:
-    """The notes of the blocked attempt that a retry here counts, if the event has only a part of them."""
+    """Return the notes of the blocked attempt that a retry reuses, if the event has only a part of them."""
     ref = find_long_notes(history, node)
     return "" if ref is None else reader.get_blob(ref).decode()

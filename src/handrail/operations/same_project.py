@@ -1,6 +1,7 @@
-"""Whether a directory is the project that a log tells of: the same directory, or a clone or worktree of it.
+"""Whether a directory belongs to the project that a log names: the same directory, or a clone or worktree of
+it.
 
-Who a project is takes a look into its repository, so it is asked only where the directory is another.
+Identifying a project reads its repository, so this is done only if the directory differs.
 """
 
 from __future__ import annotations
@@ -23,34 +24,36 @@ if TYPE_CHECKING:
 
 
 def is_project(workspace: Workspace, begun: Project, project: str) -> bool:
-    """Whether this directory is of the project that a run was begun in."""
+    """Whether this directory belongs to the project that a run was begun in."""
     if begun.directory == encode_project(project).directory:
         return True
     return bool(begun.identity) and begun.identity == workspace.identity(project)
 
 
 def is_begun_here(workspace: Workspace, begun: Place, project: str) -> bool:
-    """Whether something was begun where the caller is now; a directory of the repository will do."""
+    """Whether something was begun in the caller's present project; a directory of the
+    repository is enough.
+    """
     here = place_of(project, workspace.observations(project))
     if is_same_place(begun, here):
         return True
     return bool(begun.identity) and begun.identity == workspace.identity(project)
 
 
-# The project of a run is the one that it was begun in, whichever directory a call comes from or names
+# The project of a run is the one that it was begun in, whichever directory a call comes from or names.
 #
-# Its files are looked at, its settings count and its trees are kept: no call escapes them by naming another.
+# Handrail reads its files and settings and keeps its trees, so no call avoids them by naming another.
 
 
 def find_own_project(
     workspace: Workspace, places: ProjectPlaces, run: Run, asked: str | UnsetType
 ) -> str | None:
-    """The directory of the run's project; None: it is not at hand.
+    """Return the directory of the run's project; None if it is not on this machine.
 
-    Logs of older versions do not tell it: then the directory of the call stands for it.
+    Logs of older versions do not name the project: then the directory of the call is used.
     """
     begun = run.project
-    if begun is not None and run.parent is not None:  # a child has one directory, and no clone of it
+    if begun is not None and run.parent is not None:  # a child run has one directory, and no clone of it
         begun = msgspec.structs.replace(begun, identity="")
     for named in dict.fromkeys(("" if asked is UNSET else asked, "")):
         project = _resolve(workspace, named)
@@ -64,9 +67,10 @@ def find_own_project(
 
 
 def settle_project(rt: ReadPorts, run: Run, asked: str | UnsetType, own: str | None) -> str | None:
-    """The directory that a child's first writing call is made in, if it may be the child's own.
+    """Return the directory of a child run's first writing call, if it may become the child's own.
 
-    None: it has one, or the call comes from elsewhere, and the parent's directory stays.
+    None if the child has a directory already, or the call comes from another repository; the parent's
+    directory then stays.
     """
     if run.parent is None or run.has_own_project or run.project is None:
         return None
@@ -90,7 +94,10 @@ def is_same_repository(workspace: Workspace, one: str, other: str) -> bool:
 
 
 def warn_of_other_project(workspace: Workspace, run: Run, asked: str | UnsetType) -> tuple[ReplyWarning, ...]:
-    """What a reply says to a call that names another project; from the call and the log, as its replay."""
+    """Return the warning for a call that names another project.
+
+    It depends only on the call and the log, so a replay repeats it.
+    """
     if asked is UNSET or run.project is None:
         return ()
     project = _resolve(workspace, asked)

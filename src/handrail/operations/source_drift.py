@@ -1,8 +1,8 @@
-"""Whether a run's workflow, or the base of a customisation, still means what it meant when it was started.
+"""Whether a run's workflow, or the base of a customisation, still means what it meant at the start.
 
 The compiled workflow decides: a file that was only reformatted has not changed, and one whose contract, base
-or routine changed beside it has. A rehydrate and a resume look at all of them. The reply to a report or a
-checkpoint, and its repeat, look at the workflow's own file: that costs one read.
+or sub-workflow changed has. A rehydrate and a resume read all of these files. The reply to a report or a
+checkpoint, and its repeat, read only the workflow's own file: that costs one read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def warn_of_drift(
     library: WorkflowLibrary, workspace: Workspace, project: str | UnsetType, run: Run
 ) -> tuple[ReplyWarning, ...]:
-    """The warning where the workflow is another one now; none where that cannot be known from here."""
+    """Return the warning if the workflow is another one now; none if that cannot be known from here."""
     if not run.source_digest:
         return ()
     try:
@@ -44,15 +44,15 @@ def warn_of_drift(
     except Fault:
         return ()
     if not is_here:
-        return ()  # the caller is in another project, where the file is not to be expected
+        return ()  # the caller is in another project, which need not have the file
     content = library.content_now(place, run.source_kind, run.source_ref)
     if content is None:
         return ()
     is_as_it_was = blob_ref(content) == run.source_digest
     if run.source_kind == "bundled" and is_as_it_was:
-        return ()  # what it refers to came with it
+        return ()  # everything that it refers to came with it
     if _is_pinned_by(library.files(place), run):
-        return ()  # also where the same workflow is in another file now, in whatever spelling
+        return ()  # the same workflow may be in another file now, in any spelling
     happened = "changed since this run was started" if content else "is no longer there"
     if is_as_it_was:
         happened = (
@@ -68,7 +68,7 @@ def warn_of_drift(
 
 
 def warn_of_changed_file(rt: ReadPorts, project: str | UnsetType, run: Run) -> tuple[ReplyWarning, ...]:
-    """The same for who continues with a run, where the workflow's own file is not what it was."""
+    """Return the same warning for a call that continues a run, if the workflow's own file has changed."""
     try:
         place = rt.workspace.project("" if project is UNSET else project)
     except Fault:
@@ -81,7 +81,7 @@ def warn_of_changed_file(rt: ReadPorts, project: str | UnsetType, run: Run) -> t
 
 
 def _is_pinned_by(files: Sequence[WorkflowFile], run: Run) -> bool:
-    """Whether the workflow of today, among these neighbours, is the one of the run."""
+    """Whether the present workflow, among these files, is the one of the run."""
     from handrail.operations.workflow_catalog import keep_catalog
 
     try:
@@ -95,13 +95,15 @@ def _is_pinned_by(files: Sequence[WorkflowFile], run: Run) -> bool:
 
 
 _MOST_STEPS = 10
-"""Of a base, that are named."""
+"""Most steps of a base that are named."""
 _FEW = 10
-"""Sessions among which its last run nearly always is."""
+"""Number of latest sessions among which the last run of a customisation nearly always is."""
 
 
 def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
-    """What changed in the base since this customisation last ran; empty where nothing did or none ran."""
+    """Return what changed in the base since this customisation last ran; empty if nothing did or it never
+    ran.
+    """
     run_id, last = ("", None) if workflow.base is None else _find_last(rt, workflow.id)
     if last is None or workflow.base is None or last.base is None or last.base.hash == workflow.base.hash:
         return ""
@@ -114,7 +116,7 @@ def explain_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> str:
 
 
 def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[str]:
-    """What differs, without what the customisation itself added or no longer adds."""
+    """Yield the differences, without what the customisation itself added or no longer adds."""
     from handrail.projections.workflow_diff import list_step_differences
 
     parts = walk_parts((*before.steps, *after.steps))
@@ -125,14 +127,14 @@ def _of_base(before: CompiledWorkflow, after: CompiledWorkflow) -> Iterator[str]
 
 
 def _find_last(rt: ReadPorts, workflow_id: str) -> tuple[str, CompiledWorkflow | None]:
-    """The last run of a workflow, and what it is pinned to."""
+    """Return the last run of a workflow, and the workflow that it is pinned to."""
     from handrail.operations.stored_sessions import ask_sessions, facet
 
     def look(sessions: Sessions) -> tuple[str, CompiledWorkflow | None]:
         for stamp in sessions.find([(facet("workflow_id", workflow_id),)], first=_FEW):
             facts = sessions.facts(stamp.session_id)
             if facts.workflow_id == workflow_id:
-                with suppress(Fault):  # a workflow that is lost says nothing, and stops nobody
+                with suppress(Fault):  # a lost workflow yields no difference, and stops no call
                     return facts.run_id, load_pinned_workflow(rt.log, WorkflowHash(facts.workflow_hash))
         return "", None
 

@@ -22,9 +22,9 @@ _NOT_COMPARED = "files not compared"
 
 
 def describe_step_so_far(rt: RehydratePorts, history: History, node: Node, project: str | None) -> str:
-    """Return the files that changed, the checks that ran and the checkpoints since the step at a node began.
+    """Return the changed files, the checks that ran and the checkpoints since the step at a node began.
 
-    Empty: the run is over, or nothing is known.
+    Empty if the run is over, or nothing is known.
     """
     if not isinstance(node.state, Running):
         return ""
@@ -41,7 +41,7 @@ def describe_step_so_far(rt: RehydratePorts, history: History, node: Node, proje
 
 def _describe_files(rt: RehydratePorts, history: History, began: Node, project: str | None) -> Iterator[str]:
     if not any(history.nodes[node_id].run_id == began.run_id for node_id in history.trees):
-        return  # no files of this run were ever looked at
+        return  # no file snapshot of this run was ever taken
     trees = [one.fact.git_tree for one in history.trees.get(began.node_id, ()) if one.fact.git_tree]
     if not trees or project is None:
         yield _NOT_COMPARED
@@ -57,7 +57,7 @@ def _describe_files(rt: RehydratePorts, history: History, began: Node, project: 
 
 
 def _describe_runs(history: History, nodes: tuple[Node, ...]) -> Iterator[str]:
-    """The last result of each check and command, and the last proof of each check, newest last."""
+    """Yield the last result of each check and command, and the last proof of each check, newest last."""
     ran: dict[str, str] = {}
     for node in nodes:
         for receipt in history.receipts.get(node.node_id, ()):

@@ -1,7 +1,7 @@
-"""Sessions as lists and searches see them: from the index where it is up to date, else from the log.
+"""Sessions for lists and searches: from the index if it is up to date, else from the log.
 
-The index is a cache and never truth: with it, without it, and with a broken one the answers are the same
-(tests/event_log/test_session_index.py). Only the time differs.
+The index is a cache and never authoritative: with it, without it, and with a broken one the answers are the
+same (tests/event_log/test_session_index.py). Only the time differs.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ FACETS = ("status", "workflow_id", "project", "account", "agent")
 FAR = 10**24
 """Larger than any activity order."""
 FIRST_LOOKED_AT = 300
-"""Sessions that a filtered list looks at before it asks the index for those that fit."""
+"""Number of sessions that a filtered list reads before it queries the index for matching ones."""
 _MOST_FOUND = 1_000
-"""Of a search."""
+"""Most sessions that the first query of a search returns."""
 MOST_NEW = 200
-"""Sessions that a list reads only for the index, beside those of its page."""
+"""Most sessions that a list reads only to add them to the index, besides those of its page."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as it was read: its facts, and what a search looks at. None: it cannot be resumed."""
+    """The facts of a session that was read, and what a search compares; None if it cannot be resumed."""
 
     facts: SessionFacts
     subjects: tuple[Subject, ...] | None
@@ -63,8 +63,8 @@ class Sessions:
     def __init__(
         self, rt: ReadPorts, view: IndexView | None, only: Sequence[SessionStamp] | None = None
     ) -> None:
-        # A warm server does not look again at bytes that it has read; what it took for sound must not
-        # become what a new process believes.
+        # A warm server does not read bytes twice; what it took for sound must not become what a new process
+        # believes, so entries for the index come from a reader without memory.
         self._log = rt.log
         self._reader: EventReader = rt.log if view is None else view.reader
         self._view = view
@@ -74,11 +74,11 @@ class Sessions:
         self._words_of: dict[SessionId, frozenset[str]] = {}
         self._only = only
         self._indexed: dict[SessionId, Indexed] = {}
-        """What was looked at."""
+        """The index rows of sessions that were returned."""
 
     @cached_property
     def stamps(self) -> Sequence[SessionStamp]:
-        """All of them, last activity first."""
+        """Return all sessions, last activity first."""
         if self._view is None:
             return self._log.list_sessions() if self._only is None else self._only
         return self._learn(self._view.look())
@@ -91,15 +91,16 @@ class Sessions:
         return len(self.stamps) if self._view is None else self._view.count()
 
     def latest(self, most: int, after: SessionStamp | None = None) -> Sequence[SessionStamp]:
-        """At least as many of the first ones, or of those after this one, as there are."""
+        """Return the first sessions, or those after this one: at least `most`, if there are so many."""
         return self.stamps if self._view is None else self._learn(self._view.look(most, after))
 
     def find(
         self, needed: Sequence[Choice], parts: Sequence[str] = (), first: int = _MOST_FOUND
     ) -> Iterator[SessionStamp]:
-        """Without some that surely have neither all the words nor all the parts; no more than are needed.
+        """Yield the sessions without some that certainly lack a word or a part; no more than the caller
+        takes.
 
-        `first` are looked for before it is known that more are needed.
+        `first` sessions are queried before it is known that the caller needs more.
         """
         if self._view is None:
             yield from self.stamps
@@ -110,8 +111,9 @@ class Sessions:
             yield from self._learn(self._view.find(needed, parts, after=found[-1]))
 
     def filtered(self, facets: Sequence[str]) -> Iterator[SessionStamp]:
-        """Without some that surely have not all of these. What many have fills a page with the latest ones,
-        and finding all of those would take longer.
+        """Yield the sessions without some that certainly lack one of these facets.
+
+        If many sessions have them, the latest ones fill a page, and finding all of them would take longer.
         """
         if not facets:
             yield from self.stamps
@@ -122,7 +124,7 @@ class Sessions:
             yield from self._learn(self._view.find([(one,) for one in facets], after=first[-1]))
 
     def lacks_words(self, session_id: SessionId) -> bool:
-        """Whether `find` saw that it has not all the words."""
+        """Whether `find` found out that the session lacks one of the words."""
         held = self._indexed.get(session_id)
         return held is not None and held.lacks_words
 
@@ -131,24 +133,24 @@ class Sessions:
         return [held.stamp for held in found]
 
     def facts(self, session_id: SessionId) -> SessionFacts:
-        """Return what a list shows of a session, also of one that cannot be read."""
+        """Return the facts that a list shows of a session, even of one that cannot be read."""
         held = self._indexed.get(session_id)
         if held is not None and held.facts is not None:
             return _FACTS.decode(held.facts)
         return self._summary(session_id).facts
 
     def is_resumable(self, session_id: SessionId) -> bool:
-        """Whether it is sound, and so is what it needs beside its log."""
+        """Whether the session is sound, and so is the workflow that it needs."""
         held = self._indexed.get(session_id)
         is_known = held is not None and held.facts is not None
         return is_known or self._summary(session_id).subjects is not None
 
     def has_lost_workflow(self, session_id: SessionId) -> bool:
-        """Whether its log is sound and its workflow cannot be read: nobody can say where it stands."""
+        """Whether its log is sound but its workflow cannot be read, so that its state is unknown."""
         return not self.is_resumable(session_id) and self.facts(session_id).health == "healthy"
 
     def subjects(self, stamps: Sequence[SessionStamp]) -> Iterator[Subject]:
-        """Yield what a search looks at; nothing of a session that cannot be resumed."""
+        """Yield what a search compares; nothing for a session that cannot be resumed."""
         for at in range(0, len(stamps), MOST_NEW):
             kept = self._find_subjects([stamp.session_id for stamp in stamps[at : at + MOST_NEW]])
             for stamp in stamps[at : at + MOST_NEW]:
@@ -157,7 +159,7 @@ class Sessions:
                 yield from (msgspec.structs.replace(subject, order=stamp.order) for subject in found or ())
 
     def _find_subjects(self, session_ids: Sequence[SessionId]) -> dict[SessionId, tuple[Subject, ...]]:
-        """Of those that the index knows."""
+        """Return the subjects of the sessions that the index has."""
         known = [one for one in session_ids if one in self._indexed and self._indexed[one].facts is not None]
         kept = self._view.subjects(known) if self._view and known else {}
         return {session_id: _SUBJECTS.decode(one) for session_id, one in kept.items()}
@@ -181,12 +183,12 @@ class Sessions:
         return self._words_of[session_id]
 
     def keep(self) -> None:
-        """Add what was read to the index, and some sessions that it does not know yet; errors are ignored."""
+        """Add what was read to the index, and some sessions that it lacks; errors are ignored."""
         if self._view is None:
             return
         looked = self._indexed.values()
         unknown = [one.stamp.session_id for one in looked if one.facts is None]
-        with suppress(Fault, IndexTrouble):  # the answer is complete; a call that must stop now stops with it
+        with suppress(Fault, IndexTrouble):  # the answer is complete, so an early stop is harmless
             for session_id in unknown[:MOST_NEW]:
                 self._summary(session_id)
         entries = [
@@ -235,7 +237,7 @@ class Sessions:
 def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
     """Query the sessions of the store through the index, if there is one.
 
-    Where that is broken, or what it led to is gone, the log knows better, and the same is asked of it.
+    If the index is broken, or names a session that is gone, the log is queried in the same way.
     """
     index = rt.index()
     if index is not None:
@@ -248,7 +250,7 @@ def ask_sessions(rt: ReadPorts, answer: Callable[[Sessions], _T]) -> _T:
 
 
 def list_with_word(rt: ReadPorts, word: str) -> list[SessionId]:
-    """Return the sessions that have this id or word, and those that the index does not know, newest first."""
+    """Return the sessions that have this id or word, and those that the index lacks, newest first."""
 
     def find(sessions: Sessions) -> list[SessionId]:
         found = (stamp.session_id for stamp in sessions.find([(word,)]))
@@ -258,14 +260,14 @@ def list_with_word(rt: ReadPorts, word: str) -> list[SessionId]:
 
 
 Silence: TypeAlias = Literal["", "idle", "stalled"]
-"""`idle`: the agent has kept nothing for long; `stalled`: it waits, and nobody came."""
+"""`idle`: the agent has recorded nothing for long; `stalled`: the run waits, and no person has answered."""
 
 
 FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
 
 
 def find_silence(rt: ReadPorts) -> FindSilence:
-    """Return how silent each session is now, by the user's own measure."""
+    """Return how long each session has been silent now, in the categories that the user's settings define."""
     before = rt.clock.unix_seconds() - 60 * settings_or_defaults(rt).idle_minutes
 
     def of(facts: SessionFacts) -> Silence:
@@ -278,9 +280,9 @@ def find_silence(rt: ReadPorts) -> FindSilence:
 
 
 def describe_unsound(unsound: Mapping[SessionId, str], treated: str) -> str:
-    """Return what the scope of a search adds; silence would look as if the work had never been there.
+    """Return what a search adds about unsound sessions; without it their work would seem not to exist.
 
-    By session: its health.
+    `unsound` has the health of each session.
     """
     newer = [session_id for session_id, health in unsound.items() if is_newer(health)]
     damaged = [session_id for session_id in unsound if session_id not in newer]
@@ -300,7 +302,10 @@ def about(session_id: SessionId, facts: SessionFacts) -> str:
 
 
 def _entry(held: Indexed | None, summary: Summary) -> Entry | None:
-    """None for what the index must not answer: damage, a missing workflow, files that may be changing."""
+    """Return the index entry; None if the index must not answer for the session.
+
+    That is so for damage, a missing workflow, and files that may be changing.
+    """
     if held is None or not held.version or summary.subjects is None:
         return None
     return Entry(
@@ -319,17 +324,17 @@ def _list_words(summary: Summary) -> frozenset[str]:
 
 
 def sort_latest(order: int) -> str:
-    """By this key, the session with the latest activity comes first."""
+    """Return a sort key that puts the session with the latest activity first."""
     return f"{FAR - order:025d}"
 
 
 def facet(name: str, value: str = "") -> str:
-    """Return the word by which the index finds the sessions with this fact; no text has it."""
+    """Return the word by which the index finds the sessions with this fact; no text contains it."""
     return f"facet_{hashlib.sha256(f'{name}={value}'.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def _facets_of(facts: SessionFacts) -> frozenset[str]:
-    """Return what filters of lists ask for."""
+    """Return the facets that list filters use."""
     named = {name: str(getattr(facts, name)) for name in FACETS}
     counted = {"needs": len(facts.needs), "gap_count": facts.gap_count}
     return frozenset(
@@ -338,7 +343,7 @@ def _facets_of(facts: SessionFacts) -> frozenset[str]:
 
 
 def _form() -> str:
-    """Changes with whatever the entries are worked out from, or made of."""
+    """Return a name for the form of the entries; it changes with everything that they are computed from."""
     forms = [f"{kind.__name__}{kind.__struct_fields__}" for kind in (SessionFacts, Subject)]
     return hashlib.sha256(f"{SUMMARY_VERSION} {FOLD_VERSION} {forms}".encode()).hexdigest()
 
@@ -352,7 +357,7 @@ def find_sessions_with_run(rt: ReadPorts, run_id: str) -> list[SessionId]:
 
     def find(sessions: Sessions) -> list[SessionId]:
         found = (stamp.session_id for stamp in sessions.find([(run_id,)]))
-        named = [one for one in found if not sessions.lacks_words(one)]  # its texts may name the run, too
+        named = [one for one in found if not sessions.lacks_words(one)]  # its texts may contain the id, too
         return sorted(one for one in named if run_id in sessions.facts(one).run_ids)
 
     return ask_sessions(rt, find)

@@ -1,7 +1,7 @@
-"""Recorded file snapshots as git trees: found in our git directory, else in the blobs of a log.
+"""Recorded file snapshots as git trees: found in Handrail's own git directory, else in the blobs of a log.
 
-The contents of a snapshot are one git pack per node, without what the commit and the snapshots that it builds
-on have. What was left out of the tree is a list of its own.
+The contents of a file snapshot are one git pack per node, without the contents of the commit and of the file
+snapshots that it builds on. Paths that were left out of the tree are a separate list.
 """
 
 from __future__ import annotations
@@ -25,31 +25,33 @@ _GITLINK = "160000"
 
 
 class FileTree(msgspec.Struct, frozen=True, kw_only=True):
-    """The files of a project: their git tree, and why a path is not in it as it was."""
+    """The files of a project: their git tree, and the reasons why some paths are not in it as they were."""
 
     tree: str
     left_out: Mapping[str, str] = {}
 
     def explain(self, path: str) -> str:
-        """Why nothing is known of a path, or of a folder above it; empty: it is as the tree has it."""
+        """Return why nothing is known of a path, or of a folder above it; empty if the tree has it as it
+        was.
+        """
         names = path.split("/")
         above = ("/".join(names[:count]) for count in range(1, len(names) + 1))
         return next((self.left_out[one] for one in above if one in self.left_out), "")
 
 
 def as_file_tree(taken: TakenTree) -> FileTree:
-    """The present files."""
+    """Return the present files."""
     return FileTree(tree=taken.tree, left_out={one.path: one.why for one in taken.left_out})
 
 
 def encode_left_out(left_out: Collection[LeftOut]) -> bytes | None:
-    """The list of what is not in a tree; None if everything is."""
+    """Return the list of paths that are not in a tree; None if none is missing."""
     rows = {one.path.encode("utf-8", "surrogateescape"): one.why for one in left_out}
     return zlib.compress(msgspec.msgpack.encode(rows), 6) if rows else None
 
 
 def load_tree(rt: ReadPorts, project: str, history: History, recorded: RecordedTree) -> FileTree | Unseen:
-    """The tree of a node, ready to be read on this machine."""
+    """Return the tree of a node, ready to be read on this machine."""
     trees = rt.trees()
     if is_earlier(recorded):
         found = rebuild_earlier(rt.log, trees, project, history, recorded)

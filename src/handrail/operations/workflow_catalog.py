@@ -1,4 +1,6 @@
-"""The workflows a project can use: named, found by id, and compiled with what surrounds them."""
+"""The workflows that a project can use: listed, found by id, and compiled with the files
+that they refer to.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,7 @@ from handrail.workflows.spellings.spelling import decode_document
 
 
 class RegistryOperations:
-    """`Operations` of the parts that are installed; naming one loads it."""
+    """`Operations` of the installed parts; naming an operation loads it."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -74,7 +76,7 @@ class KeptCatalog:
     def pin(self, workflow_id: str, operations: Operations | None = None) -> tuple[CatalogEntry, Pinned]:
         """Return the workflow with this id as a run keeps it. Actions are checked if there are `operations`.
 
-        Raises Fault WORKFLOW_NOT_FOUND, and WORKFLOW_INVALID with every problem when it does not compile.
+        Raise Fault WORKFLOW_NOT_FOUND, and WORKFLOW_INVALID with every problem if it does not compile.
         """
         key = (workflow_id, operations is not None)
         kept = self._pins.get(key)
@@ -87,11 +89,11 @@ class KeptCatalog:
 
 
 MOST_CATALOGS: Final = 16
-"""What a server keeps of the projects that were used last."""
+"""Number of latest projects whose catalogues a server keeps."""
 MOST_PINS: Final = 64
 MOST_PIN_BYTES: Final = 4 * 1024 * 1024
 _catalogs: Recent[int, KeptCatalog] = Recent(MOST_CATALOGS)
-"""By the identity of their files, which they hold: a tuple of files that never changes."""
+"""Catalogues by the identity of their tuple of files, which they keep alive and which never changes."""
 
 
 def keep_catalog(files: Sequence[WorkflowFile]) -> KeptCatalog:
@@ -139,9 +141,9 @@ def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, Sou
 
 
 def correct_workflow_id(rt: ReadPorts, failure: Failure) -> Failure:
-    """A refusal that offers the caller's call with its arguments repaired: the workflow it names exists too.
+    """Return the refusal with the caller's corrected call, if the workflow that it names exists too.
 
-    Where nobody can tell which workflow is meant, that is one more problem, and no call is offered.
+    If it is unclear which workflow is meant, that is one more problem, and no call is offered.
     """
     call = failure.next_call
     if call is None or not isinstance(call.params.get("workflowId"), str):
@@ -171,7 +173,7 @@ def correct_workflow_id(rt: ReadPorts, failure: Failure) -> Failure:
 
 
 def _near_ids(catalog: Catalog, workflow_id: str) -> list[str]:
-    """Return ids that may be meant; one whose name alone was given is meant for sure."""
+    """Return ids that may be meant; the id whose name alone was given is certain."""
     ids = [entry.id for entry in catalog.entries if entry.is_usable]
     named = [one for one in ids if one.rpartition(".")[2] == workflow_id.rpartition(".")[2]]
     by_name = {one.rpartition(".")[2]: one for one in ids}
@@ -220,7 +222,7 @@ def compile_entry(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow)
 def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned:
     """Return the compiled workflow that a run keeps.
 
-    Raises Fault WORKFLOW_INVALID with every problem when it does not compile.
+    Raise Fault WORKFLOW_INVALID with every problem if it does not compile.
     """
     compilation = compile_entry(catalog, entry, source)
     if compilation.pinned is None:
@@ -229,7 +231,9 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
 
 
 def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:
-    """What a customisation is compiled on, or why it cannot be; None for a workflow that extends no other."""
+    """Return the base of a customisation, compiled, or why that fails; None if the workflow extends no
+    other.
+    """
     if not entry.extends:
         return None
     try:
@@ -262,7 +266,7 @@ def _find_handed(catalog: Catalog, source: SourceWorkflow) -> dict[str, SourceWo
 def _with_flow(
     source: SourceWorkflow, compilation: Compilation, operations: Operations | None
 ) -> Compilation:
-    """What compiles is also checked against what a run would meet."""
+    """Return the compilation, also checked against what a run would meet."""
     assert compilation.pinned is not None, "only what compiles has a way through it"
     found = check_flow(source, compilation.pinned.workflow, compilation.pointers, operations)
     for child, made in compilation.inline:
@@ -278,9 +282,10 @@ def _with_flow(
 
 
 def list_errors_in_use(catalog: Catalog, entry: CatalogEntry) -> tuple[Problem, ...]:
-    """Why a start would be refused although the file can be read: what it names is not there, or not fit.
+    """Return why a start would be refused although the file can be read.
 
-    Bundled workflows are compiled before a release is made.
+    For example, a file that it names is missing or unusable. Bundled workflows are compiled before a release
+    is made.
     """
     if not entry.is_usable or entry.source_kind == "bundled":
         return ()
@@ -297,16 +302,18 @@ def problem_row(problem: Problem) -> WorkflowProblem:
 
 
 def rows_of(entry: CatalogEntry, problems: Iterable[Problem]) -> list[WorkflowProblem]:
-    """The first problems of a file beside other things. Edits of a text are for who asks about the file."""
+    """Return the first problems of a file for a list. Only a call about the file itself gets edits of its
+    text.
+    """
     first = list(problems)[:20]
     return [problem_row(one) for one in (first if entry.spelling == "json" else drop_edits(first))]
 
 
 def _routines(catalog: Catalog, caller: CatalogEntry) -> tuple[SourceWorkflow, ...]:
-    """The routines a call may mean, bundled ones first.
+    """Return the sub-workflows that a call may mean, bundled ones first.
 
-    Files from elsewhere keep their routines beside them under ids of their own, reserved ones too: those
-    serve their neighbours, which call them as their files do.
+    Files from elsewhere keep their sub-workflows next to them under ids of their own, reserved ones too:
+    those serve their neighbours, which call them as their files do.
     """
     held = [
         entry
@@ -336,9 +343,10 @@ def refuse_entry(entry: CatalogEntry, problems: Iterable[Problem]) -> Fault:
 def find_undeclared_checks(
     entry: CatalogEntry, declared: Sequence[str], wanted: Iterable[str] = ()
 ) -> list[Problem]:
-    """Checks that steps want to have passed and nobody declares; a run pins the declared ones at its start.
+    """Return problems for checks that steps need to pass and the project does not declare.
 
-    `wanted` is of the compiled form: what the file does not name is of its base, or of what it delegates.
+    A run pins the declared checks at its start. `wanted` is from the compiled form: checks that the file
+    itself does not name come from its base, or from workflows that it delegates.
     """
     document = decode_document(entry.content, entry.spelling, entry.decoded)
     named = list(_list_named_checks(document, ""))
@@ -358,7 +366,7 @@ def find_undeclared_checks(
 
 
 def explain_undeclared(name: str, declared: Sequence[str]) -> str:
-    """Return what to do about a check that a step names and the project does not."""
+    """Return what to do about a check that a step names and the project does not declare."""
     near = guess_name(name, declared)
     return f"Did you mean {near}?" if near else f"Declare {name} under checks in .handrail/config.json."
 

@@ -84,10 +84,7 @@ def decode_input(called: Operation, params: dict[str, Json]) -> Any:
     """
     try:
         request = msgspec.convert(params, called.input, strict=True)
-    except (
-        msgspec.ValidationError,
-        UnicodeEncodeError,
-    ) as error:  # the second: half a surrogate pair
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:  # the second: half a surrogate pair
         from handrail.runtime.refused_calls import refuse_input
 
         raise refuse_input(called, params, str(error)) from error
