@@ -68,6 +68,7 @@ from handrail_serve.pages.inbox import inbox_page
 from handrail_serve.pages.items import Card, answer_panel
 from handrail_serve.pages.node import node_page
 from handrail_serve.pages.parts import SILENCES, Rows, acts, button, cluster, empty, head, page
+from handrail_serve.pages.run_rail import MOST_SHOWN
 from handrail_serve.pages.session import session_page
 from handrail_serve.pages.sessions import sessions_page
 from handrail_serve.pages.settings import session_preferences_page, settings_page
@@ -217,17 +218,17 @@ def find_question(call: Call, row: InboxItem) -> Question | None:
     return question if question and question.is_asked and question.node_id == row.node_id else None
 
 
-def show_session(call: Call, query: Query, session_id: str) -> View:
+def show_session(call: PageCalls, query: Query, session_id: str) -> View:
     """Return a session at the run that it is about."""
     return _show_run(call, {"sessionId": session_id}, query)
 
 
-def show_run(call: Call, query: Query, session_id: str, run_id: str) -> View:
+def show_run(call: PageCalls, query: Query, session_id: str, run_id: str) -> View:
     """Return a session at one of its runs."""
     return _show_run(call, {"sessionId": session_id, "run": run_id}, query)
 
 
-def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
+def _show_run(call: PageCalls, asked: dict[str, Json], query: Query) -> View:
     session_id = asked["sessionId"]
     outcome = call("run.graph", asked)
     if isinstance(outcome, Failure) and outcome.kind is RUN_NOT_FOUND and "run" not in asked:
@@ -237,7 +238,14 @@ def _show_run(call: Call, asked: dict[str, Json], query: Query) -> View:
     shown = read(call, "session.show", {"sessionId": session_id, "run": graph.run_id}, SessionSummary)
     cards = [find_card(call, item) for item in graph.waiting]
     files = find_files(call, graph)
-    html = session_page(shown, graph, before=_read_number(query, "before"), cards=cards, files=files)
+    html = session_page(
+        shown,
+        graph,
+        before=_read_number(query, "before"),
+        most=call.share_of(MOST_SHOWN),
+        cards=cards,
+        files=files,
+    )
     return View(title=shown.goal or graph.workflow_name, html=html)
 
 
@@ -564,31 +572,35 @@ def render_view(call: Call, path: str, query: Query) -> View:
 
 def _render_within_limit(row: Page, call: Call, segments: tuple[str, ...], query: Query) -> View:
     for share in _SHARES:
-        asked = _Calls(call, share)
+        asked = PageCalls(call, share)
         view = row.show(asked, query, *segments)
         if _size(view.html) <= MOST_VIEW_BYTES:
             return view
-        if not asked.has_limit:
+        if not asked.is_divided:
             break
     return View(title=view.title, html=_describe_size(view, asked.operations))
 
 
-class _Calls:
-    """The calls of a page, with a part of the rows that it asks for."""
+class PageCalls:
+    """The calls of a page. If the page is too large, it is made again with a share of its rows."""
 
     def __init__(self, call: Call, share: int) -> None:
         self._call = call
         self._share = share
-        self.has_limit = False
+        self.is_divided = False
         self.operations: list[str] = []
 
     def __call__(self, operation: str, params: dict[str, Json]) -> Outcome:
         self.operations.append(operation)
         limit = params.get("limit")
         if isinstance(limit, int):
-            self.has_limit = True
-            params = {**params, "limit": max(1, limit // self._share)}
+            params = {**params, "limit": self.share_of(limit)}
         return self._call(operation, params)
+
+    def share_of(self, most: int) -> int:
+        """Return how many of at most so many rows the page shows."""
+        self.is_divided = True
+        return max(1, most // self._share)
 
 
 def _size(html: Html) -> int:

@@ -26,7 +26,7 @@ from handrail_serve.pages.parts import (
 )
 from handrail_serve.pages.rail_drawing import draw_rail
 
-MOST_SHOWN = 500
+MOST_SHOWN = 300
 """Rows of one view; the earlier ones are one click away."""
 MOST_DRAWN = 450
 """Nodes of a map."""
@@ -38,10 +38,10 @@ DEEPEST = 8
 _KINDS = {"step": "", "checkpoint": "Checkpoint: ", "blocked_attempt": "Blocked attempt: "}
 
 
-def rail_list(graph: RunView, before: int | None = None) -> Html:
-    """The rows of a run from top to bottom, then the step that is pending and those ahead."""
+def rail_list(graph: RunView, before: int | None = None, most: int = MOST_SHOWN) -> Html:
+    """Return the latest rows of a run from top to bottom, then the pending step and those ahead."""
     rows = [node for node in graph.nodes if before is None or node.row < before]
-    shown = rows[-MOST_SHOWN:]
+    shown = rows[-most:]
     earlier = len(rows) - len(shown)
     listing = _Listing(graph, shown)
     listed = listing.rows()

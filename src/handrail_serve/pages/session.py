@@ -51,7 +51,7 @@ from handrail_serve.pages.parts import (
     under,
     workflow_path,
 )
-from handrail_serve.pages.run_rail import rail_list, rail_map
+from handrail_serve.pages.run_rail import MOST_SHOWN, rail_list, rail_map
 
 _SENTENCES = {
     "in_progress": "With the agent",
@@ -65,6 +65,7 @@ def session_page(
     graph: RunView | None,
     *,
     before: int | None = None,
+    most: int = MOST_SHOWN,
     cards: Sequence[Card] = (),
     files: CodeDiff | None = None,
 ) -> Html:
@@ -87,7 +88,7 @@ def session_page(
         _tabs(shown, graph),
         _without_run(shown)
         if graph is None or run is None
-        else _with_run(shown, graph, run, before, cards, files),
+        else _with_run(shown, graph, run, before, most, cards, files),
         live=session_id,
         new="step",
     )
@@ -172,6 +173,7 @@ def _with_run(
     graph: RunView,
     run: RunRow,
     before: int | None,
+    most: int,
     cards: Sequence[Card],
     files: CodeDiff | None,
 ) -> Html:
@@ -185,7 +187,7 @@ def _with_run(
             "div",
             _waiting(cards),
             outcome_panel(graph, run, titles, files),
-            _rail(graph, run, before),
+            _rail(graph, run, before, most),
             _session_notes(shown),
             class_="stack",
         ),
@@ -244,7 +246,7 @@ def _runs(graph: RunView) -> Html:
     )
 
 
-def _rail(graph: RunView, run: RunRow, before: int | None) -> Html:
+def _rail(graph: RunView, run: RunRow, before: int | None, most: int) -> Html:
     drawn = rail_map(graph) if graph.branch_count > 1 else None
     return element(
         "section",
@@ -262,7 +264,7 @@ def _rail(graph: RunView, run: RunRow, before: int | None) -> Html:
                 class_="soft small",
             ),
         ),
-        rail_list(graph, before),
+        rail_list(graph, before, most),
         details("Map of the run", drawn) if drawn is not None else None,
         class_="panel stack",
         id="run",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from handrail.contract.outcome import Json, Outcome, Success
 from handrail.projections.html.elements import element
+from handrail.runtime.hub import perform
 from handrail_serve import views
 from handrail_serve.views import Call, Page, Query, View, payload
+from tests.referees.console_stores import open_store, seed_long
 
 LONG = "x" * 4_000
 
@@ -50,3 +55,18 @@ def test_page_without_rows_says_where_it_can_be_read(
     assert "/api/run.node" in view.html.markup
     assert LONG not in view.html.markup
     assert "<One>" not in view.html.markup
+
+
+def test_page_of_a_long_run_shows_its_latest_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session_id = seed_long(tmp_path, 40)
+    call = partial(perform, open_store(tmp_path))
+    whole = views.render_view(call, f"/sessions/{session_id}", {}).html.markup
+    monkeypatch.setattr(views, "MOST_VIEW_BYTES", len(whole) - 1)
+    monkeypatch.setattr(views, "MOST_SHOWN", 40)
+
+    shown = views.render_view(call, f"/sessions/{session_id}", {}).html.markup
+
+    assert whole.count("data-node=") == 40
+    assert shown.count("data-node=") == 10
+    assert "Note 38." in shown
+    assert "30 earlier nodes" in shown

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 from handrail.contract.ids import NodeId
 from handrail.contract.outcome import make_from
@@ -44,11 +45,20 @@ def show_answer(history: History, answer: Confirmation) -> NodeAnswer:
     )
 
 
+StepsBefore: TypeAlias = Mapping[NodeId, tuple[Node | None, int]]
+"""By node: the step that was done before it, and how many attempts failed on the way from there."""
+
+
 def describe_node(
-    history: History, workflow: CompiledWorkflow, recorded: dict[NodeId, Recorded], node: Node, title: str
+    history: History,
+    workflow: CompiledWorkflow,
+    recorded: dict[NodeId, Recorded],
+    steps: StepsBefore,
+    node: Node,
+    title: str,
 ) -> dict[str, Any]:
     """Return the fields of a row that say what happened at a node; `recorded` is by the node it led to."""
-    before, attempts = _find_step_before(history, node)
+    before, attempts = steps[node.node_id]
     return {
         "summary": _explain(recorded.get(node.node_id), title) or _first_line(history, node),
         "option": find_choice(history, workflow, recorded.get(node.node_id), node),
@@ -58,14 +68,17 @@ def describe_node(
     }
 
 
-def _find_step_before(history: History, node: Node) -> tuple[Node | None, int]:
-    """The step that was done before a node, and how many attempts failed on the way from there."""
-    attempts = 0
-    current = None if node.parent is None else history.nodes[node.parent]
-    while current is not None and current.kind != "step":
-        attempts += current.kind == "blocked_attempt"
-        current = None if current.parent is None else history.nodes[current.parent]
-    return current, attempts
+def find_steps_before(history: History, nodes: Iterable[Node]) -> StepsBefore:
+    """Return the step before each node. `nodes` are those of a run, parents first."""
+    found: dict[NodeId, tuple[Node | None, int]] = {}
+    for node in nodes:
+        parent = None if node.parent is None else history.nodes[node.parent]
+        if parent is None or parent.kind == "step":
+            found[node.node_id] = parent, 0
+        else:
+            before, attempts = found[parent.node_id]
+            found[node.node_id] = before, attempts + (parent.kind == "blocked_attempt")
+    return found
 
 
 def _explain(recorded: Recorded | None, title: str) -> str:

@@ -36,7 +36,7 @@ from handrail.engine.owners import is_imported
 from handrail.engine.progress import progress_at
 from handrail.engine.tips import open_gaps
 from handrail.operations.finding import find_session
-from handrail.operations.runs.node_lines import by_node, describe_node
+from handrail.operations.runs.node_lines import StepsBefore, by_node, describe_node, find_steps_before
 from handrail.operations.runs.run_outcome import find_outcome
 from handrail.operations.stored_sessions import find_silence
 from handrail.projections.evidence import (
@@ -109,7 +109,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         if need.run_id == graph.run_id
     )
     actor = run.actor
-    recorded = by_node(history)
+    recorded, steps = by_node(history), find_steps_before(history, graph.nodes)
     facts_shown = msgspec.structs.replace(
         session_facts(history, session.health.state),
         status=graph.status,
@@ -148,7 +148,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         ),
         resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
         nodes=[
-            _rail_node(history, graph, workflow, recorded, node, row=row, lane=lane)
+            _rail_node(history, graph, workflow, recorded, steps, node, row=row, lane=lane)
             for row, (node, lane) in enumerate(placed[omitted:])
         ],
         nodes_omitted=omitted,
@@ -260,6 +260,7 @@ def _rail_node(
     graph: RunGraph,
     workflow: CompiledWorkflow,
     recorded: dict[NodeId, Recorded],
+    steps: StepsBefore,
     node: Node,
     *,
     row: int,
@@ -281,7 +282,7 @@ def _rail_node(
         step_id=completed_step(history, node),
         title=title,
         pending_title=title_at(workflow, node),
-        **describe_node(history, workflow, recorded, node, title),
+        **describe_node(history, workflow, recorded, steps, node, title),
         tree_id="" if tree is None else tree.fact.tree_id,
         changed=None if tree is None else tree.fact.changed_in_step,
         is_on_path=node.node_id in graph.preferred_path,
