@@ -30,6 +30,7 @@ from handrail.runtime.history_cache import FOLD_VERSION
 from handrail.runtime.permission import settings_or_defaults
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import load_pinned_workflow, read_session
+from handrail.views.inbox import WaitingRun
 from handrail.workflows.compiled import CompiledWorkflow
 
 _T = TypeVar("_T")
@@ -263,14 +264,14 @@ Silence: TypeAlias = Literal["", "idle", "stalled"]
 """`idle`: the agent has recorded nothing for long; `stalled`: the run waits, and no person has answered."""
 
 
-FindSilence: TypeAlias = Callable[[SessionFacts], Silence]
+FindSilence: TypeAlias = Callable[[SessionFacts | WaitingRun], Silence]
 
 
 def find_silence(rt: ReadPorts) -> FindSilence:
     """Return how long each session has been silent now, in the categories that the user's settings define."""
     before = rt.clock.unix_seconds() - 60 * settings_or_defaults(rt).idle_minutes
 
-    def of(facts: SessionFacts) -> Silence:
+    def of(facts: SessionFacts | WaitingRun) -> Silence:
         is_open = facts.health == "healthy" and facts.status in UNDER_WAY
         if not is_open or datetime.fromisoformat(facts.last_activity).timestamp() > before:
             return ""

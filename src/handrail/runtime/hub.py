@@ -135,10 +135,6 @@ def perform_operation(
 
     def work() -> Outcome:
         nonlocal settings
-        if misplaced := find_misplaced_work(called, params):
-            from handrail.runtime.refused_calls import refuse_misplaced_work
-
-            refuse_misplaced_work(own, misplaced)
         request, settings = _admit(own, called, params, caller, ask, declared)
         success = _as_success(called, called.perform(own.narrow(called.perform), request), own.name_people)
         outcome = _disclose_success(
@@ -223,7 +219,8 @@ def perform_stream(
     """Yield the items of an operation that can stream, as they come, then its outcome."""
     started_ms = runtime.clock.monotonic_ms()
     called = runtime.registry.operation(name)
-    if (sent := _ask_team(runtime.for_one_call(None), called, params, ask, caller)) is not None:
+    own = runtime.for_one_call(None)
+    if (sent := _ask_team(own, called, params, ask, caller)) is not None:
         yield from _list_lines(sent)
         return
     declared = None if ask.fields is None else declared_of(called)
@@ -232,16 +229,16 @@ def perform_stream(
     def next_line() -> StreamItem | Outcome:
         nonlocal lines
         if lines is None:
-            request, _ = _admit(runtime, called, params, caller, ask, declared)
+            request, _ = _admit(own, called, params, caller, ask, declared)
             assert called.stream is not None, f"{name} offers no stream"
-            lines = iter(called.stream(runtime.narrow(called.stream), request))
+            lines = iter(called.stream(own.narrow(called.stream), request))
         return _disclose_line(called, next(lines), ask, declared)
 
-    line = _catch_trouble(runtime, name, params, next_line)
+    line = _catch_trouble(own, name, params, next_line)
     while isinstance(line, StreamItem):
         yield line
-        line = _catch_trouble(runtime, name, params, next_line)
-    yield _audit_outcome(runtime, called, params, line, caller, started_ms)
+        line = _catch_trouble(own, name, params, next_line)
+    yield _audit_outcome(own, called, params, line, caller, started_ms)
 
 
 def audit_call(
@@ -271,6 +268,10 @@ def _admit(
 
     Also return the settings, which only a write reads.
     """
+    if misplaced := find_misplaced_work(called, params):
+        from handrail.runtime.refused_calls import refuse_misplaced_work
+
+        refuse_misplaced_work(runtime, misplaced)
     effect = effect_of(called, params)
     if runtime.may is not None:
         runtime.may(called, effect)

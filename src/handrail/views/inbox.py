@@ -1,9 +1,11 @@
-"""The inbox: what waits for a person, in the same form for every interface. Pure."""
+"""What waits for a person: one item of the inbox, whoever shows it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Literal, assert_never
+
+import msgspec
 
 from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Answer, make_from
@@ -16,9 +18,8 @@ class InboxItem(Answer, frozen=True, kw_only=True):
     """One thing that waits for a person."""
 
     kind: NeedKind
-    """Why it waits. `person`: a step asks for a person. `blocked`: a report was not accepted. `gap`: a
-    critical gap is open. `damaged`: the log is damaged. `newer`: a newer version of Handrail wrote it.
-    """
+    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`; `newer`: a
+    newer version wrote it."""
     session_id: str
     run_id: str
     node_id: str
@@ -28,60 +29,79 @@ class InboxItem(Answer, frozen=True, kw_only=True):
     workflow_id: str
     workflow_name: str
     agent: str
-    """The name that the client stated when it began the run; empty for a command line."""
+    """What the client that began the run calls itself; empty: a command line."""
     account: str
-    """On a team server: the account of the agent."""
+    """In a team: whose agent it is."""
     machine: str
     since: str
-    """When the run reached this state."""
+    """When the run came there."""
     silence: str
-    """`stalled` if nothing changed for as long as the setting idleMinutes says."""
+    """`stalled` after the setting idleMinutes without a change."""
     title: str
-    """Title of the step."""
+    """Of the step."""
     why: str
     fix: str
     gap_ids: list[str]
-    """For a gap: every open critical gap of the run; one note resolves them all."""
+    """Of a gap: every open critical gap of the run, which one note resolves."""
     count: int
     attempts: int
-    """How many reports of the step were not accepted."""
+    """Reports of the step that were not accepted."""
     asked: AskKind | Literal[""]
-    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; otherwise empty."""
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; else empty."""
     is_answered: bool
-    """Whether a person has answered and the agent has not read the answer yet."""
+    """A person answered, and the agent has not taken it up yet."""
     reply: str
-    """The text to paste into the agent's chat."""
+    """What to paste into the chat of the agent."""
     command: str
-    """A command that a person can run instead, if there is one; on a team server the page where they
-    answer.
-    """
+    """What a person can run instead, where there is something; in a team the page where they answer."""
     last_activity: str
     sources: Sources = Sources()
-    """Counts of what is known about the run, by who recorded it."""
+    """What is known of the run at hand, by who recorded it."""
 
 
 class Inbox(Answer, frozen=True, kw_only=True):
-    """Fields beside the inbox items: how many there are in all, and where Handrail searched."""
+    """Beside the items: how many wait in all, and where they were looked for."""
 
     scope: str
     total: int
     answered: int = 0
-    """How many of these a person answered and the agent has not read yet; they are listed last."""
+    """Of these: answered by a person, and not taken up by the agent yet; they come last."""
     session_count: int
 
 
-def list_items(
-    session_id: SessionId, facts: SessionFacts, *, silence: str, page: str = ""
-) -> Iterator[InboxItem]:
-    """Yield one item for each need of a session that is intact.
+class WaitingRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The run that items are about, and what it waits for."""
 
-    `page` is the page where people answer on a team server; otherwise empty.
-    """
-    for need in facts.needs:
-        command = _find_command(session_id, facts, need)
+    health: str
+    status: str
+    goal: str
+    project: str
+    branch: str
+    workflow_id: str
+    workflow_name: str
+    agent: str
+    account: str
+    machine: str
+    last_activity: str
+    sources: Sources
+    run_count: int
+    needs: tuple[Need, ...]
+
+
+def run_of(facts: SessionFacts) -> WaitingRun:
+    """Return the run that a session is about."""
+    return make_from(WaitingRun, facts, branch=facts.branches[-1] if facts.branches else "")
+
+
+def list_items(
+    session_id: SessionId, run: WaitingRun, *, silence: str, page: str = ""
+) -> Iterator[InboxItem]:
+    """Yield what a run of a sound session waits for. `page` is where people answer in a team; else empty."""
+    for need in run.needs:
+        command = _find_command(session_id, run, need)
         yield make_item(
             session_id,
-            facts,
+            run,
             need,
             reply=reply_to_need(session_id, need),
             command=(page or command) if command else "",
@@ -91,34 +111,33 @@ def list_items(
 
 def make_item(
     session_id: SessionId,
-    facts: SessionFacts,
+    run: WaitingRun,
     need: Need,
     *,
     reply: str = "",
     command: str = "",
     silence: str = "",
 ) -> InboxItem:
-    """Return the inbox item for one need, with the facts of its session."""
+    """Return the item of one need."""
     return make_from(
         InboxItem,
         need,
-        facts,
+        run,
         session_id=session_id,
-        branch=facts.branches[-1] if facts.branches else "",
         gap_ids=list(need.gap_ids),
-        since=need.since or facts.last_activity,
+        since=need.since or run.last_activity,
         silence=silence,
         reply=reply,
         command=command,
     )
 
 
-def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str:
-    """Return a command that a person can run for it; empty if only the agent can correct it."""
+def _find_command(session_id: SessionId, run: WaitingRun, need: Need) -> str:
+    """Return what a person can run about it; what only the agent can correct has no command."""
     match need.kind:
         case "person" if not need.is_answered or need.is_declined:
-            run = f" --run {need.run_id}" if facts.run_count > 1 else ""
-            return f"handrail run answer --session {session_id}{run}"
+            which = f" --run {need.run_id}" if run.run_count > 1 else ""
+            return f"handrail run answer --session {session_id}{which}"
         case "gap":
             return f"handrail session resolve {need.gap_ids[0]} --session {session_id} --note TEXT"
         case _:
@@ -126,7 +145,7 @@ def _find_command(session_id: SessionId, facts: SessionFacts, need: Need) -> str
 
 
 def key_of(item: InboxItem) -> str:
-    """Return a key that identifies the item within its session, for use in an address."""
+    """Return what tells an item from the others of its session, for an address."""
     match item.kind:
         case "gap":
             return f"gaps-{item.run_id}"

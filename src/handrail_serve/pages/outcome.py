@@ -43,7 +43,8 @@ def outcome_panel(graph: RunView, run: RunRow, titles: Mapping[str, str], files:
     outcome = graph.outcome
     if not (outcome.sentence or outcome.proofs or run.statements or outcome.changed or files):
         return None
-    shown = [one for one in (_sentence(graph), *map(proof_part, outcome.proofs)) if one is not None]
+    proofs = [proof_part(one, outcome.sentence) for one in outcome.proofs]
+    shown = [one for one in (_sentence(graph), *proofs) if one is not None]
     review = outcome.review[1:] if outcome.sentence else outcome.review
     return panel(
         "Outcome" if outcome.sentence else "So far",
@@ -62,8 +63,8 @@ def _sentence(graph: RunView) -> Child:
     return element("p", text, dir="auto") if text else None
 
 
-def proof_part(proof: ProofRow) -> Html:
-    """The word, its sentence and the table of the four runs."""
+def proof_part(proof: ProofRow, above: str = "") -> Html:
+    """Return a proof: its word, its sentence unless the text above has it, and the table of the four runs."""
     look, glyph = ("good", "done") if proof.label in _GOOD else ("warn", "gap")
     if proof.label == "FAILS":
         look, glyph = "bad", "blocked"
@@ -71,9 +72,10 @@ def proof_part(proof: ProofRow) -> Html:
     more = proof.names_total - len(proof.names)
     names = [mono(name) for name in proof.names]
     where = f" on {proof.machine}" if proof.machine else ""
+    sentence = "" if proof.sentence.removesuffix(".") in above else proof.sentence
     return element(
         "div",
-        element("p", badge(proof.label, look, glyph), " ", proof.sentence, dir="auto"),
+        element("p", badge(proof.label, look, glyph), f" {sentence}" if sentence else None, dir="auto"),
         table(proof.rows[0], rows, f"The four runs of {proof.check}") if rows else None,
         points((*names, *((f"and {more} more",) if more > 0 else ()))) if names else None,
         soft(mono(proof.check), f" executed{where}, ", moment(proof.at)),

@@ -18,7 +18,7 @@ from handrail.contract.wording import quote
 from handrail.engine.children.joins import is_set_aside, name_workers
 from handrail.engine.code_trees import find_tree_of
 from handrail.engine.events import is_newer
-from handrail.engine.facts import facts_at, notes_at
+from handrail.engine.facts import facts_at, notes_at, run_place
 from handrail.engine.history import (
     History,
     Node,
@@ -48,13 +48,13 @@ from handrail.projections.evidence import (
     worst_statement,
 )
 from handrail.projections.needs import needs_of, resume_prompt
-from handrail.projections.overview import Graphs, choose_run, session_facts
+from handrail.projections.overview import Graphs, choose_run, count_sources, list_seen, session_title
 from handrail.projections.run_graph import RunGraph, completed_step, lay_out, run_graphs, title_at
 from handrail.runtime.damaged_sessions import refuse_unsound
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
-from handrail.views.inbox import list_items
+from handrail.views.inbox import WaitingRun, list_items
 from handrail.views.runs import AheadRow, ChildRow, PassedRow, RailNode, RunName, RunView
 from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 from handrail.workflows.conditions import Facts, is_ruled_out
@@ -108,20 +108,26 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         for need in every
         if need.run_id == graph.run_id
     )
-    actor = run.actor
     recorded, steps = by_node(history), find_steps_before(history, graph.nodes)
-    facts_shown = msgspec.structs.replace(
-        session_facts(history, session.health.state),
+    account, machine = ("", "") if run.actor is None else (run.actor.id, run.actor.machine)
+    branches = list_seen(history, graph.run_id, tip.node_id).get("git_branch", ())
+    waiting_run = WaitingRun(
+        health=session.health.state,
         status=graph.status,
-        run_id=graph.run_id,
+        goal=session_title(history),
+        project=run_place(run).name,
+        branch=branches[-1] if branches else "",
         workflow_id=run.workflow_id,
         workflow_name=workflow.name,
         agent=run.agent,
-        account="" if actor is None else actor.id,
-        machine="" if actor is None else actor.machine,
+        account=account,
+        machine=machine,
+        last_activity=history.last_at,
+        sources=count_sources(history, tip.node_id),
+        run_count=len(history.runs),
         needs=own,
     )
-    silence = find_silence(rt)(facts_shown)
+    silence = find_silence(rt)(waiting_run)
     return make_from(
         RunView,
         graph,
@@ -135,8 +141,8 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         branch_count=len(graph.tips),
         pending_step=step_key(tip.state),
         pending_title=title_at(workflow, tip),
-        account="" if run.actor is None else run.actor.id,
-        machine="" if run.actor is None else run.actor.machine,
+        account=account,
+        machine=machine,
         pending_person="" if answer is None else answer.fact.answer,
         is_pending_person_imported=answer is not None and is_imported(history, answer.index),
         evidence=msgspec.structs.asdict(sum_evidence(history, tip.node_id) or EvidenceSum()),
@@ -144,7 +150,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
         open_gap_count=len(open_gaps(history, tip.node_id)),
         silence=silence,
         waiting=list(
-            list_items(history.session_id, facts_shown, silence=silence, page=_page_of(rt, history))
+            list_items(history.session_id, waiting_run, silence=silence, page=_page_of(rt, history))
         ),
         resume_prompt=resume_prompt(history.session_id, title_at(workflow, tip)) if session.is_sound else "",
         nodes=[

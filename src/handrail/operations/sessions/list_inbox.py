@@ -28,7 +28,7 @@ from handrail.runtime.paging import MOST_ITEMS, page_of
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import read_session
 from handrail.runtime.who_confirms import is_confirmer
-from handrail.views.inbox import Inbox, InboxItem, key_of, list_items, make_item
+from handrail.views.inbox import Inbox, InboxItem, key_of, list_items, make_item, run_of
 
 _KINDS = ("person", "blocked", "damaged", "newer", "gap")
 _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits for is not known."
@@ -111,17 +111,17 @@ def _rows(
         yield _damaged(session_id, facts, _describe(facts))
         return
     page = "" if rt.principal is None else f"{rt.origin}/sessions/{session_id}"
-    yield from list_items(session_id, facts, silence=silence(facts), page=page)
+    yield from list_items(session_id, run_of(facts), silence=silence(facts), page=page)
 
 
 def _damaged(session_id: SessionId, facts: SessionFacts, banner: str) -> InboxItem:
     if is_newer(facts.health):
         why = "This session was written by a newer version of Handrail, which can read and continue it."
         need = Need(kind="newer", why=why, run_id=facts.run_id)
-        return make_item(session_id, facts, need, command="handrail update")
+        return make_item(session_id, run_of(facts), need, command="handrail update")
     look, _ = list_repair_commands(session_id)
     need = Need(kind="damaged", why=banner, run_id=facts.run_id)
-    return make_item(session_id, facts, need, command=look)
+    return make_item(session_id, run_of(facts), need, command=look)
 
 
 def _describe(facts: SessionFacts) -> str:
