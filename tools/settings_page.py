@@ -175,7 +175,7 @@ def _texts(struct: type[msgspec.Struct]) -> dict[str, str]:
     for line, below in zip(found.body, found.body[1:], strict=False):
         named = isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name) and line.target.id
         if named and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
-            texts[named] = inspect.cleandoc(str(below.value.value))
+            texts[named] = " ".join(str(below.value.value).split())
     return texts
 
 

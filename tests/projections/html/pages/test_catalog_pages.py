@@ -232,7 +232,8 @@ def test_every_setting_is_shown_as_it_is_asked_for_and_in_force(
 
     assert re.findall(r'data-key="([^"]*)"', page.markup) == [row["name"] for row in rows]
     told = words_in(page)
-    assert all(f"{row['name']} {row['text']} in force: " in told for row in rows)
+    missing = [row["name"] for row in rows if f"{row['name']} {row['text']} in force: " not in told]
+    assert missing == []
     assert "set to: " not in told, "nothing is set here"
 
 

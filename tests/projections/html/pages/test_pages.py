@@ -198,12 +198,12 @@ def test_long_run_shows_newest_nodes_and_a_way_to_others(runtime: Runtime) -> No
     shown = answer(runtime, "session.show", sessionId=graph["session_id"], run=graph["run_id"])
 
     newest = draw_session(shown, long).markup
-    earlier = draw_session(shown, long, before=700).markup
+    earlier = draw_session(shown, long, before=900).markup
 
-    assert "700 earlier nodes" in newest.replace("\u202f", "")
+    assert "900 earlier nodes" in newest.replace("\u202f", "")
     assert 'data-node="nod_1199"' in newest
-    assert 'data-node="nod_699"' not in newest
-    assert 'data-node="nod_699"' in earlier
+    assert 'data-node="nod_899"' not in newest
+    assert 'data-node="nod_899"' in earlier
     assert len(newest) < 256_000
 
 
