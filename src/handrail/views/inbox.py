@@ -1,4 +1,4 @@
-"""What waits for a person: one item of the inbox, whoever shows it. Pure."""
+"""The inbox: what waits for a person, in the same form for every interface. Pure."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class InboxItem(Answer, frozen=True, kw_only=True):
     """One thing that waits for a person."""
 
     kind: NeedKind
-    """`person`: a step asks for one; `blocked`; `gap`: a critical one is open; `damaged`; `newer`: a
-    newer version wrote it."""
+    """Why it waits. `person`: a step asks for a person. `blocked`: a report was not accepted. `gap`: a
+    critical gap is open. `damaged`: the log is damaged. `newer`: a newer version of Handrail wrote it.
+    """
     session_id: str
     run_id: str
     node_id: str
@@ -29,48 +30,50 @@ class InboxItem(Answer, frozen=True, kw_only=True):
     workflow_id: str
     workflow_name: str
     agent: str
-    """What the client that began the run calls itself; empty: a command line."""
+    """The name that the client stated when it began the run; empty for a command line."""
     account: str
-    """In a team: whose agent it is."""
+    """On a team server: the account of the agent."""
     machine: str
     since: str
-    """When the run came there."""
+    """When the run reached this state."""
     silence: str
-    """`stalled` after the setting idleMinutes without a change."""
+    """`stalled` if nothing changed for as long as the setting idleMinutes says."""
     title: str
-    """Of the step."""
+    """Title of the step."""
     why: str
     fix: str
     gap_ids: list[str]
-    """Of a gap: every open critical gap of the run, which one note resolves."""
+    """For a gap: every open critical gap of the run; one note resolves them all."""
     count: int
     attempts: int
-    """Reports of the step that were not accepted."""
+    """How many reports of the step were not accepted."""
     asked: AskKind | Literal[""]
-    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; else empty."""
+    """What a person is asked for: `confirm`, `choose`, `give` or `allow_write`; otherwise empty."""
     is_answered: bool
-    """A person answered, and the agent has not taken it up yet."""
+    """Whether a person has answered and the agent has not read the answer yet."""
     reply: str
-    """What to paste into the chat of the agent."""
+    """The text to paste into the agent's chat."""
     command: str
-    """What a person can run instead, where there is something; in a team the page where they answer."""
+    """A command that a person can run instead, if there is one; on a team server the page where they
+    answer.
+    """
     last_activity: str
     sources: Sources = Sources()
-    """What is known of the run at hand, by who recorded it."""
+    """Counts of what is known about the run, by who recorded it."""
 
 
 class Inbox(Answer, frozen=True, kw_only=True):
-    """Beside the items: how many wait in all, and where they were looked for."""
+    """Fields beside the inbox items: how many there are in all, and where Handrail searched."""
 
     scope: str
     total: int
     answered: int = 0
-    """Of these: answered by a person, and not taken up by the agent yet; they come last."""
+    """How many of these a person answered and the agent has not read yet; they are listed last."""
     session_count: int
 
 
 class WaitingRun(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that items are about, and what it waits for."""
+    """A run that inbox items are about, and its needs."""
 
     health: str
     status: str
@@ -96,7 +99,10 @@ def run_of(facts: SessionFacts) -> WaitingRun:
 def list_items(
     session_id: SessionId, run: WaitingRun, *, silence: str, page: str = ""
 ) -> Iterator[InboxItem]:
-    """Yield what a run of a sound session waits for. `page` is where people answer in a team; else empty."""
+    """Yield one item for each need of a run; its session is intact.
+
+    `page` is the page where people answer on a team server; otherwise empty.
+    """
     for need in run.needs:
         command = _find_command(session_id, run, need)
         yield make_item(
@@ -118,7 +124,7 @@ def make_item(
     command: str = "",
     silence: str = "",
 ) -> InboxItem:
-    """Return the item of one need."""
+    """Return the inbox item for one need of a run."""
     return make_from(
         InboxItem,
         need,
@@ -133,7 +139,7 @@ def make_item(
 
 
 def _find_command(session_id: SessionId, run: WaitingRun, need: Need) -> str:
-    """Return what a person can run about it; what only the agent can correct has no command."""
+    """Return a command that a person can run for it; empty if only the agent can correct it."""
     match need.kind:
         case "person" if not need.is_answered or need.is_declined:
             which = f" --run {need.run_id}" if run.run_count > 1 else ""
@@ -145,7 +151,7 @@ def _find_command(session_id: SessionId, run: WaitingRun, need: Need) -> str:
 
 
 def key_of(item: InboxItem) -> str:
-    """Return what tells an item from the others of its session, for an address."""
+    """Return a key that identifies the item within its session, for use in an address."""
     match item.kind:
         case "gap":
             return f"gaps-{item.run_id}"
