@@ -1,7 +1,7 @@
 """Artifacts whose kind the engine itself reads, each decoded into a closed shape. Pure.
 
-Contracts (workflows/builtins) say what an author may ask for; this file says what a run understands,
-even if the workflow does not ask for it: a divergence, a gap, an observed capability.
+Contracts (workflows/builtins) define what an author may require. This file defines what a run understands
+even if the workflow does not require it: a divergence, a gap, an observed capability.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ PLAN = "wr.plan"
 
 
 class ReportedShape(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared options: camelCase, unknown members ignored."""
+    """Shared options of the shapes: camelCase, unknown members ignored."""
 
 
 class LoopDecision(ReportedShape, frozen=True, kw_only=True):
-    """Whether the loop goes on; without a loop id it is about the innermost loop."""
+    """Whether the loop goes on; without a loop id, it is about the innermost loop."""
 
     loop_id: str = ""
     decision: Literal["continue", "stop"]
 
 
 class Observation(ReportedShape, frozen=True, kw_only=True):
-    """What trying a capability showed."""
+    """The result of trying a capability."""
 
     capability: Capability
     status: CapabilityStatus
@@ -59,7 +59,7 @@ class Divergence(ReportedShape, frozen=True, kw_only=True):
 
 
 class ReportedGap(ReportedShape, frozen=True, kw_only=True):
-    """Something the agent itself found missing, or an earlier gap that it resolved."""
+    """Something that the agent itself found missing, or an earlier gap that it resolved."""
 
     severity: GapSeverity = "warning"
     summary: str
@@ -97,13 +97,13 @@ _R = TypeVar("_R", bound=ReportedShape)
 
 
 def list_required_members(kind: str) -> tuple[str, ...]:
-    """Return the members that a run needs to understand this kind, by their names on the wire."""
+    """Return the members that a run needs to understand this kind, by their wire names."""
     fields = msgspec.structs.fields(SHAPES[kind])
     return ("kind", *(field.encode_name for field in fields if field.required))
 
 
 def read_as(shape: type[_R], body: dict[str, Any]) -> _R | None:
-    """Return the artifact in this shape, or None when it does not fit."""
+    """Return the artifact in this shape, or None if it does not match."""
     try:
         return msgspec.convert(body, shape)
     except msgspec.ValidationError:
@@ -111,7 +111,9 @@ def read_as(shape: type[_R], body: dict[str, Any]) -> _R | None:
 
 
 def read_kind(kind: str, body: dict[str, Any]) -> Reported | str | None:
-    """The artifact in the shape of its kind, or why it does not fit; None: the kind is not one of ours."""
+    """Return the artifact in the shape of its kind, or a text that says why it does not match. Return None
+    if the engine does not read the kind.
+    """
     shape = SHAPES.get(kind)
     try:
         return None if shape is None else msgspec.convert(body, shape)
@@ -124,7 +126,7 @@ Misfit: TypeAlias = tuple[str, str]
 
 
 def find_contradictions(kind: str, body: dict[str, Any]) -> list[Misfit]:
-    """Find where a well-formed artifact contradicts its own rows.
+    """Return where a well-formed artifact contradicts its own rows.
 
     A schema checks one member at a time; rules between several members are here, by kind.
     """
@@ -159,7 +161,7 @@ def _repeated(body: dict[str, Any], rows: str) -> list[Misfit]:
 
 
 def _unknown(body: dict[str, Any], rows: str, at: str, names: list[Any]) -> list[Misfit]:
-    """Return the first name that none of the rows has for its id."""
+    """Return the first name that is not the id of any row."""
     ids = [row.get("id") for row in _rows(body, rows)]
     missing = [name for name in names if name not in ids]
     known = ", ".join(str(one) for one in ids)

@@ -1,9 +1,9 @@
-"""The code of a node: which recorded tree is whose, and what it builds on. Pure.
+"""The code of a node: which recorded tree belongs to it, and on which trees that builds. Pure.
 
-An event names the tree. Names and contents that neither the commit nor an earlier tree has are a blob, a git
-pack; what was left out of the tree is a list of its own. Both may be absent: then the tree is known by its id
-alone, as in a session that came without its code. `operations/kept_trees.py` makes them, `stored_trees.py`
-reads them, and `earlier_trees.py` those of earlier versions.
+An event names the tree. Names and contents that neither the commit nor an earlier tree has are a blob, a
+git pack; the files left out of the tree are a separate list. Both may be absent: then only the id of the
+tree is known, as in a session that came without its code. `operations/kept_trees.py` makes them,
+`stored_trees.py` reads them, and `earlier_trees.py` reads those of earlier versions.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ from handrail.engine.events import ChangeSum, TreeRecorded
 from handrail.engine.history import History, RecordedTree, way_to
 
 LONGEST_CHAIN = 16
-"""Lists that build on each other, before one is kept whole again."""
+"""Limit for lists that build on each other, before a complete one is kept again."""
 LONGEST_LARGE_CHAIN = 48
-"""The same where a whole list would be large."""
+"""The same limit if a complete list would be large."""
 
 
 def find_tree_of(history: History, node_id: NodeId) -> RecordedTree | None:
-    """Return the files as the node was made: its first tree. None when none was taken."""
+    """Return the first tree of the node: its files when it was created. None if none was recorded."""
     found = history.trees.get(node_id, ())
     return found[0] if found else None
 
 
 def find_nearest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
-    """Return the tree that the node was made with or, if it has none, its nearest ancestor with one."""
+    """Return the tree with which the node was created or, if it has none, that of the nearest ancestor with
+    one.
+    """
     return next((trees[0] for trees in _list_upwards(history, node_id)), None)
 
 
@@ -37,15 +39,18 @@ def find_latest_tree(history: History, node_id: NodeId) -> RecordedTree | None:
 
 
 def find_baseline(history: History, node_id: NodeId) -> RecordedTree | None:
-    """Return the first tree on the way from the start of the run to this node: what its work began with."""
+    """Return the first tree on the way from the start of the run to this node: the files when its work
+    began.
+    """
     *_, first = (None, *(trees[0] for trees in _list_upwards(history, node_id)))
     return first
 
 
 def find_changed(history: History, node_id: NodeId) -> ChangeSum | None:
-    """Return how much changed since the run began, as it was counted last up to a node; None: nobody counted.
+    """Return how much changed since the run began, as last counted up to a node, or None if it was not
+    counted.
 
-    A report that speaks of its files is judged by a count; any other gets one with the tree that is kept.
+    A report about files is judged with a count; other reports get one with the tree that is kept.
     """
     for node in reversed(way_to(history, node_id)):
         judged = history.evidence.get(node.node_id)
@@ -103,7 +108,7 @@ def list_chain(history: History, recorded: RecordedTree) -> list[RecordedTree] |
 
 
 def list_refs(history: History, recorded: RecordedTree) -> tuple[BlobRef, ...] | None:
-    """Return the lists that a tree builds on, oldest first; None when one of its events is missing."""
+    """Return the lists that a tree builds on, oldest first, or None if one of its events is missing."""
     chain = list_chain(history, recorded)
     if chain is None:
         return None

@@ -1,13 +1,13 @@
 """The fold: records become a `History`, in one pass. Pure.
 
-The problem: every call asks what the log of its session says, and a log may hold many thousand events.
-Folding all of them for each call takes time that grows with the session. Changing a folded value in place
-would change it for callers that still read it.
+The problem: every call needs the state that the log of its session describes, and a log may hold many
+thousand events. Folding all of them for each call takes time that grows with the session. Changing a folded
+value in place would change it for callers that still read it.
 
-The idea: `extend` folds only the records that follow a history, and returns another one. `_Folding` collects
-what is new in one `Growth` per map and reads through to the old map for the rest. The grown map shares the
-layers of the old one (`GrowingMap`). Nobody searches the ancestors of a node either: a node begins with its
-parent's `Inherited` and replaces it only when it adds something.
+The idea: `extend` folds only the records that follow a history, and returns another one. `_Folding`
+collects what is new in one `Growth` per map and reads through to the old map for the rest. The grown map
+shares the layers of the old one (`GrowingMap`). No search of a node's ancestors is needed either: a node
+begins with its parent's `Inherited` and replaces it only if it adds something.
 
 The invariants:
 - Folding a prefix and then the rest equals folding everything (tests/properties/test_replay_is_a_fold.py).
@@ -114,12 +114,12 @@ class StoredRecord(Protocol):
 
 
 def fold(session_id: SessionId, records: Iterable[StoredRecord]) -> History:
-    """Fold records from the first one on."""
+    """Return the history of these records, from the first one on."""
     return extend(History(session_id=session_id, head_digest=genesis(session_id)), records)
 
 
 def extend(history: History, records: Iterable[StoredRecord]) -> History:
-    """Fold the records that follow a history."""
+    """Return the history extended by the records that follow it."""
     folding = None
     for record in records:
         folding = folding or _Folding(history)
@@ -190,7 +190,7 @@ class _Folding:
 
     # No case is a default: a new kind of event without a line here is a type error, never a silent gap. A
     # fact is filed under the node that its scope names, not under the newest: branches interleave in one log.
-    # The narrow observations stand before the general one, because the first case that fits wins.
+    # The narrow observations come before the general one, because the first matching case applies.
     def _apply(self, record: StoredRecord, body: EventBody) -> None:
         scope = body.scope
         match body.data:
@@ -273,7 +273,9 @@ class _Folding:
         self._inherited[node_id] = msgspec.structs.replace(self._inherited[node_id], **fields)
 
     def _gap(self, gap: GapRecorded, scope: Scope, record: StoredRecord) -> None:
-        """A gap at its node; one that a person resolved is of the run, at the node of that gap."""
+        """Add a gap at its node. A gap that a person resolved belongs to the run, at the node where it was
+        recorded.
+        """
         node_id = _present(gap.node_id or scope.node_id)
         self._add(node_id, "gaps", gap)
         if gap.source is not None and not record.is_ours:
@@ -407,7 +409,9 @@ def _present(value: _T | None) -> _T:
 
 
 def grow_context(context: Mapping[str, Any], delta: dict[str, Any]) -> Mapping[str, Any]:
-    """The same as `merge_context`, but what stays is shared and not copied, unless the change deletes."""
+    """Return the same as `merge_context`, but share entries that stay instead of copying them, unless the
+    change deletes.
+    """
     if any(value is None and key in context for key, value in delta.items()):
         return merge_context(dict(context.items()), delta)
     growth = Growth(context)
@@ -417,8 +421,9 @@ def grow_context(context: Mapping[str, Any], delta: dict[str, Any]) -> Mapping[s
 
 # Maps that grow without a copy, and never change once they are returned
 #
-# A grown one shares the layers of the one it grew from. Each layer is at least twice as large as the next, so
-# a lookup tries few layers, and an entry is copied a logarithmic number of times in the life of a session.
+# A grown map shares the layers of the map from which it grew. Each layer is at least twice as large as the
+# next, so a lookup tries few layers, and an entry is copied a logarithmic number of times in the life of a
+# session.
 
 
 class GrowingMap(Mapping[_K, _V]):
@@ -471,7 +476,7 @@ class GrowingMap(Mapping[_K, _V]):
         return f"GrowingMap({self._merged()!r})"
 
     def grown(self, more: dict[_K, _V]) -> GrowingMap[_K, _V]:
-        """Add these entries. The new map owns `more` from here on."""
+        """Return a map with these entries added. The new map owns `more` from here on."""
         layers = [*self._layers, more]
         size = self._size
         for key in more:
@@ -483,7 +488,9 @@ class GrowingMap(Mapping[_K, _V]):
         return GrowingMap(tuple(layers), size)
 
     def _merged(self) -> dict[_K, _V]:
-        """One dict with the first place and the last value of every key. Callers do not change it."""
+        """Return one dict with the first position and the last value of every key. Callers must not change
+        it.
+        """
         if len(self._layers) == 1:
             return self._layers[0]
         merged: dict[_K, _V] = {}
@@ -493,7 +500,7 @@ class GrowingMap(Mapping[_K, _V]):
 
 
 class Growth(dict[_K, _V]):
-    """What is being added to a map. A lookup reads through to the map itself."""
+    """Entries being added to a map. A lookup reads through to the map itself."""
 
     __slots__ = ("_start",)
 
@@ -513,7 +520,7 @@ class Growth(dict[_K, _V]):
         return self[key] if key in self else self._start.get(key, default)
 
     def done(self) -> Mapping[_K, _V]:
-        """The map with what was added. The map it grew from does not change."""
+        """Return the map with what was added. The map that it grew from does not change."""
         if not self:
             return self._start
         start = self._start

@@ -23,7 +23,7 @@ NOTHING_HANDED: Mapping[WorkflowHash, CompiledWorkflow] = {}
 
 
 class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a start brings with it."""
+    """Everything that a start brings."""
 
     session_id: SessionId
     run_id: RunId
@@ -31,39 +31,43 @@ class StartFacts(msgspec.Struct, frozen=True, kw_only=True):
     started: RunStarted
     context: dict[str, Any]
     from_goal: tuple[str, ...] = ()
-    """Names in the context that are the goal, because nobody gave them."""
+    """Names in the context whose value is the goal, because no other value was given."""
     observations: dict[ObservationKey, str]
     preferences: PreferencesDelta = NO_PREFERENCES
     defaults: PreferencesDelta = NO_PREFERENCES
-    """What the user wants in every new session; an existing one keeps its own."""
+    """The user's preferences for every new session; an existing one keeps its own."""
     handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
-    """What its steps may delegate."""
+    """Workflows that its steps may delegate."""
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a decision takes from outside the log, read before the session is held."""
+    """Everything that a decision takes from outside the log, read before the session is locked."""
 
     workflow: CompiledWorkflow
     work: WorkDone
     seen: Mapping[ObservationKey, str] = NOTHING_SEEN
-    """What can be observed around the caller."""
+    """What is observed around the caller."""
     kept_notes: str = ""
-    """The whole notes of the blocked attempt before."""
+    """The complete notes of the blocked attempt before."""
     sighting: Sighting | None = None
-    """Of the working tree; None: no evidence is judged."""
+    """What was observed in the working tree; None if no evidence is judged."""
     proof_facts: ProofFacts | None = None
-    """Of a step that wants a proof; None: it wants none, or nobody looked."""
+    """Facts for a step that requires a proof; None if it requires none, or if they were not gathered."""
     confirmations: Confirmations = "claimed"
     """Who can approve the step."""
     can_ask: bool = False
     """Whether the client can ask a person."""
     has_confirmer: bool = False
-    """Whether an account can give the confirmation that the step wants of somebody by name or role."""
+    """Whether an account can give the confirmation that the step requires from a named person or role."""
     troubles: tuple[Reason, ...] = ()
-    """Why an action of ours did not run."""
+    """Why an action of Handrail did not run."""
     handed: Mapping[WorkflowHash, CompiledWorkflow] = NOTHING_HANDED
-    """What the steps of the run may delegate."""
+    """Workflows that the steps of the run may delegate."""
     other_files: TreeRecorded | None = None
-    """The present files of a project that an older step is continued in, if they are not those it saw."""
+    """The current files of the project if an older step is continued with files that differ from those at
+    that step.
+    """
     helper: Helper | None = None
-    """Of a run that was delegated: where it works, by its first call that writes, and who says to."""
+    """For a delegated run: where it works, from its first call that writes, and the name that the caller
+    states.
+    """

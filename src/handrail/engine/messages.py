@@ -1,9 +1,10 @@
 """Every message about a run, made from codes: why, what is wrong in detail, the fix, and the way on. Pure.
 
-The judge says what a reason waits for as names (`WaitsFor`); the log keeps that beside the `message` and the
-`suggestedFix` of EXEC, which are replayed as they were recorded. What is shown is made here, for its reader:
-an agent at the MCP server sees calls, a shell sees flags, and a person sees no part of the protocol.
-MCP text, command line, Console and reports only lay the parts out; none of them reads a sentence.
+The judge records what a reason waits for as names (`WaitsFor`). The log keeps them beside the `message` and
+the `suggestedFix` of EXEC, which are replayed as they were recorded. The shown text is made here for its
+reader: an agent at the MCP server gets calls, a shell gets flags, and a person gets no part of the
+protocol. MCP text, command line, Console and reports only lay the parts out; none of them parses a
+sentence.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Reader: TypeAlias = Literal["agent", "shell", "person"]
 
 RUN_CONFIRM: Final = "handrail run answer"
 NOTES_PLACE: Final = "/notesMarkdown"
-"""Where a fault of the notes points."""
+"""The pointer of a fault in the notes."""
 
 
 VERBS: Final[Mapping[Reader, Mapping[str, str]]] = {
@@ -53,14 +54,14 @@ VERBS: Final[Mapping[Reader, Mapping[str, str]]] = {
         "read": "the command for lost context",
     },
 }
-"""What a reader calls the parts of a call; a person makes none."""
+"""Names of the parts of a call for each reader; a person makes no calls."""
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason as a reader sees it."""
+    """One reason, in the words of its reader."""
 
     code: str = ""
-    """Of EXEC, for programs."""
+    """The code of EXEC, for programs."""
     why: str
     faults: tuple[str, ...] = ()
     """What is wrong in detail, each with its place."""
@@ -130,10 +131,10 @@ _PERSONS_FIXES: Final[Mapping[tuple[str, str], str]] = {
         "Ask the user why. The run goes on when they answer {by_answer}; then {again} again."
     ),
 }
-"""Where only the answer of a person counts: with the line that they run."""
+"""What to do if only a person's answer counts: the line that the person runs."""
 
 _NAMED_FIX: Final = "Ask {who} to confirm this in the Console, then {again} again."
-"""Where the author says who confirms: accounts are checked there, and nowhere else."""
+"""What to do if the author names who confirms: accounts are checked in the Console, and nowhere else."""
 
 
 _HEADS: Final[Mapping[tuple[str, str], str]] = {
@@ -142,11 +143,11 @@ _HEADS: Final[Mapping[tuple[str, str], str]] = {
     ("output", "invalid"): "`{artifact}` was rejected:",
     ("output", "not_asked"): "`{artifact}` was rejected:",
 }
-"""Where the faults of the report say the rest."""
+"""The first line of a reason whose faults say the rest."""
 
 
 def write_fix(waits: WaitsFor, reader: Reader = "agent") -> str:
-    """Return what a caller does about a reason; empty where only the recorded words know."""
+    """Return what a caller does about a reason; empty if only the recorded message says it."""
     fixes = _PERSONS_FIXES if waits.values.get("by") == BY_PERSON["by"] else _FIXES
     form = fixes.get((waits.kind, waits.state), "")
     if "who" in waits.values and waits.state == "missing":
@@ -170,7 +171,7 @@ def describe_answering(history: History, run_id: RunId) -> str:
 
 
 def _find_place(history: History, run_id: RunId) -> dict[str, str]:
-    """Return the page where a person answers a run of a team, else the line."""
+    """Return the page where a person answers a run of a team, or the line for a terminal."""
     if history.runs[run_id].actor is not None and history.imported is None:
         return {"page": f"/sessions/{history.session_id}"}
     return {"line": confirm_line(history, run_id)}
@@ -185,10 +186,10 @@ def _write_answering(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def name_session(blockers: Iterable[Blocker], history: History, run_id: RunId) -> list[Blocker]:
-    """Blockers as a caller reads them: the line that a person runs names the session, and the run of several;
-    in a team a person answers on a page, and no line of a terminal counts.
+    """Return blockers for a caller: the line that a person runs names the session, and the run if there are
+    several. In a team, a person answers on a page, and no command in a terminal counts.
 
-    That is not recorded: a bundle takes the log into another session.
+    These names are not recorded, because a bundle takes the log into another session.
     """
     line = _find_place(history, run_id)
     shown: list[Blocker] = []
@@ -202,7 +203,9 @@ def name_session(blockers: Iterable[Blocker], history: History, run_id: RunId) -
 
 
 def explain(blocker: ShownBlocker, issues: Sequence[Issue], reader: Reader, title: str = "") -> Parts:
-    """One blocker as its reader sees it; `issues` are all faults of the report, `title` is of its step."""
+    """Return one blocker for its reader; `issues` are all faults of the report, `title` is that of its
+    step.
+    """
     waits = blocker.waits_for
     if reader == "person":
         return _explain_to_person(blocker, waits, issues, title)
@@ -221,7 +224,9 @@ def explain(blocker: ShownBlocker, issues: Sequence[Issue], reader: Reader, titl
 def explain_all(
     blockers: Iterable[Mapping[str, Any]], issues: Iterable[Mapping[str, Any]], reader: Reader
 ) -> tuple[list[tuple[ShownBlocker, Parts]], list[str]]:
-    """The blockers of a reply, and the faults that none of them tells; both as the reply shows them."""
+    """Return the blockers of a reply, then the faults that no blocker mentions; both as the reply shows
+    them.
+    """
     held = [msgspec.convert(one, Issue) for one in issues]
     shown = [msgspec.convert(one, ShownBlocker) for one in blockers]
     parts = [explain(one, held, reader) for one in shown]
@@ -233,7 +238,9 @@ def explain_all(
 
 
 def _is_one_fault(blocker: ShownBlocker) -> bool:
-    """Whether the message of a blocker says all that is wrong: it is about one thing, not about a text."""
+    """Whether the message of a blocker says all that is wrong, because it is about a single thing and not
+    about a text.
+    """
     return blocker.waits_for is not None and blocker.waits_for.kind not in ("output", "notes", "assessment")
 
 
@@ -244,19 +251,19 @@ def _own_faults(blocker: ShownBlocker, issues: Iterable[Issue]) -> list[Issue]:
 
 
 def _spell_fault(issue: Issue, reader: Reader) -> str:
-    """With its place: a pointer for an agent, words where text is read."""
+    """Return a fault with its place: a pointer for an agent, words for other readers."""
     text = f"{issue.pointer} {issue.message}".strip()
     return text if reader == "agent" else spell_fault_in_words(issue)
 
 
 def show_blocker(blocker: Blocker) -> ShownBlocker:
-    """Return a recorded blocker; one of an older log says by its words what it waits for."""
+    """Return a recorded blocker; for one of an older log, what it waits for follows from its text."""
     shown = msgspec.convert(msgspec.to_builtins(blocker), ShownBlocker)
     return msgspec.structs.replace(shown, waits_for=wait_of(blocker))
 
 
 def judged_words(reader: Reader = "agent", *, is_retryable: bool = True) -> str:
-    """Return what every blocked reply says: what became of the report, and what changes that."""
+    """Return what every blocked reply says: what happened to the report, and what changes that."""
     verbs = VERBS[reader]
     if is_retryable:
         sentence = f"Fix the report and send it with {verbs['call']}; the same report gets this reply again."
@@ -276,11 +283,13 @@ PURPOSES: Final[Mapping[Purpose, str]] = {
     "preview": "make the preview again, read its step and acknowledge it",
     "other_run": "continue that run instead",
 }
-"""Why one would make the call of a warning, as the end of "To"."""
+"""The purpose of a warning's call, as the end of a sentence that starts with "To"."""
 
 
 def spell_purpose(warning: Mapping[str, Any]) -> str:
-    """Before the call of a warning: what it is for; empty where it has none, or says so itself."""
+    """Return the purpose of a warning's call, to be shown before it; empty if it has none or states it
+    itself.
+    """
     purpose = warning.get("purpose")
     return "" if purpose is None else f"To {PURPOSES[purpose]}"
 
@@ -349,14 +358,14 @@ def _explain_to_person(
         return Parts(code=blocker.code, why=why, fix=_AGENT_CORRECTS)
     values = {name: in_words(value) if name in _SPELLED else value for name, value in waits.values.items()}
     values |= {"step": step}
-    unknown = "What the agent reports for {step} is not enough yet."  # an older log waits for other things
+    unknown = "What the agent reports for {step} is not enough yet."  # an older log has other reasons
     form = WHY_TO_PERSON.get((waits.kind, waits.state)) or WHY_TO_PERSON.get((waits.kind, "missing"), unknown)
     try:
         why = form.format_map(values)
     except KeyError:  # a log of another version lacks a name
         why = unknown.format_map(values)
     is_detailed = waits.kind in ("notes", "output", "assessment") and waits.state != "missing"
-    own = _own_faults(blocker, issues) if is_detailed else []  # of what is missing, `why` says all
+    own = _own_faults(blocker, issues) if is_detailed else []  # if something is missing, `why` says all
     return Parts(
         code=blocker.code,
         why=why[:1].upper() + why[1:],
@@ -383,7 +392,7 @@ def in_words(name: str) -> str:
 
 
 def spell_fault_in_words(issue: Issue) -> str:
-    """`/files/0/change` → `files, entry 1, change`."""
+    """Return a fault with its place in words: `/files/0/change` → `files, entry 1, change`."""
     steps = [part for part in issue.pointer.replace(NOTES_PLACE, "/notes").split("/") if part]
     where = [f"entry {int(part) + 1}" if part.isdigit() else in_words(part) for part in steps]
     return f"{', '.join(where)}: {issue.message}" if where else issue.message
@@ -397,7 +406,7 @@ def spell_recorded_fault(line: str) -> str:
 
 
 def explain_gap(gap: GapRecorded, title: str = "") -> str:
-    """Return a gap in the words of a person: made from what it waits for, or as it was summed up."""
+    """Return a gap in words for a person: from what it waits for, or its recorded summary."""
     if gap.waits_for is None or gap.reason == "reported" or gap.waits_for.kind == "proof":
         return gap.summary
     blocker = ShownBlocker(code="", pointer={}, message=gap.summary, waits_for=gap.waits_for)
@@ -405,10 +414,10 @@ def explain_gap(gap: GapRecorded, title: str = "") -> str:
 
 
 def explain_to_person(blocker: Blocker, issues: Sequence[Issue], title: str) -> Parts:
-    """Return a recorded blocker, in the words of a person."""
+    """Return a recorded blocker in words for a person."""
     return explain(show_blocker(blocker), issues, "person", title)
 
 
 def join_parts(parts: Parts) -> str:
-    """Why, with all that is wrong in detail, for a place of one paragraph."""
+    """Return the reason and all its faults as one paragraph."""
     return " ".join((parts.why, *parts.faults))

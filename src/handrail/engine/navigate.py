@@ -1,8 +1,8 @@
 """Where a run goes next: conditions, loops and the trace of every decision. Pure.
 
-The position is a step id and its loop frames. Nothing is remembered about finished steps, so the
-same facts at the same position always lead to the same place. A move that passes too many places without
-reaching a step is given up, and the run stays where it is.
+The position is a step id and its loop frames. Nothing is stored about finished steps, so the same facts at
+the same position always lead to the same place. A move that passes too many places without reaching a step
+is abandoned, and the run stays where it is.
 """
 
 from collections import ChainMap
@@ -74,7 +74,9 @@ def frames_of(state: State) -> tuple[LoopFrame, ...]:
 
 
 def step_key(state: State) -> str:
-    """The name of a step instance: `loop@i/loop@j::stepId`, the bare id outside loops, empty at the end."""
+    """Return the name of a step instance: `loop@i/loop@j::stepId`, the bare id outside loops, empty at the
+    end.
+    """
     if isinstance(state, Complete):
         return ""
     if not state.loops:
@@ -85,7 +87,9 @@ def step_key(state: State) -> str:
 LoopExit: TypeAlias = Literal[
     "condition_false", "items_exhausted", "limit_reached", "items_missing", "decision_missing"
 ]
-"""Why a loop ended. The last two: nobody sent its list; nobody decided in a run that must not stop."""
+"""Why a loop ended. `items_missing`: its list was not sent. `decision_missing`: there was no decision, in a
+run that must not stop.
+"""
 
 
 class SelectedStep(_Tagged, frozen=True, kw_only=True, tag="selected_next_step"):
@@ -102,11 +106,11 @@ class SkippedStep(_Tagged, frozen=True, kw_only=True, tag="skipped_step", omit_d
     step_id: str
     condition_id: str
     not_needed: bool = False
-    """Its condition fails by what somebody gave, not for want of a value."""
+    """Its condition fails because of a value that was given, not because one is missing."""
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An artifact of before the round that ended, which delivered none of its kind."""
+    """An artifact from before the round that ended, because that round delivered none of its kind."""
 
     artifact: str
     step_id: str
@@ -117,7 +121,7 @@ class EnteredLoop(_Tagged, frozen=True, kw_only=True, tag="entered_loop", omit_d
     loop_id: str
     iteration: int
     carried: tuple[Carried, ...] = ()
-    """What decided about this round beside what the one before delivered."""
+    """Earlier artifacts that decided about this round, because the previous one did not deliver them."""
 
 
 class ExitedLoop(_Tagged, frozen=True, kw_only=True, tag="exited_loop", omit_defaults=True):
@@ -125,7 +129,7 @@ class ExitedLoop(_Tagged, frozen=True, kw_only=True, tag="exited_loop", omit_def
     iterations: int
     reason: LoopExit
     not_needed: bool = False
-    """It had no round, by what somebody gave."""
+    """It had no round because of a value that was given."""
     carried: tuple[Carried, ...] = ()
 
 
@@ -138,7 +142,7 @@ TraceEntry: TypeAlias = (
 )
 
 
-# What a move passed by
+# What a move skipped
 
 
 class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,9 +151,9 @@ class PassedBy(msgspec.Struct, frozen=True, kw_only=True):
     part_id: str
     reason: LoopExit = "condition_false"
     condition_id: str = ""
-    """Of the part itself; empty for a loop that had no round."""
+    """The condition of the part itself; empty for a loop that had no round."""
     not_needed: bool = False
-    """By what somebody gave; no notice is needed."""
+    """It was skipped because of a value that was given, so no notice is needed."""
 
 
 NO_ROUND_WORDS: dict[LoopExit, str] = {
@@ -159,11 +163,11 @@ NO_ROUND_WORDS: dict[LoopExit, str] = {
     "items_missing": "nobody sent its list",
     "decision_missing": "nobody decided about it",
 }
-"""Why a part was passed by, where the values of that moment are not at hand."""
+"""Why a part was skipped, for texts that do not have the values of that moment."""
 
 
 def list_passed(trace: Iterable[TraceEntry]) -> tuple[PassedBy, ...]:
-    """Return the parts that a move passed by, in its order."""
+    """Return the parts that a move skipped, in order."""
     found = []
     for entry in trace:
         if isinstance(entry, SkippedStep):
@@ -196,9 +200,9 @@ def move_effort() -> Effort:
 
 
 def first_move(workflow: CompiledWorkflow, facts: Facts, effort: Effort | None = None) -> Move:
-    """Move to the first step whose condition holds.
+    """Return the move to the first step whose condition holds.
 
-    Raises Fault WORK_LIMIT_EXCEEDED when it is too far away.
+    Raise Fault WORK_LIMIT_EXCEEDED if that step is too far away.
     """
     walk = _Walk(workflow, facts, effort=effort)
     return walk.done(walk.enter(workflow.steps, ()))
@@ -211,9 +215,9 @@ def next_move(
     undecided: str = "",
     effort: Effort | None = None,
 ) -> Move:
-    """Move from an acknowledged step to the next one. A loop without a decision ends.
+    """Return the move from an acknowledged step to the next one. A loop without a decision ends.
 
-    Raises Fault WORK_LIMIT_EXCEEDED when it is too far away.
+    Raise Fault WORK_LIMIT_EXCEEDED if the next step is too far away.
     """
     walk = _Walk(workflow, facts, undecided, effort)
     return walk.done(walk.after(state))
@@ -234,7 +238,7 @@ def own_action_at(workflow: CompiledWorkflow, state: State) -> Action | None:
 
 
 def is_guarded(workflow: CompiledWorkflow) -> bool:
-    """Whether options may speak for an action of ours."""
+    """Whether options can decide if an action of Handrail runs."""
     return bool(offered_names(workflow) and derive_once(workflow, _find_guarded))
 
 
@@ -245,7 +249,7 @@ def _find_guarded(workflow: CompiledWorkflow) -> frozenset[str]:
 
 
 def is_own(leaf: Leaf | None) -> TypeGuard[Action]:
-    """Whether Handrail runs it."""
+    """Whether Handrail runs this step itself."""
     return isinstance(leaf, Action) and leaf.is_own
 
 
@@ -297,7 +301,9 @@ def _loop_layer(around: Iterable[tuple[Loop, int]], values: Mapping[str, Any]) -
 
 
 def open_loops(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> tuple[str, ...]:
-    """The loops around a position that a decision can be about: those that ask, else all; innermost last."""
+    """Return the loops around a position that a decision can be about: those that need one, or else all;
+    innermost last.
+    """
     asking = [
         frame.loop_id
         for frame in loops
@@ -307,7 +313,9 @@ def open_loops(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> tupl
 
 
 def deciding_loop(workflow: CompiledWorkflow, loops: tuple[LoopFrame, ...]) -> str:
-    """The loop that a decision without a loop id is about: the innermost that asks, else the innermost."""
+    """Return the loop that a decision without a loop id is about: the innermost that needs one, or else the
+    innermost.
+    """
     found = open_loops(workflow, loops)
     return found[-1] if found else ""
 
@@ -356,7 +364,7 @@ class _Walk:
         return None
 
     def _hands_out_nothing(self, step: Delegate, loops: tuple[LoopFrame, ...]) -> bool:
-        """Whether a step has its list and its conditions, and no child comes of them."""
+        """Whether a step has its list and its conditions, and still has nothing to delegate."""
         facts = self._facts_inside(loops)
         self._effort.spend(len(step.children))
 
@@ -434,7 +442,9 @@ class _Walk:
         return is_ruled_out(self._workflow.conditions[condition_id], self._facts_inside(loops), loop_id)
 
     def _is_round_ruled_out(self, loop: Loop, loops: tuple[LoopFrame, ...], reason: LoopExit) -> bool:
-        """Whether a loop has no first round by what somebody gave: a condition, an empty list, a number."""
+        """Whether a loop has no first round because of a value that was given: a condition, an empty list,
+        a number.
+        """
         match loop.repeat:
             case While(condition=condition):
                 return self._is_ruled_out(condition, loops, loop.id)
@@ -448,8 +458,9 @@ class _Walk:
     def _holds(
         self, condition_id: ConditionId, loops: tuple[LoopFrame, ...], loop_id: str = "", guards: str = ""
     ) -> bool:
-        """Whether a condition holds. Where the part that it guards leads to an action of ours, only options
-        speak for options."""
+        """Whether a condition holds. If the part that it guards leads to an action of Handrail, only
+        options give the values that options set.
+        """
         condition, facts = self._workflow.conditions[condition_id], self._facts_inside(loops)
         if guards in derive_once(self._workflow, _find_guarded):
             offered = offered_names(self._workflow)
@@ -470,7 +481,7 @@ class _Walk:
 
 
 _Way: TypeAlias = tuple[tuple[tuple[Part, ...], int], ...]
-"""Down to a part: at each level, the list it is in and its place."""
+"""The way down to a part: at each level, the list that contains it and its position there."""
 
 
 def _way_down(workflow: CompiledWorkflow, part_id: str) -> _Way:

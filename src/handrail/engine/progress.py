@@ -1,6 +1,6 @@
 """How far a run is: its steps, the work that it delegated, and the way behind it. Pure.
 
-A step with a condition and a round of a loop count as soon as what somebody gave decides about them.
+A step with a condition and a round of a loop count as soon as a given value decides about them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ JOIN_OPTIONS: Final[dict[JoinOption, str]] = {
     "without": "Continue without it; a gap says so",
     "stop": "Close this run, too",
 }
-"""What can become of work that was closed; a token names one by its place here."""
+"""Options for work that was closed; a token names one by its position here."""
 
 
 def describe_handed_out(step: Delegate) -> str:
-    """Return what a step with children says to who arrives there."""
+    """Return what a step with children says when a run arrives there."""
     needed = f"at least {step.at_least} of them are" if step.at_least else "all of them are"
     return (
         "This work is handed out: give each child's brief and workToken to a helper, or do the children "
@@ -45,7 +45,9 @@ def describe_handed_out(step: Delegate) -> str:
 
 
 def mark_collected(workflow: CompiledWorkflow, name: str, text: str) -> str:
-    """The text of a value for a prompt; what helpers wrote stands between marks, like other stored text."""
+    """Return the text of a value for a prompt; text from helpers is put between marks, like other stored
+    text.
+    """
     is_theirs = text != "[]" and name.partition(".")[0] in derive_once(workflow, _list_collected)
     if not is_theirs:
         return text
@@ -66,25 +68,25 @@ STOPPED: Final = (
 
 
 class HandedOut(Payload, frozen=True, kw_only=True):
-    """A child in a reply: what to hand to a helper. A recorded reply never tells how it stands."""
+    """A child in a reply: what to give to a helper. A recorded reply never includes its status."""
 
     child_id: str
     work_token: str = ""
-    """Left out where a search finds work that nobody has to do any more."""
+    """Left out if a search finds work that is no longer needed."""
     brief: str = ""
     status: ChildStatus | Literal[""] = ""
     step_id: str = ""
-    """Where it stands."""
+    """The step that is pending in it."""
     closed: str = ""
-    """Why it was closed."""
+    """The reason for closing it."""
     worker: str = ""
-    """What whoever works on it calls itself, as it states."""
+    """The name that its worker gave itself."""
     result: str = ""
-    """Where a search finds work that is done: how its last notes begin."""
+    """The beginning of its last notes, if a search finds work that is done."""
 
 
 class Progress(Payload, frozen=True, kw_only=True):
-    """`done` of `atLeast` steps."""
+    """Progress of a run: `done` of `atLeast` steps."""
 
     done: int
     at_least: int
@@ -105,7 +107,9 @@ def progress_at(workflow: CompiledWorkflow, node: Node, facts: Facts) -> Progres
 def _count_following(
     workflow: CompiledWorkflow, parts: tuple[Part, ...], state: Running, facts: Facts
 ) -> int | None:
-    """The steps that surely follow a position, further rounds of its loops too; None: it is not here."""
+    """Return the number of steps that surely follow a position, including further rounds of its loops. None
+    if the position is not in these parts.
+    """
     for place, part in enumerate(parts):
         inside = 0 if part.id == state.step_id else None
         if isinstance(part, Loop):
@@ -119,7 +123,7 @@ def _count_following(
 
 
 def _count_sure(workflow: CompiledWorkflow, parts: tuple[Part, ...], facts: Facts) -> int:
-    """Return the steps that what somebody gave does not leave open: a default may still be changed."""
+    """Return the number of steps that given values make certain: a default may still be changed."""
     total = 0
     for part in parts:
         if part.when and not is_ruled_out(Not(of=workflow.conditions[part.when]), facts):
@@ -132,7 +136,7 @@ def _count_sure(workflow: CompiledWorkflow, parts: tuple[Part, ...], facts: Fact
 
 
 def _count_sure_rounds(workflow: CompiledWorkflow, loop: Loop, facts: Facts) -> int:
-    """Return the rounds that a loop surely makes."""
+    """Return the number of rounds that a loop surely makes."""
     match loop.repeat:
         case Count(count=count):
             return min(count, loop.max_iterations)
@@ -168,14 +172,14 @@ class RecapArtifact(Payload, frozen=True, kw_only=True):
 
 
 class RecapInput(Payload, frozen=True, kw_only=True):
-    """A value that holds at the step; a long one is cut, and is text then."""
+    """A value in force at the step; a long one is cut, and is text then."""
 
     name: str
     value: Any
 
 
 class BranchSummary(Payload, frozen=True, kw_only=True):
-    """One branch that left the step of a reply before: its first node, and how it stands at its end."""
+    """One earlier branch from the step of a reply: its first node, and the state at its end."""
 
     node_id: str
     is_preferred: bool
@@ -185,12 +189,12 @@ class BranchSummary(Payload, frozen=True, kw_only=True):
 
 
 def describe_not_run(not_run: NotRun) -> str:
-    """`2 parts did not run`; empty when everything ran."""
+    """Return text such as `2 parts did not run`; empty if everything ran."""
     return f"{format_count(not_run.total, 'part')} did not run" if not_run.total else ""
 
 
 def render_rounds(workflow: CompiledWorkflow, state: Running, facts: Facts) -> str:
-    """Return where the run is in the loops around the step, outermost first."""
+    """Return the rounds of the loops around the step, outermost first."""
     lines = []
     for frame in state.loops:
         loop, number = find_loop(workflow, frame.loop_id), frame.iteration + 1

@@ -1,7 +1,7 @@
-"""Why a report is not accepted as it is: one closed set of reasons, with two views of it. Pure.
+"""Why a report is not accepted as it is: one closed set of reasons, with two forms. Pure.
 
-A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it as a critical gap:
-`consequence` decides that, and nothing else does.
+A blocking mode shows a reason as a blocker, `full_auto_never_stop` records it as a critical gap. Only
+`consequence` decides which.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -12,16 +12,16 @@ from handrail.contract.ids import Autonomy
 
 MOST_BLOCKERS = 10
 MOST_LEFT_OUT = 100
-"""Reasons beyond these ten that a blocked reply names among its faults."""
+"""Limit for the reasons beyond these ten that a blocked reply lists among its faults."""
 MOST_ISSUES_IN_FULL = 10
 MOST_ISSUES_SHOWN = 100
 MESSAGE_BYTES = 512
 LEFT_OUT_BYTES = 200
-"""Of the message of a reason beyond the ten."""
+"""Limit in bytes for the message of a reason beyond the ten."""
 FIX_BYTES = 1_024
 
 Purpose: TypeAlias = Literal["retry", "fork", "checkpoint", "notes", "go_on", "preview", "other_run"]
-"""Why one would make the call of a warning."""
+"""The purpose of the call of a warning."""
 
 ReasonName: TypeAlias = Literal[
     "user_only_dependency:needs_user_secret_or_token",
@@ -91,27 +91,29 @@ Pointer: TypeAlias = ContextKey | ContextBudget | OutputContract | CapabilityPoi
 
 
 AskKind: TypeAlias = Literal["confirm", "choose", "give", "allow_write"]
-"""What a person is asked for: a yes to a report, an option, a value, a yes to a write."""
+"""What a person is asked for: approval of a report, an option, a value, approval of a write."""
 WaitKind: TypeAlias = (
     AskKind | Literal["notes", "output", "assessment", "check", "proof", "context", "capability", "action"]
 )
 WaitState: TypeAlias = Literal[
     "missing", "invalid", "not_asked", "follow_up", "unknown", "unavailable", "declined", "another_report"
 ]
-"""`not_asked`: what does not fit was not asked for. `follow_up`: it fits, and asks for work before."""
+"""`not_asked`: an invalid artifact was not required. `follow_up`: it is valid, and other work has to come
+first.
+"""
 
 
 class WaitsFor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What would remove a reason, as data. Words are made from it, each for its reader; none is read back."""
+    """What would remove a reason, as data. Each reader gets text made from it; no text is parsed back."""
 
     kind: WaitKind
     state: WaitState = "missing"
     values: dict[str, str] = {}
-    """Names that the words need: of a step, a contract, a command, an option."""
+    """Values that the text needs: the name of a step, a contract, a command, an option."""
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that stands in the way."""
+    """One thing that prevents acceptance."""
 
     name: ReasonName
     pointer: Pointer
@@ -123,18 +125,18 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
     example: dict[str, Any] | None = None
     """An artifact that would have been accepted."""
     capability: str = ""
-    """The capability that it is about: an observation that it works resolves the gap."""
+    """The capability that the reason is about: an observation that it works resolves the gap."""
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A reason as EXEC shows it and as the log keeps it."""
+    """A reason in the form of EXEC, as the log keeps it."""
 
     code: BlockerCode
     pointer: Pointer
     message: str
     suggested_fix: str = ""
     waits_for: WaitsFor | None = None
-    """Logs of older versions do not tell it."""
+    """Missing in logs of older versions."""
 
     def __post_init__(self) -> None:
         assert len(self.message.encode()) <= MESSAGE_BYTES, "a blocker's message has at most 512 bytes"
@@ -142,23 +144,23 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class Issue(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """One fault of a report. Beyond the first few a reply only points at them: `message` is empty then."""
+    """One fault of a report. Beyond the first few, a reply only gives the place: `message` is empty then."""
 
     contract_ref: str = ""
-    """The contract that is broken; empty: the rules of the step."""
+    """The contract that is not met; empty for the rules of the step."""
     pointer: str = ""
     """The place in the artifact, a JSON Pointer; `/notesMarkdown` for the notes."""
     message: str = ""
 
 
 class InputProblem(msgspec.Struct, frozen=True, kw_only=True):
-    """One key of a context that is refused: no report is judged then."""
+    """One key of a context that is refused: the report is not judged then."""
 
     key: str
     problem: str
     expected: str
     got: str = ""
-    """The value, shortened; empty: there is none, or it is somebody else's."""
+    """The value, shortened; empty if there is none, or if it belongs to another owner."""
 
 
 class Proceed(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,16 +170,16 @@ class Proceed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """The run stays; the first reasons are shown as blockers, the others are named beside them."""
+    """The run stays; the first reasons are shown as blockers, the others are listed beside them."""
 
     reasons: tuple[Reason, ...]
-    """Every one, in the order of EXEC."""
+    """All reasons, in the order of EXEC."""
 
 
 def consequence(reasons: tuple[Reason, ...], autonomy: Autonomy, title: str = "") -> Proceed | Block:
-    """Return what reasons do in a mode: never-stop discloses and goes on, the others block.
+    """Return what reasons do in a mode: never-stop discloses them and goes on, the other modes block.
 
-    A gap outlives its step, so it keeps the `title` for whoever reads of it.
+    A gap outlives its step, so it keeps the `title` for its readers.
     """
     ordered = tuple(sorted(reasons, key=_order))
     if not reasons or autonomy == "full_auto_never_stop":
@@ -219,36 +221,40 @@ _RECORDED_FIXES = {
     ),
     "Ask the user yourself, then make the call of the option that they take.": _CHOOSE,
 }
-"""How logs of older versions tell that a person was asked: by these sentences, and nothing else does."""
+"""Sentences that show, in logs of older versions, that a person was asked; those logs have no other sign of
+it.
+"""
 
 
 def wait_of(blocker: Blocker) -> WaitsFor | None:
-    """Return what a recorded blocker waits for; None: an older log does not tell, and nobody was asked."""
+    """Return what a recorded blocker waits for, or None if it is of an older log and waits for no person."""
     return blocker.waits_for or _RECORDED_FIXES.get(blocker.suggested_fix)
 
 
 BY_PERSON = {"by": "person"}
-"""Among the values of a wait: nothing that an agent sends ends it."""
+"""Values of a wait that nothing sent by an agent can end."""
 
 
 def waits_for_run(blocker: Blocker) -> bool:
-    """Whether the report is kept as it is, and only a command has to run."""
+    """Whether the report is kept as it is, and only a command still has to run."""
     waits = blocker.waits_for
     return waits is not None and waits.kind == "proof"
 
 
 def waits_for_person(blocker: Blocker) -> bool:
-    """Whether a person must answer themselves, so that a retry brings nothing for it."""
+    """Whether only a person can answer, so that a retry has nothing to send for it."""
     return blocker.waits_for is not None and BY_PERSON.items() <= blocker.waits_for.values.items()
 
 
 def select_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
-    """As many as EXEC lets a reply show."""
+    """Return as many blockers as EXEC allows in a reply."""
     return tuple(map(blocker_of, reasons[:MOST_BLOCKERS]))
 
 
 def list_hidden_blockers(reasons: tuple[Reason, ...]) -> tuple[Blocker, ...]:
-    """The reasons beyond those, shortened. One of each code and place comes first, so no limit hides any."""
+    """Return the reasons beyond that limit, shortened. One of each code and place comes first, so no limit
+    hides any.
+    """
     firsts: list[Blocker] = []
     repeats: list[Blocker] = []
     seen: set[tuple[str, Pointer]] = set()
@@ -274,7 +280,7 @@ def shorten_issues(issues: tuple[Issue, ...]) -> tuple[Issue, ...]:
 
 
 def issue_of(blocker: Blocker) -> Issue:
-    """Return a reason as a fault, if there is no room for it among the blockers."""
+    """Return a reason as a fault, for a reason that exceeds the limit of the blockers."""
     ref = blocker.pointer.contract_ref if isinstance(blocker.pointer, OutputContract) else ""
     return Issue(contract_ref=ref, message=blocker.message)
 
@@ -288,7 +294,7 @@ def shorten_message(text: str, limit: int = MESSAGE_BYTES) -> str:
 
 
 def _order(reason: Reason) -> tuple[str, ...]:
-    """EXEC `blockers[]`: by code, pointer kind, pointer fields."""
+    """Return the sort key of EXEC `blockers[]`: code, pointer kind, pointer fields."""
     pointer = msgspec.to_builtins(reason.pointer)
     kind = pointer.pop("kind")
     return (BLOCKER_CODES[reason.name], kind, *pointer.values(), reason.message)

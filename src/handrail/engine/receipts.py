@@ -1,7 +1,7 @@
-"""Receipts: which command one is of, how it ended, and whether that counts as passed. Pure.
+"""Receipts: the command that ran, how it ended, and whether that counts as passed. Pure.
 
-A receipt is honest bookkeeping: it says which command ran, how it ended and on which files. It does not say
-that the command was a good one.
+A receipt records which command ran, how it ended and on which files. It does not say that the command was a
+good one.
 """
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
@@ -17,16 +17,18 @@ from handrail.contract.json.canonical import digest
 from handrail.contract.wording import spell_argv
 
 ELSEWHERE = "outside the project of the run"
-"""In place of a receipt's directory: such a receipt counts for no claim."""
+"""The directory of a receipt from outside the project: such a receipt supports no statement."""
 UNPLACED = ""
-"""In place of it where a client's hook does not say where its shell was: then nothing is known."""
+"""The directory if a client's hook did not report it: then it is unknown."""
 
 
 ReceiptSource: TypeAlias = Literal["handrail", "companion", "client_hook"]
-"""Who saw it: a process that Handrail started, here or elsewhere, or the hook of an agent's client."""
+"""The source: a process that Handrail started, here or on another machine, or the hook of an agent's
+client.
+"""
 
 MOST_RECEIPTS: Final[dict[ReceiptSource, int]] = {"handrail": 200, "companion": 200, "client_hook": 50}
-"""Receipts of one node that a history keeps, by source; the log has all of them."""
+"""Limits for the receipts of one node that a history keeps, by source; the log has all of them."""
 
 WHO_SAW: Final[dict[ReceiptSource, str]] = {
     "handrail": "started by Handrail",
@@ -40,18 +42,20 @@ class PinnedCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
     name: str
     argv: tuple[str, ...]
-    """Redacted and bounded, for readers; where that changed nothing, these are the words to start."""
+    """The words, redacted and bounded for readers. If that changed nothing, they are the words to start."""
     argv_digest: str
-    """Of the words as they are declared (`digest_argv`)."""
+    """Digest of the words as they are declared (`digest_argv`)."""
     directory: str = ""
-    """Relative to the project; empty: logs of older versions do not tell it, nor what follows."""
+    """Relative to the project; this and the fields below are empty in logs of older versions."""
     timeout_seconds: int = 0
     report_path: str = ""
     report_format: Literal["", ReportFormat] = ""
     environment_digest: str = ""
-    """Of the variables that its declaration sets; empty: it sets none. Their values are not stored."""
+    """Digest of the variables that its declaration sets; empty if it sets none. Their values are not
+    stored.
+    """
     is_approved: bool = False
-    """A person approved this declaration on this machine before."""
+    """Whether a person had already approved this declaration on this machine."""
 
 
 class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="kind", omit_defaults=True):
@@ -59,32 +63,34 @@ class _Ended(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_fiel
 
 
 class Exited(_Ended, frozen=True, kw_only=True, tag="exited"):
-    """It ended by itself. Only status 0 is success."""
+    """The program ended by itself. Only status 0 is success."""
 
     status: int
 
 
 class Signalled(_Ended, frozen=True, kw_only=True, tag="signalled"):
-    """A signal ended it."""
+    """A signal ended the program."""
 
     signal: str
-    """As in SIGKILL."""
+    """The name of the signal, such as SIGKILL."""
 
 
 class TimedOut(_Ended, frozen=True, kw_only=True, tag="timed_out"):
-    """Its time was over, and Handrail ended it."""
+    """The time limit was over, and Handrail ended the program."""
 
     seconds: int = 0
 
 
 class NotStarted(_Ended, frozen=True, kw_only=True, tag="not_started"):
-    """There was no process."""
+    """No process was started."""
 
     reason: str
 
 
 class StatusUnknown(_Ended, frozen=True, kw_only=True, tag="unknown"):
-    """The status of the program is unknown: a client's hook did not give it, or its line holds several."""
+    """The status of the program is unknown: a client's hook did not report it, or its line has several
+    programs.
+    """
 
 
 RunOutcome: TypeAlias = Exited | Signalled | TimedOut | NotStarted | StatusUnknown
@@ -98,13 +104,15 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     skipped: int = 0
     errors: int = 0
     xfailed: int | UnsetType = UNSET
-    """Those that failed as their marks expect; left out where there are none."""
+    """Tests that failed as their marks expect; unset if there are none."""
     by_words: bool | UnsetType = UNSET
-    """Read from what a program printed that is no known runner; left out where one says it."""
+    """The counts come from the output of a program that is no known test runner; unset if they come from
+    one.
+    """
 
 
 def write_line(argv: Sequence[str], by: ReceiptSource) -> str:
-    """Return a command as a line for a shell; a client's hook gave the line itself."""
+    """Return a command as a line for a shell; a client's hook reported the line itself."""
     return argv[0] if by == "client_hook" else spell_argv(argv)
 
 
@@ -131,7 +139,9 @@ def describe_outcome(outcome: RunOutcome) -> str:
 
 
 def has_passed(outcome: RunOutcome, counts: Counts | None, uncounted: str = "") -> bool:
-    """Exit status 0, and where a report is declared, it counts at least one that ran and none that failed."""
+    """Whether a command passed: exit status 0 and, if it has a report, at least one test ran and none
+    failed.
+    """
     if not isinstance(outcome, Exited) or outcome.status != 0 or uncounted:
         return False
     if counts is None:

@@ -1,4 +1,6 @@
-"""Runs of one session and their directory: when they were open there, and which files several list. Pure."""
+"""Runs of one session in the same directory: when they were open, and which files several of them list.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def shares_directory(history: History, node: Node) -> bool:
 
 
 def ask_for_paths(history: History, node: Node) -> str:
-    """What a step that reports changed files says where nobody can see whose change a file is."""
+    """Return what a step that reports changed files says if several runs may have changed a file."""
     return ASKED_PATHS if shares_directory(history, node) else ""
 
 
@@ -45,7 +47,7 @@ def _list_above(history: History, run: Run) -> frozenset[RunId]:
 
 
 def span_of(history: History, run: Run) -> tuple[float, float]:
-    """From its first event to its end; infinite while it is open."""
+    """Return the index range of a run from its first event to its end; infinite while the run is open."""
     nodes = nodes_of(history, run.run_id)
     tip = history.nodes[find_tips(history, nodes).preferred]
     is_over = isinstance(tip.state, Complete) or is_closed(history, run.run_id, nodes)
@@ -53,7 +55,9 @@ def span_of(history: History, run: Run) -> tuple[float, float]:
 
 
 def find_shared_files(history: History, runs: Iterable[Run]) -> dict[str, tuple[RunId, ...]]:
-    """Files that several runs of one directory list as changed, while they were open at the same time."""
+    """Return files that several runs of one directory list as changed, if the runs were open at the same
+    time.
+    """
     listed: dict[str, list[Run]] = {}
     for run in runs:
         for path in _list_files(history, run):
@@ -71,7 +75,7 @@ def _overlap(history: History, one: Run, other: Run) -> bool:
 
 
 def _list_files(history: History, run: Run) -> list[str]:
-    """What the valid lists of changed files on the way to the preferred tip of a run name, each once."""
+    """Return the paths in valid lists of changed files on the way to a run's preferred tip, each once."""
     tip = find_tips(history, nodes_of(history, run.run_id)).preferred
     found: dict[str, None] = {}
     for node in path_to(history, tip):
@@ -86,5 +90,5 @@ def _list_files(history: History, run: Run) -> list[str]:
 
 
 def _directory_of(run: Run) -> str:
-    """The place alone: a child's says nothing about clones."""
+    """Return only the directory: the place of a child does not identify clones."""
     return "" if run.project is None else run.project.directory

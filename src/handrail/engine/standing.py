@@ -112,8 +112,9 @@ NextIntent: TypeAlias = Literal[
     "perform_pending_then_continue", "await_user_confirmation", "rehydrate_only", "complete"
 ]
 CallForm: TypeAlias = Literal["ack", "retry", "read", "per_option", "child", "none"]
-"""Which call comes next: with the ackToken, the retryAckToken, the stateToken, one per option, the work token
-of the first open child, or none."""
+"""The call that comes next: with the ackToken, the retryAckToken, the stateToken, one per option, the work
+token of the first open child, or none.
+"""
 Situation: TypeAlias = Literal[
     "finished",
     "unhealthy",
@@ -155,11 +156,12 @@ INTENTS: dict[Situation, Row] = {
 # The prompt of a step
 #
 # A prompt is never cut. It is bounded because the author's text is (workflows/limits.py) and because the
-# values are: a value that is too long is only named, and once all of them take too much room, the remaining
-# placeholders stay as they are.
+# values are: for a value that is too long only the name is shown, and once all values together exceed their
+# limit, the remaining placeholders stay as they are.
 
 Occasion: TypeAlias = Literal["reply", "rehydrate"]
-"""On a rehydrate the agent has lost its context and reads again what it got before."""
+"""When the text is read. On a rehydrate, the agent has lost its context and reads again what it got before.
+"""
 
 LONGEST_VALUE_BYTES = 4_096
 _TOO_LONG = "(too long to show: "
@@ -169,23 +171,25 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """How a step is shown: the mode, the values it asks for, the occasion."""
+    """How a step is shown: the mode, the values that it asks for, the occasion."""
 
     preferences: Preferences
     occasion: Occasion
     asks: Sequence[Ask] = ()
     has_new_mode: bool = False
-    """Whether the mode was set at this node; what the first step says of it is repeated after it."""
+    """Whether the mode was set at this node; if so, what the first step says about the mode is repeated."""
     waits: str = ""
-    """What a step says that delegated work and is read now."""
+    """The text of a step that delegated work, when it is read now."""
     answered: Set[AskKind] = NOT_ANSWERED
-    """What people have answered since the step was first shown: the reply does not ask for it again."""
+    """Questions that people have answered since the step was first shown; the reply does not ask them
+    again.
+    """
 
 
 def prompt_at(
     history: History, workflow: CompiledWorkflow, node: Node, leaf: Leaf, facts: Facts, view: View
 ) -> str:
-    """The whole prompt of the step that is pending at a node. `facts` include the loops' values."""
+    """Return the complete prompt of the step that is pending at a node. `facts` include the loops' values."""
     assert isinstance(node.state, Running), "only a pending step has a prompt"
     own = view.waits or render_step(workflow, leaf, facts, view.preferences, view.answered)
     text = phrase_for_mode(own, leaf, view.preferences.autonomy, view.answered)
@@ -222,7 +226,7 @@ def prompt_at(
 
 
 def _render_shared(history: History, workflow: CompiledWorkflow, leaf: Leaf, node: Node) -> str:
-    """What a step that reports changed files says if work beside it has the same directory."""
+    """Return what a step that reports changed files says if parallel work has the same directory."""
     if not isinstance(leaf, Step) or not leaf.contract or len(history.runs) == 1:
         return ""
     is_list = FILES in list_own_members(workflow.contracts[leaf.contract].schema)
@@ -238,7 +242,9 @@ def _render_proof(history: History, leaf: Leaf, node: Node) -> str:
 
 
 def _render_way_to_values(history: History, node: Node, text: str) -> str:
-    """The call that shows values which are too long for the prompt; only what was sent is in the log."""
+    """Return the command that shows values which are too long for the prompt. The log has only values that
+    were sent.
+    """
     sent = context_at(history, node.node_id).values() if _TOO_LONG in text else ()
     if not any(len(msgspec.json.encode(value)) > LONGEST_VALUE_BYTES for value in sent):
         return ""
@@ -246,7 +252,7 @@ def _render_way_to_values(history: History, node: Node, text: str) -> str:
 
 
 class _Values:
-    """The values of names as a sentence shows them; each is looked up once per text."""
+    """The values of names as a sentence shows them; each is evaluated once per text."""
 
     def __init__(self, workflow: CompiledWorkflow, text: str, facts: Facts) -> None:
         self._workflow = workflow
@@ -257,7 +263,9 @@ class _Values:
         self._room = Effort(MAX_FILLED_BYTES, "The values of one prompt are too long.", "")
 
     def shown(self, found: re.Match[str]) -> str:
-        """The value, or words if nobody gave one; the placeholder itself if it is code or no room is left."""
+        """Return the value, or words if there is none. Return the placeholder itself if it is code, or if
+        the limit for all values is reached.
+        """
         name = found[1]
         if name not in self._known:
             self._known[name] = self._value(name)
@@ -274,7 +282,9 @@ class _Values:
         return text if text is None or len(text.encode()) <= LONGEST_VALUE_BYTES else f"{_TOO_LONG}{name})"
 
     def _stands_for_itself(self, name: str, place: int) -> bool:
-        """Inside code, braces around an undeclared name are code, such as an example of another template."""
+        """Whether a placeholder is code. Inside code, braces around an undeclared name are code, such as an
+        example of another template.
+        """
         declared = self._workflow.inputs.get(name.partition(".")[0])
         if declared is not None and not declared.implicit:
             return False
@@ -284,7 +294,9 @@ class _Values:
 
 
 def fill_values(workflow: CompiledWorkflow, text: str, facts: Facts) -> str:
-    """Replace every `{{name}}`, including dotted members, with its value or with words if there is none."""
+    """Return the text with every `{{name}}`, including dotted members, replaced by its value, or by words
+    if there is none.
+    """
     return fill_placeholders(text, _Values(workflow, text, facts).shown)
 
 
@@ -295,7 +307,7 @@ def render_step(
     preferences: Preferences = DEFAULT_PREFERENCES,
     answered: Set[AskKind] = NOT_ANSWERED,
 ) -> str:
-    """The step's own text: its prompt, the fragments whose condition holds, values filled in."""
+    """Return the step's own text: its prompt, the fragments whose condition holds, values filled in."""
     match leaf:
         case Step(prompt=prompt, fragments=fragments):
             text = "\n\n".join([prompt, *_applying_fragments(workflow, fragments, facts)])
@@ -318,7 +330,9 @@ def render_step(
 def _applying_fragments(
     workflow: CompiledWorkflow, fragments: tuple[Fragment, ...], facts: Facts
 ) -> Iterator[str]:
-    """The fragments whose condition holds. If the conditions compare too much, a line says so."""
+    """Yield the fragments whose condition holds. If the conditions compare too much, yield a line that says
+    so.
+    """
     effort = Effort(MAX_MOVE_PLACES, "The fragments of a prompt take too many comparisons.", "")
     for place, fragment in enumerate(fragments):
         try:
@@ -336,7 +350,7 @@ def _is_decision(workflow: CompiledWorkflow, leaf: Leaf) -> bool:
 
 
 def _render_note_rules(leaf: Leaf) -> str:
-    """The rules for the notes, so that the agent knows them before they refuse a report."""
+    """Return the rules for the notes, so that the agent knows them before a report is blocked by them."""
     if not isinstance(leaf, Step) or not leaf.rules:
         return ""
     return "\n".join(
@@ -345,7 +359,7 @@ def _render_note_rules(leaf: Leaf) -> str:
 
 
 def _render_asks(asks: Sequence[Ask]) -> str:
-    """The values that steer the run and that this step asks for."""
+    """Return the list of values that steer the run and that this step asks for."""
     if not asks:
         return ""
     lines = [
@@ -357,7 +371,7 @@ def _render_asks(asks: Sequence[Ask]) -> str:
 def _repeat_first_sections(
     history: History, workflow: CompiledWorkflow, node: Node, text: str, autonomy: Autonomy
 ) -> list[str]:
-    """What the first step said for all steps, unless this one says it too."""
+    """Return the sections of the first step that apply to all steps, unless this step has them too."""
     state = history.nodes[history.runs[node.run_id].first_node].state
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     if not isinstance(leaf, Step | Choice):
@@ -368,7 +382,7 @@ def _repeat_first_sections(
 
 
 def _functions_before(history: History, workflow: CompiledWorkflow, node: Node) -> tuple[str, ...]:
-    """The functions that steps before this one refer to, in their order, each once."""
+    """Return the functions to which earlier steps refer, in their order, each once."""
     if not workflow.functions:
         return ()
     steps = _steps_before(history, workflow, node)
@@ -385,7 +399,7 @@ def _steps_before(history: History, workflow: CompiledWorkflow, node: Node) -> l
 
 
 def _leave_out_known(history: History, workflow: CompiledWorkflow, node: Node, text: str) -> str:
-    """The text without the rules of reports that an earlier step of the same path showed."""
+    """Return the text without the rules of reports that an earlier step of the same path showed."""
     if not any(start in text for start in RULES_OF_REPORTS):
         return text
     steps = _steps_before(history, workflow, node)
@@ -401,7 +415,7 @@ def _definitions(workflow: CompiledWorkflow, names: Iterable[str], facts: Facts)
 
 
 def _recap_definitions(workflow: CompiledWorkflow, names: list[str], facts: Facts) -> list[str]:
-    """Functions of earlier steps, as far as their budget goes; what is left out is counted."""
+    """Return functions of earlier steps, up to their size limit; the rest is counted."""
     texts = _definitions(workflow, names, facts)
     kept, used = [], 0
     for text in texts:
@@ -431,40 +445,41 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a reply says about a node, before tokens are minted for it."""
 
     join: Join | None = None
-    """Of a step that delegated work: how its children stand."""
+    """The children of a step that delegated work."""
     is_waiting: bool = False
-    """Whether the step waits for them; a recorded reply tells what held when it was made."""
+    """Whether the step waits for them; a recorded reply says what was true when it was made."""
     is_stopped: bool = False
-    """Whether the answer that made this node closed the run, because work that it waited for was closed."""
+    """Whether the answer that created this node closed the run, because work that it waited for was closed.
+    """
 
     run: Run
     node: Node
     preferences: Preferences
     has_new_preferences: bool = False
-    """Whether they were set at this very node; otherwise an earlier reply showed them."""
+    """Whether the preferences were set at this node; if not, an earlier reply showed them."""
     leaf: Leaf | None = None
-    """None: the run is finished."""
+    """The pending step; None if the run is finished."""
     prompt: str = ""
     needs_confirmation: bool = False
     word: PersonsWord = PersonsWord()
-    """Of a step that is read again: the yes or the option of a person, which the next call takes up."""
+    """The answer of a person to a step that is read again; the next call uses this approval or option."""
     safest: Preferences | None = None
-    """Where a mode above the author's recommendation was set: the highest combination considered safe."""
+    """The highest combination considered safe, if a mode above the author's recommendation was set."""
     unavailable: tuple[CapabilityObserved, ...] = ()
     passed_over: tuple[GapRecorded, ...] = ()
-    """What would have stopped another mode on the way to this node."""
+    """Gaps on the way to this node that would have blocked in another mode."""
     nearly_declared: tuple[MistypedKey, ...] = ()
-    """Context keys, set at this very node, that look like a declared one mistyped."""
+    """Context keys set at this node that look like a mistyped declared key."""
     defaulted: Mapping[str, Any] = {}
-    """Values that the reported step required and nobody sent: the defaults that hold instead."""
+    """Default values in force, because the reported step required them and they were not sent."""
     misnamed: tuple[MisnamedKind, ...] = ()
-    """Kinds of artifacts, recorded at this very node, that are nearly known ones and count for nothing."""
+    """Kinds of artifacts recorded at this node that look like a mistyped known kind and do not count."""
     skipped: tuple[PassedPart, ...] = ()
     """What did not run on the way to this node, each part once."""
     not_run: NotRun = NotRun()
-    """The same once for every round, with what the log only counts."""
+    """The same with one entry per round, and with parts that the log only counts."""
     frame: dict[str, Any] = {}
-    """What the report on the pending step brings, to be filled in."""
+    """What the report on the pending step must contain, to be filled in."""
     contracts: dict[str, Contract] = {}
     progress: Progress = NOT_BEGUN
 
@@ -476,11 +491,11 @@ def standing_at(
     occasion: Occasion,
     answered: Set[AskKind] = NOT_ANSWERED,
 ) -> Standing:
-    """What stands at a node. The same for a first reply and for every replay of it.
+    """Return everything that a reply says about a node. It is the same for a first reply and every replay.
 
-    `answered` is what people have answered to the pending step, for whoever reads it again.
+    `answered` are the questions of the pending step that people have answered, when it is read again.
     """
-    # A recorded reply says what held; a reply of now says what its report will meet.
+    # A recorded reply says what was true then; a reply for now says what its report will meet.
     in_force = preferences_at if occasion == "reply" else preferences_after
     preferences = in_force(history, node.node_id)
     attached = attached_to(history, node.node_id)
@@ -510,7 +525,7 @@ def standing_at(
             return standing
         case Running() as state:
             leaf = leaf_at(workflow, state)
-            facts = add_loop_values(workflow, state, known)  # a prompt names the item of its round
+            facts = add_loop_values(workflow, state, known)  # a prompt shows the item of its round
             asks = list_asks(workflow, leaf, facts)
             view = View(
                 preferences=preferences,
@@ -538,7 +553,9 @@ def standing_at(
 
 
 def stop_standing(standing: Standing) -> Standing:
-    """What stands at a node whose answer closed the run: nothing is delegated there."""
+    """Return everything that a reply says about a node whose answer closed the run: nothing is delegated
+    there.
+    """
     return msgspec.structs.replace(
         standing, join=None, is_waiting=False, is_stopped=True, prompt=STOPPED, frame={}
     )
@@ -547,24 +564,26 @@ def stop_standing(standing: Standing) -> Standing:
 def _find_defaulted(
     workflow: CompiledWorkflow, node: Node, before: State | None, facts: Facts
 ) -> dict[str, Any]:
-    """The defaults that hold for what the step before required, where this node is a step after it."""
+    """Return the defaults in force for values that the previous step required, if this node is a step."""
     leaf = leaf_at(workflow, before) if node.kind == "step" and isinstance(before, Running) else None
     names = list_required_values(leaf) if isinstance(leaf, Step) else []
     return {name: facts.values[name] for name in names if name in facts.assumed}
 
 
 def _is_shown_by_blocker(workflow: CompiledWorkflow, node: Node, seen: CapabilityObserved) -> bool:
-    """Whether the run waits for the capability, so that no way without it is to be taken."""
+    """Whether the run waits for the capability, so that the agent must not continue without it."""
     return node.kind == "blocked_attempt" and workflow.capabilities.get(seen.capability) == "required"
 
 
 def _is_shown(gap: GapRecorded) -> bool:
-    """Whether there is something to resolve: of what the agent reported itself it does not know the id."""
+    """Whether a gap is shown because the agent may resolve it. It does not know the id of a gap that it
+    reported itself.
+    """
     return gap.reason != "reported" or not (gap.resolves_gap_id or gap.severity == "info")
 
 
 def list_offered(standing: Standing) -> tuple[Option, ...]:
-    """What can be chosen at a step with children: where one was closed, or was done on another branch."""
+    """Return the options of a step with children: if one was closed, or finished on another branch."""
     join = standing.join
     if join is None:
         return ()
@@ -573,7 +592,7 @@ def list_offered(standing: Standing) -> tuple[Option, ...]:
 
 
 def situation_of(standing: Standing, blocked: Blocked | None, *, is_healthy: bool) -> Situation:
-    """Which row of the table of intents a reply at this node takes."""
+    """Return the row of the table of intents for a reply at this node."""
     if not is_healthy:
         return "unhealthy"
     if standing.leaf is None:

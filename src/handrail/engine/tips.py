@@ -1,4 +1,4 @@
-"""Where a run could go on, which of these places it prefers, and the gaps on the way there. Pure."""
+"""The places where a run can continue, the preferred one, and the gaps on the way there. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.engine.history import History, Node, gaps_at, steps_after
 
 
 def open_gaps(history: History, node_id: NodeId) -> tuple[GapRecorded, ...]:
-    """Gaps that nothing resolved later. A gap that resolves another, or only informs, is not open."""
+    """Return gaps that were not resolved later. A gap that resolves another, or only informs, is not open."""
     every = gaps_at(history, node_id)
     resolved = {gap.resolves_gap_id for gap in every if gap.resolves_gap_id}
     return tuple(
@@ -47,12 +47,13 @@ def find_tips(history: History, nodes: Sequence[Node]) -> Tips:
 
 
 def find_tip(history: History, run_id: RunId) -> Node:
-    """Return the tip whose reachable history has the highest last event index; never chosen by clock."""
+    """Return the tip whose reachable history has the highest last event index; the clock plays no part."""
     return history.nodes[find_tips(history, nodes_of(history, run_id)).preferred]
 
 
 def find_newest_wait(history: History, node: Node) -> Node:
-    """Return where the same step waits on after an option that was taken at it; most nodes: the node itself.
+    """Return where the same step still waits after an option that was taken at it; for most nodes, the node
+    itself.
 
     Only a step that delegated work is followed by itself.
     """
@@ -65,7 +66,8 @@ def nodes_of(history: History, run_id: RunId) -> list[Node]:
 
 
 def is_closed(history: History, run_id: RunId, nodes: Sequence[Node]) -> bool:
-    """Closed until it goes on, whatever stands at its tip: `closing_of`, from the nodes of the run alone.
+    """Whether a run is closed and has not continued since, whatever its tip is: `closing_of`, from the
+    run's nodes alone.
 
     Only an ack continues a run, and it creates a node that is not a checkpoint.
     """

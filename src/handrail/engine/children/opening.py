@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from handrail.engine.gathered import Gathered, StartFacts
 
 Workflows: TypeAlias = Mapping[WorkflowHash, CompiledWorkflow]
-"""Of everything that a run may delegate."""
+"""The workflows that a run may delegate."""
 
 
 class Opener(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,12 +98,12 @@ class Opener(msgspec.Struct, frozen=True, kw_only=True):
     node_id: NodeId
     goal: str
     run: RunStarted | Run
-    """Its children have its source, its project, its checks and its rule about confirmations."""
+    """The delegating run; its children have its source, project, checks and rule for confirmations."""
     preferences: Preferences
 
 
 def list_arriving(workflow: CompiledWorkflow, state: State, facts: Facts) -> tuple[Handout, ...]:
-    """What is delegated where a move ends; at most as much as a step may."""
+    """Return what the step at the end of a move delegates, up to the limit of one step."""
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     if not isinstance(leaf, Delegate) or not isinstance(state, Running):
         return ()
@@ -113,14 +113,16 @@ def list_arriving(workflow: CompiledWorkflow, state: State, facts: Facts) -> tup
 def plan_children(
     opener: Opener, handouts: Sequence[Handout], workflows: Workflows, salt: int
 ) -> list[PlannedEvent]:
-    """The runs of these children, and of what those delegate at once."""
+    """Return the events of these children's runs, and of what those runs delegate at once."""
     return [event for one in handouts for event in _plan_child(opener, one, workflows, salt)]
 
 
 def plan_arrival(
     opener: Opener, workflow: CompiledWorkflow, move: Move, facts: Facts, workflows: Workflows, salt: int
 ) -> list[PlannedEvent]:
-    """The children of the step that a move ends at, and what its node discloses about them."""
+    """Return the events of the children of the step at which a move ends, and of the gaps that its node
+    discloses.
+    """
     handouts = list_arriving(workflow, move.state, facts)
     at_node = Scope(run_id=opener.run_id, node_id=opener.node_id)
     few = _list_few(workflow, move, len(handouts))
@@ -129,7 +131,9 @@ def plan_arrival(
 
 
 def add_nothing(initial: ContextSet, workflow: CompiledWorkflow, move: Move) -> ContextSet:
-    """What a run begins with, and what steps collected that had nothing to delegate before its first one."""
+    """Return the initial context, with empty results of steps that had nothing to delegate before the first
+    step.
+    """
     empty = collect_nothing(workflow, move.trace)
     owners: dict[str, ValueOwner] = dict.fromkeys(empty, "action")
     return replace(initial, context=initial.context | empty, owners=initial.owners | owners)
@@ -138,7 +142,7 @@ def add_nothing(initial: ContextSet, workflow: CompiledWorkflow, move: Move) -> 
 def plan_first_children(
     facts: StartFacts, started: RunStarted, first: NodeId, preferences: Preferences, salt: int
 ) -> list[PlannedEvent]:
-    """The children of the step that a run begins with."""
+    """Return the events of the children of the step with which a run begins."""
     known = first_facts(facts.workflow, facts.context)
     opener = Opener(
         session_id=facts.session_id,
@@ -152,7 +156,9 @@ def plan_first_children(
 
 
 def _list_few(workflow: CompiledWorkflow, move: Move, count: int) -> list[GapRecorded]:
-    """Where fewer children are left than a step asks for: all that there are must be done then."""
+    """Return a gap for each step that delegates fewer children than it requires: then all of them must be
+    done.
+    """
     leaf = leaf_at(workflow, move.state) if isinstance(move.state, Running) else None
     arrived = [(leaf, count)] if isinstance(leaf, Delegate) else []
     return [
@@ -183,7 +189,9 @@ def plan_advance_and_open(
     facts: Facts,
     salt: int,
 ) -> list[PlannedEvent]:
-    """The run moves on, and delegates what the step there delegates, in the same commit."""
+    """Return the events of a run that moves on and, in the same commit, delegates the work of its next
+    step.
+    """
     workflow, move = gathered.workflow, accepted.move
     preferences = preferences_after(history, node.node_id)
     handouts = list_arriving(workflow, move.state, facts)
@@ -204,9 +212,10 @@ def plan_advance_and_open(
 def join_children(
     history: History, node: Node, attempt_id: AttemptId, gathered: Gathered, word: PersonsWord, salt: int
 ) -> tuple[Joined, list[PlannedEvent]]:
-    """What the children of a step deliver, and the plan of an option by which the step stays.
+    """Return what the children of a step deliver, and the plan if an option was chosen by which the step
+    stays pending.
 
-    Raises Fault STEP_WAITS.
+    Raise Fault STEP_WAITS while too few children are done.
     """
     joined = take_join(history, gathered.workflow, node, gathered.work.option)
     if not joined.option:
@@ -215,7 +224,7 @@ def join_children(
 
 
 def add_joined(accepted: Accepted, joined: Joined) -> Accepted:
-    """What the join discloses, and who stated its option."""
+    """Return the accepted report with the gaps of the join and the statements about its option."""
     verdict = replace(accepted.verdict, statements=(*accepted.verdict.statements, *joined.statements))
     disclosed = (*accepted.disclosed, *joined.gaps)
     return replace(accepted, verdict=verdict, disclosed=disclosed, option_id=joined.option)
@@ -230,7 +239,9 @@ def _plan_option(
     word: PersonsWord,
     salt: int,
 ) -> tuple[Joined, list[PlannedEvent]]:
-    """An option is taken: the step waits on, or the run goes on without; the user's is theirs to take."""
+    """Return the join with the option taken, and the plan if the step stays pending. An option that belongs
+    to the user is blocked until a person takes it.
+    """
     join = find_join(history, gathered.workflow, node)
     assert join is not None, "only a step with children has these options"
     if joined.taken is None:
@@ -255,7 +266,9 @@ def _plan_option(
 def plan_waiting_on(
     history: History, node: Node, attempt_id: AttemptId, gathered: Gathered, joined: Joined, salt: int
 ) -> list[PlannedEvent]:
-    """The step waits on: for another try, for less because a result is taken, or for nobody: it is closed."""
+    """Return the events of a step that stays pending: for another try, for fewer children because a result
+    is taken, or because its run is closed.
+    """
     accepted = Accepted(
         verdict=Verdict(statements=joined.statements),
         outcome=Proceed(gaps=()),
@@ -299,7 +312,7 @@ def _open_at(
 
 
 def _find_overflow(history: History, run_id: RunId, move: Move, new: int) -> tuple[Reason, ...]:
-    """Why a run that goes round a loop may not delegate even more."""
+    """Return the reason if the run would delegate more than its limit, as a loop can make it do."""
     held = sum(run.parent is not None and run.parent.run_id == run_id for run in history.runs.values())
     if held + new <= MAX_RUN_CHILDREN or not isinstance(move.state, Running):
         return ()
@@ -373,7 +386,9 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
 
 
 def _list_misfits(workflow: CompiledWorkflow, context: dict[str, Any]) -> list[GapRecorded]:
-    """What a child was handed that does not fit its inputs: it begins anyway, and says so."""
+    """Return gaps for inputs of a child that do not match its declaration: the child begins anyway and
+    discloses them.
+    """
     return [
         GapRecorded(
             gap_id="",

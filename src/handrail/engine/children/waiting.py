@@ -1,4 +1,4 @@
-"""What a step that delegated work says while it waits, and where nobody waits any more. Pure."""
+"""The text of a step that delegated work: while it waits, and after its children are done. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """How the children of a step stand, and what it says of them."""
+    """The children of a step, and what the step says about them."""
 
     join: Join
     is_waiting: bool
@@ -22,7 +22,9 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_wait(history: History, workflow: CompiledWorkflow, node: Node, *, is_recorded: bool) -> Wait:
-    """How the children stand. A recorded reply was made when they were opened, so it waits for them."""
+    """Return the state of the children. A recorded reply was made when they were opened, so it waits for
+    them.
+    """
     following = steps_after(history, node.node_id) if is_recorded else ()
     until = min((held.index for held in following if held.state == node.state), default=inf)
     join = find_join(history, workflow, node, until=until)
@@ -37,7 +39,7 @@ def find_wait(history: History, workflow: CompiledWorkflow, node: Node, *, is_re
 
 
 def _render_takes(join: Join) -> str:
-    """That results of another branch can be taken, and how."""
+    """Return a note that results of another branch can be used, and how."""
     names = ", ".join(take.option_id for take in join.takes)
     return (
         f" The same work was done on another branch: to use it, send the token of {names} as ackToken."
@@ -47,13 +49,13 @@ def _render_takes(join: Join) -> str:
 
 
 def _render_shared(history: History, join: Join) -> str:
-    """Which files several children list, for whoever goes on: one may have undone what another did."""
+    """Return a request to check files that several children list: one may have undone another's change."""
     shared = list_shared(history, join) if join.is_met else []
     return f" Look at these files before you go on: {' '.join(shared)}" if shared else ""
 
 
 def _render_wait(join: Join) -> str:
-    """What a step with children says to who reads it now."""
+    """Return what a step with children says when it is read now."""
     if join.is_met:
         left = len(join.children) - join.done
         beside = f"; {left} more would not be waited for" if left else ""
