@@ -1,7 +1,7 @@
 """Actions that Handrail runs itself: which ones, with which parameters, and how far a call ran on. Pure.
 
 An action is answered under the attempt that a reply at its node would have minted. So a repeat of the call
-that led there finds every action answered, and runs only what a killed process left open.
+that led there finds every action answered, and runs only those that a killed process left open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from handrail.workflows.conditions import MISSING, PLACEHOLDER, Facts, holds_by_
 from handrail.workflows.limits import MOST_ACTIONS
 
 PLAN = "plan"
-"""The member of a saved preview that names what it would write."""
+"""The member of a saved preview that names the plan of its writes."""
 
 
 def runs_unasked(history: History, workflow: CompiledWorkflow, node: Node) -> bool:
@@ -36,7 +36,7 @@ def runs_unasked(history: History, workflow: CompiledWorkflow, node: Node) -> bo
 def follow_actions(
     history: History, workflow: CompiledWorkflow, recorded: Recorded, most: int = MOST_ACTIONS
 ) -> Iterator[Recorded]:
-    """The recorded answers of the actions that ran after an answered attempt, in their order."""
+    """Yield the recorded answers of the actions that ran after an answered attempt, in order."""
     for _ in range(most):
         node = history.nodes[recorded.to_node_id]
         if recorded.blocked is not None or not runs_unasked(history, workflow, node):
@@ -51,7 +51,7 @@ def follow_actions(
 def describe_ran(
     history: History, workflow: CompiledWorkflow, answers: Sequence[Recorded]
 ) -> Iterator[tuple[str, str, str]]:
-    """The actions that these answers are the results of: step, operation, and what came of it in a line."""
+    """Yield the actions behind these answers: step, operation, and the result in one line."""
     for answer in answers:
         made = history.nodes[answer.to_node_id]
         state = None if made.parent is None else history.nodes[made.parent].state
@@ -65,7 +65,7 @@ def describe_ran(
 
 
 def fill_params(action: Action, facts: Facts) -> tuple[dict[str, Any], list[str]]:
-    """The parameters with every `{{name}}` replaced, and the names that nobody gave."""
+    """Return the parameters with every `{{name}}` replaced, and the names without a value."""
     missing: list[str] = []
 
     def fill(value: Any) -> Any:
@@ -93,7 +93,7 @@ def fill_params(action: Action, facts: Facts) -> tuple[dict[str, Any], list[str]
 
 
 def find_preview(workflow: CompiledWorkflow, action: Action) -> str:
-    """The saved value whose plan an action would apply; empty if it names none."""
+    """Return the name of the saved value whose plan an action would apply; empty if it names none."""
     token = action.params.get("continuation")
     named = PLACEHOLDER.fullmatch(token) if isinstance(token, str) else None
     head, _, member = named[1].partition(".") if named else ("", "", "")
@@ -101,7 +101,9 @@ def find_preview(workflow: CompiledWorkflow, action: Action) -> str:
 
 
 def find_preview_node(history: History, workflow: CompiledWorkflow, node: Node) -> Node | None:
-    """The node where the preview was pending whose plan the action at a node would apply."""
+    """Return the node at which the preview was pending whose plan the action at a node would apply, or
+    None.
+    """
     action = own_action_at(workflow, node.state)
     name = find_preview(workflow, action) if action is not None else ""
     for before, after in _edges_before(history, node):
@@ -112,7 +114,7 @@ def find_preview_node(history: History, workflow: CompiledWorkflow, node: Node) 
 
 
 def _is_chosen(history: History, workflow: CompiledWorkflow, node: Node, action: Action) -> bool:
-    """Whether options that were taken after the preview are why the condition of the action holds."""
+    """Whether the condition of the action holds because of options that were taken after the preview."""
     if not action.when:
         return False
     preview = find_preview(workflow, action)
@@ -135,7 +137,7 @@ def _is_chosen(history: History, workflow: CompiledWorkflow, node: Node, action:
 
 
 def _edges_before(history: History, node: Node) -> Iterator[tuple[Node, Node]]:
-    """Each node on the way with the one before it, newest first."""
+    """Yield each node on the way with the node before it, newest first."""
     path = path_to(history, node.node_id)
     for at in range(len(path) - 1, 0, -1):
         yield path[at - 1], path[at]

@@ -10,7 +10,7 @@ Spot: TypeAlias = tuple[tuple[str, ...], Any, dict[str, Any]]
 
 
 def find_spots(body: Any, path: str) -> Iterator[Spot]:
-    """Every value at a path such as `/files/*/path`; what is not there is left out."""
+    """Yield every value at a path such as `/files/*/path`; missing values are left out."""
     yield from _descend(body, path[1:].split("/"), (), {})
 
 
@@ -30,5 +30,5 @@ def _descend(value: Any, names: list[str], way: tuple[str, ...], around: dict[st
 
 
 def write_pointer(way: tuple[str, ...]) -> str:
-    """The place as a JSON pointer."""
+    """Return the place as a JSON pointer."""
     return "/" + "/".join(name.replace("~", "~0").replace("/", "~1") for name in way)

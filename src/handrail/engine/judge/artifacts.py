@@ -49,16 +49,16 @@ from handrail.workflows.compiled import (
 # Context against declared inputs
 
 _SHORT, _LONG = 4, 8
-"""Characters from which on one slip, or two, still name the same thing."""
+"""Length of a name from which one slip, or two, is still read as the same name."""
 
 
 def is_blank_answer(value: Any) -> bool:
-    """Whether a value is text that cannot be seen, an empty list or an empty object."""
+    """Whether a value is invisible text, an empty list or an empty object."""
     return value is None or (isinstance(value, str) and bool(explain_unseen(value))) or value in ([], {})
 
 
 def check_start_context(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
-    """What a start lacks or gets wrong. Keys that nobody declared pass."""
+    """Return what is missing or wrong in the context of a start. Undeclared keys are accepted."""
     missing = [
         InputProblem(key=name, problem="missing", expected=describe_input(spec))
         for name, spec in inputs.items()
@@ -68,7 +68,7 @@ def check_start_context(inputs: Mapping[str, InputSpec], context: Mapping[str, A
 
 
 def check_context_change(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> list[InputProblem]:
-    """What a later change of context gets wrong; null deletes, but not what the workflow requires."""
+    """Return what is wrong in a later change of context; null deletes, but not what the workflow requires."""
     deleted = [
         InputProblem(key=name, problem="cannot be deleted", expected=describe_input(spec))
         for name, spec in inputs.items()
@@ -82,7 +82,7 @@ def _must_be_sent(spec: InputSpec) -> bool:
 
 
 def _find_blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> list[InputProblem]:
-    """Required text that says nothing. An empty list or object can be what there is."""
+    """Return required texts that are blank. An empty list or object can be a real answer."""
     return [
         InputProblem(key=name, problem=_explain_blank(context[name]), expected=describe_input(spec))
         for name, spec in inputs.items()
@@ -92,20 +92,22 @@ def _find_blank(inputs: Mapping[str, InputSpec], context: Mapping[str, Any]) -> 
 
 
 def _explain_blank(value: Any) -> str:
-    """What is wrong with a blank answer, after its name."""
+    """Return what is wrong with a blank answer, to follow its name."""
     why = explain_unseen(value) if isinstance(value, str) else ""
     return "empty" if why in ("", "is blank") else why
 
 
 class MistypedKey(msgspec.Struct, frozen=True, kw_only=True):
-    """A context key that nobody declared, beside the declared one it is nearly spelt like."""
+    """An undeclared context key, and the declared one that it nearly matches."""
 
     key: str
     declared: str
 
 
 def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]) -> tuple[MistypedKey, ...]:
-    """Keys that look mistyped. A key that comes together with the declared one means something else."""
+    """Return keys that look mistyped. A key that is sent together with the declared one means something
+    else.
+    """
     found = []
     for key, value in delta.items():
         if key in inputs or value is None:
@@ -117,7 +119,9 @@ def find_mistyped_keys(inputs: Mapping[str, InputSpec], delta: Mapping[str, Any]
 
 
 def _is_nearly(key: str, name: str) -> bool:
-    """Case, underscores and hyphens aside, one slip in a short name and two in a long one."""
+    """Whether two names are nearly the same: apart from case, underscores and hyphens, one slip in a short
+    name and two in a long one.
+    """
     given, known = (text.lower().replace("_", "").replace("-", "")[:64] for text in (key, name))
     allowed = 0 if len(known) < _SHORT else 1 if len(known) < _LONG else 2
     return count_edits(given, known, allowed) <= allowed
@@ -126,7 +130,7 @@ def _is_nearly(key: str, name: str) -> bool:
 def correct_context(
     inputs: Mapping[str, InputSpec], context: Mapping[str, Any], keys: set[str]
 ) -> dict[str, Any]:
-    """The context with a fitting value for each of these keys, or the mark where nobody knows one."""
+    """Return the context with a valid value for each of these keys, or a mark if none is known."""
     fixed = dict(context)
     for name in inputs:
         if name in keys:
@@ -135,7 +139,7 @@ def correct_context(
 
 
 def describe_input(spec: InputSpec) -> str:
-    """What an input must be, in words."""
+    """Return what an input must be, in words."""
     if spec.enum:
         what = "one of " + ", ".join(_show_value(value) for value in spec.enum)
     else:
@@ -161,12 +165,14 @@ def _find_wrong_values(inputs: Mapping[str, InputSpec], context: Mapping[str, An
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Equality as JSON means it: true is not 1."""
+    """Whether two values are equal in JSON: true is not 1."""
     return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
 
 
 def _suggest_value(spec: InputSpec, given: Any) -> Any:
-    """What was surely meant, or the default. Else the mark: a made-up value would be taken for an answer."""
+    """Return the value that was surely meant, or the default, or else a mark: a made-up value would be
+    taken for an answer.
+    """
 
     if spec.default is not msgspec.UNSET:
         return spec.default
@@ -184,7 +190,7 @@ def _suggest_value(spec: InputSpec, given: Any) -> Any:
 
 
 def _convert_text(kind: InputType, given: str) -> Any:
-    """A value that was sent as text: 3 for "3"."""
+    """Return a value that was sent as text: 3 for "3". None if it cannot be converted."""
     try:
         value = msgspec.json.decode(given.strip().encode())
     except msgspec.DecodeError:
@@ -198,30 +204,30 @@ def _show_value(value: Any) -> str:
 
 # Kinds of artifacts, and what a misspelt kind was meant to be
 #
-# A kind is known by its full name: an artifact counts under the kind it carries, never under a similar one.
+# A kind is known by its full name: an artifact counts under its own kind, never under a similar one.
 
 OTHER_NAMES = {"workflow_divergence": WORKFLOW_DIVERGENCE, "gap": GAP}
-"""The names that EXEC uses; checked like the full ones."""
+"""Alternative names that EXEC uses; checked like the full ones."""
 SHORTEST_WORD = 7
-"""Letters of a word that can only be meant as a part of one of our names."""
+"""Minimum length of a single word that is taken for part of a reserved name."""
 OURS = "wr."
 """The reserved namespace: an unknown kind in it is a mistake."""
 
 
 class MisnamedKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind that is nearly a known one; `suggestion` is what was probably meant."""
+    """A kind that is nearly a known one; `suggestion` is the kind that was probably meant."""
 
     kind: str
     suggestion: str = ""
 
 
 def full_kind(kind: str) -> str:
-    """The one name of a kind that has two."""
+    """Return the full name of a kind that has two names."""
     return OTHER_NAMES.get(kind, kind)
 
 
 def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -> tuple[str, Contract | None]:
-    """The contract of a kind: the one that the step asks for, else one of the workflow, else a builtin."""
+    """Return the contract of a kind: the one that the step requires, or one of the workflow, or a builtin."""
     own = workflow.contracts.get(asked)
     if own is not None and own.artifact_kind == kind:
         return asked, own
@@ -232,7 +238,7 @@ def find_kind_contract(workflow: CompiledWorkflow, kind: str, asked: str = "") -
 
 
 def find_misnaming(workflow: CompiledWorkflow, kind: str) -> MisnamedKind | None:
-    """Find what a misspelt kind was meant to be; None if the kind is known or a name of its own."""
+    """Return what a misspelt kind was meant to be, or None if the kind is known or has its own name."""
     if find_kind_contract(workflow, full_kind(kind))[0]:
         return None
     known = {held.artifact_kind for held in workflow.contracts.values()} | _builtin_kinds()
@@ -241,19 +247,19 @@ def find_misnaming(workflow: CompiledWorkflow, kind: str) -> MisnamedKind | None
 
 
 def list_misnamings(workflow: CompiledWorkflow, artifacts: Iterable[Artifact]) -> tuple[MisnamedKind, ...]:
-    """The misspelt kinds of recorded artifacts, each once; what was found valid has the right one."""
+    """Return the misspelt kinds of recorded artifacts, each once; a valid artifact has a correct kind."""
     kinds = {artifact.kind for artifact in artifacts if not artifact.contract_ref}
     found = [find_misnaming(workflow, kind) for kind in sorted(kinds)]
     return tuple(held for held in found if held is not None)
 
 
 def guess_kind(kind: str, known: Iterable[str]) -> str:
-    """The known kind that this one is a misspelling of; empty when it is a name of its own.
+    """Return the known kind of which this one is a misspelling; empty if it has its own name.
 
     Case, separators, a plural, one wrong letter in five and one word of two are misspellings. Another
-    namespace is none: a kind that has one is compared only with kinds of a namespace that differs by one
-    letter at most. In the reserved one nobody has names of their own, so there one wrong letter is a
-    misspelling of any name.
+    namespace is not: a kind with a namespace is compared only with kinds whose namespace differs by at most
+    one letter. Authors cannot use the reserved namespace, so there one wrong letter is a misspelling of any
+    name.
     """
 
     known = list(known)
@@ -271,7 +277,9 @@ def guess_kind(kind: str, known: Iterable[str]) -> str:
 
 
 def _find_by_word(kind: str, known: Iterable[str]) -> str:
-    """The one reserved kind that a bare word is a part of: `divergence` of wr.workflow_divergence."""
+    """Return the only reserved kind that contains a bare word: `divergence` in wr.workflow_divergence.
+    Empty if there is none, or several.
+    """
     if len(kind) < SHORTEST_WORD or "." in kind:
         return ""
     words = {one: [_folded(word) for word in one.removeprefix(OURS).split("_")] for one in known}
@@ -284,7 +292,7 @@ def _first(namespace: str) -> str:
 
 
 def _folded(name: str) -> str:
-    """A name without what people vary: case, camel humps, separators, the plural."""
+    """Return a name without what people vary: case, camel humps, separators, the plural."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name[:64])
     return re.sub(r"[^a-z0-9]+", "_", snake.lower()).strip("_").removesuffix("s")
 
@@ -309,12 +317,12 @@ ISSUE_BYTES = 300
 MOST_GAPS_NAMED = 5
 
 SUBJECTS = {LOOP_CONTROL: "loopId", CAPABILITY_OBSERVATION: "capability", ASSESSMENT: "assessmentId"}
-"""The member that says what an artifact is about; two about one thing cannot differ in their verdict."""
+"""The member that says what an artifact is about; two about the same thing must have the same verdict."""
 VERDICTS = {LOOP_CONTROL: "decision", CAPABILITY_OBSERVATION: "status", ASSESSMENT: "dimensions"}
 
 
 class KnownGaps(msgspec.Struct, frozen=True, kw_only=True):
-    """The gaps that were recorded on a branch, and which of them evidence opened."""
+    """The gaps that were recorded on a branch, and those that evidence opened."""
 
     ids: tuple[str, ...] = ()
     by_evidence: frozenset[str] = frozenset()
@@ -325,31 +333,31 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     workflow: CompiledWorkflow
     leaf_id: str = ""
-    """What is pending; empty at a finished run."""
+    """The pending step; empty at a finished run."""
     step: Step | None = None
-    """None at a choice, an action or a finished run: nothing is asked for there."""
+    """None at a choice, an action or a finished run: nothing is required there."""
     frames: tuple[LoopFrame, ...] = ()
     gaps: KnownGaps | None = None
-    """Those of this branch; None where nobody knows them (a simulation)."""
+    """The gaps of this branch; None in a simulation, which has none."""
     is_given: bool = False
     """A person gave what only the user can give."""
     computed: Computed | None = None
-    """What Handrail fills into a report; None: nobody knows it (a simulation)."""
+    """What Handrail fills into a report; None in a simulation."""
 
 
 class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """An artifact with the contract of its kind, what it is about, and every fault in it."""
 
     artifact: Artifact
-    """Its `contract_ref` is set when the whole contract was checked and nothing is wrong."""
+    """Its `contract_ref` is set if the complete contract was checked and nothing is wrong."""
     ref: str = ""
     contract: Contract | None = None
-    """The one of its kind, under this name."""
+    """The contract of its kind; `ref` is its name."""
     about: str = ""
     issues: tuple[Issue, ...] = ()
     misnamed: MisnamedKind | None = None
     is_brought: bool = True
-    """False if an earlier, blocked attempt brought it."""
+    """False if an earlier, blocked attempt sent it."""
 
     @property
     def is_good(self) -> bool:
@@ -359,10 +367,10 @@ class JudgedArtifact(msgspec.Struct, frozen=True, kw_only=True):
 def judge_report(
     place: Place, brought: Iterable[dict[str, Any]], kept: Iterable[dict[str, Any]] = ()
 ) -> list[JudgedArtifact]:
-    """Judge the artifacts of a report, each once, ordered by digest.
+    """Return the judged artifacts of a report, each once, ordered by digest.
 
-    What earlier attempts brought (`kept`) is included where it is good now and the report itself says
-    nothing about the same subject.
+    An artifact of earlier attempts (`kept`) is included if it is valid now and the report itself has none
+    about the same subject.
     """
     own = _judge_all(place, brought)
     answered = {subject_of(place, found.artifact.body) for found in own}
@@ -375,7 +383,7 @@ def judge_report(
 
 
 def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
-    """What an artifact is about. A later one about the same subject replaces it."""
+    """Return what an artifact is about. A later one about the same subject replaces it."""
     kind = full_kind(str(body.get("kind", "")))
     named = str(body.get(SUBJECTS[kind], "")) if kind in SUBJECTS else ""
     if kind == LOOP_CONTROL and not named and len(open_loops(place.workflow, place.frames)) == 1:
@@ -384,7 +392,7 @@ def subject_of(place: Place, body: dict[str, Any]) -> tuple[str, str]:
 
 
 def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
-    """Artifacts of a checkpoint, which are kept and not checked yet."""
+    """Return artifacts of a checkpoint, which are kept and not checked yet."""
     return [
         JudgedArtifact(artifact=Artifact(kind=str(body["kind"]), digest=name, body=body))
         for name, body in _unique(bodies)
@@ -392,7 +400,9 @@ def keep_unchecked(bodies: Iterable[dict[str, Any]]) -> list[JudgedArtifact]:
 
 
 def read_sent(place: Place, body: dict[str, Any]) -> dict[str, Any]:
-    """An artifact without what Handrail fills in: the same before and after a report was judged."""
+    """Return an artifact without what Handrail fills in: it is the same before and after a report is
+    judged.
+    """
     asked = place.step.contract if place.step is not None else ""
     _, contract = find_kind_contract(place.workflow, full_kind(str(body["kind"])), asked)
     return body if contract is None else drop_computed(contract, body)
@@ -403,7 +413,9 @@ def _judge_all(place: Place, bodies: Iterable[dict[str, Any]]) -> list[JudgedArt
 
 
 def _unique(bodies: Iterable[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Artifacts in the one order they are recorded in, each once, under the full name of their kind."""
+    """Return artifacts in the order in which they are recorded, each once, under the full name of their
+    kind.
+    """
     named = [body | {"kind": full_kind(str(body["kind"]))} for body in bodies]
     return sorted({digest(body): body for body in named}.items())
 
@@ -421,7 +433,7 @@ def _judge(place: Place, name: str, body: dict[str, Any]) -> JudgedArtifact:
     issues = _violations(ref, contract.schema, body)
     is_whole = not issues
     if issues and kind in SHAPES and ref != asked:
-        # The step does not ask for it, so a fact that can be understood is enough; it meets no contract.
+        # The step does not require it, so a fact that can be understood is enough; it meets no contract.
         schema = contract.schema | {"required": list(list_required_members(kind))}
         issues = _violations(ref, schema, body)
     issues = issues or _find_misplaced(place, ref, contract, body)
@@ -449,7 +461,9 @@ def _violations(ref: str, schema: dict[str, Any], body: dict[str, Any]) -> list[
 
 
 def _find_misplaced(place: Place, ref: str, contract: Contract, body: dict[str, Any]) -> list[Issue]:
-    """What a schema cannot say: whether a well-formed artifact fits its own rows and where it came."""
+    """Return faults that a schema cannot find: whether a well-formed artifact matches its own rows and its
+    place in the run.
+    """
     kind = contract.artifact_kind
     match read_kind(kind, body):
         case str() as trouble:
@@ -503,7 +517,7 @@ def _unknown_gap(place: Place, named: str) -> list[tuple[str, str]]:
 
 
 def _mark_contradictions(found: list[JudgedArtifact]) -> list[JudgedArtifact]:
-    """Mark good artifacts about one subject that differ in their verdict: all of them are at fault."""
+    """Return the artifacts; valid ones about one subject with different verdicts are all marked as faulty."""
     subjects: dict[tuple[str, str], list[Any]] = {}
     for held in found:
         if held.is_good and held.artifact.kind in VERDICTS:

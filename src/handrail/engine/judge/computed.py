@@ -1,8 +1,8 @@
 """Members of a report that Handrail fills in: what changed, and what it executed. Pure.
 
 An agent is never asked for what Handrail can find out. Such members are `readOnly` in the schema of a
-contract. What an agent sends for them is not refused and not used. If nobody could look at the files, those
-that the agent names are stored as `stated`.
+contract. If an agent sends them anyway, they are not refused and not used. If the files could not be read,
+those that the agent names are stored as `stated`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from handrail.workflows.compiled import Contract
 from handrail.workflows.contracts.own_members import FILES, list_own_members
 
 MOST_FILES_LISTED = 100
-"""The largest changes; `filesTotal` counts all."""
+"""Limit for the files that a report lists, the largest changes first; `filesTotal` counts all."""
 MOST_RESULTS = 20
 
 FileChange: TypeAlias = Literal["added", "modified", "deleted"]
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """One file that changed; without lines if it is binary, or nobody compared its content."""
+    """One file that changed; without lines if it is binary, or if its content was not compared."""
 
     path: str
     change: FileChange
@@ -40,7 +40,7 @@ class Computed(msgspec.Struct, frozen=True, kw_only=True):
     """What Handrail knows of the work at the moment of a report."""
 
     changes: tuple[ChangedFile, ...] | None = None
-    """Every file that changed since the run began; None: nobody could look."""
+    """Every file that changed since the run began; None if the files could not be read."""
     checks: tuple[dict[str, Any], ...] = ()
     """The last result of each check that Handrail executed in the run."""
     proofs: tuple[dict[str, Any], ...] = ()
@@ -53,7 +53,9 @@ def wants_changes(contract: Contract) -> bool:
 
 
 def fill_in(contract: Contract, body: dict[str, Any], known: Computed | None) -> dict[str, Any]:
-    """Return an artifact with what Handrail knows in place of what the agent sent; None: nothing is known."""
+    """Return an artifact with what Handrail knows in place of what the agent sent. If `known` is None,
+    nothing is known.
+    """
     own = list_own_members(contract.schema)
     sent = drop_computed(contract, body)
     if FILES in own:
@@ -65,7 +67,7 @@ def fill_in(contract: Contract, body: dict[str, Any], known: Computed | None) ->
 
 
 def drop_computed(contract: Contract, body: dict[str, Any]) -> dict[str, Any]:
-    """Return what is the agent's own of an artifact, as sent or as stored."""
+    """Return the part of an artifact that is the agent's own, as sent or as stored."""
     own = list_own_members(contract.schema)
     if not own:
         return body
@@ -74,7 +76,7 @@ def drop_computed(contract: Contract, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lift_reasons(sent: dict[str, Any], files: Any) -> dict[str, Any]:
-    """The reasons of a list that the agent sent, where it gives no other."""
+    """Return the report with the reasons from the agent's list of files, unless it gives other reasons."""
     if sent.get("why"):
         return sent
     reasons = {row["path"]: row["why"] for row in _list_rows(files) if isinstance(row.get("why"), str)}
@@ -88,7 +90,7 @@ def _list_rows(files: Any) -> list[dict[str, Any]]:
 
 
 def _name_files(why: Any) -> list[dict[str, Any]]:
-    """The files that an agent gives a reason for."""
+    """Return a row for each file for which an agent gives a reason."""
     reasons = why if isinstance(why, dict) else {}
     return [{"path": path, "why": one} for path, one in reasons.items()]
 
@@ -118,6 +120,6 @@ def _write_row(one: ChangedFile, why: Any) -> dict[str, Any]:
 
 
 def sum_changes(changes: Sequence[ChangedFile]) -> ChangeSum:
-    """Return how many files changed, and their lines."""
+    """Return how many files changed, and how many lines."""
     added, removed = sum(one.added or 0 for one in changes), sum(one.removed or 0 for one in changes)
     return ChangeSum(files=len(changes), added=added, removed=removed)

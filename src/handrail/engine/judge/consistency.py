@@ -1,4 +1,4 @@
-"""Rules between the members of an artifact, which a schema cannot say. Pure."""
+"""Rules between the members of an artifact, which a schema cannot express. Pure."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from handrail.workflows.evidence import Consistent, Term
 
 
 def find_inconsistent(contract: Contract, body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the first place of each rule where its first part holds and the second does not, and why."""
+    """Return, for each rule, the first place where its first part holds and the second does not, and why."""
     rules = (rule for rule in contract.evidence if isinstance(rule, Consistent))
     return [found for rule in rules for found in _break_rule(rule, body)]
 
 
 def _break_rule(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Where the first part of a rule holds and the second does not, and what is wrong there."""
+    """Return where the first part of a rule holds and the second does not, and what is wrong there."""
     found: list[tuple[str, str]] = []
     for way, value, _ in find_spots(body, rule.when.at):
         if not _holds(rule.when, value):
@@ -32,7 +32,7 @@ def _break_rule(rule: Consistent, body: dict[str, Any]) -> list[tuple[str, str]]
 
 
 def _bind(path: str, way: tuple[str, ...]) -> str:
-    """A path with the items of `way`, as far as both lead through the same lists."""
+    """Return a path with the items of `way`, as far as both lead through the same lists."""
     names = path[1:].split("/")
     for place, name in enumerate(way[: len(names)]):
         if names[place] not in ("*", name):

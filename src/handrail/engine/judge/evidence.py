@@ -1,13 +1,13 @@
-"""What is checked of a report outside of it: places that it names, and a person. Pure.
+"""What is checked about a report outside of it: places that it names, and a person. Pure.
 
-A file or a place that a report names must exist. A contract may ask for a person. Everything else that a
-report says is stored as `stated`: what Handrail can know about commands and changed files it finds out itself
+A file or a place that a report names must exist. A contract may require a person. Everything else in a
+report is stored as `stated`: what Handrail can know about commands and changed files, it computes itself
 (`judge/proofs.py`).
 
-Looking comes first, outside. `plan_look` lists the places, the operation looks once before the lock, and
-`weigh` compares. Without a `Witnessed` value (a simulation, a replay) nothing is compared. What could not be
-seen is `unknown` and never blocks. Rules of older contracts about commands and changes are still decoded, and
-judge nothing.
+Reading the files comes first and is done outside. `plan_look` lists the places, the operation reads them
+once before the lock, and `weigh` compares. Without a `Witnessed` value (a simulation, a replay) nothing is
+compared. What could not be read is `unknown` and never blocks. Rules of older contracts about commands and
+changes are still decoded, and judge nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ FACT_BYTES = 300
 
 
 class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
-    """What a report is compared with: the places that were looked at, and what a person said."""
+    """What a report is compared with: the places that were read, and a person's answer."""
 
     sighting: Sighting = Sighting()
     computed: Computed = Computed()
@@ -65,11 +65,11 @@ class Witnessed(msgspec.Struct, frozen=True, kw_only=True):
     is_confirmed: bool = False
     """A person confirmed what is pending."""
     is_declined: bool = False
-    """Their last word was no, which refuses the report as a whole."""
+    """Their last answer is a rejection, which blocks the report as a whole."""
 
 
 class Weighed(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows for a report."""
+    """The result of comparing a report with the evidence."""
 
     judged: list[JudgedArtifact]
     statements: tuple[ReportStatement, ...] = ()
@@ -79,9 +79,9 @@ class Weighed(msgspec.Struct, frozen=True, kw_only=True):
 def plan_look(
     place: Place, bodies: Iterable[dict[str, Any]], find_value: Callable[[str], Any] = lambda _: None
 ) -> Look:
-    """Return the places that a report names, and whether it speaks of the work as a whole.
+    """Return the places that a report names, and whether the list of changed files is needed.
 
-    `find_value` gives the value of an input.
+    `find_value` returns the value of an input.
     """
     change: str | None = None
     asked: dict[AskedPlace, None] = {}
@@ -106,7 +106,7 @@ def plan_look(
 
 
 def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
-    """Compare every good artifact with the rules of its contract."""
+    """Return the result of comparing every valid artifact with the rules of its contract."""
     statements: list[ReportStatement] = []
     reasons: list[Reason] = []
     weighed: list[JudgedArtifact] = []
@@ -122,7 +122,7 @@ def weigh(judged: list[JudgedArtifact], known: Witnessed) -> Weighed:
 
 
 def _list_rows(rule: PathExists | PlaceExists, body: Any) -> list[Spot]:
-    """The texts that a rule is about."""
+    """Return the texts that a rule is about."""
     return [
         (way, value, around)
         for way, value, around in find_spots(body, rule.at)
@@ -163,7 +163,7 @@ class _Weighing:
             case Consistent():
                 pass  # judged with the schema
             case ChangedInRun() | Ran() | RedThenGreen():
-                pass  # of older contracts: what they say is stated
+                pass  # rules of older contracts: the report's text is stored as stated
             case never:
                 assert_never(never)
 
@@ -234,7 +234,7 @@ class _Weighing:
             )
 
     def _add_stated(self, rules: tuple[Evidence, ...]) -> None:
-        """What nobody looked at is the agent's statement."""
+        """Add what was not checked as the agent's statement."""
         stated = {statement.pointer for statement in self.statements}
         paths = {rule.at for rule in rules if isinstance(rule, PathExists | PlaceExists)}
         for path in sorted(paths):

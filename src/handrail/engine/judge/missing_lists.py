@@ -1,4 +1,4 @@
-"""What a loop or a step that delegates work lacks: a list, a shorter list, an artifact of the round. Pure."""
+"""What a loop or a delegating step lacks: a list, a shorter list, an artifact of the round. Pure."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from handrail.workflows.conditions import Facts, comparisons, named_value, nest_
 from handrail.workflows.limits import MAX_CHILDREN
 
 GO_BACK = "Read an earlier step again and go on from there, or close the run."
-"""What is left where no report can bring what is missing."""
+"""The fix if no report can supply what is missing."""
 
 
 def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tuple[Reason, ...]:
-    """What stands in the way of delegating: no list, or more items than a step may delegate."""
+    """Return the reason why a step cannot delegate: it has no list, or more items than its limit."""
     state = move.state
     leaf = leaf_at(workflow, state) if isinstance(state, Running) else None
     if not isinstance(leaf, Delegate) or not isinstance(state, Running) or not leaf.for_each:
@@ -62,7 +62,9 @@ def judge_handouts(workflow: CompiledWorkflow, move: Move, facts: Facts) -> tupl
 
 
 def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, ...]:
-    """Find lists that loops need and nobody sent: without this, such a loop would be skipped silently."""
+    """Return a reason for each list that a loop needs and that was not sent: without it, the loop would be
+    skipped silently.
+    """
     exits = (entry for entry in move.trace if isinstance(entry, ExitedLoop))
     names: dict[str, str] = {}
     for loop_id in dict.fromkeys(entry.loop_id for entry in exits if entry.reason == "items_missing"):
@@ -73,7 +75,7 @@ def find_missing_lists(workflow: CompiledWorkflow, move: Move) -> tuple[Reason, 
 
 
 def _miss_list(workflow: CompiledWorkflow, loop_id: str, listed: str) -> Reason:
-    """The reason of a loop that has no list, or no number of rounds, with who can give it."""
+    """Return the reason of a loop without its list or its number of rounds, with who can give it."""
     name = counter_of(workflow, listed)
     if name:
         message = f"The loop {loop_id} runs as often as {name} says, and no number of that name was sent."
@@ -104,7 +106,9 @@ def _show_nested(name: str, value: Any) -> str:
 def name_carried(
     history: History, workflow: CompiledWorkflow, node: Node, artifacts: Iterable[Artifact], move: Move
 ) -> Move:
-    """The move, with whose artifact decided about another round where the one that ended delivered none."""
+    """Return the move with the earlier artifacts that decided about another round, if the round that ended
+    delivered none.
+    """
     frames = {frame.loop_id: (frame, depth) for depth, frame in enumerate(frames_of(node.state), 1)}
     brought = {one.kind for one in artifacts if one.contract_ref}
     trace = list(move.trace)
@@ -123,7 +127,9 @@ def name_carried(
 
 
 def _list_carried(history: History, node: Node, kinds: set[str], depth: int) -> tuple[Carried, ...]:
-    """Which of these kinds are of an earlier round of the loop at this depth, and of which step."""
+    """Return which of these kinds come from an earlier round of the loop at this depth, and from which
+    step.
+    """
     if not kinds:
         return ()
     newest: dict[str, State] = {}

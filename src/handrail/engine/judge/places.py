@@ -1,7 +1,7 @@
 """The places of the project that a report names, and what was found there. Pure.
 
-A text that is not clearly a place is asked for as it is. Quotations are not compared: who reads the report
-sees the actual lines beside it.
+A text that is not clearly a place is looked up as it is. Quotations are not compared: a reader of the
+report has the actual lines beside it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _ANY_PLACE = PlaceExists(at="/place")
 
 
 class AskedPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """A place of the project that a report names; line 0: the file as a whole."""
+    """A place of the project that a report names; line 0 means the file as a whole."""
 
     path: str
     line: int = 0
     end: int = 0
-    """The last line, where several are named."""
+    """The last line, if several are named."""
     written: str = ""
-    """The text that path and line were read from, where it differs."""
+    """The text from which path and line were read, if it differs."""
 
 
 class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there; `note` says why it could not be looked at."""
+    """What was found at a place; `note` says why it could not be read."""
 
     path: str
     line: int = 0
@@ -50,37 +50,37 @@ class SeenPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What must be looked at before a report can be judged."""
+    """What must be read before a report can be judged."""
 
     places: tuple[AskedPlace, ...] = ()
     wants_changes: bool = False
     """Whether the files that changed since the run began are filled in."""
     change: str | None = None
-    """The change whose files the report has to name, as an input names it; None: it need not."""
+    """The change whose files the report has to name, as an input gives it; None if it need not."""
 
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen in the working tree for one attempt."""
+    """What was observed in the working tree for one attempt."""
 
     places: Mapping[AskedPlace, SeenPlace] = {}
     deleted: frozenset[str] = frozenset()
     """Paths of missing places that were there when the run began."""
     tree: str = ""
-    """The id of the whole tree; empty: not looked at, or not seen."""
+    """The id of the whole tree; empty if it was not read, or could not be."""
     trouble: str = ""
-    """Why the files could not be seen."""
+    """Why the files could not be read."""
     changes: tuple[ChangedFile, ...] | None = None
-    """Every file that changed since the run began; None: not asked for, or not seen."""
+    """Every file that changed since the run began; None if not requested or not readable."""
     named_change: tuple[str, ...] | None = None
-    """The files of the change that an input names; None: not asked for, or not known."""
+    """The files of the change that an input names; None if not requested or not known."""
     change_trouble: str = ""
-    """Why they are not known."""
+    """Why the files of the named change are not known."""
     machine: str = ""
-    """Whose team client looked; empty: this one."""
+    """Machine whose team client read the files; empty for this one."""
 
 
 def read_place(rule: PathExists | PlaceExists, text: str, around: dict[str, Any]) -> AskedPlace:
-    """Return the place that a text means, with the line that stands beside it."""
+    """Return the place that a text means, with the line that is given beside it."""
     if isinstance(rule, PathExists):
         return AskedPlace(path=text.strip().removeprefix("./"))
     bare = text.strip()
@@ -109,7 +109,7 @@ def _covers(place: str, path: str) -> bool:
 
 
 def describe_place(seen: SeenPlace) -> str:
-    """Return what is wrong with a place; empty if nothing is, or nobody can say."""
+    """Return what is wrong with a place; empty if nothing is, or if it is not known."""
     path = make_readable(seen.path)
     match seen.state:
         case "missing":

@@ -1,11 +1,13 @@
-"""Whether what the four runs showed is what a step wants, and what follows where it is not. Pure.
+"""Whether a step's proof shows what the step requires, and what follows if it does not. Pure.
 
-The problem: a step may want its change proven, and nobody can be made to prove what cannot be run here.
+The problem: a step may require that its change is proven, but a proof cannot be forced if the checks cannot
+run here.
 
 The idea: a proof is about two trees. It counts for a step if it begins where the change of the step begins
-(`find_base`) and ends with the present files, so a stale one is found by one comparison. A step that wants a
-proof where possible stops a run once; a required one stops it until the word is right or a person accepts the
-gap. What cannot be tried, and what only a person can judge (REWROTE, NEW RULES), stops nobody: it is a gap.
+(`find_base`) and ends with the current files, so one comparison finds a stale one. A step that wants a
+proof where possible blocks a run once. A step that requires one blocks it until the word is right or a
+person accepts the gap. What cannot be tried, and what only a person can judge (REWROTE, NEW RULES), blocks
+no run: it is a gap.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from handrail.evidence.rendering import describe
 from handrail.workflows.compiled import ProofDemand, Step
 
 GAP_NAME = "proof"
-"""How the id of such a gap ends."""
+"""End of the id of a gap about a proof."""
 NO_CHECK = "no check is declared"
 
 _WENT_WRONG: frozenset[ProofWord] = frozenset({"fails", "flaky", "new_rules", "rewrote"})
@@ -56,7 +58,7 @@ WANTED: dict[ProofWant, str] = {
     "kept": "KEPT or PROVED: every old test still passes",
     "passes": "a check that passes",
 }
-"""What a step wants, as the end of a sentence."""
+"""What a step requires, as the end of a sentence."""
 
 _FIXES: dict[ProofWord | None, str] = {
     None: "Run `{command}` after your last edit, or ask the user to; then send the report again.",
@@ -71,23 +73,23 @@ _FIXES: dict[ProofWord | None, str] = {
 
 
 class ProofFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen outside for a step that wants a proof."""
+    """What was observed for a step that requires a proof."""
 
     head: str = ""
-    """The git tree of the present files; empty: not seen."""
+    """The git tree of the current files; empty if it is not known."""
     untried: str = ""
-    """Why nothing can be tried here; empty: it can."""
+    """Why nothing can be tried here; empty if it can."""
 
 
 class ProofVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What follows from the proofs of a step."""
 
     reasons: tuple[Reason, ...] = ()
-    """What stands in the way."""
+    """Reasons that block the report."""
     gaps: tuple[GapRecorded, ...] = ()
-    """What is disclosed if the report is accepted."""
+    """Gaps to disclose if the report is accepted."""
     held: tuple[GapRecorded, ...] = ()
-    """What a person can accept while the report is not."""
+    """Gaps that a person can accept while the report is blocked."""
     resolved: tuple[GapRecorded, ...] = ()
 
 
@@ -95,10 +97,10 @@ NOTHING_WANTED = ProofVerdict()
 
 
 def find_base(history: History, node_id: NodeId, demand: ProofDemand | None = None) -> str:
-    """Return the git tree at which the change of the step at a node begins; empty: it is not known.
+    """Return the git tree at which the change of the step at a node begins; empty if it is not known.
 
-    In a loop that is the entry of the round, unless the step says `base: run`; else the start of the run, or
-    the files that were brought back last on the way.
+    In a loop, that is the entry of the round, unless the step says `base: run`. Otherwise it is the start
+    of the run, or the files that were last restored on the way.
     """
     path = path_to(history, node_id)
     frames = frames_of(history.nodes[node_id].state)
@@ -120,10 +122,11 @@ def _first_tree(history: History, node: Node) -> str:
 
 
 def find_word(history: History, node: Node, base: str, head: str) -> tuple[ProofWord | None, list[Proof]]:
-    """Return the word of the newest proofs of a step instance on these files, and them; its own come first.
+    """Return the word of the newest proofs of a step instance for these files, and the proofs, those with
+    that word first.
 
-    A proof of another step of the run counts too if it is about the same two trees. Of the step's own, an
-    unknown base or head is compared with nothing. The word is None where no proof counts.
+    A proof of another step of the run counts too if it is about the same two trees. For the step's own
+    proofs, an unknown base or head matches anything. The word is None if no proof counts.
     """
     instance = instance_of(history, node.node_id)
     own = {instance.node_id, *(kept.node_id for kept in kept_in_instance(history, instance))}
@@ -140,10 +143,10 @@ def find_word(history: History, node: Node, base: str, head: str) -> tuple[Proof
 
 
 def choose_for_step(proofs: Sequence[Proof]) -> ProofWord | None:
-    """Return the word that several checks have for a step; None without a proof.
+    """Return the word of several checks for a step, or None without a proof.
 
-    A check that went wrong stands for all. Else one check that proves the change is enough: others, such as
-    one of the style, need not see it.
+    A check that went wrong decides for all. Otherwise, one check that proves the change is enough: others,
+    such as a style check, need not be affected by it.
     """
     words = [proof.word for proof in proofs]
     wrong = [word for word in words if word in _WENT_WRONG]
@@ -160,9 +163,10 @@ def _is_about(proof: Proof, base: str, head: str) -> bool:
 def judge_proof(
     history: History, node: Node, step: Step, autonomy: Autonomy, facts: ProofFacts
 ) -> ProofVerdict:
-    """Judge what was proven for a step; without a demand nothing follows.
+    """Return what follows from the proofs of a step; nothing if it requires no proof.
 
-    Nor if children share a directory: whose change it is cannot be seen, and their join is asked.
+    Nothing follows either if children share a directory: it cannot be observed whose change it is, so their
+    join is judged.
     """
     demand = step.proof
     if demand is None or shares_directory(history, node):
@@ -209,12 +213,12 @@ def judge_proof(
 
 
 def name_command(run_id: RunId) -> str:
-    """The command that proves the change of a run and records it there."""
+    """Return the command that proves the change of a run and records the proof there."""
     return f"handrail prove --run {run_id}"
 
 
 def write_wish(history: History, node: Node, demand: ProofDemand) -> str:
-    """What the prompt of a step says about its proof; nothing where nothing can be tried."""
+    """Return what the prompt of a step says about its proof; empty if nothing can be tried."""
     checks = history.runs[node.run_id].checks
     if not checks or shares_directory(history, node):
         return ""
@@ -231,7 +235,7 @@ def write_wish(history: History, node: Node, demand: ProofDemand) -> str:
 def describe_lack(
     wants: ProofWant, word: ProofWord | None, proofs: Sequence[Proof], untried: str = ""
 ) -> str:
-    """What a step wants and what there is instead: the end of a sentence, and another one."""
+    """Return what a step requires and what it has instead: the end of a sentence, and another sentence."""
     wanted = f"{WANTED[wants]}."
     if word is None:
         return f"{wanted} NOT TRIED: {untried}." if untried else f"{wanted} The present files are not proven."
@@ -245,7 +249,7 @@ def _describe_proof(proof: Proof) -> str:
 
 
 def resolve_proof_gaps(gaps: Iterable[GapRecorded], word: ProofWord, base: str) -> Iterable[GapRecorded]:
-    """Resolve the open proof gaps about the change since this base that a word satisfies."""
+    """Yield resolutions of the open proof gaps about the change since this base that a word satisfies."""
     every = list(gaps)
     closed = {gap.resolves_gap_id for gap in every}
     for gap in every:
@@ -278,7 +282,7 @@ def _make_gap(
 
 
 def _is_open(history: History, node: Node, waits: WaitsFor) -> bool:
-    """Whether a step before wanted the same of the same change, and its gap is still open."""
+    """Whether an earlier step required the same of the same change, and its gap is still open."""
     names = ("wants", "word", "base")
     for gap in list_unresolved(gaps_at(history, node.node_id)):
         held = gap.waits_for
@@ -294,7 +298,7 @@ def _was_blocked(history: History, node: Node) -> bool:
 
 
 def _list_held(history: History, node: Node) -> list[GapRecorded]:
-    """The proof gaps of a step instance, which were recorded while its reports were blocked."""
+    """Return the proof gaps of a step instance that were recorded while its reports were blocked."""
     instance = instance_of(history, node.node_id)
     nodes = (instance, *kept_in_instance(history, instance))
     every = [gap for one in nodes for gap in attached_to(history, one.node_id).gaps]

@@ -1,8 +1,8 @@
-"""What the next call must bring, as a frame to fill in: known names, and a mark where work goes. Pure.
+"""What the next call must send, as a frame to fill in: known names, and a mark in place of work. Pure.
 
-Assessment gates and the values that steer a run are here too, because the frame asks for them.
-A frame never holds an example value: copied as it is, that would be recorded as work. A mark that comes
-back unfilled, from a frame or from a printed example, is refused by its name.
+Assessment gates and the values that steer a run are here too, because the frame asks for them. A frame
+never has an example value: copied as it is, that would be recorded as work. A mark that is returned
+unfilled, from a frame or from a printed example, is refused by its name.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ from handrail.workflows.prompt_sections import USER_WORDS
 # Assessment gates: levels that a step must report, some of which demand a follow-up first
 
 ANY_LEVEL = "<level>"
-"""Stands for the level of a dimension that declares none."""
+"""Placeholder for the level of a dimension that declares none."""
 ANY_RATIONALE = "<what each level rests on>"
-"""Stands for the agent's own reasons."""
+"""Placeholder for the agent's own reasons."""
 
 
 def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
@@ -75,7 +75,9 @@ def gate_of(step: Step | None, assessment_id: str) -> Gate | None:
 
 
 def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
-    """Where an assessment does not have the dimensions and levels that its gate declares: place and fault."""
+    """Return where an assessment does not have the dimensions and levels that its gate declares: place and
+    fault.
+    """
     missing = [name for name in gate.dimensions if name not in judgement.dimensions]
     issues = [(f"/dimensions/{name}", f"{name} is missing") for name in missing]
     for name, level in judgement.dimensions.items():
@@ -90,12 +92,14 @@ def find_misfits(gate: Gate, judgement: Judgement) -> list[tuple[str, str]]:
 
 
 def find_demand(gate: Gate, judgement: Judgement) -> tuple[str, str] | None:
-    """Return the first dimension and level that demand a follow-up before the run goes on."""
+    """Return the first dimension and level that require a follow-up before the run goes on, or None."""
     return next((held for held in judgement.dimensions.items() if held[1] in gate.followups), None)
 
 
 def assessment_example(gate: Gate) -> dict[str, Any]:
-    """Return an assessment that passes: of each dimension the first level that demands nothing."""
+    """Return an assessment that is accepted: for each dimension, the first level that requires no
+    follow-up.
+    """
     dimensions = {
         name: next(
             (level for level in levels if level not in gate.followups), levels[-1] if levels else ANY_LEVEL
@@ -115,22 +119,26 @@ def list_levels(gate: Gate) -> str:
 #
 # A value steers a run if a condition or a loop reads it and nothing inside the workflow sets it. The last
 # step that surely runs before the value is read asks for it, and so do the later steps that may run, until
-# somebody sends it. A value that decides about another round is asked for in every round.
+# it is sent. A value that decides about another round is asked for in every round.
 #
 # The search runs on the compiled workflow when a step is shown. So it is in no hash, and runs that were
 # pinned long ago ask too.
 
 AT_START = ""
-"""In place of a step: the value is read before any step could ask for it."""
+"""In place of a step id: the value is read before any step could ask for it."""
 MOST_ASKED = 12
-"""Values that one step asks for at most."""
+"""Limit for the values that one step asks for."""
 MOST_VALUES = 8
 LONGEST_DESCRIPTION = 300
-"""Characters of what an author says about a value: the sentence to decide by is read to its end."""
+"""Limit in characters for an author's description of a value: readers decide by it, so it is long enough to
+be read to its end.
+"""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """A value that a step asks for, and what it may be, in words: `low | high`; empty: its text says that."""
+    """A value that a step asks for, and what it may be, in words: `low | high`. Empty if its description
+    says it.
+    """
 
     name: str
     allowed: str
@@ -142,14 +150,14 @@ class Steering(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     values: tuple[Any, ...] = ()
-    """What conditions compare it with."""
+    """The values with which conditions compare it."""
     is_list: bool = False
-    """A loop goes through it."""
+    """Whether a loop goes through it."""
     asked_at: tuple[str, ...] = ()
-    """Ids of the steps that ask, AT_START among them; in the order of the workflow."""
+    """Ids of the steps that ask for it, including AT_START; in the order of the workflow."""
     every_round_at: frozenset[str] = frozenset()
     first_loops: tuple[str, ...] = ()
-    """The loops around the place where it is first read."""
+    """The loops around the place where the value is first read."""
 
 
 def steering_values(workflow: CompiledWorkflow) -> Mapping[str, Steering]:
@@ -164,7 +172,9 @@ def _find_steering(workflow: CompiledWorkflow) -> dict[str, Steering]:
 
 
 def list_asks(workflow: CompiledWorkflow, leaf: Leaf, facts: Facts) -> list[Ask]:
-    """Return what a step asks for now: what nobody sent yet, and what decides about another round."""
+    """Return what a step asks for now: values that were not sent yet, and values that decide about another
+    round.
+    """
     asks = [
         make_ask(workflow, held)
         for held in steering_values(workflow).values()
@@ -211,12 +221,13 @@ def _listed(values: Iterable[Any]) -> str:
 
 
 _Recent: TypeAlias = tuple[tuple[str, int], ...]
-"""Steps that can ask for what comes next, each with how many loops are around it: the last one that surely
-ran, then those that may have run since."""
+"""Steps that can ask for the next value, each with the number of loops around it: the last one that surely
+ran, then those that may have run since.
+"""
 
 
 class _Here(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the search is: the loops around it, and what these count."""
+    """The position of the search: the loops around it, and their counters."""
 
     recent: _Recent = ()
     loops: tuple[str, ...] = ()
@@ -304,7 +315,7 @@ class _InputSearch:
         if name in here.counted or name in self._inside:
             return
         found = self.found.get(name) or Steering(name=name, first_loops=here.loops)
-        # What is first read inside a loop, and can be asked for inside it, belongs to each round.
+        # A value that is first read inside a loop, and can be asked for inside it, belongs to each round.
         depth = len(here.loops)
         is_of_round = is_every_round or (depth > 0 and found.first_loops[:depth] == here.loops)
         asked_at = [step_id for step_id, _ in here.recent] or [AT_START]
@@ -334,20 +345,20 @@ def _is_among(value: Any, values: Sequence[Any]) -> bool:
 # Frames
 
 TO_FILL_IN = "…"
-"""Stands for a value that the agent has to write."""
+"""Placeholder for a value that the agent has to write."""
 _OF_TYPE = {"integer": "… number", "number": "… number", "boolean": "… true or false"}
-"""The same where a text would be refused."""
+"""The same for values that are not text."""
 MARKS = frozenset({TO_FILL_IN, *_OF_TYPE.values(), USER_WORDS, ANY_LEVEL, ANY_RATIONALE})
-"""Whatever stands in our own frames and examples for words that only the agent or the user can give."""
+"""Every placeholder in Handrail's frames and examples for text that only the agent or the user can give."""
 DEEPEST = 6
 INNER_BYTES = 100
-"""That the members of members take in a frame, about 40 tokens; a mark stands for those beyond."""
+"""Limit in bytes for nested members in a frame, about 40 tokens; a mark replaces those beyond."""
 _BESIDE_A_NAME = 7
 _INNER_LEVELS = 3
 
 
 def mark_of(spec: InputSpec | None) -> str | list[str]:
-    """Return what stands for the value of an input until the agent writes it: of the type that is needed."""
+    """Return the placeholder for the value of an input, in the required type."""
     kind = "" if spec is None else spec.type
     return [TO_FILL_IN] if kind == "array" else _OF_TYPE.get(kind, TO_FILL_IN)
 
@@ -355,7 +366,7 @@ def mark_of(spec: InputSpec | None) -> str | list[str]:
 def make_frame(
     workflow: CompiledWorkflow, leaf: Leaf, loop_id: str, asks: Sequence[Ask], autonomy: Autonomy
 ) -> dict[str, Any]:
-    """Return what a report on a pending step brings, beside its token."""
+    """Return what a report on a pending step contains, beside its token."""
     frame: dict[str, Any] = {}
     context: dict[str, Any] = {ask.name: mark_of(workflow.inputs.get(ask.name)) for ask in asks}
     match leaf:
@@ -383,9 +394,9 @@ def make_frame(
 def make_retry_frame(
     contracts: Mapping[str, Contract], frame: dict[str, Any], blocked: Blocked
 ) -> dict[str, Any]:
-    """Of the frame of a step, what a retry must bring: the rest was kept.
+    """Return the part of a step's frame that a retry must send: the rest was kept.
 
-    Whatever stands in the way is in it, so that the call is enough once it is filled in.
+    It includes everything that blocks the report, so the call is enough once it is filled in.
     """
     sendable = [one for one in blocked.every_blocker if not waits_for_person(one)]
     pointers = [blocker.pointer for blocker in sendable if not waits_for_run(blocker)]
@@ -399,7 +410,7 @@ def make_retry_frame(
         wanted["notesMarkdown"] = TO_FILL_IN
     asked_user = any(blocker.code == "USER_ONLY_DEPENDENCY" for blocker in sendable)
     example = blocked.example or {}
-    shown = {  # The example beside the call has the members of these; they are not said twice.
+    shown = {  # The example beside the call has the members of these, so the frame does not repeat them.
         contract.artifact_kind
         for contract in wanting
         if contract.artifact_kind == example.get("kind") != ASSESSMENT
@@ -418,7 +429,9 @@ def make_retry_frame(
 
 
 def add_observations(frame: dict[str, Any], blockers: Sequence[Blocker]) -> dict[str, Any]:
-    """The frame of a step whose last attempt lacked a capability: what is seen of it now comes with it."""
+    """Return the frame of a step whose last attempt lacked a capability, with an observation of that
+    capability.
+    """
     output = frame.get("output", {})
     artifacts = list(output.get("artifacts", ()))
     for blocker in blockers:
@@ -435,7 +448,7 @@ def _observation(capability: str) -> dict[str, Any]:
 
 
 def find_marks(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """The places of a report that still hold a mark, by their names, and the mark; frames are never deep."""
+    """Yield the places of a report that still contain a mark, by name, and the mark. Frames are never deep."""
     if isinstance(value, str):
         if value.strip() in MARKS:
             yield name, value.strip()
@@ -468,7 +481,9 @@ def _artifacts(
 
 
 def _known(kind: str, step: Step, loop_id: str) -> dict[str, Any]:
-    """Return names that are no work: which loop a decision is about, which capability was tried."""
+    """Return known names that need no work: the loop that a decision is about, the capability that was
+    tried.
+    """
     if kind == LOOP_CONTROL and loop_id:
         return {"loopId": loop_id}
     if kind == CAPABILITY_OBSERVATION and step.capability:
@@ -489,11 +504,11 @@ def _frame(contract: Contract, known: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Marks:
-    """Marks of the shape that belongs somewhere; a value that can only be one is that value.
+    """Builds marks in the shape that a schema requires; a value with only one possibility is that value.
 
-    Members of an object are named, as far as there is room. Of the rows of a list they are named where the
-    example beside the frame does not show them, as in a list that it leaves empty: else an agent would learn
-    of them by failing.
+    Members of an object are named up to the size limit. Rows of a list are named if the example beside the
+    frame does not show them, as in a list that it leaves empty: without that, an agent would learn of them
+    by failing.
     """
 
     def __init__(self, root: dict[str, Any]) -> None:
@@ -519,7 +534,7 @@ class _Marks:
                 return _OF_TYPE.get(str(kind), TO_FILL_IN)
 
     def _inner(self, schema: Any, shown: Any, level: int) -> dict[str, Any] | None:
-        """Return an object with its required names, as far as there is room; None where none is named."""
+        """Return an object with its required names, up to the size limit, or None if it names none."""
         names = list(schema.get("required", ())) if isinstance(schema, dict) else []
         fitting = [] if level >= _INNER_LEVELS else list(self._afforded(names))
         if not fitting:
@@ -543,7 +558,7 @@ def _first(shown: Any) -> Any:
 
 
 def _shows_all(schema: Any, shown: Any, root: dict[str, Any], levels: int) -> bool:
-    """Whether an example has every required member, of its members and rows too."""
+    """Whether an example has every required member, including those of its members and rows."""
     schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or levels < 0:
         return True

@@ -1,6 +1,6 @@
-"""What a step asks for, and what answers it: one table, and the one place that records checks. Pure.
+"""What a step requires, and what satisfies it: one table, and the only place that records checks. Pure.
 
-| requirement | answered, once nothing is wrong with it, by |
+| requirement | satisfied, if nothing is wrong with it, by |
 |---|---|
 | contract | an artifact of its full kind that is valid against this contract |
 | loop decision | the same, about this loop: it names the loop, or names none where only one is open |
@@ -69,11 +69,11 @@ from handrail.workflows.limits import MAX_MATCH_WORK, Effort
 from handrail.workflows.prompt_sections import USER_WORDS
 
 MOST_ISSUES = 20
-"""Issues of one check that the log keeps."""
+"""Limit for the issues of one check that the log keeps."""
 
 
 class ContractCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One validation that was made; without a contract it is about the rules of the step."""
+    """One validation that was made; without a contract, it is about the rules of the step."""
 
     contract_ref: str = ""
     result: Literal["valid", "invalid", "missing"]
@@ -84,9 +84,9 @@ class ContractCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
-    """What each broken rule says, in the author's order.
+    """Return the message of each broken rule, in the author's order.
 
-    Raises Fault WORK_LIMIT_EXCEEDED where the patterns are too much for notes of this length.
+    Raise Fault WORK_LIMIT_EXCEEDED if the patterns are too much work for notes of this length.
     """
     effort = Effort(
         MAX_MATCH_WORK,
@@ -97,7 +97,7 @@ def list_broken_rules(rules: tuple[Rule, ...], notes: str) -> list[str]:
 
 
 def describe_rule(rule: Rule) -> str:
-    """What a rule demands, as the end of the sentence "The notes are accepted only if they"."""
+    """Return what a rule demands, as the end of the sentence "The notes are accepted only if they"."""
     match rule:
         case AllOf(of=parts):
             return "; and ".join(describe_rule(part) for part in parts)
@@ -165,7 +165,7 @@ def _is_document_of(schema: dict[str, object], notes: str) -> bool:
     return not find_violations(schema, document)
 
 
-# What a step asks for
+# What a step requires
 
 SHOWN_ISSUES = 3
 MISSING: ReasonName = "contract_violation:missing_required_output"
@@ -182,12 +182,12 @@ USER_REASONS: dict[str, ReasonName] = {
 
 
 class ContractDue(msgspec.Struct, frozen=True, kw_only=True):
-    """An artifact of the step's contract."""
+    """A required artifact of a contract of the step."""
 
     ref: str
     contract: Contract
     about: tuple[str, ...] = ()
-    """What it must be about: names that mean the loop at hand, empty outside of loops, or a capability."""
+    """What it must be about: names of the current loop (empty outside of loops), or a capability."""
 
     @property
     def is_decision(self) -> bool:
@@ -195,14 +195,14 @@ class ContractDue(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AssessmentDue(msgspec.Struct, frozen=True, kw_only=True):
-    """The assessment of a gate."""
+    """A required assessment of a gate."""
 
     ref: str
     gate: Gate
 
 
 class UserInputDue(msgspec.Struct, frozen=True, kw_only=True):
-    """What only the user can give."""
+    """Required input that only the user can give."""
 
     needed: UserOnly
     step_id: str
@@ -212,16 +212,16 @@ Due: TypeAlias = ContractDue | AssessmentDue | UserInputDue
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the requirements of a place say to a report."""
+    """The result of comparing a report with the requirements of a place."""
 
     reasons: tuple[Reason, ...] = ()
     checks: tuple[ContractCheck, ...] = ()
     is_undecided: bool = False
-    """A decision about a loop was due and did not come."""
+    """A required decision about a loop was not sent."""
 
 
 def list_due(place: Place) -> tuple[Due, ...]:
-    """Everything that the step of a place asks for."""
+    """Return every requirement of the step of a place."""
     step = place.step
     if step is None:
         return ()
@@ -235,7 +235,7 @@ def list_due(place: Place) -> tuple[Due, ...]:
 
 
 def asked_kinds(place: Place) -> frozenset[str]:
-    """The kinds of artifacts that answer what the step of a place asks for."""
+    """Return the kinds of artifacts that can satisfy the step of a place."""
     return frozenset(map(_kind_for, list_due(place)))
 
 
@@ -255,7 +255,7 @@ def _contract_due(place: Place, step: Step, ref: str) -> Due:
     due = ContractDue(ref=ref, contract=place.workflow.contracts[ref])
     about: tuple[str, ...] = ()
     if due.is_decision:
-        # A decider stands directly in the body of its loop, so its loop is the innermost around it.
+        # A deciding step is directly in the body of its loop, so its loop is the innermost around it.
         innermost = place.frames[-1].loop_id if place.frames else ""
         about = (deciding_loop(place.workflow, place.frames), innermost)
     elif due.contract.artifact_kind == CAPABILITY_OBSERVATION and step.capability:
@@ -264,7 +264,7 @@ def _contract_due(place: Place, step: Step, ref: str) -> Due:
 
 
 def is_answered_by(due: Due, found: JudgedArtifact) -> bool:
-    """The table: whether this artifact is the requirement's own object."""
+    """Whether an artifact satisfies a requirement, by the table above."""
     if not found.is_good:
         return False
     match due:
@@ -279,7 +279,9 @@ def is_answered_by(due: Due, found: JudgedArtifact) -> bool:
 
 
 def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Findings:
-    """Every requirement against the report, then what else came, each checked and recorded once."""
+    """Return the result of every requirement, then of the other artifacts; each is checked and recorded
+    once.
+    """
     reasons: list[Reason] = []
     checks: list[ContractCheck] = []
     seen: set[str] = set()
@@ -287,14 +289,14 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
     for due in list_due(place):
         aimed = [found for found in judged if _is_aimed(due, found) and found.artifact.digest not in seen]
         seen |= {found.artifact.digest for found in aimed}
-        # One artifact may answer two requirements, and is still recorded with the first that it is aimed at.
+        # One artifact may satisfy two requirements, and is recorded with the first that it is meant for.
         is_answered = any(is_answered_by(due, found) for found in judged)
         reason, check = _judge_due(place, facts, due, aimed, judged, is_answered)
         reasons += [] if reason is None else [reason]
         checks += [] if check is None else [check]
         is_undecided |= isinstance(due, ContractDue) and due.is_decision and not is_answered
-    # What nobody asked for is checked against its own contract all the same: a wrong fact that is let in here
-    # would be the fact that a later condition reads.
+    # An artifact that was not required is also checked against its own contract: a later condition would read
+    # a wrong fact that is accepted here.
     beside: dict[str, list[JudgedArtifact]] = {}
     for found in judged:
         if found.ref and found.artifact.digest not in seen:
@@ -310,7 +312,7 @@ def find_reasons(place: Place, facts: Facts, judged: list[JudgedArtifact]) -> Fi
 
 
 def _find_missing_values(place: Place, facts: Facts) -> Iterator[Reason]:
-    """The required values that nobody sent and that have no default."""
+    """Yield a reason for each required value that was not sent and has no default."""
     for name in () if place.step is None else list_required_values(place.step):
         value = facts.values.get(name)
         if value is not None and value != "":
@@ -361,7 +363,7 @@ def _judge_due(
 
 
 def _is_aimed(due: Due, found: JudgedArtifact) -> bool:
-    """Whether an artifact was meant for a requirement, well made or not."""
+    """Whether an artifact is meant for a requirement, valid or not."""
     match due:
         case ContractDue(ref=ref):
             return found.ref == ref
@@ -378,7 +380,7 @@ def _is_for(gate: Gate, found: JudgedArtifact) -> bool:
 
 
 def _demand(gate: Gate, found: JudgedArtifact) -> tuple[str, str] | None:
-    """What a good assessment demands."""
+    """Return the dimension and level of a valid assessment that require a follow-up, or None."""
     return find_demand(gate, msgspec.convert(found.artifact.body, Judgement))
 
 
@@ -409,7 +411,7 @@ def _missing_reason(place: Place, due: ContractDue, judged: list[JudgedArtifact]
 
 
 def _describe_stray(kind: str, judged: list[JudgedArtifact]) -> str:
-    """What was probably meant for the requirement and does not count for it."""
+    """Return a note on an artifact that was probably meant for the requirement and does not count for it."""
     for found in judged:
         if found.misnamed is not None and found.misnamed.suggestion == kind:
             return (
@@ -422,7 +424,7 @@ def _describe_stray(kind: str, judged: list[JudgedArtifact]) -> str:
 def _invalid_reason(
     place: Place, came: JudgedArtifact, contract: Contract | None, issues: tuple[Issue, ...]
 ) -> Reason:
-    """One reason for all the artifacts under a contract; `came` is one of them."""
+    """Return one reason for all invalid artifacts of a contract; `came` is one of them."""
     ref = came.ref
     before = f"The artifact {shorten_message(came.artifact.kind, 60)} was rejected: "
     is_due = place.step is not None and ref in (place.step.contract, *place.step.requires)
@@ -442,19 +444,23 @@ def _invalid_reason(
 
 
 def _join_faults(faults: list[str], before: str) -> str:
-    """The first faults, each as whole as the space that they share allows, and how many more there are."""
+    """Return the first faults as text, each as complete as their shared limit allows, and the number of the
+    others.
+    """
     more = f" ({len(faults) - SHOWN_ISSUES} more in issues)" if len(faults) > SHOWN_ISSUES else ""
     shown = sorted(faults[:SHOWN_ISSUES], key=len)
     left = MESSAGE_BYTES - len((before + more).encode()) - 2 * len(shown)
     cut: dict[str, str] = {}
-    for place, fault in enumerate(shown):  # what a short one leaves is for the longer ones
+    for place, fault in enumerate(shown):  # longer faults get the space that short ones leave
         cut[fault] = shorten_message(fault, left // (len(shown) - place))
         left -= len(cut[fault].encode())
     return "; ".join(cut[fault] for fault in faults[:SHOWN_ISSUES]) + more
 
 
 def fit_example(place: Place, contract: Contract) -> dict[str, Any] | None:
-    """An artifact that the contract accepts, about the loop or capability at hand; None if none is known."""
+    """Return an artifact that the contract accepts, about the current loop or capability, or None if none
+    is known.
+    """
     from handrail.workflows.contracts.check import fitting_example  # noqa: PLC0415 - only a refusal shows one
 
     example = fitting_example(contract)
@@ -508,7 +514,7 @@ def _gate_reason(
 
 
 def let_give(needed: UserOnly, step_id: str) -> Reason:
-    """The reason of a step whose value a person must give themselves."""
+    """Return the reason of a step whose value a person must give themselves."""
     return Reason(
         name=USER_REASONS[needed.reason],
         pointer=ContextKey(key=needed.input) if needed.input else WorkflowStep(step_id=step_id),
@@ -541,6 +547,6 @@ def _user_reason(due: UserInputDue, issues: tuple[Issue, ...]) -> Reason:
 
 
 def fix_of(waits: WaitsFor) -> str:
-    """What a caller does about a reason."""
+    """Return what a caller does about a reason."""
 
     return write_fix(waits)

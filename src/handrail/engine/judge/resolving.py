@@ -1,4 +1,6 @@
-"""The gap of a run that ends unverified; outputs, observations and evidence that resolve a gap. Pure."""
+"""The gap of a run that ends unverified, and the outputs, observations and evidence that resolve a gap.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ from handrail.engine.reasons import BLOCKER_CODES
 from handrail.workflows.conditions import Facts
 
 EVIDENCE = "evidence"
-"""How the ids of gaps begin that evidence opened in earlier versions."""
+"""Start of the last part of a gap's id if evidence opened it, in earlier versions."""
 UNVERIFIED = "verification"
-"""How the id of such a gap ends, so that a later verification finds it."""
+"""End of the id of a gap of an unverified end, so that a later verification finds it."""
 PASSED = "passed"
 
 
 def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """The gap of a run that ends here although its last verification did not pass.
+    """Return the gap of a run that ends here although its last verification did not pass.
 
-    `facts` hold with the whole last report applied, whose `artifacts` are looked at one by one: where it
-    brings several verifications, each must have passed.
+    `facts` have the whole last report applied. Each of its `artifacts` is checked: if it has several
+    verifications, each must have passed.
     """
     own = [artifact.body for artifact in artifacts if _is_verification(artifact)]
     last = facts.artifacts.get(VERIFICATION_REPORT)
@@ -43,7 +45,7 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
 
 
 def resolve_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """The gaps on the branch that a verification resolves if it passed after the end."""
+    """Return resolutions of the gaps on the branch that a verification resolves if it passed after the end."""
     reports = [artifact for artifact in artifacts if _is_verification(artifact)]
     if not reports or not all(_is_passed(report.body) for report in reports):
         return []
@@ -54,7 +56,9 @@ def resolve_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Art
 def resolve_by_observation(
     gaps: Callable[[], Iterable[GapRecorded]], observed: Iterable[CapabilityObserved]
 ) -> list[GapRecorded]:
-    """The gaps on the branch that an observed capability resolves; a claim resolves none."""
+    """Return resolutions of the gaps on the branch that an observed capability resolves; a statement
+    resolves none.
+    """
     works: dict[str, str] = {
         seen.capability: f"{seen.capability} was tried and works."
         for seen in observed
@@ -66,7 +70,7 @@ def resolve_by_observation(
 def resolve_by_output(
     gaps: Callable[[], Iterable[GapRecorded]], artifacts: Iterable[Artifact]
 ) -> list[GapRecorded]:
-    """The gaps on the branch of outputs that did not come, and came now."""
+    """Return resolutions of the gaps on the branch that are about missing outputs which were now sent."""
     came = {one.kind: one.digest for one in artifacts if one.contract_ref}
     unresolved = list_unresolved(gaps()) if came else []
     waits = {gap.gap_id: gap.waits_for for gap in unresolved if gap.waits_for is not None}
@@ -79,7 +83,7 @@ def resolve_by_output(
 
 
 def list_unresolved(gaps: Iterable[GapRecorded]) -> list[GapRecorded]:
-    """Those of the gaps on a branch that none of them resolves."""
+    """Return the gaps of a branch that no other gap among them resolves."""
     every = list(gaps)
     resolved = {gap.resolves_gap_id for gap in every}
     return [gap for gap in every if gap.gap_id not in resolved]
@@ -99,7 +103,9 @@ def resolve(gap_id: str, summary: str, evidence: tuple[str, ...]) -> GapRecorded
 def _resolve_gaps(
     gaps: Iterable[GapRecorded], by_name: Mapping[str, str], evidence: tuple[str, ...] = ()
 ) -> list[GapRecorded]:
-    """Resolve the open gaps whose id ends in one of these names, with the summary beside the name."""
+    """Return resolutions of the open gaps whose id ends in one of these names, with the summary of that
+    name.
+    """
     return [
         resolve(gap.gap_id, summary, evidence)
         for gap in list_unresolved(gaps)
@@ -109,18 +115,20 @@ def _resolve_gaps(
 
 
 def is_evidence_gap(gap: GapRecorded) -> bool:
-    """Whether only evidence or a person resolves it: what would have blocked a run, and how it ended."""
+    """Whether only evidence or a person resolves a gap: its reason would have blocked a run, or it is about
+    the end.
+    """
     is_judged = gap.reason in BLOCKER_CODES or gap.gap_id.rpartition("_")[2].startswith(EVIDENCE)
     return is_judged or is_ending_gap(gap)
 
 
 def is_ending_gap(gap: GapRecorded) -> bool:
-    """Whether the gap says how its run ended."""
+    """Whether a gap says how its run ended."""
     return gap.gap_id.endswith(f"_{UNVERIFIED}")
 
 
 def _is_verification(artifact: Artifact) -> bool:
-    """Only what was found valid counts."""
+    """Whether an artifact is a valid verification report."""
     return artifact.kind == VERIFICATION_REPORT and bool(artifact.contract_ref)
 
 
@@ -129,8 +137,8 @@ def _is_passed(report: dict[str, Any]) -> bool:
 
 
 def describe_resolution(gap: GapRecorded) -> str:
-    """What an agent can do about an open gap."""
-    if is_ending_gap(gap):  # which only a verification resolves
+    """Return what an agent can do about an open gap."""
+    if is_ending_gap(gap):  # only a verification resolves it
         return "a checkpoint with a verification report that passed resolves it."
     if is_evidence_gap(gap):
         by_hand = f"or a person resolves it (`handrail session resolve {gap.gap_id} --note TEXT`)."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def compute_results(
     history: History, node: Node, sighting: Sighting, facts: ProofFacts | None = None
 ) -> Computed:
-    """Return what changed, how each check of the run ended last, and what was proven on these files."""
+    """Return what changed, the last result of each check of the run, and what was proven on these files."""
     head = "" if facts is None else facts.head
     return Computed(
         changes=sighting.changes,
@@ -32,7 +32,7 @@ def _list_checks(history: History, node: Node, tree: str) -> tuple[dict[str, Any
     last: dict[str, ReceiptRecorded] = {}
     for held in list_receipts(history, node.run_id):
         if held.fact.by == "client_hook":
-            continue  # nobody but the agent's client says so
+            continue  # only the agent's client reports it
         name = held.fact.check or write_line(held.fact.argv, held.fact.by)
         last.pop(name, None)
         last[name] = held.fact
