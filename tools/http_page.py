@@ -62,8 +62,8 @@ With `Accept: {LAFS_TYPE.decode()}` both are LAFS envelopes; what is refused bef
 stays problem details.
 
 A creation needs its `requestId`; without it the refusal offers the call with one.
-A change that is gated is posted with `dryRun` first, then with the `confirm_token` of that answer as \
-`confirm`; what destroys something also needs `dangerous`, both times.
+A change that needs a confirm token is posted with `dryRun`, then with the `confirm_token` of that answer \
+as `confirm`; what destroys something also needs `dangerous`, both times.
 An answer that a person must give counts only from a page of the Console, which the browser says with \
 `Sec-Fetch-Site: same-origin`."""
 

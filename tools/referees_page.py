@@ -31,7 +31,7 @@ def referees_page() -> str:
     parts = [
         _NOTE,
         _INTRODUCTION,
-        "## Who came, and what they found",
+        "## Suites, tools and their results",
         _table(
             ("party", "version", "target", "executed", *_STATUSES),
             [_row(entry) for _, entry in sorted(record.items())],

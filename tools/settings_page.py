@@ -14,6 +14,18 @@ from handrail.host import settings
 from tools.commands.rows import GLOBAL_FLAGS
 from tools.page_parts import page, table
 
+LIST_OF = {
+    "roots": "absolute paths",
+    "keptSessions": "ids",
+    "command": "words",
+    "narrow": "words",
+    "prepare": "words",
+    "kinds": "kinds",
+    "links": "relative paths",
+    "tests": "patterns",
+    "inherits": "names",
+}
+"""What the items of each list are, by the last part of its name; a schema does not say it."""
 UNSAID_DEFAULTS = {
     "output.format": "json",
     "output.envelope": "cli",
@@ -40,8 +52,8 @@ WORKFLOW_SETTINGS = {
 
 ENVIRONMENT_ONLY = {
     "HANDRAIL_HOME": "Where all state lives, `~/.handrail` by default.",
-    "HANDRAIL_WORK": "The work token of what was handed to the caller: checks, hooks and `code status` "
-    "mean it; [how](../how-to/delegate-work.md).",
+    "HANDRAIL_WORK": "The work token of the child run that the caller works on; checks, hooks and "
+    "`code status` use it; [how](../how-to/delegate-work.md).",
     "HANDRAIL_WORKER": "What the caller is called among helpers, as with `--worker`; "
     "[how](../how-to/delegate-work.md).",
     "HANDRAIL_STORE": "A PostgreSQL database in place of files, `postgresql://…`; "
@@ -49,10 +61,13 @@ ENVIRONMENT_ONLY = {
     "HANDRAIL_SERVER": "The server of a team, for every project of this process, with `HANDRAIL_TOKEN`; "
     "[how](../how-to/connect-an-agent-to-a-team.md).",
     "HANDRAIL_TOKEN": "The token of an agent for that server, in place of `handrail login`.",
+    "HANDRAIL_ORIGIN": "Read by the files in `deploy/` alone: the address that a team opens; "
+    "[how](../how-to/deploy-a-team-server.md).",
     "HANDRAIL_CLIENT_SECRET": "What a server of a team shows its identity provider; with `--client-id`.",
     "HANDRAIL_CASES": "Set by Handrail for test runners in a copy of the project; never set it yourself.",
     "HANDRAIL_MAX_EFFECT": "The permission ceiling: read, write or dangerous. It can only lower the setting.",
-    "AI_NATIVE_CLI_SECRET": "A secret in place of the key file: 16 bytes of text or more, or `base64:…`.",
+    "AI_NATIVE_CLI_SECRET": "A secret that signs tokens, in place of the key file: 16 bytes of text or more, "
+    "or `base64:…`. The CLI specification names this variable.",
 }
 NOT_OURS = {
     "HOME": "Where `~` is: the default home, the files of agent clients, the skill.",
@@ -154,7 +169,7 @@ def _struct_rows(struct: type[msgspec.Struct], prefix: str) -> Iterator[list[str
         else:
             assert field.name in texts, f"{struct.__name__}.{field.name}: say below it what it does"
             facts = schema[field.encode_name]
-            yield [f"`{name}`", _value(facts), _default(facts), texts[field.name]]
+            yield [f"`{name}`", _value(name, facts), _default(facts), texts[field.name]]
             yield from _inner_rows(field.type, name)
 
 
@@ -179,26 +194,23 @@ def _texts(struct: type[msgspec.Struct]) -> dict[str, str]:
     return texts
 
 
-def _value(facts: dict[str, Any]) -> str:
+def _value(name: str, facts: dict[str, Any]) -> str:
     if "enum" in facts:
         return " or ".join(f"`{one}`" for one in facts["enum"] if one)
     if "anyOf" in facts:
-        return " or ".join(_value(one) for one in facts["anyOf"] if one.get("type") != "null")
+        return " or ".join(_value(name, one) for one in facts["anyOf"] if one.get("type") != "null")
     if "$ref" in facts:
         return "object"
     match facts["type"]:
         case "object":
-            return f"objects by name, up to {facts['maxProperties']}"
-        case "array" if "minItems" in facts:
-            return f"list of words, up to {facts['maxItems']}"
+            items = "objects" if "$ref" in facts["additionalProperties"] else "texts"
+            return f"{items} by name, up to {facts['maxProperties']}"
         case "boolean":
             return "`true` or `false`"
         case "integer":
             return f"{facts['minimum']} to {facts['maximum']}"
-        case "array" if "pattern" in facts["items"]:
-            return f"list of absolute paths, up to {facts['maxItems']}"
         case "array":
-            return f"list of ids, up to {facts['maxItems']}"
+            return f"list of {LIST_OF[name.rpartition('.')[2]]}, up to {facts['maxItems']}"
         case _:
             return f"text, up to {facts['maxLength']} characters"
 

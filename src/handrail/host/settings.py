@@ -64,7 +64,7 @@ class _Output(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_
     format: Literal["", "json", "text"] = ""
     """What commands print: JSON by default, or text for people."""
     envelope: Literal["", "cli", "lafs"] = ""
-    """The dialect of the JSON document; cli by default."""
+    """The dialect of the JSON document: `cli`, the default, or that of the LAFS specification."""
     compact: bool = False
     """JSON on one line."""
 
@@ -110,7 +110,7 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         ],
         Meta(max_length=MOST_CHECK_VARIABLES),
     ] = {}
-    """Variables that it gets beside the caller's; those that steer a runner, only from here."""
+    """Variables that it gets. `check run` adds those of the caller that steer no runner, `prove` a few."""
     narrow: _Words = ()
     """For `prove`: the command for some test files alone; the word `{files}` stands for them."""
     prepare: _Words = ()
@@ -128,7 +128,7 @@ class _Check(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 class _Code(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     snapshots: Literal["git", "always", "off"] = "git"
-    """Keep the files of a project with each step: those under git, all, or none, then nothing is compared."""
+    """Whether Handrail keeps the files of each step, to compare them: in git repositories, always, never."""
 
 
 class _ProjectCode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
