@@ -448,7 +448,7 @@ def _observation(capability: str) -> dict[str, Any]:
 
 
 def find_marks(value: Any, name: str, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the places of a report that still contain a mark, by name, and the mark. Frames are never deep."""
+    """Yield the places of a report that still have a mark, by name, and the mark. Frames are never deep."""
     if isinstance(value, str):
         if value.strip() in MARKS:
             yield name, value.strip()

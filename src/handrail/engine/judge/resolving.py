@@ -45,7 +45,7 @@ def unverified_gaps(facts: Facts, artifacts: Iterable[Artifact]) -> list[GapReco
 
 
 def resolve_by_verification(gaps: Iterable[GapRecorded], artifacts: Iterable[Artifact]) -> list[GapRecorded]:
-    """Return resolutions of the gaps on the branch that a verification resolves if it passed after the end."""
+    """Return resolutions of gaps on the branch that a verification resolves if it passed after the end."""
     reports = [artifact for artifact in artifacts if _is_verification(artifact)]
     if not reports or not all(_is_passed(report.body) for report in reports):
         return []
