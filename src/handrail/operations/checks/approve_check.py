@@ -1,4 +1,4 @@
-"""`check.approve`: a person lets Handrail run declared checks itself, at a terminal or in the Console."""
+"""`check.approve`: a person approves checks that Handrail may run, at a terminal or in the Console."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MEANING = (
 
 
 class ApproveCheck(Input, frozen=True, kw_only=True):
-    """Which checks of which project."""
+    """The checks to approve, and their project."""
 
     name: Annotated[NamedId, Meta(description="A declared check; else every one of them.")] | UnsetType = (
         UNSET
@@ -60,22 +60,22 @@ class ApprovedCheck(Answer, frozen=True, kw_only=True):
 
 
 class ApprovedChecks(Answer, frozen=True, kw_only=True):
-    """What the user's word is now; `is_new` is false where it was the same before this call."""
+    """The present approvals; `is_new` is false if they were the same before this call."""
 
     checks: list[ApprovedCheck]
     source: str
-    """Where a person was asked; empty: nobody was."""
+    """Where a person was asked; empty if no person was."""
     who: str
     is_new: bool
 
 
 def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
-    """Ask the person once, and keep their yes for exactly these declarations.
+    """Ask the person once, and store an approval of exactly these declarations.
 
-    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, E_CONFLICT where the Console
-    showed another declaration, and VALIDATION_ERROR for a check that is not declared.
+    Raise Fault E_HUMAN_REQUIRED if no person can be asked or the person does not agree, E_CONFLICT if the
+    Console showed another declaration, and VALIDATION_ERROR for a check that is not declared.
     """
-    if request.withdraw is True and not rt.is_at_console:  # it asks nobody: what binds programs binds it
+    if request.withdraw is True and not rt.is_at_console:  # asks no person, so it needs permission
         require_permission(rt.settings.of(), OPERATION.effect)
     project = project_of(rt, request.project)
     checks = find_declared(rt.settings.of(project), "" if request.name is UNSET else request.name)
@@ -97,7 +97,9 @@ def approve_check(rt: WritePorts, request: ApproveCheck) -> ApprovedChecks:
 
 
 def _refuse_secrets(rt: ReadPorts, checks: tuple[DeclaredCheck, ...]) -> None:
-    """A person approves what they see, so a declaration with a secret in it cannot be approved."""
+    """Refuse a declaration with a secret in it: a person approves what they see, and
+    secrets are not shown.
+    """
     for check in checks:
         if REDACTED in _show(rt, check):
             raise refuse_argument(
@@ -111,7 +113,9 @@ def _refuse_secrets(rt: ReadPorts, checks: tuple[DeclaredCheck, ...]) -> None:
 
 
 def _ask_console(request: ApproveCheck, digests: dict[str, str]) -> str:
-    """A page shows one declaration and sends its digest back: a yes is about what was shown."""
+    """Check that the Console showed this very declaration: the page sends back the
+    digest of what it showed.
+    """
     if request.digest is UNSET or list(digests.values()) != [request.digest]:
         raise Fault(
             E_CONFLICT,
@@ -123,7 +127,7 @@ def _ask_console(request: ApproveCheck, digests: dict[str, str]) -> str:
 
 
 def _ask_terminal(rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: str) -> str:
-    """A person says yes at the terminal itself: a line that an agent runs approves nothing."""
+    """Ask a person at the terminal itself, so that a command line that an agent runs approves nothing."""
     listed = "\n".join(f"  {check.name}: {_show(rt, check)}" for check in checks)
     where = flatten_text(strip_escapes(project))
     text = f"\nChecks of {where}:\n{listed}\n\n{MEANING}\nApprove? [y/n] "
@@ -133,7 +137,7 @@ def _ask_terminal(rt: WritePorts, checks: tuple[DeclaredCheck, ...], project: st
 
 
 def _show(rt: ReadPorts, check: DeclaredCheck) -> str:
-    """The whole declaration in one line, because all of it is approved."""
+    """Return the whole declaration in one line, because all of it is approved."""
     line = show_line(rt.secrets, check.command, check.environment)
     report = "" if check.report is None else f", report {flatten_text(check.report.path)}"
     return f"{line} (in {flatten_text(check.directory)}, at most {check.timeout_seconds} s{report})"

@@ -20,11 +20,11 @@ SETTINGS_FILE = ".handrail/config.json"
 
 
 class Untried(Exception):
-    """Why nothing can be proven; the end of a sentence."""
+    """Why nothing can be proven, as the end of a sentence."""
 
 
 class Ends(msgspec.Struct, frozen=True, kw_only=True):
-    """The files at both ends, and what has to be said about them."""
+    """The files at both ends of a change, and the remarks about them."""
 
     before: Mapping[str, GitEntry]
     after: Mapping[str, GitEntry]
@@ -33,18 +33,19 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True):
     head: str
     """The tree at the end."""
     start: str
-    """The start as people name it."""
+    """The start, as people name it."""
     taken: TakenTree | None
-    """The working tree, if the end is it."""
+    """The working tree, if it is the end."""
     remarks: tuple[str, ...] = ()
 
 
 def find_ends(rt: ReadPorts, project: str, base: str, head: str, start_tree: str | None = None) -> Ends:
-    """By the names of two commits; empty: the merge base with the default branch, and the working tree.
+    """Return the ends by the names of two commits.
 
-    Without a name the change of a run begins with `start_tree`; empty: nobody knows the files of its start.
+    An empty name means the merge base with the default branch, or the working tree. Without a name, the
+    change of a run begins with `start_tree`; an empty tree means that the files of its start are unknown.
 
-    Raises Fault VALIDATION_ERROR for a name that git does not know, and Untried.
+    Raise Fault VALIDATION_ERROR for a name that git does not know, and Untried.
     """
     trees = rt.trees()
     taken = None
@@ -69,7 +70,7 @@ def find_ends(rt: ReadPorts, project: str, base: str, head: str, start_tree: str
     remarks = []
     if taken is not None:
         remarks = _describe_left_out(taken)
-        # Git keeps a pointer of these in a commit, and the working tree has the content.
+        # For these files a commit has a Git LFS pointer, and the working tree has the content.
         before |= {path: after[path] for path in taken.filtered if path in before and path in after}
     return Ends(
         before=before, after=after, base=begun, head=end, start=start, taken=taken, remarks=tuple(remarks)
@@ -80,7 +81,7 @@ def _resolve(rt: ReadPorts, project: str, name: str, param: str) -> str:
     found = rt.trees().resolve(project, name)
     if not isinstance(found, Unseen):
         return found.tree
-    if "git repository" in found.reason:  # no name can be right here
+    if "git repository" in found.reason:  # without a repository every name is wrong
         raise Untried(found.reason)
     raise refuse_argument(
         f"There is no commit {quote(name)} in this repository.",
@@ -116,7 +117,7 @@ def _describe_left_out(taken: TakenTree) -> list[str]:
 
 
 class FoundCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A check by its declaration, and where that comes from if it is not the start."""
+    """A check by its declaration, with remarks if the declaration does not come from the start."""
 
     check: DeclaredCheck
     remarks: tuple[str, ...] = ()
@@ -125,9 +126,9 @@ class FoundCheck(msgspec.Struct, frozen=True, kw_only=True):
 def find_declared_checks(
     rt: ReadPorts, project: str, ends: Ends, names: Sequence[str]
 ) -> tuple[FoundCheck, ...]:
-    """The checks of these names, or every one: as the start declares each, else as the end does.
+    """Return the checks of these names, or all: as declared at the start, else as declared at the end.
 
-    Raises Fault VALIDATION_ERROR for a name that neither declares, and E_CONFIG.
+    Raise Fault VALIDATION_ERROR for a name that neither declares, and E_CONFIG.
     """
     before = _read_declared(rt, project, ends.before)
     after = _list_now(rt, project, ends)
@@ -150,7 +151,7 @@ def _list_now(rt: ReadPorts, project: str, ends: Ends) -> dict[str, DeclaredChec
 
 
 def _read_declared(rt: ReadPorts, project: str, entries: Mapping[str, GitEntry]) -> dict[str, DeclaredCheck]:
-    """What the settings file among these declares; nothing if it cannot be used."""
+    """Return the checks that the settings file among these declares; empty if it cannot be used."""
     entry = entries.get(SETTINGS_FILE)
     content = None if entry is None else rt.trees().read(project, entry.object_id)
     try:

@@ -35,14 +35,14 @@ from handrail.runtime.sessions import Session, read_session, require_healthy
 from handrail.version import __version__
 
 MOST_SESSIONS = 50
-"""That are looked at for the newest run of a project: of those with its name, and of all."""
+"""Most sessions that are read to find the newest run of a project: first those with its name, then all."""
 
 
 _LINK = r"(https?://[A-Za-z0-9.-]+(:[0-9]+)?/)?[A-Za-z0-9._~%/@+=&?#,-]+"
 
 
 class ExportReceipt(Input, frozen=True, kw_only=True):
-    """Of which run, about which commit."""
+    """The run that the receipt is about, and the commit."""
 
     session: (
         Annotated[MintedId, Meta(description="A session; else the newest of this project.")] | UnsetType
@@ -71,34 +71,34 @@ class ExportReceipt(Input, frozen=True, kw_only=True):
 
 
 class ExportedReceipt(Answer, frozen=True, kw_only=True):
-    """The receipt, and what it says."""
+    """The receipt, and its statement."""
 
     session_id: str
     run_id: str
     exported_as: str = msgspec.field(name="as")
     tree: str
-    """Git's id of the files that it is about."""
+    """Git's id of the files that the receipt is about."""
     commit: str
-    """The commit that has them."""
+    """The commit that has these files."""
     word: ProofWord
     sentence: str
-    """What the word means here."""
+    """What the word means here, as a sentence."""
     result: str
     """For readers of in-toto: PASSED for PROVED and KEPT, FAILED for FAILS, otherwise WARNED."""
     key_id: str
-    """The key that signs; Markdown names it and is not signed itself."""
+    """The key that signs; a Markdown receipt names it and is not signed itself."""
     content: Any = UNSET
-    """Left out where it went into a file."""
+    """Left out if it was written to a file."""
     path: str | UnsetType = UNSET
     bytes: int | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
 
 
 def export_receipt(rt: Runtime, request: ExportReceipt) -> ExportedReceipt:
-    """Return the receipt. Nothing is stored, except the key where there was none.
+    """Return the receipt. Nothing is stored, except a key if there was none.
 
-    Raises Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR for a commit that is not there, and
-    E_CONFIG without the extra.
+    Raise Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR for an unknown commit, and E_CONFIG
+    without the extra.
     """
     exported = export_in_chunks(rt, request)
     content = b"".join(exported.chunks).decode()
@@ -147,7 +147,7 @@ def export_in_chunks(rt: Runtime, request: ExportReceipt) -> Chunked:
 
 
 def _find_commit(rt: ReadPorts, project: str, ref: str) -> Revision:
-    """Raises Fault VALIDATION_ERROR if the repository of the project has no such commit."""
+    """Return the commit. Raise Fault VALIDATION_ERROR if the project's repository has no such commit."""
     found = rt.trees().resolve(project, ref)
     if isinstance(found, Revision):
         return found
@@ -166,7 +166,7 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
         run_id = choose_run(session.history)
         if run_id is not None:
             return session, session.history.runs[run_id]
-        require_healthy(session)  # what cannot be read may hold one
+        require_healthy(session)  # the unreadable part may have the run
     else:
         for session_id in _list_nearest(rt, project):
             rt.interruptions.end_here()
@@ -191,7 +191,7 @@ def _find_run(rt: ReadPorts, request: ExportReceipt, project: str) -> tuple[Sess
 
 
 def _list_nearest(rt: ReadPorts, project: str) -> list[SessionId]:
-    """The latest sessions of projects that have the name of this one, then the latest of all."""
+    """Return the latest sessions of projects that have the name of this one, then the latest of all."""
     name = encode_project(project).name
 
     def find(sessions: Sessions) -> list[SessionId]:
@@ -204,7 +204,7 @@ def _list_nearest(rt: ReadPorts, project: str) -> list[SessionId]:
 
 
 def _redact(rt: ReadPorts, value: Any) -> Any:
-    """The statement without any secret that this process knows: it leaves the machine."""
+    """Return the statement without any secret that this process knows, because it leaves the machine."""
     text = rt.secrets.redact_text(msgspec.json.encode(value).decode())
     return msgspec.json.decode(text)
 

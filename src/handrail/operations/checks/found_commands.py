@@ -1,4 +1,4 @@
-"""Commands that a project's own files suggest as checks, for people who declared none. Nothing is run."""
+"""Commands that a project's own files suggest as checks, if none is declared. Nothing is run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKED_AT = (
     *("package.json", "pnpm-lock.yaml", "yarn.lock", "bun.lockb", "bun.lock"),
     *("Cargo.toml", "go.mod"),
 )
-"""The files that say most, for a caller that cannot list all files; of lock files only their presence."""
+"""The most informative files, for a caller that cannot list all files; lock files count only by presence."""
 MOST_CHARACTERS = 1_000_000
 
 _TARGETS = {"test": "tests", "tests": "tests", "lint": "lint", "check": "check"}
@@ -37,7 +37,7 @@ _PYTHON_LISTS = (
 )
 _PYTHON_TEST = re.compile(r"(?:\A|/)(?:test_[^/]*|[^/]*_test|tests)\.py\Z")
 _PYTEST_TEST = re.compile(r"(?m)^(?:async )?def test|\bpytest\b")
-"""In a test file: a test outside of a class, which unittest does not find."""
+"""Matches a test outside of a class in a test file; unittest does not find such tests."""
 _PYTHON_STARTERS = {"uv.lock": ("uv", "run"), "poetry.lock": ("poetry", "run"), "pdm.lock": ("pdm", "run")}
 _NODE_LOCKS = {"pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lockb": "bun", "bun.lock": "bun"}
 _NODE_SCRIPTS = {"test": "tests", "lint": "lint", "typecheck": "types"}
@@ -46,24 +46,24 @@ _CARGO = re.compile(r"(?m)^\[(?:package|workspace)\]")
 _GO = re.compile(r"(?m)^module\s")
 
 LoadText = Callable[[str], str]
-"""The text of a file; empty if there is none, or if it cannot be read."""
+"""Returns the text of a file; empty if it does not exist or cannot be read."""
 
 
 class FoundCommand(msgspec.Struct, frozen=True, kw_only=True):
     """A command, and the file that suggests it."""
 
     name: str
-    """What the check would be called."""
+    """The suggested name of the check."""
     command: tuple[str, ...]
     because: str
     report: ReportFormat | None = None
-    """The form in which it can print its test cases."""
+    """The format in which it can report its test cases."""
     reporting: tuple[str, ...] = ()
-    """The command that prints them so, where it is another one."""
+    """The command that reports them, if it differs."""
 
 
 def find_commands(paths: Collection[str], load: LoadText) -> tuple[FoundCommand, ...]:
-    """The commands that the files of a project suggest: of languages first, then of task runners."""
+    """Return the commands that the files of a project suggest: of languages first, then of task runners."""
 
     def read(path: str) -> str:
         text = load(path) if path in paths else ""
@@ -125,7 +125,7 @@ def _find_node(paths: Collection[str], read: LoadText) -> Iterator[FoundCommand]
 
 
 def _split(line: str) -> tuple[str, ...]:
-    """The words of a plain command line; none if a shell would read more into it."""
+    """Return the words of a plain command line; empty if a shell would interpret it further."""
     try:
         return () if set(line) & set("|&;<>()$`\\=") else tuple(shlex.split(line))
     except ValueError:

@@ -19,13 +19,13 @@ DECLARED_IN = ".handrail/config.json"
 
 
 class ListChecks(Input, frozen=True, kw_only=True):
-    """Of which project."""
+    """The project to list checks of."""
 
     project: ProjectPath | UnsetType = UNSET
 
 
 def list_checks(rt: ReadPorts, request: ListChecks) -> Success:
-    """Every declared check, in the order of the declarations. Nothing is run."""
+    """Return every declared check, in the order of the declarations. Nothing is run."""
     project = project_of(rt, request.project)
     rows = tuple(_describe_row(rt, project, check) for check in rt.settings.of(project).checks)
     page = Page(items=tuple(map(msgspec.to_builtins, rows)), style="none", limit=max(1, len(rows)))

@@ -1,7 +1,7 @@
-"""Proving a change inside `run.continue`: Handrail runs approved, short checks before it judges the report.
+"""Proves a change inside `run.continue`: Handrail runs approved, short checks before it judges the report.
 
-No session is held while a check runs. Only a process that the user's client or shell started does this, and
-only for the very declaration that a person approved on this machine.
+No session is locked while a check runs. Only a process that the user's client or shell started does this,
+and only for exactly the declaration that a person approved on this machine.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from handrail.runtime.sessions import Session, read_session
 from handrail.workflows.compiled import Step
 
 MOST_MS = 40_000
-"""For all checks of one call."""
+"""Most milliseconds for all checks of one call."""
 USUAL_RUNS = 3
 """How often a check runs in the proof of a fix."""
 SPARED_MS = 2_000
-"""Of what is left of the call: to judge and to answer."""
+"""Milliseconds of the call that are reserved for judging and answering."""
 
 
 def prove_for_report(rt: WritePorts, session: Session, prepared: Prepared, node: Node) -> Session | None:
-    """Prove the change of a step that wants it and has no proof yet: the session with what was recorded.
+    """Prove the change of a step that needs a proof and has none; return the session with what was recorded.
 
-    None: nothing was, and what was gathered still holds.
+    None if nothing was recorded, so that the gathered facts are still valid.
     """
     project, facts = prepared.project, prepared.gathered.proof_facts
     if project is None or facts is None or not facts.head or rt.is_served:
         return None
     if shares_directory(session.history, node):
-        return None  # the join is asked
+        return None  # the step that joins the child runs is asked instead
     assert isinstance(node.state, Running), "a step that wants a proof is pending"
     leaf = leaf_at(prepared.gathered.workflow, node.state)
     demand = leaf.proof if isinstance(leaf, Step) else None
-    # Not as this process saw it last: `handrail prove` may have recorded a proof since.
+    # Read again: `handrail prove` may have recorded a proof since this process read the session.
     session = read_session(rt.log, session.history.session_id) or session
     base = find_base(session.history, node.node_id, demand)
     if find_word(session.history, node, base, facts.head)[0] is not None:
@@ -54,7 +54,7 @@ def prove_for_report(rt: WritePorts, session: Session, prepared: Prepared, node:
 
 
 def _prove_short_checks(rt: WritePorts, project: str, base: str) -> list[Proof]:
-    """The proofs of the checks that a person approved and that fit into the call; none where none does."""
+    """Return the proofs of the approved checks that fit into the call; empty if none does."""
     try:
         ends = find_ends(rt, project, "", "", base)
         found = find_declared_checks(rt, project, ends, ())
@@ -72,7 +72,7 @@ def _prove_short_checks(rt: WritePorts, project: str, base: str) -> list[Proof]:
             spent_ms = rt.clock.monotonic_ms() - began
             if rt.interruptions.stop_reason():
                 break
-            if spent_ms >= left_ms:  # it was ended: from now on the reply has the command
+            if spent_ms >= left_ms:  # out of time: the reply has the command instead
                 rt.known_checks().keep_run(project, digest_check(one.check), None)
                 break
             left_ms -= spent_ms
@@ -86,6 +86,6 @@ def _find_time_left(rt: ReadPorts) -> int:
 
 
 def _is_short(rt: ReadPorts, project: str, found: FoundCheck, left_ms: int) -> bool:
-    """Whether a check is approved as it is declared, and is known to fit into what is left of the call."""
+    """Whether a check is approved as declared, and is known to fit into the rest of the call."""
     known = rt.known_checks().find(project, digest_check(found.check))
     return known.is_approved and known.duration_ms is not None and USUAL_RUNS * known.duration_ms <= left_ms

@@ -1,7 +1,7 @@
-"""`check.prove`: run checks on old and new tests with old and new code, and say what they show.
+"""`check.prove`: run checks on old and new tests with old and new code, and report what they show.
 
-It needs no run, no store and no account; where a run is in progress, it is recorded there. Nothing of the
-project is written: the runs take place in copies, and results are remembered in the home.
+It needs no run, no store and no account; if a run is in progress, the proof is recorded there. Nothing in
+the project is written: the runs take place in copies, and results are stored in the home.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LINE = ("handrail", "prove", "--")
 
 
 class ProveChange(Input, frozen=True, kw_only=True):
-    """Which checks, on which change."""
+    """The checks, and the change to prove."""
 
     names: (
         Annotated[
@@ -133,32 +133,32 @@ class ProvenCheck(Payload, frozen=True, kw_only=True):
 
 
 class SuggestedCheck(Payload, frozen=True, kw_only=True):
-    """A command that the project's files suggest, where no check is declared."""
+    """A command that the project's files suggest, if no check is declared."""
 
     command: tuple[str, ...]
     line: str
-    """What to type to prove the change with it."""
+    """The command line that proves the change with it."""
     because: str
     """The file that suggests it."""
 
 
 class ProvenChange(Payload, frozen=True, kw_only=True):
-    """The worst word of all checks, and each with its runs."""
+    """The worst word of all checks, and each check with its runs."""
 
     word: ProofWord
     checks: tuple[ProvenCheck, ...]
     suggestions: tuple[SuggestedCheck, ...] = ()
     markdown: str = ""
     run_id: str = ""
-    """The run in which it is recorded; empty: in none."""
+    """The run in which it is recorded; empty if in none."""
     step_id: str = ""
-    """The pending step that it is recorded for; empty: the run is over, or there is none."""
+    """The pending step that it is recorded for; empty if the run is finished, or there is none."""
 
 
 def prove_change(rt: WritePorts, request: ProveChange) -> ProvenChange:
     """Prove each check on the change.
 
-    Raises Fault E_CHECK_FAILED if the word is FAILS, or another one than was expected.
+    Raise Fault E_CHECK_FAILED if the word is FAILS, or differs from the expected one.
     """
     project = project_of(rt, request.project)
     _require_one_kind(request)
@@ -195,8 +195,10 @@ def prove_change(rt: WritePorts, request: ProveChange) -> ProvenChange:
 
 
 def _find_target(rt: WritePorts, project: str, request: ProveChange) -> ProvenRun | None:
-    """The run that the proof belongs to. One that is not named is meant only by what it would be asked for:
-    declared checks on its own change.
+    """Return the run that the proof belongs to.
+
+    A run that the call does not name is used only for what it would ask for: declared checks on its own
+    change.
     """
     is_standalone = any(one is not UNSET for one in (request.argv, request.base, request.head))
     if request.run is UNSET and is_standalone:
@@ -215,7 +217,7 @@ def _find_target(rt: WritePorts, project: str, request: ProveChange) -> ProvenRu
 def _record(
     rt: WritePorts, request: ProveChange, target: ProvenRun | None, proofs: list[Proof]
 ) -> ProvenChange:
-    """Record the proofs where a run is meant, then answer. Raises Fault E_CHECK_FAILED."""
+    """Record the proofs if a run is meant, then return the answer. Raise Fault E_CHECK_FAILED."""
     if target is not None:
         record_proofs(rt, target, proofs)
     return _answer(request, proofs, target=target)
@@ -234,7 +236,7 @@ def _require_one_kind(request: ProveChange) -> None:
 
 
 def _find_checks(rt: ReadPorts, project: str, request: ProveChange, ends: Ends) -> tuple[FoundCheck, ...]:
-    """Raises Fault VALIDATION_ERROR."""
+    """Return the checks to run. Raise Fault VALIDATION_ERROR."""
     if request.argv is UNSET:
         return find_declared_checks(rt, project, ends, () if request.names is UNSET else request.names)
     typed = DeclaredCheck(name="", command=tuple(request.argv), timeout_seconds=_TYPED_SECONDS)
@@ -242,7 +244,7 @@ def _find_checks(rt: ReadPorts, project: str, request: ProveChange, ends: Ends) 
 
 
 def _require_clean(rt: ReadPorts, project: str, ends: Ends) -> None:
-    """Raises Fault E_CONFLICT, VALIDATION_ERROR."""
+    """Check that the project is as its last commit. Raise Fault E_CONFLICT, VALIDATION_ERROR."""
     if ends.taken is None:
         raise refuse_argument(
             "--in-place proves the working tree, so it does not go with --head.",
@@ -260,7 +262,7 @@ def _require_clean(rt: ReadPorts, project: str, ends: Ends) -> None:
 
 
 def _end_if_stopped(rt: ReadPorts) -> None:
-    """Raises Fault E_INTERRUPTED or E_TIMEOUT if the call must stop."""
+    """Raise Fault E_INTERRUPTED or E_TIMEOUT if the call must stop."""
     match rt.interruptions.stop_reason():
         case "":
             return
@@ -289,7 +291,7 @@ def _answer(
     suggestions: tuple[SuggestedCheck, ...] = (),
     target: ProvenRun | None = None,
 ) -> ProvenChange:
-    """Raises Fault E_CHECK_FAILED."""
+    """Return the answer. Raise Fault E_CHECK_FAILED."""
     word = choose_worst([proof.word for proof in proofs])
     proven = ProvenChange(
         word=word,

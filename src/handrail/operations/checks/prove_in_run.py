@@ -1,4 +1,4 @@
-"""The part of `check.prove` that knows runs: where the change of a step begins, and recording what was shown.
+"""The part of `check.prove` that knows runs: the start of a step's change, and recording proofs.
 
 A proof is recorded at the pending step of a run, or later at the gap that it closes. Replies that were
 recorded before stay as they are.
@@ -41,22 +41,22 @@ class ProvenRun(msgspec.Struct, frozen=True, kw_only=True):
 
     session: Session
     node: Node
-    """The pending one, or the end of the run."""
+    """The pending node, or the end of the run."""
     base: str
-    """A git tree; empty: it is not known."""
+    """A git tree; empty if unknown."""
     step_id: str = ""
-    """The pending step; empty: the run is over."""
+    """The pending step; empty if the run is finished."""
 
 
 def find_proven_run(rt: ReadPorts, project: str, run: str | UnsetType) -> ProvenRun | None:
-    """Return the run of this id, else the only one in progress in a project; None where there is none.
+    """Return the run of this id, else the only one in progress in a project; None if there is none.
 
-    Raises Fault SESSION_NOT_FOUND and VALIDATION_ERROR for a run that is named.
+    Raise Fault SESSION_NOT_FOUND and VALIDATION_ERROR for a run that is named.
     """
     if run is UNSET:
         try:
             work = find_open_work(rt, project).runs
-        except Fault:  # without a store, or with a damaged one, a proof stands for itself
+        except Fault:  # without a readable store, the proof is not recorded
             return None
         if len(work) != 1:
             return None
@@ -99,7 +99,9 @@ def _describe(rt: ReadPorts, session: Session, node: Node) -> ProvenRun:
 
 
 def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) -> Session:
-    """Record proofs at the run as it stands now, close the gaps that they answer, and return the session."""
+    """Record proofs at the present node of the run, close the gaps that they answer,
+    and return the session.
+    """
     facts = [
         ProofRecorded(node_id=target.node.node_id, proof=proof, machine=rt.team_client) for proof in proofs
     ]
@@ -114,7 +116,7 @@ def record_proofs(rt: WritePorts, target: ProvenRun, proofs: Sequence[Proof]) ->
 
 
 def _plan_resolutions(history: History, target: ProvenRun, proofs: Sequence[Proof]) -> list[PlannedEvent]:
-    """Close the open gaps of steps that wanted these proofs."""
+    """Return events that close the open gaps of steps that needed these proofs."""
     word = choose_for_step(proofs)
     node_id = target.node.node_id
     places: dict[str, NodeId] = {

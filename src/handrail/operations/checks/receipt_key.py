@@ -1,4 +1,6 @@
-"""`receipt.key`: the public key of this user's receipts, and those of others that count here."""
+"""`receipt.key`: the public key of this user's receipts, and the keys of other people
+that are trusted here.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _ROTATE = "Your receipts are signed with a new key from now on: whoever checks t
 
 
 class ShowKey(Input, frozen=True, kw_only=True):
-    """What to do with the keys; without either, nothing but show them."""
+    """What to do with the keys; without an option, only show them."""
 
     trust: (
         Annotated[str, Meta(description="Trust receipts of this public key on this machine.", max_length=200)]
@@ -31,20 +33,20 @@ class ReceiptKey(Answer, frozen=True, kw_only=True):
     """Every key that is known here."""
 
     public: str
-    """Give this to whoever checks your receipts."""
+    """The key to give to people who check your receipts."""
     key_id: str
     previous: list[str]
-    """Public halves of keys that signed before, newest first."""
+    """Public halves of keys that signed earlier, newest first."""
     trusted: list[str]
-    """Of others."""
+    """Keys of other people."""
 
 
 def show_key(rt: Runtime, request: ShowKey) -> ReceiptKey:
-    """Show the keys, after what was asked for.
+    """Make the requested change, then show the keys.
 
-    A person is asked before: whoever chooses which keys count decides which receipts are believed. Raises
-    Fault E_CONFIG without the extra, VALIDATION_ERROR for a text that is no key, KEYRING_INVALID, and
-    E_HUMAN_REQUIRED where nobody agrees.
+    A person is asked first: these keys decide which receipts are accepted. Raise Fault E_CONFIG without the
+    extra, VALIDATION_ERROR for a text that is not a key, KEYRING_INVALID, and E_HUMAN_REQUIRED if the person
+    does not agree.
     """
     require_local(rt)
     keys = rt.receipt_keys()
@@ -90,7 +92,7 @@ OPERATION = Operation(
 
 
 def require_local(rt: ReadPorts) -> None:
-    """Raises Fault FEATURE_DISABLED: whoever may call a server may not sign as its user."""
+    """Raise Fault FEATURE_DISABLED on a server, because its callers must not sign as its user."""
     if rt.is_served:
         raise Fault(
             FEATURE_DISABLED,

@@ -1,6 +1,6 @@
-"""What a test runner's report counted. The file is somebody else's: bounded, no entities, nothing trusted.
+"""What a test runner's report counted. The file is untrusted: bounded, without entities.
 
-Test cases are counted one by one; what a report says about its own sums is not read.
+Test cases are counted one by one; totals in the report are not read.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ DEEPEST = 64
 
 
 class UnreadableReport(Exception):
-    """The content is not a report of its format; the message says why, as the end of a sentence."""
+    """The content is not a report of its format; the message is the reason as the end of a sentence."""
 
 
 def count_tests(content: bytes, form: ReportFormat) -> Counts | None:
-    """The tests of a report, by how they ended; None for a format that is text for people.
+    """Return the tests of a report, by how they ended; None for a format that is text for people.
 
-    Raises UnreadableReport.
+    Raise UnreadableReport.
     """
     match form:
         case "junit":
@@ -100,7 +100,7 @@ def _count_junit(content: bytes) -> Counts:
 
 
 def _refuse_doctype(*_: object) -> None:
-    """No document type, so no entities: nothing can grow while it is read."""
+    """Refuse document types, and with them entities: nothing can grow while it is read."""
     raise UnreadableReport("it has a document type, which no JUnit report needs")
 
 
@@ -127,17 +127,17 @@ def _count_jest(content: bytes) -> Counts:
 
 # What a test runner counted, from the lines that it prints for programs.
 #
-# Each reader knows one form and gives None where no line is of it: then nothing was counted.
+# Each reader knows one format and returns None if no line matches it: then nothing was counted.
 
 
 _TAP_SUM = re.compile(r"(?m)^# (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})$")
-"""As `node --test` ends its TAP."""
+"""The totals at the end of the TAP that `node --test` prints."""
 _TAP_LINE = re.compile(r"(?m)^(not )?ok\b[^#\n]*(?:#\s*(skip|todo)\b)?", re.IGNORECASE)
 _TAP_PLAN = re.compile(r"(?m)^1\.\.(\d{1,9})\b")
 
 
 def count_tap(text: str) -> Counts | None:
-    """TAP; where the sums of `node --test` end it, those, because its suites are lines too."""
+    """Return the counts of TAP; of `node --test` its totals, because it also prints a line per suite."""
     sums = {name: int(number) for name, number in _TAP_SUM.findall(text)}
     if "tests" in sums:
         return Counts(
@@ -165,7 +165,10 @@ class _GoLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_go(text: str) -> Counts | None:
-    """`go test -json`; a package that fails without a test that does could not be built or started."""
+    """Return the counts of `go test -json`.
+
+    A package that fails without a failed test could not be built or started.
+    """
     read = msgspec.json.Decoder(_GoLine)
     ended: list[_GoLine] = []
     for line in text.splitlines():

@@ -1,7 +1,7 @@
-"""`check.run`: start a program of the project, and record what came of it as a receipt.
+"""`check.run`: start a program of the project, and record how it ended as a check result.
 
-The run is found first, the program runs without any lock, and the receipt is recorded at the node that was
-pending when it began. A program that fails is a fact like any other: the call has succeeded.
+The run is found first, the program runs without any lock, and the check result is recorded at the node that
+was pending when it began. A program that fails is a fact like any other: the call has succeeded.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ DEFAULT_SECONDS = 600
 MOST_SECONDS = 7_200
 MOST_ARGUMENTS = 1_000
 MOST_OF_PASSED, MOST_OF_FAILED = 45, 500
-"""Characters of the last lines in a reply: an agent decides by the result; `--mvi full` has more."""
+"""Most characters of the last lines in a reply: an agent decides by the result; `--mvi full` has more."""
 
 _TIMED_OUT, _CANNOT_START, _SIGNALLED = 124, 127, 128
-"""What a shell says of a program that was out of time, could not be started, or got a signal."""
+"""Exit statuses of a shell for a program that timed out, could not be started, or got a signal."""
 
 
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 
 
 class RunCheck(Input, frozen=True, kw_only=True):
-    """Which command, and for which run."""
+    """The command, and the run that it is for."""
 
     name: Annotated[NamedId, Meta(description="A check that the project declares.")] | UnsetType = UNSET
     argv: (
@@ -101,40 +101,41 @@ class RunCheck(Input, frozen=True, kw_only=True):
 
 
 class CheckRun(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """The check result as it is recorded."""
+    """The recorded check result."""
 
     check_result_id: str
     session_id: str
     run_id: str
     step_id: str
     check: str
-    """The declared name; empty: the command was given word by word."""
+    """The declared name; empty if the command was given word by word."""
     argv: tuple[str, ...]
     directory: str
     status: str
     """How it ended, in a few words."""
     has_passed: bool
     exit_status: int
-    """Of the program; as a shell tells it where there is none: 124 timed out, 127 not started, 128 and more
-    for a signal."""
+    """Exit status of the program, or as a shell reports it: 124 timed out, 127 not
+    started, 128 and more for a signal.
+    """
     last_lines: str
-    """The end of what it printed: more of it if the check failed."""
+    """The end of its output; more of it if the check failed."""
     duration_ms: int
     output_bytes: int
     output_digest: str
     tail: str
-    """The last part of what it printed, without secrets."""
+    """The last part of its output, without secrets."""
     tree_before: str
     tree_after: str
-    """The files of the project before and after it; empty: unknown."""
+    """The files of the project before and after it; empty if unknown."""
     counts: Counts | None
-    """What its report counted; null: there is no report."""
+    """What its report counted; null if there is no report."""
 
 
 def run_check(rt: WritePorts, request: RunCheck) -> Success:
-    """Run it, record the receipt, and tell both.
+    """Run the check, record its result, and return both.
 
-    Raises Fault before anything was started, and PartlyDone when a signal ended the program.
+    Raise Fault before anything was started, and PartlyDone if a signal ended the program.
     """
     project = project_of(rt, request.project)
     programs = rt.check_programs()
@@ -150,7 +151,7 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
     project, request = _go_to_own_project(rt, target.run, request, project)
     is_here = is_project_of(rt.workspace, target.session.history, target.node.node_id, project)
     command = _command(rt, programs, request, project, target.run.checks if is_here else None)
-    rt.keys.signing_key(WORKFLOW)  # the answer needs it: without one nothing is started
+    rt.keys.signing_key(WORKFLOW)  # fails here without a key, before anything is started
     programs.register_secrets()
     notices = make_first_use_notices(rt, command, project)
     ran = run_command(rt, programs, command, target, project)
@@ -175,7 +176,7 @@ def run_check(rt: WritePorts, request: RunCheck) -> Success:
 def _keep_own_project(
     rt: WritePorts, session: Session, node_id: NodeId, asked: str | UnsetType, own: str | None
 ) -> Session:
-    """Record where a child works, for a check that comes before its first report."""
+    """Record the directory of a child run, for a check that comes before its first report."""
     run = session.history.runs[session.history.nodes[node_id].run_id]
     settled = settle_project(rt, run, asked, own)
     if settled is None:
@@ -187,13 +188,13 @@ def _keep_own_project(
 
 
 def _is_other_checkout(run: Run, project: str) -> bool:
-    """Whether it is the run's repository in another place; a helper may have a place of its own."""
+    """Whether it is the run's repository in another place; a helper may work in a place of its own."""
     began = run.project if run.parent is None else None
     return began is not None and began.directory not in ("", encode_project(project).directory)
 
 
 def _go_to_own_project(rt: ReadPorts, run: Run, request: RunCheck, project: str) -> tuple[str, RunCheck]:
-    """The run's own project, where this call is in it or around it: a repository holds several.
+    """Return the run's own project, if this call is in it or around it: a repository may have several.
 
     A call that names a folder of it starts there.
     """
@@ -230,7 +231,7 @@ def _command(
     project: str,
     pins: tuple[PinnedCheck, ...] | None,
 ) -> Command:
-    """Raises Fault VALIDATION_ERROR, E_CONFIG."""
+    """Return the command. Raise Fault VALIDATION_ERROR, E_CONFIG."""
     asked = "" if request.directory is UNSET else request.directory
     if request.argv is not UNSET:
         return Command(
@@ -244,12 +245,12 @@ def _command(
     is_own = asked in ("", check.directory)
     seconds = check.timeout_seconds if request.time_limit is UNSET else request.time_limit
     command = command_of(check, programs.directory_in(project, asked or check.directory), seconds)
-    own = {} if is_own else {"check": "", "digest": ""}  # elsewhere it is another check
+    own = {} if is_own else {"check": "", "digest": ""}  # in another project it is another check
     return msgspec.structs.replace(command, change=found.change, **own)
 
 
 def _name_env(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words with `env` before variables, which only a shell takes in front of a program."""
+    """Return the words with `env` before variables; without it only a shell accepts them before a program."""
     is_set = bool(_ASSIGNED.match(words[0])) and not all(map(_ASSIGNED.match, words))
     return ("env", *words) if is_set else words
 
@@ -258,7 +259,7 @@ def _name_env(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _stopped(receipt: ReceiptRecorded) -> PartlyDone:
-    """The call was to end, and so it does; that its program ran is recorded all the same."""
+    """Return what was done when the call had to end: the run of the program is recorded all the same."""
     return PartlyDone(
         E_INTERRUPTED,
         f"A signal ended the check; receipt {receipt.receipt_id} says so and proves nothing.",
@@ -301,7 +302,7 @@ def find_last_lines(printed: str, most: int) -> str:
 
 
 def _exit_status(outcome: RunOutcome) -> int:
-    """The program's status, as a shell would tell it."""
+    """Return the program's status, as a shell would report it."""
     match outcome:
         case Exited(status=status):
             return status

@@ -1,4 +1,4 @@
-"""Starting the program of a check without a lock, and recording its receipt at the step that it was for."""
+"""Starts the program of a check without a lock, and records its result at the step that it was for."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 TREE_SECONDS = 10.0
 MOST_CHANGED_MEANWHILE = 20
 MOST_PRINTED_BYTES = 8 * 1024 * 1024
-"""Of what a program prints, read as its report."""
+"""Most bytes of a program's output that are read as its report."""
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """What is started, whether it was declared or typed."""
+    """The program to start, declared or typed."""
 
     argv: tuple[str, ...]
     directory: str
     seconds: int
     check: str = ""
     digest: str = ""
-    """Of its declaration."""
+    """Digest of its declaration."""
     report: ReportPlace | None = None
     environment: tuple[tuple[str, str], ...] = ()
-    """What its declaration sets."""
+    """Variables that its declaration sets."""
     change: str = ""
-    """How it differs from what is declared now."""
+    """How it differs from the present declaration."""
 
 
 def command_of(check: DeclaredCheck, directory: str, seconds: int) -> Command:
-    """What a declaration starts."""
+    """Return the command that a declaration starts."""
     own = {"check": check.name, "digest": digest_check(check)}
     return make_from(Command, check, argv=check.command, directory=directory, seconds=seconds, **own)
 
@@ -71,22 +71,22 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     outcome: RunOutcome
     counts: Counts | None
     uncounted: str
-    """Why its report counts nothing; empty: it does, or there is none."""
+    """Why its report counts nothing; empty if it counts, or there is none."""
 
 
 class RanCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
+    """The result of running a command."""
 
     receipt: ReceiptRecorded
     notices: list[Notice]
     """What could not be found out about it."""
     is_interrupted: bool
     tree: TakenTree | None
-    """The files after it; None: they cannot be seen."""
+    """The files after it; None if they cannot be read."""
 
 
 def make_first_use_notices(rt: WritePorts, command: Command, project: str) -> list[Notice]:
-    """What a caller should know about a declared check before its receipt counts for something."""
+    """Return notices about a check's first run on this machine, and about a changed declaration."""
     if not command.check:
         return []
     notices = []
@@ -163,7 +163,7 @@ def run_command(
 def run_and_count(
     rt: ReadPorts, programs: CheckPrograms, command: Command, project: str, see: Callable[[bytes], None]
 ) -> Counted:
-    """Start it and read the report that it declares."""
+    """Start the program, and read the report that its check declares."""
     path = _find_report_file(command)
     before = programs.look_at_report(project, path) if path else ""
     kept = bytearray()
@@ -189,12 +189,12 @@ def run_and_count(
 
 
 def _find_report_file(command: Command) -> str:
-    """Where it writes its report; empty: nowhere, or it prints it."""
+    """Return the path of the report; empty if there is none, or the program prints it."""
     return "" if command.report is None or command.report.path == PRINTED else command.report.path
 
 
 def _take_tree(rt: ReadPorts, project: str) -> TakenTree | None:
-    """The project's files now; None when they cannot be seen."""
+    """Return the project's present files; None if they cannot be read."""
     tree = take_present(rt, project, TREE_SECONDS)
     return None if isinstance(tree, Unseen) else tree
 
@@ -202,10 +202,10 @@ def _take_tree(rt: ReadPorts, project: str) -> TakenTree | None:
 def _name_changes(
     rt: ReadPorts, project: str, before: TakenTree | None, after: TakenTree | None, reports: set[str]
 ) -> tuple[str, ...]:
-    """Files that changed while a program ran: nobody knows which of the two it ran on.
+    """Return files that changed while a program ran, so that it is unknown which version it ran on.
 
-    The reports that checks declare are theirs to write. Whatever else it writes is in nobody's way once it
-    is ignored, or the same after every run.
+    Reports that checks declare are left out. Whatever else a check writes is no change if git ignores it, or
+    if it is the same after every run.
     """
     if before is None or after is None or before.tree == after.tree:
         return ()
@@ -232,7 +232,7 @@ def _classify_end(ended: ProgramEnd, seconds: int) -> RunOutcome:
 def _count_report(
     programs: CheckPrograms, command: Command, project: str, before: str, ended: ProgramEnd, printed: bytes
 ) -> tuple[Counts | None, str]:
-    """What the declared report counts, or why it counts nothing."""
+    """Return what the declared report counts, or why it counts nothing."""
     if command.report is None or ended.trouble:
         return None, ""
     found = ReportFile(content=printed)
@@ -258,9 +258,9 @@ def _after(command: Command, receipt: ReceiptRecorded) -> list[Notice]:
 def record_receipt(
     rt: WritePorts, target: PendingStep, receipt: ReceiptRecorded
 ) -> tuple[Session, ReceiptRecorded]:
-    """Append the receipt to the run as it stands now; the run may have moved on meanwhile.
+    """Append the result to the present state of the run, which may have moved on meanwhile.
 
-    The repeat of a team client's call draws the same id, and gets what was recorded then.
+    A repeat of a team client's call uses the same id, and gets what was recorded then.
     """
 
     def find(now: Session) -> ReceiptRecorded | None:

@@ -1,4 +1,4 @@
-"""The runs of one proof: which trees they need, running what the rules ask for, and the cache of results."""
+"""The runs of one proof: which trees they need, which runs the rules require, and the cache of results."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ _NARROWED: Final[frozenset[Step]] = frozenset(
     {"tests_after_code_before", "tests_before_code_after", "tests_before_code_before", "repeat"}
 )
 FILES = "{files}"
-"""The word of a narrow command that stands for test files."""
+"""The word in a narrow command that is replaced by test files."""
 _FORM = 1
-"""Of what is kept of a result; another one is never read."""
+"""Version of the stored results; results of another version are never read."""
 
 
 class ProofAsk(msgspec.Struct, frozen=True, kw_only=True):
-    """One check, and how it is proven."""
+    """One check, and how to prove it."""
 
     found: FoundCheck
     ends: Ends
     is_in_place: bool = False
     is_fresh: bool = False
-    """No result of an earlier proof counts."""
+    """Whether results of earlier proofs are ignored."""
     most_ms: int = 0
-    """How long all its runs may take together; 0: as long as the call."""
+    """How long all its runs may take together; 0 for as long as the call."""
 
 
 def prove_check(rt: WritePorts, project: str, ask: ProofAsk) -> Proof:
@@ -89,7 +89,7 @@ def prove_check(rt: WritePorts, project: str, ask: ProofAsk) -> Proof:
 
 
 def _make_stop(rt: ReadPorts, most_ms: int) -> Callable[[], StopReason]:
-    """What ends a run: the end of the call, or of the time for all runs."""
+    """Return a function that says why a run must end: the end of the call, or of the time for all runs."""
     if not most_ms:
         return rt.interruptions.stop_reason
     ends_at = rt.clock.monotonic_ms() + most_ms
@@ -101,7 +101,7 @@ def _make_stop(rt: ReadPorts, most_ms: int) -> Callable[[], StopReason]:
 
 
 def _hide_secrets(rt: ReadPorts, proof: Proof, start: str) -> Proof:
-    """The proof with its texts from outside made safe to show."""
+    """Return the proof with its texts from outside made safe to show."""
     reason = redact_line(strip_escapes(proof.reason), rt.secrets)
     if not proof.cells.tests_after_code_after.exit_status and reason.startswith("nothing changed"):
         reason = f"nothing changed since {start}; name an earlier start with --base"
@@ -117,7 +117,7 @@ def make_trial_check(check: DeclaredCheck) -> TrialCheck:
 
 
 def split_ends(rt: ReadPorts, project: str, check: DeclaredCheck, ends: Ends) -> Change:
-    """The change as this check sees it."""
+    """Return the change from the point of view of this check."""
     before, after = _list_entries(ends.before), _list_entries(ends.after)
     folder = "" if check.directory == "." else f"{check.directory}/"
     manifest = before.get(f"{folder}package.json")
@@ -144,7 +144,7 @@ def _list_entries(entries: Mapping[str, GitEntry]) -> dict[str, Entry]:
 
 
 def build_trees(rt: ReadPorts, project: str, change: Change, ends: Ends) -> dict[RunName, str]:
-    """The tree of each run; equal files have equal trees. Raises Untried."""
+    """Return the tree of each run; equal files have equal trees. Raise Untried."""
     made = {
         frozenset(_list_entries(entries).items()): tree
         for entries, tree in ((ends.before, ends.base), (ends.after, ends.head))
@@ -183,7 +183,7 @@ def _describe_sets(change: Change) -> list[str]:
     return remarks
 
 
-# Running what comes next
+# Running the next step of a proof
 
 
 class _Runner:
@@ -201,7 +201,7 @@ class _Runner:
         self._remembered = 0
         self._is_narrowed = False
         self.end_ms: int | None = None
-        """How long the check took on the files of the end; None: it did not run to its end."""
+        """How long the check took on the files of the end; None if it did not finish."""
 
     def run_all(self) -> Proof:
         while isinstance(following := decide(self._question, self._results), RunNext):
@@ -241,7 +241,7 @@ class _Runner:
     # The narrow form of a check: after the end was green, only the test files that differ
 
     def _narrow(self, step: Step) -> tuple[str, ...]:
-        """The command for the changed test files alone; empty: this run needs all of them."""
+        """Return the command for the changed test files alone; empty if this run needs all of them."""
         end, change = self._results.get("tests_after_code_after"), self._question.change
         if not self._check.narrow or end is None or end.cases is None or step not in _NARROWED:
             return ()
@@ -255,7 +255,9 @@ class _Runner:
         return tuple(one for word in self._check.narrow for one in (files if word == FILES else (word,)))
 
     def _widen(self, result: RunResult, command: tuple[str, ...]) -> RunResult:
-        """The result of a narrow run with the cases of all other files, which are those of the end."""
+        """Return the result of a narrow run, with the cases of all other files taken
+        from the run at the end.
+        """
         end = self._results.get("tests_after_code_after")
         if not command or result.cases is None or end is None or end.cases is None:
             return result
@@ -284,7 +286,7 @@ class _Runner:
         return list_broken(self._question.change) if step == "control" else {}
 
     def _make_key(self, step: Step, command: tuple[str, ...]) -> str:
-        """Names everything that decides the result."""
+        """Return a key that names everything that decides the result."""
         check: dict[str, Json] = msgspec.to_builtins(make_trial_check(self._check))
         return digest(
             {

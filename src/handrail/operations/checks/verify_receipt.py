@@ -1,4 +1,4 @@
-"""`receipt.verify`: whether a receipt is authentic and about the files of a commit, and what it says."""
+"""`receipt.verify`: whether a receipt is authentic and about the files of a commit, and its statement."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ReceiptFile(Input, frozen=True, kw_only=True):
 
 
 class VerifyReceipt(Input, frozen=True, kw_only=True):
-    """Which receipt, for which commit, and whose key."""
+    """The receipt, the commit, and the key to check it with."""
 
     receipt: Annotated[ReceiptFile, Meta(description="The receipt.")]
     commit: (
@@ -80,25 +80,25 @@ class VerifyReceipt(Input, frozen=True, kw_only=True):
 
 
 class VerifiedReceipt(Answer, frozen=True, kw_only=True):
-    """An authentic receipt, and what it says."""
+    """An authentic receipt, and its statement."""
 
     form: Literal["tree", "former"]
-    """`former`: made before proofs, about one commit."""
+    """`former`: made before proofs existed, about one commit."""
     word: ProofWord | None
-    """Null: the former form has none."""
+    """Null for the former form, which has none."""
     sentence: str
-    """What the word means here."""
+    """What the word means here, as a sentence."""
     result: str
-    """As readers of in-toto see it: PASSED, WARNED or FAILED."""
+    """The result for readers of in-toto: PASSED, WARNED or FAILED."""
     tree: str
-    """Git's id of the files that it is about."""
+    """Git's id of the files that the receipt is about."""
     commit: str
-    """The commit that has these files here."""
+    """The commit that has these files in this repository."""
     made_for: str
     """The commit that had them when the receipt was made."""
     key_id: str
     key_from: str
-    """`given`, `pinned` or `own`."""
+    """Source of the key: `given`, `pinned` or `own`."""
     statement: dict[str, Any]
     does_not_prove: list[str]
 
@@ -106,8 +106,8 @@ class VerifiedReceipt(Answer, frozen=True, kw_only=True):
 def verify_receipt(rt: Runtime, request: VerifyReceipt) -> VerifiedReceipt:
     """Return what the receipt says, if it is authentic and about the files of the commit.
 
-    Raises Fault RECEIPT_REFUSED with the reason, E_CHECK_FAILED for another word than was expected, E_CONFIG
-    without the extra, and VALIDATION_ERROR for a text that is no key.
+    Raise Fault RECEIPT_REFUSED with the reason, E_CHECK_FAILED if the word differs from the expected one,
+    E_CONFIG without the extra, and VALIDATION_ERROR for a text that is not a key.
     """
     require_local(rt)
     known = _list_keys(rt, request)
@@ -118,7 +118,7 @@ def verify_receipt(rt: Runtime, request: VerifyReceipt) -> VerifiedReceipt:
     if key is None:
         raise _refuse("unknown_key", key_id=read.key_id)
     if not rt.receipt_keys().is_signed_by(key, read.signed, read.signature):
-        raise _refuse("bad_signature", key_id=read.key_id)  # nothing of a forged statement is repeated
+        raise _refuse("bad_signature", key_id=read.key_id)  # repeats nothing of a forged statement
     stated = read_statement(read.statement)
     if stated is None:
         raise _refuse("not_a_receipt", key_id=read.key_id)
@@ -135,7 +135,7 @@ def verify_receipt(rt: Runtime, request: VerifyReceipt) -> VerifiedReceipt:
 
 
 def _list_keys(rt: Runtime, request: VerifyReceipt) -> dict[str, tuple[PublicKey, str]]:
-    """By their ids: the given key alone, else those that are pinned, and this user's own."""
+    """Return keys by id: the given key alone, else the pinned keys and the user's own."""
     keys = rt.receipt_keys()
     if request.key is not UNSET:
         given = keys.read(request.key)
@@ -145,7 +145,7 @@ def _list_keys(rt: Runtime, request: VerifyReceipt) -> dict[str, tuple[PublicKey
 
 
 def _judge_files(stated: TreeReceipt | FormerReceipt, found: Revision | Unseen) -> Refusal | None:
-    """Why the receipt is not about the files of the commit; None: it is."""
+    """Return why the receipt is not about the files of the commit; None if it is."""
     if isinstance(found, Unseen):
         return "unknown_commit"
     match stated:

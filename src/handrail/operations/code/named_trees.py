@@ -31,19 +31,19 @@ def describe_change(one: TreeChange) -> FileChange:
 
 
 MOST_UNKNOWN = 200
-"""Paths that were not compared which one answer names."""
+"""Most paths without a comparison that one answer names."""
 NOW = "now"
-"""The name of the files that are there now."""
+"""The name of the present files."""
 
 
 class NamedTree(msgspec.Struct, frozen=True, kw_only=True):
-    """A tree, and how it is called."""
+    """A tree and its name."""
 
     tree: FileTree
     tree_id: str
     """As it was recorded: an earlier version had names of its own."""
     recorded: RecordedTree | None = None
-    """None: the files that are there now."""
+    """None for the present files."""
 
 
 def find_run_here(
@@ -53,9 +53,9 @@ def find_run_here(
     node: str = "",
     state_token: str | UnsetType = UNSET,
 ) -> tuple[Session, Node]:
-    """The run of a token, of the session that is asked for, or in progress here; and its open place.
+    """Return the run of a token, of the given session, or in progress here; and its pending node.
 
-    Raises Fault SESSION_NOT_FOUND, and CONTEXT_MISSING when it is unclear which session is meant.
+    Raise Fault SESSION_NOT_FOUND, and CONTEXT_MISSING if it is unclear which session is meant.
     """
     if state_token is not UNSET:
         named = open_by_token(rt, state_token)
@@ -79,7 +79,9 @@ def find_run_here(
 
 
 def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
-    """A node id does not say its session, so those touched last are read first."""
+    """Return the session and the node of a node id, which does not name its session;
+    the latest are read first.
+    """
     for session in read_candidates(rt, node_id):
         if node_id in session.history.nodes:
             return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)
@@ -94,12 +96,12 @@ def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
 def read_named(
     rt: ReadPorts, history: History, tip: Node, name: str, project: str, own: RunId | None = None
 ) -> NamedTree:
-    """The tree of a node id, a tree id, or `now`; without a name, that of the run's open place.
+    """Return the tree of a node id, a tree id, or `now`; without a name, that of the run's pending node.
 
-    `own`: only what this run saw may be named.
+    With `own`, only trees of this run may be named.
 
-    Raises Fault E_NOT_FOUND when there is no such tree, TOKEN_SCOPE_MISMATCH when it is of another run, and
-    E_IO when the files cannot be seen.
+    Raise Fault E_NOT_FOUND if there is no such tree, TOKEN_SCOPE_MISMATCH if it belongs to another run, and
+    E_IO if the files cannot be read.
     """
     if name == NOW:
         taken = look(rt, project)
@@ -128,7 +130,7 @@ def read_named(
 def compare_trees(
     rt: ReadPorts, project: str, before: FileTree, after: FileTree
 ) -> tuple[TreeChange, ...] | Unseen:
-    """Every path that differs, without those of which one of the trees knows nothing."""
+    """Return every path that differs, except those that one of the trees has not recorded."""
     found = rt.trees().diff(project, before.tree, after.tree)
     if isinstance(found, Unseen):
         return found
@@ -136,18 +138,18 @@ def compare_trees(
 
 
 def list_unknown(before: FileTree, after: FileTree) -> list[UnknownFile]:
-    """The paths that `compare_trees` says nothing about, with the reason."""
+    """Return the paths that `compare_trees` leaves out, with the reason."""
     why = {**before.left_out, **after.left_out}
     return [UnknownFile(path=path, why=why[path]) for path in sorted(why)[:MOST_UNKNOWN]]
 
 
 def take_anywhere(rt: ReadPorts, project: str) -> TakenTree | Unseen:
-    """The files now, to compare with a tree that is recorded, whatever the settings say by now."""
+    """Return the present files, to compare with a recorded tree, whatever the settings say now."""
     return rt.trees().take(project, is_anywhere=True)
 
 
 def look(rt: ReadPorts, project: str) -> TakenTree:
-    """The files that are there now. Raises Fault E_IO with the reason when they cannot be seen."""
+    """Return the present files. Raise Fault E_IO with the reason if they cannot be read."""
     taken = take_anywhere(rt, project)
     if isinstance(taken, TakenTree):
         return taken
@@ -171,7 +173,7 @@ def _no_tree(rt: ReadPorts, history: History, name: str, project: str, own: RunI
 
 
 def _explain_no_tree(rt: ReadPorts, project: str, *, is_any: bool) -> str:
-    """Why none is taken here; where they are, how to find one."""
+    """Return why Handrail takes no trees here; if it does, how to find one."""
     if looks_at_code(rt, project) or is_any:
         return "handrail code status lists the nodes with a tree; some could not be taken in time."
     if rt.settings.of(project).looking == "off":

@@ -1,8 +1,8 @@
-"""`code restore`: bring the files back to those that a step saw. Shown first, and undone the same way.
+"""`code restore`: restore the files of a step, after a preview; a second restore undoes it.
 
 Before anything is written the present files are recorded, so that they can be restored too. A file whose
 present content is kept nowhere, neither in that record nor in git's objects, is left as it is: nothing is
-removed or written over that the same command could not bring back. Ignored files are never touched.
+removed or overwritten that the same command could not bring back. Ignored files are never touched.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MODES: dict[GitMode, FileMode] = {"100644": "file", "100755": "executable", "12
 
 
 class RestoreCode(GatedInput, frozen=True, kw_only=True):
-    """Which step's files."""
+    """The step or tree to restore."""
 
     node: Annotated[MintedId, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
     session: Maybe[Annotated[MintedId, Meta(description="Session id.", max_length=128)]] = UNSET
@@ -57,7 +57,7 @@ class RestoreCode(GatedInput, frozen=True, kw_only=True):
 
 
 class LeftAlone(Answer, frozen=True, kw_only=True):
-    """A file that was not brought back, and why."""
+    """A file that was not restored, and why."""
 
     path: str
     why: str
@@ -72,7 +72,7 @@ class RestoredCode(Answer, frozen=True, kw_only=True):
     changed: list[str]
     left_out: list[LeftAlone]
     undo: str
-    """The tree that was there before; restore it to undo this."""
+    """The tree of the files before; restore it to undo this."""
 
 
 class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,19 +86,19 @@ class _Restoring(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _NotYet(Commits):
-    """Recording the present files is not yet what was asked for: a call that ends then restored nothing."""
+    """Changes of a call that has only recorded the present files: if it ends then, nothing was restored."""
 
     def note(self, reads_back: NextCall) -> None:
         del reads_back
 
 
 def restore_code(rt: WritePorts, request: RestoreCode) -> DryRun | Success:
-    """Show what would be written, or write it.
+    """Return what would be written, or write it.
 
-    Raises Fault E_NOT_FOUND, E_IO, SESSION_NOT_FOUND, CONTEXT_MISSING, and what the gate raises.
+    Raise Fault E_NOT_FOUND, E_IO, SESSION_NOT_FOUND, CONTEXT_MISSING, and what the gate raises.
     """
     project = project_of(rt, request.project)
-    rt.worktree().settle(project)  # what was confirmed once and then killed is finished first
+    rt.worktree().settle(project)  # first finish a confirmed restore that was killed
     session, tip = find_run_here(rt, request.session, project, request.node)
     require_healthy(session)
     history = session.history
@@ -178,7 +178,7 @@ def _is_repository(one: TreeChange) -> bool:
 def _read_target(
     rt: ReadPorts, project: str, target: NamedTree, differing: Iterable[TreeChange]
 ) -> Mapping[str, bytes]:
-    """What the files of the step are to hold, by path."""
+    """Return the wanted contents of the files, by path."""
     wanted = {one.path for one in differing if one.after is not None and one.after.mode != _GITLINK}
     found = rt.trees().read_written(project, target.tree.tree, wanted)
     return {} if isinstance(found, Unseen) else found
@@ -187,7 +187,7 @@ def _read_target(
 def _find_ignored_then(
     rt: ReadPorts, project: str, target: NamedTree, differing: tuple[TreeChange, ...]
 ) -> frozenset[str]:
-    """What would be removed, and is ignored by the ignore files that are brought back."""
+    """Return the files that would be removed and that the restored ignore files ignore."""
     if not any(one.path.rpartition("/")[2] == ".gitignore" for one in differing):
         return frozenset()
     gone = {one.path for one in differing if one.after is None and not one.path.endswith(".gitignore")}
@@ -201,7 +201,7 @@ def _find_unkept(
     differing: Iterable[TreeChange],
     there: Mapping[str, PresentFile],
 ) -> set[str]:
-    """The files whose present content a restore of the present tree would not bring back byte for byte."""
+    """Return the files whose present content could not be restored byte for byte from the present tree."""
     sides = [one.before for one in differing if one.before is not None and one.before.mode != _GITLINK]
     if not sides:
         return set()
@@ -268,7 +268,9 @@ def _change(one: TreeChange, why: str) -> Change:
 def _restore(
     rt: WritePorts, history: History, tip: Node, project: str, restoring: _Restoring
 ) -> RestoredCode:
-    """Record the present files, write what can be undone from that record, and record what is there then."""
+    """Record the present files, write what can be undone from that record, and record
+    the files after that.
+    """
     if look(rt, project).tree != restoring.present.tree:
         raise refusal("target_changed")
     recording = msgspec.structs.replace(rt, commits=_NotYet())
@@ -303,7 +305,7 @@ def _restore(
 
 
 def _record_present(rt: WritePorts, session_id: SessionId, node_id: NodeId, project: str) -> None:
-    """The files as they are now; the restore has happened, so trouble here changes nothing."""
+    """Record the present files; the restore has happened, so trouble here changes nothing."""
     taken = take_anywhere(rt, project)
     if isinstance(taken, TakenTree):
         try:

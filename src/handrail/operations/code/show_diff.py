@@ -1,4 +1,4 @@
-"""`code diff`: the changes of the files between two snapshots."""
+"""`code diff`: the changes of the files between two file snapshots."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.views.diffs import CodeDiff, DiffedFile
 
 MOST_DIFF_BYTES = 100_000
-"""Of all hunks together; later files are only counted."""
+"""Most bytes of all hunks together; later files are only counted."""
 MOST_DIFF_FILES = 200
-"""Files that one answer names."""
+"""Most files that one answer names."""
 
 
 _GITLINK = "160000"
@@ -42,7 +42,7 @@ _MODES = {"100644": "file", "100755": "executable", "120000": "link", _GITLINK: 
 
 
 class ShowDiff(Input, frozen=True, kw_only=True):
-    """What to compare with what."""
+    """The two file snapshots to compare."""
 
     before: Annotated[MintedId, Meta(description="A node id or tree id.", min_length=1, max_length=128)]
     after: Maybe[Annotated[MintedId, Meta(description="The same, or now; default now.", max_length=128)]] = (
@@ -55,7 +55,7 @@ class ShowDiff(Input, frozen=True, kw_only=True):
 def show_diff(rt: ReadPorts, request: ShowDiff) -> CodeDiff:
     """Compare two trees.
 
-    Raises Fault E_NOT_FOUND, E_IO when they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.
+    Raise Fault E_NOT_FOUND, E_IO if they cannot be compared, SESSION_NOT_FOUND and CONTEXT_MISSING.
     """
     here = project_of(rt, request.project)
     session, tip = find_run_here(rt, request.session, here, request.before)
@@ -109,7 +109,7 @@ def _name_mode(side: GitEntry | None) -> str:
 
 def _diff_file(one: TreeChange, contents: Mapping[str, bytes]) -> tuple[DiffedFile, str]:
     file = DiffedFile(path=one.path, change=describe_change(one), added=0, removed=0, note="")
-    if holds_credentials(one.path):  # two files may have one content, and so one digest
+    if holds_credentials(one.path):  # two files with the same content have the same digest
         return _without(file, "it holds credentials, which are never shown"), ""
     old, new = (_find_content(side, contents) for side in (one.before, one.after))
     if old is None or new is None:

@@ -27,13 +27,13 @@ from handrail.runtime.runtime import ReadPorts, project_of
 from handrail.views.diffs import FileChange, UnknownFile
 
 MOST_SHOWN = 200
-"""Files that one answer names."""
+"""Most files that one answer names."""
 MOST_TREES_SHOWN = 20
-"""Recorded trees that one answer names."""
+"""Most recorded trees that one answer names."""
 
 
 class ShowStatus(Input, frozen=True, kw_only=True):
-    """Which step to compare with."""
+    """The step to compare with."""
 
     node: Maybe[
         Annotated[
@@ -53,7 +53,7 @@ class ShownFile(Answer, frozen=True, kw_only=True):
 
     path: str
     change: FileChange
-    """From the step's files to those that are there now."""
+    """From the step's files to the present ones."""
 
 
 class ShownTree(Answer, frozen=True, kw_only=True):
@@ -67,35 +67,35 @@ class ShownTree(Answer, frozen=True, kw_only=True):
 
 
 class CodeStatus(Answer, frozen=True, kw_only=True):
-    """The files now beside those of a step."""
+    """The present files compared with those of a step."""
 
     session_id: str
     node_id: str
     tree_id: str
     present_tree_id: str
-    """Empty: the files cannot be seen."""
+    """Empty if the files cannot be read."""
     reason: str
-    """Why they cannot be compared; empty: they were."""
+    """Why they cannot be compared; empty if they were."""
     differing: int
     files: list[ShownFile]
     unknown: list[UnknownFile]
     """Paths that were not compared, such as files of credentials; they are not counted."""
     trees: list[ShownTree]
-    """The newest ones of the session, or of the child whose token was sent, the last one first."""
+    """The newest trees of the session, or of the child run that the token names, the last one first."""
     is_unfinished: bool
-    """A restore was killed; the next `code restore` finishes it first."""
+    """Whether a restore was killed; the next `code restore` finishes it first."""
 
 
 def show_status(rt: ReadPorts, request: ShowStatus) -> CodeStatus:
-    """Look again and compare.
+    """Read the present files and compare them.
 
-    Raises Fault E_NOT_FOUND, SESSION_NOT_FOUND and CONTEXT_MISSING.
+    Raise Fault E_NOT_FOUND, SESSION_NOT_FOUND and CONTEXT_MISSING.
     """
     project = project_of(rt, request.project)
     name = "" if request.node is UNSET or request.node == NOW else request.node
     session, tip = find_run_here(rt, request.session, project, name, request.state_token)
     history = session.history
-    # A token of a child shows what its own run saw; the other runs are for whoever delegated it.
+    # A token of a child run gives access to the trees of that run alone; the others belong to its parent.
     is_childs = request.state_token is not UNSET and history.runs[tip.run_id].parent is not None
     own = tip.run_id if is_childs else None
     then = read_named(rt, history, tip, name, project, own)

@@ -9,23 +9,23 @@ import msgspec
 from handrail.contract.wording import make_readable, spell_hidden
 
 MOST_DIFF_LINES = 20_000
-"""Lines of both sides of one file, without what they begin and end with alike."""
+"""Most lines of both sides of one file, without the common lines at the beginning and end."""
 MOST_DIFF_WORK = 4_000_000
-"""Lines of one side times lines of the other."""
+"""Most lines of one side times lines of the other."""
 _CONTEXT = 3
 
 
 class UnifiedDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """One file."""
+    """The diff of one file."""
 
     added: int
     removed: int
     text: str
-    """Hidden characters stand as their escapes."""
+    """The diff, with hidden characters shown as escapes."""
 
 
 def diff_texts(path: str, old: bytes, new: bytes) -> UnifiedDiff | str:
-    """The diff, or why there is none, as the end of a sentence."""
+    """Return the diff, or why there is none, as the end of a sentence."""
     if b"\0" in old or b"\0" in new:
         return "it is not text"
     before, after = _lines(old), _lines(new)
@@ -51,7 +51,7 @@ def diff_texts(path: str, old: bytes, new: bytes) -> UnifiedDiff | str:
 
 
 def _make_hunks(before: list[str], after: list[str], first: int) -> list[str]:
-    """The hunks of two lists of lines, the first of which has this place in its file."""
+    """Return the hunks of two lists of lines, whose first line is number `first` of its file."""
     lines: list[str] = []
     for group in difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT):
         _, from_old, _, from_new, _ = group[0]
@@ -68,14 +68,14 @@ def _make_hunks(before: list[str], after: list[str], first: int) -> list[str]:
 
 
 def _span(start: int, length: int) -> str:
-    """As unified diffs count: from one, and an empty span by the line before it."""
+    """Return a span as unified diffs count it: from one, and an empty span by the line before it."""
     if length == 1:
         return f"{start + 1}"
     return f"{start + 1 if length else start},{length}"
 
 
 def _count_alike(before: list[str], after: list[str]) -> tuple[int, int]:
-    """How many lines both begin with, and how many they end with: comparing those would only cost time."""
+    """Return how many lines both begin with and end with; comparing those would only cost time."""
     shorter = min(len(before), len(after))
     start = 0
     while start < shorter and before[start] == after[start]:
@@ -94,7 +94,7 @@ def _lines(content: bytes) -> list[str]:
 
 
 def _cut(text: str) -> list[str]:
-    """At line feeds only: other line ends are part of a line."""
+    """Return the lines, split at line feeds only: other line ends are part of a line."""
     lines = text.split("\n")
     whole = [line + "\n" for line in lines[:-1]]
     return [*whole, lines[-1]] if lines[-1] else whole

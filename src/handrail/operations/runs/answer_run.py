@@ -1,8 +1,8 @@
 """`run.answer`: a person confirms the pending step, at a terminal or in the Console. No agent's tool does.
 
-What the person sees is shown on the terminal itself, and the answer is read from there; without a terminal
-nobody is asked. The Console shows the same text, and sends the answer with the digest of what it showed, and
-the form of a client asks about an attempt that was blocked. No token is used: the agent sends its report
+What the person reads is shown on the terminal itself, and the answer is read from there; without a terminal,
+no person is asked. The Console shows the same text, and sends the answer with the digest of what it showed.
+The form of a client asks about an attempt that was blocked. No token is used: the agent sends its report
 afterwards, and that counts as confirmed.
 """
 
@@ -60,7 +60,7 @@ from handrail.workflows.compiled import TYPE_WORDS, CompiledWorkflow, InputSpec
 
 LONGEST_NOTE = 500
 MOST_QUESTIONS = 3
-"""How often somebody who answers neither yes nor no is asked."""
+"""How often a person who answers neither yes nor no is asked."""
 LONGEST_VALUE = 2_000
 _ANSWERS: dict[str, ConfirmationAnswer] = {
     "y": "confirmed",
@@ -71,7 +71,7 @@ _ANSWERS: dict[str, ConfirmationAnswer] = {
 
 
 class PersonsAnswer(Input, frozen=True, kw_only=True):
-    """What a person answered in the Console, and to what."""
+    """What a person answered in the Console, and the digest of the text."""
 
     answer: Annotated[
         str, Meta(description="yes, no, the id of an option, or the value.", max_length=LONGEST_VALUE)
@@ -86,7 +86,7 @@ class PersonsAnswer(Input, frozen=True, kw_only=True):
 
 
 class AnswerRun(Input, frozen=True, kw_only=True):
-    """Which run."""
+    """The run to answer."""
 
     state_token: Maybe[Annotated[TokenText, Meta(description="The step to confirm, by its stateToken.")]] = (
         UNSET
@@ -106,7 +106,7 @@ class AnswerRun(Input, frozen=True, kw_only=True):
 
 
 class AnsweredRun(Answer, frozen=True, kw_only=True):
-    """The answer as it is recorded; `is_new` is false where the step was confirmed before this call."""
+    """The recorded answer; `is_new` is false if the step was confirmed before this call."""
 
     session_id: str
     run_id: str
@@ -115,26 +115,26 @@ class AnsweredRun(Answer, frozen=True, kw_only=True):
     source: str
     who: str
     what_digest: str
-    """Of what the person was shown."""
+    """Digest of what the person was shown."""
     note: str
     answered_at: str
     is_new: bool
     asked: str = ""
     """`confirm`, `choose`, `give` or `allow_write`; empty in logs of older versions."""
     value: str = ""
-    """What the person gave."""
+    """The value that the person gave."""
     answer_id: str = ""
     based_on: str = ""
-    """The answer_id of the answer that the person had seen; empty: there was none."""
+    """The answer_id of the latest answer that the person had read; empty if there was none."""
     next: str = ""
-    """What happens now, in a sentence."""
+    """What happens next, as a sentence."""
 
 
 def answer_run(rt: WritePorts, request: AnswerRun) -> AnsweredRun | Question:
-    """Ask the person once, and record the answer; or show what would be asked.
+    """Ask the person once, and record the answer; or return what would be asked.
 
-    Raises Fault E_HUMAN_REQUIRED when nobody can be asked, or nobody answers, and E_CONFLICT when what the
-    Console showed is not what would be shown now.
+    Raise Fault E_HUMAN_REQUIRED if no person can be asked or answers, and E_CONFLICT if the Console showed
+    something other than would be shown now.
     """
     if request.given is not UNSET and not rt.is_at_console:
         raise _not_a_person(request.session)
@@ -177,7 +177,10 @@ _DECLINE = "Decline it; the agent then sends it again without the secret."
 
 
 def explain_closed(shown: Shown, ask: Ask) -> str:
-    """Why nobody can approve what is shown; empty: a person can. What only they can give they always may."""
+    """Return why no person can approve what is shown; empty if a person can.
+
+    A person may always give what only a person can give.
+    """
     if not shown.secrets_in or ask.kind == "give":
         return ""
     return f"A secret was found in {' and in '.join(shown.secrets_in)}, so this cannot be approved."
@@ -203,7 +206,7 @@ def _nothing_asked(pending: PendingStep, ask: Ask) -> Fault:
 
 
 def question_of(ask: Ask, workflow: CompiledWorkflow) -> str:
-    """What a person is asked, in one line without the way to answer."""
+    """Return what a person is asked, in one line without the way to answer."""
     match ask.kind:
         case "choose":
             return "Which option do you take?"
@@ -222,7 +225,9 @@ def question_of(ask: Ask, workflow: CompiledWorkflow) -> str:
 
 
 def _name_confirmer(ask: Ask) -> str:
-    """Who has to confirm it, as its author says; empty: any person, or something else is asked for."""
+    """Return who must confirm the step according to its author; empty for any person,
+    or another kind of question.
+    """
     return named_confirmer(ask.leaf) if ask.kind == "confirm" else ""
 
 
@@ -282,7 +287,7 @@ def _not_a_person(session: str | UnsetType) -> Fault:
 
 
 class Meant(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person answered: a yes or a no, and with a yes an option or a value."""
+    """What a person answered: yes or no, and with a yes an option or a value."""
 
     answer: ConfirmationAnswer
     option_id: str = ""
@@ -290,14 +295,14 @@ class Meant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _is_same(meant: Meant, before: Confirmation) -> bool:
-    """Whether somebody gives the answer again that they gave before."""
+    """Whether a person repeats their earlier answer."""
     fact = before.fact
-    is_same_value = bool(meant.option_id) or meant.value == fact.value  # of an option it is the label
+    is_same_value = bool(meant.option_id) or meant.value == fact.value  # an option's value is its label
     return (meant.answer, meant.option_id) == (fact.answer, fact.option_id) and is_same_value
 
 
 def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWorkflow) -> Meant:
-    """Raises Fault E_CONFLICT and VALIDATION_ERROR."""
+    """Return the answer from the Console. Raise Fault E_CONFLICT and VALIDATION_ERROR."""
     if given.what_digest != digest(shown):
         raise Fault(
             E_CONFLICT,
@@ -314,7 +319,7 @@ def _read_given(given: PersonsAnswer, shown: str, ask: Ask, workflow: CompiledWo
 
 
 def _read(line: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
-    """What a typed line means: the id or the number of an option, a value, yes or no."""
+    """Return what a typed line means: the id or the number of an option, a value, yes or no."""
     options = [one.id for one in ask.options]
     if line in options:
         return Meant(answer="confirmed", option_id=line)
@@ -327,7 +332,7 @@ def _read(line: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
 
 
 def read_gift(value: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
-    """A value that fits the input; nothing, or a key that stands twice, is no answer."""
+    """Return a value that fits the input; None for an empty line, or a key that occurs twice."""
     needed = ask.needed
     if not value:
         return None
@@ -342,7 +347,7 @@ def read_gift(value: str, ask: Ask, workflow: CompiledWorkflow) -> Meant | None:
 
 
 def _describe_answers(ask: Ask, workflow: CompiledWorkflow) -> str:
-    """What can be answered, in the words of a person."""
+    """Return the possible answers, in words for a person."""
     if ask.options:
         return f"Answer with one of: {', '.join(one.id for one in ask.options)}, no."
     spec = _spec_of(ask, workflow)
@@ -354,7 +359,7 @@ def _describe_answers(ask: Ask, workflow: CompiledWorkflow) -> str:
 
 
 def _spec_of(ask: Ask, workflow: CompiledWorkflow) -> InputSpec | None:
-    """The declared input that a value is for."""
+    """Return the declared input that a value is for."""
     spec = None if ask.needed is None else workflow.inputs.get(ask.needed.input)
     return None if spec is None or spec.implicit else spec
 
@@ -366,7 +371,7 @@ def _spell_value(value: Json) -> str:
 def _ask(
     rt: WritePorts, shown: str, pending: PendingStep, ask: Ask, workflow: CompiledWorkflow, closed: str
 ) -> Meant:
-    """A person takes the time that they need: only a signal ends the question."""
+    """Ask at the terminal. The person has as much time as they need: only a signal ends the question."""
     ways = "[y/n]"
     if ask.options:
         ways = f"[{', '.join(one.id for one in ask.options)}, or n for none]"
@@ -419,10 +424,10 @@ def record_answer(
     based_on: str,
     note: str = "",
 ) -> AnsweredRun:
-    """Append what a person answered to the run as it stands now, at the node that they were asked about.
+    """Append a person's answer to the present state of the run, at the node that they were asked about.
 
-    Raises Fault E_FORBIDDEN where the step says who has to answer, and it is not this one, and E_CONFLICT
-    when somebody answered after the answer that this one is based on.
+    Raise Fault E_FORBIDDEN if the step names who must answer and it is not this person, and E_CONFLICT if
+    somebody answered after the answer that this one is based on.
     """
     fact = ConfirmationRecorded(
         node_id=pending.node.node_id,
@@ -439,7 +444,7 @@ def record_answer(
     )
 
     def decide(now: Session) -> PlanWith:
-        # As it is now: somebody may have answered, or an agent of theirs worked on it, since they were asked.
+        # Checked again: since the question, somebody may have answered, or an agent of theirs worked on it.
         last = find_last_answer(now.history, pending.node.node_id, ask.kind)
         if last is not None and last.answer_id != based_on:
             raise _answered_meanwhile(last)
@@ -491,7 +496,7 @@ def _describe(history: History, held: Confirmation, *, is_new: bool) -> Answered
 
 
 def _name_next(fact: ConfirmationRecorded) -> str:
-    """What an answer does, and what it does not."""
+    """Return what an answer does, and what it does not."""
     if fact.answer == "declined":
         match fact.asked:
             case "choose" | "give":
@@ -544,36 +549,36 @@ OPERATION = Operation(
 )
 
 
-# The form of the agent's client: what a person could answer so that a blocked attempt goes on
+# The form of the agent's client: what a person could answer so that a blocked attempt continues
 
 
 _ONE_VALUE = ("string", "number", "integer", "boolean")
 
 
 class NeededAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A question that the form of a client can put to a person."""
+    """A question that the form of a client can show to a person."""
 
     ask: Ask
     shown: str
     workflow: CompiledWorkflow
     given: Json | UnsetType = UNSET
-    """What a person answered in a form to this attempt: a yes or no, an option (None: none), or a value."""
+    """What a person answered in a form to this attempt: yes or no, an option (None for none), or a value."""
     based_on: str = ""
     """The newest answer to the question when the form was made."""
 
     @property
     def spec(self) -> InputSpec | None:
-        """Of a value: the input that it is for."""
+        """Return the input that a value is for."""
         return None if self.ask.needed is None else self.workflow.inputs.get(self.ask.needed.input)
 
 
 def find_needed_answer(ports: RehydratePorts, secrets: Secrets, retry_ack: str) -> NeededAnswer | None:
-    """What would let this attempt go on; None where only the agent, a secret or a document would.
+    """Return what would let this attempt continue; None if only the agent, a secret or a document would.
 
-    `retry_ack` is the ack of the blocked reply, or the token of any of its options. An answer in a form went
-    to this very attempt, so a repeat of its call continues with it; an answer given elsewhere is for the next
-    attempt. Nobody is asked about an attempt that went on without an answer, or about what they declined.
-    Raises Fault for a token that does not verify.
+    `retry_ack` is the ack of the blocked reply, or the token of any of its options. An answer in a form
+    belongs to this very attempt, so a repeat of its call continues with it; an answer given elsewhere is for
+    the next attempt. No person is asked about an attempt that continued without an answer, or about what
+    they declined. Raise Fault for a token that does not verify.
     """
     claims = read_ack(ports.keys, retry_ack, UNSET).claims
     session = session_of(ports.log, claims)
@@ -621,15 +626,15 @@ def _make_answer(ask: Ask, fact: ConfirmationRecorded) -> Json:
 
 
 def _asked_for(blocker: Blocker) -> WaitKind | None:
-    """What a person is asked for; nothing where they have taken another option already."""
+    """Return what a person is asked for; None if they have chosen another option already."""
     wait = wait_of(blocker)
     return None if wait is None or wait.state == "invalid" else wait.kind
 
 
 def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, meant: Meant) -> None:
-    """Keep what a person answered in the form of their client, at the attempt that they were asked about.
+    """Record what a person answered in a form of their client, at the attempt that they were asked about.
 
-    Raises Fault as a report at this attempt would.
+    Raise Fault as a report at this attempt would.
     """
     own = rt.for_one_call(None)
     claims = read_ack(own.keys, retry_ack, UNSET).claims
@@ -641,7 +646,7 @@ def record_persons_answer(rt: Runtime, retry_ack: str, needed: NeededAnswer, mea
 
 
 def _is_declined_before(history: History, node: Node, asked: Recorded, shown_digest: str) -> bool:
-    """Whether a person declined the same report, or saw the same text then."""
+    """Whether a person declined the same report, or read the same text then."""
     answer = confirmation_of(history, node.node_id)
     if answer is None or answer.fact.answer != "declined":
         return False

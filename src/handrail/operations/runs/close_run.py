@@ -1,4 +1,4 @@
-"""`run.close`: nobody continues with a run; it leaves resume and hooks, and continuing opens it again."""
+"""`run.close`: mark a run as no longer needed; it leaves resume and hooks, and continuing reopens it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from handrail.runtime.sessions import PlanWith, Session, decide_and_commit
 
 LONGEST_NOTE = 500
 MOST_HOLDERS = 5
-"""Sessions with the same run that a refusal names."""
+"""Most sessions with the same run that a refusal names."""
 MOST_OPEN = 5
-"""Open runs of a session that an answer names; the newest."""
+"""Most open runs of a session that an answer names; the newest."""
 _FINISHED = ("complete", "complete_with_gaps")
 
 
 class CloseRun(Input, frozen=True, kw_only=True):
-    """Which run, and why."""
+    """The run to close, and the reason."""
 
     run: Maybe[
         Annotated[
@@ -72,7 +72,7 @@ class CloseRun(Input, frozen=True, kw_only=True):
 
 
 class ClosedRun(Answer, frozen=True, kw_only=True):
-    """The closing as it is recorded; `is_new` is false where it was recorded before this call."""
+    """The recorded closing; `is_new` is false if it was recorded before this call."""
 
     session_id: str
     run_id: str
@@ -82,12 +82,12 @@ class ClosedRun(Answer, frozen=True, kw_only=True):
     closed_at: str
     is_new: bool
     still_open: list[str]
-    """The newest other runs of the session that are open."""
+    """The newest other open runs of the session."""
     still_open_omitted: int
 
 
 def close_run(rt: WritePorts, request: CloseRun) -> ClosedRun:
-    """Record the closing once. A run that is closed, or a known request id, gets what was recorded."""
+    """Record the closing once. A closed run, or a known request id, gets what was recorded."""
     session, run_id, by_token = _find_named(rt, request)
     is_new = False
     if _find_recorded(session.history, run_id, request) is None:  # a repeat needs no lock
@@ -100,9 +100,9 @@ def close_run(rt: WritePorts, request: CloseRun) -> ClosedRun:
 
 
 def _find_named(rt: ReadPorts, request: CloseRun) -> tuple[Session, RunId, bool]:
-    """The run that is meant, and whether a token named it.
+    """Return the run that is meant, and whether a token named it.
 
-    Raises Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR, and what reading a token raises.
+    Raise Fault CONTEXT_MISSING, SESSION_NOT_FOUND, VALIDATION_ERROR, and what reading a token raises.
     """
     given = [text for text in (request.run, request.state_token) if text is not UNSET]
     if len(given) != 1:
@@ -130,9 +130,10 @@ def _find_named(rt: ReadPorts, request: CloseRun) -> tuple[Session, RunId, bool]
 
 
 def _of_session(history: History, request: CloseRun) -> RunId:
-    """The run that a call means which names only the session: never another one when it is repeated.
+    """Return the run that a call means if it names only the session; a repeat means the same run.
 
-    The run that the same call closed before, else the only open one, else the one that was closed last.
+    It is the run that the same call closed before, else the only open one, else the one that was closed
+    last.
     """
     graphs = run_graphs(history)
     still_open = _list_open(graphs)
@@ -157,9 +158,9 @@ def _of_session(history: History, request: CloseRun) -> RunId:
 def _find_answered(
     history: History, graphs: Graphs, still_open: Sequence[RunId], request: CloseRun
 ) -> RunId | None:
-    """The run that was closed last by the same call: under its request id, or with the same words.
+    """Return the run that the same call closed last: under its request id, or with the same words.
 
-    With the same words only where no other run was open then: otherwise this call would have been refused.
+    With the same words only if no other run was open then: otherwise this call would have been refused.
     """
     sent = (request.reason, (request.note or "").strip(), request.request_id or "")
     found = [
@@ -177,7 +178,9 @@ def _find_answered(
 
 
 def _was_open(history: History, run_id: RunId, closing: Closing) -> bool:
-    """Whether a run that is open now was so at a closing; one that was closed before has opened since."""
+    """Whether a run that is open now was open at a closing; one that was closed before
+    has been reopened since.
+    """
     began = history.runs[run_id].index
     earlier = (held for held in history.closings.get(run_id, ()) if held.index < closing.index)
     return began < closing.index and not any(earlier)
@@ -203,7 +206,7 @@ def _refuse_several(session_id: str, still_open: Sequence[RunId]) -> Fault:
 
 
 def _require_one_holder(rt: ReadPorts, run_id: str) -> None:
-    """A copy of a session has the runs of its source: then the id of a run does not say which is meant."""
+    """Refuse a run id that several sessions have: a copy of a session has the runs of its source."""
     holders = find_sessions_with_run(rt, run_id)
     if len(holders) < 2:
         return
@@ -223,7 +226,7 @@ _TWICE = {"param": "run", "problem": "is given twice", "expected": "run or state
 
 
 def _find_recorded(history: History, run_id: RunId, request: CloseRun) -> Closing | None:
-    """What already answers this call."""
+    """Return the recorded closing that answers this call; None if there is none."""
     for held in history.closings.get(run_id, ()):
         if held.request_id and (held.request_id, held.reason, held.note) == _sent(request):
             return held
@@ -236,7 +239,7 @@ def _sent(request: CloseRun) -> tuple[str, CloseReason, str]:
 
 
 def _require_unused(history: History, request: CloseRun) -> None:
-    """Raises Fault E_CONFLICT where the request id closed another run, or this one with other words."""
+    """Raise Fault E_CONFLICT if the request id closed another run, or this one with other words."""
     for closed_id, closings in history.closings.items():
         for held in closings:
             if held.request_id and held.request_id == request.request_id:

@@ -1,4 +1,4 @@
-"""`run.compare`: two nodes side by side: where their ways parted, and what each did since."""
+"""`run.compare`: two nodes side by side: where their ways parted, and what happened on each since."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from handrail.views.comparisons import ComparedArtifact, ComparedEnd, ComparedRo
 from handrail.workflows.compiled import CompiledWorkflow
 
 MOST_STEPS = 200
-"""Of each way since they parted; the first ones."""
+"""Most steps of each way since they parted; the first ones."""
 NOTES_BYTES = 8_192
-"""Of one node."""
+"""Most bytes of the notes of one node."""
 ROWS_BYTES = 196_608
 
 
 class CompareNodes(Input, frozen=True, kw_only=True):
-    """Which two nodes."""
+    """The two nodes to compare."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     one: Annotated[MintedId, Meta(description="Node id.", min_length=1, max_length=128)]
@@ -48,9 +48,9 @@ class CompareNodes(Input, frozen=True, kw_only=True):
 
 
 def compare_nodes(rt: ReadPorts, request: CompareNodes) -> Comparison:
-    """Where two ways parted, and what each did since.
+    """Return where two ways parted, and what happened on each since.
 
-    Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
     """
     session = find_session(rt, request.session_id)
     history = session.history
@@ -82,7 +82,7 @@ def compare_nodes(rt: ReadPorts, request: CompareNodes) -> Comparison:
 
 
 def _align(history: History, one: list[Node], other: list[Node]) -> list[tuple[Node | None, Node | None]]:
-    """The steps of both ways beside each other, in order."""
+    """Return the steps of both ways side by side, in order."""
     keys = [[completed_step(history, node) for node in way] for way in (one, other)]
     pairs: list[tuple[Node | None, Node | None]] = []
     matcher = SequenceMatcher(a=keys[0], b=keys[1], autojunk=False)
@@ -96,7 +96,7 @@ def _align(history: History, one: list[Node], other: list[Node]) -> list[tuple[N
 
 
 class _Texts:
-    """The rows of one comparison."""
+    """Makes the rows of one comparison."""
 
     def __init__(self, rt: ReadPorts, history: History) -> None:
         self._rt = rt

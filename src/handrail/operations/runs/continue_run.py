@@ -56,7 +56,7 @@ class ContinueRun(Input, frozen=True, kw_only=True):
 
 
 def continue_run(rt: WritePorts, request: ContinueRun) -> Success | AckVerdict:
-    """Advance, replay or rehydrate; or say what an ack would do."""
+    """Advance, replay or rehydrate; in a dry run, return what an ack would do."""
     if request.ack_token is not UNSET:
         return advance(rt, request, request.ack_token)
     if request.dry_run is True:
@@ -76,8 +76,10 @@ def continue_run(rt: WritePorts, request: ContinueRun) -> Success | AckVerdict:
 def advance(
     rt: WritePorts, request: ContinueRun, ack_token: str, actions: int = MOST_ACTIONS
 ) -> Success | AckVerdict:
-    """Acknowledge the pending step once, and run up to `actions` of ours; a repeat gets the same reply."""
-    # Verify: a refusal up to here uses nothing up.
+    """Acknowledge the pending step once, and run up to `actions` of Handrail's actions;
+    a repeat gets the same reply.
+    """
+    # Verify: a refusal up to here uses no token up.
     handle = read_ack(rt.keys, ack_token, request.state_token)
     if handle.beside:
         from handrail.operations.mixed_tokens import require_one_reply
@@ -111,7 +113,7 @@ def advance(
         claims = moved
     # After the commit. A repeat can do all of this again, because the reply is read from the log.
     session, recorded, prepared = answer.session, answer.recorded, answer.prepared
-    # `prepared` is None in a replay, whose files are gone: today's would say nothing about the node.
+    # `prepared` is None in a replay: the files of that time are gone, and today's say nothing about the node.
     if prepared is not None and prepared.project is not None:
         leave_tree(rt, claims.session_id, recorded.to_node_id, prepared.project, "advance", prepared.tree)
     made = session.history.nodes[recorded.to_node_id]
@@ -136,8 +138,8 @@ def advance(
 def _gather_facts(
     rt: WritePorts, session: Session, node: Node, work: WorkDone, request: ContinueRun
 ) -> Prepared:
-    """What decides a report: with the result of a pending action of ours, and files that an older step saw
-    differently.
+    """Return what decides a report, with the result of a pending action and the files
+    that changed since an older step.
     """
     is_real = request.dry_run is not True
     prepared = gather(rt, session, node, work, request.project, request.worker)
@@ -181,7 +183,7 @@ def _predict(
 def _find_moved(
     rt: WritePorts, claims: AckClaims | ChoiceClaims, answer: Answer, work: WorkDone
 ) -> ChoiceClaims | None:
-    """Return where an option of a question counts that a person took since; few runs have any."""
+    """Return the claims under which the option counts if a person chose it since; few runs have any."""
     if work.option is None or not answer.session.history.confirmations or answer.prepared is not None:
         return None
     from handrail.operations.mixed_tokens import find_moved_question
@@ -197,7 +199,7 @@ def run_following_actions(
     most: int,
     known: CompiledWorkflow | None = None,
 ) -> Session:
-    """Run the actions of ours that an answered attempt led to, as many as `most`; few runs have any."""
+    """Run up to `most` of Handrail's actions that an answered attempt led to; few runs have any."""
     history = session.history
     node = history.nodes[recorded.to_node_id]
     run = history.runs[node.run_id]

@@ -1,4 +1,4 @@
-"""What a list of nodes says of each in one line: notes, choice, answer of a person, attempts and time."""
+"""One line about each node of a list: notes, choice, answer of a person, attempts and time."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from handrail.views.nodes import NodeAnswer
 from handrail.workflows.compiled import Choice, CompiledWorkflow
 
 LONGEST_LINE = 240
-"""Characters of the first line of notes."""
+"""Most characters of the first line of notes."""
 _CHOSEN = ((DECISION, "chosen"), (LOOP_CONTROL, "decision"))
-"""Artifacts that choose, and the member that says what."""
+"""Artifacts that record a choice, and the member that has it."""
 
 
 def find_answer(history: History, node: Node) -> NodeAnswer | None:
@@ -82,7 +82,7 @@ def find_steps_before(history: History, nodes: Iterable[Node]) -> StepsBefore:
 
 
 def _explain(recorded: Recorded | None, title: str) -> str:
-    """Why an attempt was not accepted, in words for people."""
+    """Return why an attempt was not accepted, in words for people."""
     blocked = None if recorded is None else recorded.blocked
     if blocked is None:
         return ""

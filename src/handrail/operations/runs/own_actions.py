@@ -1,8 +1,8 @@
-"""Running the actions of a workflow: a code tool is called without the lock, its result becomes a report.
+"""Runs the actions of a workflow: a code tool is called without the lock, and its result becomes a report.
 
 Nothing here starts a program or leaves the project of the run. Trouble is a reason like any other: it blocks
 the attempt, or becomes a gap in a run that must not stop. A write is bound to the plan that was previewed;
-where it was made but its result was not recorded, the files are those of the plan, and that is the result.
+if it was made but its result was not recorded, the files are those of the plan, and that is the result.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from handrail.workflows.compiled import Action, CompiledWorkflow
 from handrail.workflows.conditions import nest_values
 
 MOST_RESULT_BYTES = 100_000
-"""Of one result that a run keeps."""
+"""Most bytes of one result that a run keeps."""
 _MOST_NAMED = 5
-"""Files that the notes of an action name."""
+"""Most files that the notes of an action name."""
 _MEANS = frozenset({"fix", "continuation", "aiMode"})
-"""Parameters that say how, and nothing about the code."""
+"""Parameters that say how to act, and nothing about the code."""
 
 
 def run_actions(
@@ -56,9 +56,9 @@ def run_actions(
     project: str | None,
     most: int,
 ) -> Session:
-    """Run the actions that an answered attempt led to, each once, until one is blocked or somebody is asked.
+    """Run the actions that an answered attempt led to, each once, until one is blocked or a person is asked.
 
-    Whatever already ran is only looked up, so a repeat finishes what a killed process began.
+    Actions that already ran are only looked up, so a repeat finishes what a killed process began.
     """
     ran = 0
     while True:
@@ -66,7 +66,7 @@ def run_actions(
         last = answers[-1] if answers else recorded
         node = session.history.nodes[last.to_node_id]
         is_open = last.blocked is None and runs_unasked(session.history, workflow, node)
-        # An agent that read the step again may have gone on from here; another action would fork the run.
+        # An agent that read the step again may have continued from here; another action would fork the run.
         if len(answers) >= most or not is_open or steps_after(session.history, node.node_id):
             break
         session = _run_one(rt, session, workflow, node, project)
@@ -111,8 +111,9 @@ def perform_action(
     report: WorkDone,
     project: str | None,
 ) -> tuple[WorkDone, tuple[Reason, ...]]:
-    """Call the operation of the action that is pending at a node: the report with its result, or why there
-    is none. A line of ours beside the notes of the agent says which. Raises no Fault.
+    """Call the operation of the pending action; return the report with its result, or why there is none.
+
+    A line of Handrail's own, after the agent's notes, says which. Raises no Fault.
     """
     action = own_action_at(workflow, node.state)
     assert action is not None, "other operations are asked of the agent"
@@ -146,7 +147,7 @@ def _perform(
         return report, (forbidden,)
     try:
         calling = _open_action(rt, project, action.operation, params)
-        if saved is not None:  # nothing may stand in the way of recording what is written
+        if saved is not None:  # files that are written must be recorded in any case
             check_merged(history, node, {**report.context, action.save_as: saved.describe_applied()})
         result = calling.call() if saved is None else calling.apply(saved)
         saved_as = {action.save_as: result} if action.save_as else {}
@@ -169,7 +170,7 @@ def _open_action(rt: WritePorts, project: str, operation: str, params: dict[str,
 
 
 def _preview_of(saved: Any) -> Preview | None:
-    """A saved result that has a plan; a log from elsewhere may hold anything."""
+    """Return a saved result that has a plan; a log from elsewhere may contain anything."""
     try:
         return msgspec.convert(saved, Preview)
     except msgspec.ValidationError:
@@ -179,9 +180,10 @@ def _preview_of(saved: Any) -> Preview | None:
 def _find_forbidden(
     rt: ReadPorts, history: History, workflow: CompiledWorkflow, node: Node, action: Action, project: str
 ) -> Reason | None:
-    """Why a write does not take place: a person declined it, or must allow this very preview and has not.
+    """Return why a write must not happen: a person declined it, or must approve this
+    very preview and has not.
 
-    The judge finds the same reason, unless somebody answers in between.
+    The judge finds the same reason, unless a person answers in between.
     """
     word = weigh_answers(history, workflow, node, "allow_write")
     if word.is_declined:
@@ -196,7 +198,7 @@ def _find_forbidden(
 
 
 def _explain(action: Action, message: str, fix: str, code: str = "") -> Reason:
-    """Why an action was not carried out; `code` is of the trouble that it met."""
+    """Return why an action was not carried out; `code` is that of the fault that it met."""
     values = {"step": action.id, "operation": action.operation, "because": shorten_message(message, 200)}
     reason = f"{code}: {message}" if code else message
     return Reason(
@@ -209,7 +211,7 @@ def _explain(action: Action, message: str, fix: str, code: str = "") -> Reason:
 
 
 def _explain_missing(workflow: CompiledWorkflow, action: Action, names: list[str]) -> Reason:
-    """Why an action lacks values, and how to give them: by whoever can."""
+    """Return why an action lacks values, and who can give them, and how."""
     message = f"It needs {', '.join(names)}, and nothing gives it a value."
     givers = list(filter(None, (describe_giver(workflow, name) for name in names)))
     if not givers:
@@ -220,7 +222,7 @@ def _explain_missing(workflow: CompiledWorkflow, action: Action, names: list[str
 
 
 def _describe(action: Action, params: Mapping[str, Any], result: Mapping[str, Any]) -> str:
-    """The line of an action: what was done; below it the digest of its result."""
+    """Return the line of an action: what was done; below it the digest of its result."""
     match result:
         case {"files_modified": files}:
             named = ", ".join(map(shorten, files[:_MOST_NAMED]))

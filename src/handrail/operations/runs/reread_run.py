@@ -50,13 +50,13 @@ class Reread(msgspec.Struct, frozen=True, kw_only=True):
 
     state_token: str | UnsetType
     project: str | UnsetType
-    """Where the call comes from."""
+    """The directory that the call comes from."""
     not_stored: Mapping[str, Json]
     """The report that came without an ackToken, by the names of its parameters."""
 
 
 def rehydrate(ports: RehydratePorts, request: Reread) -> Success:
-    """The pending step again, a recap and a fresh ack. Cannot write: it is given nothing that could."""
+    """Return the pending step, a recap and a fresh ack. It cannot write: none of its ports can."""
     if request.state_token is UNSET:
         raise Fault(
             CONTEXT_MISSING,
@@ -113,7 +113,7 @@ def rehydrate(ports: RehydratePorts, request: Reread) -> Success:
 
 
 def _warn_of_old_rules(run: Run) -> tuple[ReplyWarning, ...]:
-    """Of a run that began when commands and lists of files in reports were still compared."""
+    """Return the warning for a run from when commands and lists of files in reports were still compared."""
     if run.rules >= STATED_REPORTS:
         return ()
     message = (
@@ -126,7 +126,7 @@ def _warn_of_old_rules(run: Run) -> tuple[ReplyWarning, ...]:
 def _tell(
     ports: RehydratePorts, request: Reread, history: History, node: Node, recap: Recap, read_in: str
 ) -> Recap:
-    """The recap with where it is read, and what happened since the step began."""
+    """Return the recap with the directory that it is read in, and what happened since the step began."""
     own = find_own_project(ports.workspace, ports.places, history.runs[node.run_id], request.project)
     so_far = describe_step_so_far(ports, history, node, own)
     return msgspec.structs.replace(recap, read_in=read_in, since_step=so_far)
@@ -145,15 +145,15 @@ def _warn_of_other_files(
 
 
 def _place(ports: RehydratePorts, request: Reread, run: Run) -> tuple[str, str]:
-    """The directory where the run is at home, if the call comes from there; else its name.
+    """Return the directory of the run's project, if the call comes from there; else the project's name.
 
-    Beside it the project of the call, if that is known to be another.
+    Also return the project of the call, if that is known to be another.
     """
     begun = run_place(run)
     try:
         project = ports.workspace.project("" if request.project is UNSET else request.project)
         is_here = is_begun_here(ports.workspace, begun, project)
-    except Fault:  # a directory that is not there is no reason to withhold the step
+    except Fault:  # a missing directory is no reason to withhold the step
         return begun.name, ""
     if is_here:
         return project, ""
@@ -163,7 +163,7 @@ def _place(ports: RehydratePorts, request: Reread, run: Run) -> tuple[str, str]:
 def _reread_session(
     ports: RehydratePorts, request: Reread, session: Session, handle: Handle[StateClaims | WorkClaims]
 ) -> Success:
-    """The token names the session itself: its notes, its runs and a fresh token to keep more."""
+    """Return the session that the token names: its notes, its runs and a fresh token for more notes."""
     if request.not_stored:
         raise refuse_argument(
             "This token names a session without a run, where no step is pending: nothing was stored.",
@@ -177,7 +177,9 @@ def _reread_session(
 
 
 def _nothing_stored(request: Reread, fresh_ack: str) -> Fault:
-    """output or context without an ack: reading and advancing differ, so it is never guessed."""
+    """Return the refusal of output or context without an ack: whether to read or to
+    advance is never guessed.
+    """
     sent = list(request.not_stored)
     message = f"{' and '.join(sent)} came without an ackToken: nothing was stored."
     params = {"ackToken": fresh_ack, **request.not_stored}
@@ -196,7 +198,9 @@ def _nothing_stored(request: Reread, fresh_ack: str) -> Fault:
 
 
 def add_children(ports: RehydratePorts, claims: AckClaims | ChoiceClaims, fault: Fault) -> Fault:
-    """The refusal of a step that waits, with its children and the call of the first that is not done."""
+    """Return the refusal of a waiting step, with its child runs and the call of the
+    first that is not done.
+    """
     history = session_of(ports.log, claims).history
     node = find_newest_wait(history, node_of(history, claims))
     workflow = load_pinned_workflow(ports.log, history.runs[node.run_id].workflow_hash)

@@ -1,4 +1,4 @@
-"""What came of a run: in one sentence, with its proofs, what is for review, and how long it took."""
+"""The outcome of a run: one sentence, its proofs, what is for review, and how long it took."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from handrail.workflows.compiled import CompiledWorkflow
 
 
 def find_outcome(history: History, workflow: CompiledWorkflow, node_id: NodeId) -> OutcomeRow:
-    """Return what came of a run on the way to a node; only a finished run has a sentence."""
+    """Return the outcome of a run on the way to a node; only a finished run has a sentence."""
     node = history.nodes[node_id]
     summary = summarize_run(history, workflow, node_id) if isinstance(node.state, Complete) else None
     recorded = [one.node_id for one in path_to(history, node_id) if find_tree_of(history, one.node_id)]

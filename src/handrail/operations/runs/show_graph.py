@@ -1,4 +1,4 @@
-"""`run.graph`: every node of one run with its place in the drawing, and what is ahead."""
+"""`run.graph`: every node of one run with its place in the drawing, and the steps ahead."""
 
 from __future__ import annotations
 
@@ -60,15 +60,15 @@ from handrail.workflows.compiled import CompiledWorkflow, Loop, Part
 from handrail.workflows.conditions import Facts, is_ruled_out
 
 MOST_AHEAD = 100
-"""Steps that a run has not reached."""
+"""Most steps ahead that are shown."""
 MOST_ROWS = 2_500
-"""Nodes of a run that are shown; the newest."""
+"""Most nodes of a run that are shown; the newest."""
 MOST_RUNS = 200
-"""Runs of a session that are named beside the one that is shown; the latest ones."""
+"""Most other runs of a session that are named; the latest ones."""
 
 
 class ShowGraph(Input, frozen=True, kw_only=True):
-    """Which run."""
+    """The run to show."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     run: Maybe[
@@ -84,9 +84,9 @@ class ShowGraph(Input, frozen=True, kw_only=True):
 
 
 def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
-    """The graph of one run, readable also when it cannot be continued.
+    """Return the graph of one run, even if it cannot be continued.
 
-    Raises Fault SESSION_NOT_FOUND and RUN_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND and RUN_NOT_FOUND.
     """
     session = find_session(rt, request.session_id)
     history = session.history
@@ -168,7 +168,7 @@ def show_graph(rt: ReadPorts, request: ShowGraph) -> RunView:
 
 
 def _page_of(rt: ReadPorts, history: History) -> str:
-    """In a team: the page on which people answer; else empty."""
+    """In a team, return the address of the page on which people answer; else empty."""
     return "" if rt.principal is None else f"{rt.origin}/sessions/{history.session_id}"
 
 
@@ -206,9 +206,10 @@ def _list_children(
 def _list_ahead(
     history: History, graph: RunGraph, workflow: CompiledWorkflow, facts: Facts
 ) -> list[AheadRow]:
-    """The steps that the way to the preferred tip has neither reached nor passed by, and may reach.
+    """Return the steps that the way to the preferred tip has neither reached nor
+    passed, and may still reach.
 
-    What another branch reached is still to do on this one.
+    A step that only another branch reached is still ahead on this one.
     """
     tip = history.nodes[graph.preferred_tip]
     if not isinstance(tip.state, Running) or graph.status == "closed":
@@ -224,7 +225,7 @@ def _list_ahead(
 
 
 def _list_ruled_out(workflow: CompiledWorkflow, facts: Facts) -> Iterator[str]:
-    """The steps that a run will not have, by what somebody gave; of a loop all that is in it."""
+    """Yield the steps that a run will not have because of given values; of a loop, all its steps."""
 
     def look(parts: tuple[Part, ...], *, is_out: bool) -> Iterator[str]:
         for part in parts:
@@ -238,9 +239,9 @@ def _list_ruled_out(workflow: CompiledWorkflow, facts: Facts) -> Iterator[str]:
 
 
 def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunGraph:
-    """The run that is asked for, or the one that the session is about.
+    """Return the graph of the given run, or of the run that the session is about.
 
-    Raises Fault RUN_NOT_FOUND, and STORE_UNSUPPORTED_VERSION where a newer version may have written it.
+    Raise Fault RUN_NOT_FOUND, and STORE_UNSUPPORTED_VERSION if a newer version may have written it.
     """
     history = session.history
     run_id = choose_run(history, graphs) if asked is UNSET else RunId(asked)
@@ -257,7 +258,7 @@ def find_graph(session: Session, graphs: Graphs, asked: str | UnsetType) -> RunG
 
 
 def done_title(history: History, workflow: CompiledWorkflow, node: Node) -> str:
-    """The title of the step that was acknowledged on the way to a node."""
+    """Return the title of the step that was acknowledged on the way to a node."""
     return "Started" if node.parent is None else title_at(workflow, history.nodes[node.parent])
 
 

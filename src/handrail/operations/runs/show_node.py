@@ -1,4 +1,4 @@
-"""`run.node`: everything that the log knows about one node of a run; no token is among it."""
+"""`run.node`: everything that the log has about one node of a run, without any token."""
 
 from __future__ import annotations
 
@@ -73,23 +73,23 @@ from handrail.workflows.compiled import Choice, CompiledWorkflow, Step
 
 PROMPT_BYTES = 65_536
 NOTES_BYTES = 65_536
-"""Of one node; an export has the whole."""
+"""Most bytes of the notes of one node; an export has all of them."""
 ARTIFACTS_BYTES = 65_536
 LIST_BYTES = 16_384
-"""Of each other list: the newest that fit."""
+"""Most bytes of each other list: the newest that fit."""
 
 
 class ShowNode(Input, frozen=True, kw_only=True):
-    """Which node."""
+    """The node to show."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     node: Annotated[MintedId, Meta(description="Node id.", min_length=1, max_length=128)]
 
 
 def show_node(rt: ReadPorts, request: ShowNode) -> NodeView:
-    """Everything about one node, readable also when the session cannot be continued.
+    """Return everything about one node, even if the session cannot be continued.
 
-    Raises Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND and NODE_NOT_FOUND.
     """
     session = find_session(rt, request.session_id)
     history = session.history
@@ -113,9 +113,9 @@ def show_node(rt: ReadPorts, request: ShowNode) -> NodeView:
 
 
 def find_node(history: History, asked: str) -> Node:
-    """The node of this session.
+    """Return the node of this session.
 
-    Raises Fault NODE_NOT_FOUND.
+    Raise Fault NODE_NOT_FOUND.
     """
     node = history.nodes.get(NodeId(asked))
     if node is None:
@@ -178,7 +178,7 @@ def _placed(
 
 
 def _gaps(history: History, graph: RunGraph, moment: Moment) -> list[NodeGap]:
-    tip = preferred_tip_below(history, graph, moment.node_id)  # a gap is open on its own branch, or not
+    tip = preferred_tip_below(history, graph, moment.node_id)  # gaps count per branch
     still_open = {gap.gap_id for gap in open_gaps(history, tip)}
     return [
         make_from(
@@ -239,7 +239,7 @@ def _kept(history: History, workflow: CompiledWorkflow, node: Node) -> KeptRow |
 
 
 def _contract_of(workflow: CompiledWorkflow, node: Node) -> dict[str, str]:
-    """What is asked for where a report waits: its artifacts name no contract until one is accepted."""
+    """Return the contracts that a waiting report needs: its artifacts name none until one is accepted."""
     if node.kind == "step" or not isinstance(node.state, Running):
         return {}
     leaf = leaf_at(workflow, node.state)

@@ -90,7 +90,7 @@ class AskedPreferences(Input, frozen=True, kw_only=True):
 
 
 class StartRun(GatedInput, frozen=True, kw_only=True):
-    """Which workflow, for what, with which facts."""
+    """The workflow, its goal, and the given facts."""
 
     workflow_id: Annotated[NamedId, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
     goal: Maybe[Goal] = UNSET
@@ -131,7 +131,7 @@ def _foresee(rt: ReadPorts, request: StartRun) -> None:
 
 
 def _wait(rt: WritePorts, request: StartRun) -> None:
-    """A new session has no other writer."""
+    """Do not wait: a new session has no other writer."""
     if request.session is not UNSET:
         wait_for_writer(rt, _existing(rt, request.session).history.session_id)
 
@@ -139,21 +139,21 @@ def _wait(rt: WritePorts, request: StartRun) -> None:
 def begin_run(
     rt: WritePorts, request: StartRun, given: Given | None = None, actions: int = MOST_ACTIONS
 ) -> Success:
-    """Begin a run of a workflow of the library, or of the one that is given; then run its first actions."""
+    """Begin a run of a workflow of the library, or of `given`; then run its first actions."""
     project = _find_project(rt, request)
     found = _find_start(rt, request, project, given)
     return _answer_start(rt, request, project, found, actions)
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """The workflow that a run is of, and where it came from."""
+    """The workflow of a run, and its source."""
 
     entry: CatalogEntry
     pinned: Pinned
 
 
 class _Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A start, and what there is for it: the workflow, or the run that an earlier call began."""
+    """A start, with the workflow, or the run that an earlier call began."""
 
     asked: _Asked
     session: Session
@@ -168,7 +168,7 @@ def _find_start(rt: ReadPorts, request: StartRun, project: str, given: Given | N
     started = _started(session, run_id)
     if started is not None:
         _require_same_start(rt, request, session, started, asked, given)
-    # A replay answers even when the workflow's file is gone by now.
+    # A replay answers even if the workflow's file is gone by now.
     source = started or given or _find(rt, project, asked.workflow_id)
     return _Found(asked=asked, session=session, run_id=run_id, given=source)
 
@@ -181,7 +181,7 @@ def _require_same_start(
     asked: _Asked,
     given: Given | None,
 ) -> None:
-    """Raises Fault E_CONFLICT where the request id began a run with other content."""
+    """Raise Fault E_CONFLICT if the request id began a run with other content."""
     history = session.history
     run = history.runs[history.nodes[started.to_node_id].run_id]
     is_same_file = given is None or given.pinned.workflow_hash == run.workflow_hash
@@ -210,15 +210,15 @@ def _answer_start(
     *,
     is_checked: bool = False,
 ) -> Success:
-    """Begin the run, unless it is there; what a preview has checked must still be so."""
+    """Begin the run, unless it exists; what a preview has checked must still be true."""
     asked, session, recorded = found.asked, found.session, found.given
     warnings: tuple[ReplyWarning, ...] = ()
     unseen = ""
-    rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
+    rt.keys.signing_key(WORKFLOW)  # fails here without a key, before anything is begun
     if isinstance(recorded, Given):
         seen = _seen(rt, asked, project)
         warnings = warn_of_changed_base(rt, recorded.pinned.workflow)
-        if request.request_id is UNSET:  # with one, a repeat meets its own run
+        if request.request_id is UNSET:  # with a request id, a repeat finds its own run
             warnings += find_duplicate_start(
                 rt.log,
                 rt.keys,
@@ -258,7 +258,7 @@ def _answer_start(
 
 
 def _preview(rt: ReadPorts, request: StartRun, project: str) -> Plan[_Found]:
-    """What a start would make. Without a request id the names are only known afterwards."""
+    """Return what a start would make. Without a request id the names are only known afterwards."""
     found = _find_start(rt, request, project)
     asked, session, run_id = found.asked, found.session, found.run_id
     if isinstance(found.given, Recorded):
@@ -326,7 +326,7 @@ def _asked(rt: ReadPorts, request: StartRun) -> _Asked:
 
 
 def _session(rt: ReadPorts, request: StartRun) -> Session:
-    """The session the run joins, or a new one: named by the request id, else by chance."""
+    """Return the session that the run joins, or a new one, named by the request id or at random."""
     if request.session is not UNSET:
         return _existing(rt, request.session)
     if request.request_id is not UNSET:
@@ -337,7 +337,7 @@ def _session(rt: ReadPorts, request: StartRun) -> Session:
 
 
 def _find_project(rt: ReadPorts, request: StartRun) -> str:
-    """The project; where it is gone, only the repeat of a start that was made in it is answered."""
+    """Return the project; if it is gone, only the repeat of a start that was made in it is answered."""
     gone = _find_gone(rt, request)
     return project_of(rt, request.project) if gone is None else str(request.project)
 
@@ -426,9 +426,10 @@ def _seen(rt: ReadPorts, asked: _Asked, project: str) -> dict[ObservationKey, st
 
 
 def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
-    """Every problem at once, with the start that would do (DESIGN D12).
+    """Check the declared inputs; name every problem at once, with a start that would be
+    accepted (DESIGN D12).
 
-    Raises Fault VALIDATION_ERROR.
+    Raise Fault VALIDATION_ERROR.
     """
     inputs = pinned.workflow.inputs
     filled = fill_from_goal(pinned.workflow, asked.context, asked.goal)
@@ -439,9 +440,10 @@ def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
 
 
 def _check_lists(facts: StartFacts, session: Session, asked: _Asked) -> None:
-    """A list that is read before the first step can only come with the start; never-stop records a gap.
+    """Check lists that are read before the first step: only the start can give them;
+    never-stop records a gap.
 
-    Raises Fault VALIDATION_ERROR.
+    Raise Fault VALIDATION_ERROR.
     """
     begun_with = change_at_start(session.history, facts.preferences, "", facts.defaults).effective
     if begun_with.autonomy == "full_auto_never_stop":
@@ -473,7 +475,7 @@ def _misfit(asked: _Asked, problems: list[InputProblem], fixed: dict[str, Any]) 
 
 
 def _started(session: Session, run_id: RunId) -> Recorded | None:
-    """The start as an answered attempt: its node is the run's first one."""
+    """Return the start as an answered attempt: its node is the run's first one."""
     run = session.history.runs.get(run_id)
     if run is None or run.first_node is None:
         return None

@@ -1,4 +1,4 @@
-"""What a start says beside the first step; none of it stops a start."""
+"""Warnings of a start besides the first step; none of them stops a start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from handrail.workflows.compiled import CompiledWorkflow, Step, list_leaves, lis
 from handrail.workflows.limits import id_status
 
 SESSIONS_LOOKED_AT = 5
-"""A start that is sent twice follows its twin closely, so older sessions are not read for it."""
+"""Number of latest sessions that are read: a start that is sent twice follows its twin closely."""
 MOST_UNDECLARED_SHOWN = 5
 FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "plugin"})
 """Sources whose files other people write."""
@@ -33,7 +33,7 @@ FROM_ELSEWHERE: frozenset[SourceKind] = frozenset({"project", "git", "remote", "
 def list_recorded_warnings(
     history: History, run: Run, workflow: CompiledWorkflow, handed: Iterable[CompiledWorkflow]
 ) -> tuple[ReplyWarning, ...]:
-    """What follows from the recorded start alone, so that every replay says it too."""
+    """Return the warnings that follow from the recorded start alone, so that every replay repeats them."""
     every = (workflow, *handed)
     unproven = _undeclared_checks(run, every) or _nothing_to_prove(run, every)
     elsewhere = _joined_from_elsewhere(history, run)
@@ -44,7 +44,7 @@ def _joined_from_elsewhere(history: History, run: Run) -> tuple[ReplyWarning, ..
     first = next(iter(history.runs.values()))
     opened = session_place(history)
     began, here = opened if opened.directory else run_place(first), run_place(run)
-    # A folder without a repository is seen under the one that the session saw before.
+    # A folder without a repository was recorded under the name that the session used before.
     is_same = is_same_place(began, here) and bool(began.identity) == bool(here.identity)
     if not began.directory or not here.directory or is_same:
         return ()
@@ -56,7 +56,10 @@ def _joined_from_elsewhere(history: History, run: Run) -> tuple[ReplyWarning, ..
 
 
 def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
-    """Only the first reply says it: a run that began keeps the base that it began with."""
+    """Return the warning about a changed base.
+
+    Only the first reply has it: a run that began keeps the base that it began with.
+    """
     message = explain_changed_base(rt, workflow)
     return (ReplyWarning(code="WORKFLOW_SOURCE_DIFFERS", message=message),) if message else ()
 
@@ -64,12 +67,12 @@ def warn_of_changed_base(rt: ReadPorts, workflow: CompiledWorkflow) -> tuple[Rep
 def warn_of_missing_look(
     rt: WritePorts, history: History, run: Run, project: str, workflow: CompiledWorkflow
 ) -> tuple[ReplyWarning, ...]:
-    """Where the files of the start are not recorded."""
+    """Return the warning if the files at the start are not recorded."""
     trees = history.trees.get(run.first_node, ())
     first = next((one.fact for one in trees if one.fact.cause == "start"), None)
     if rt.trees_due is None or first is not None:
         return ()
-    if looks_at_code(rt, project):  # and did not see them
+    if looks_at_code(rt, project):  # they should have been recorded, and were not
         message = (
             "The files that this run begins with were not recorded. What changes in it can be seen from the "
             "first look that succeeds; what changed before that stays unknown. Tell the user when you report."
@@ -87,16 +90,17 @@ def warn_of_missing_look(
 
 
 def is_first_here(reader: EventReader, source_kind: SourceKind, workflow_hash: WorkflowHash) -> bool:
-    """Whether the store holds no run of this hash yet: then its compiled form is not there either."""
+    """Whether the store has no run of this hash yet, so that its compiled form is not there either."""
     return source_kind in FROM_ELSEWHERE and read_blob(reader, BlobRef(workflow_hash)) is None
 
 
 def find_duplicate_start(
     reader: EventReader, keys: Keys, joined: Session, input_digest: str, here: Place
 ) -> tuple[ReplyWarning, ...]:
-    """A start without a request id that equals one nobody went on with: named, with the call to go on there.
+    """Return the warning about an equal start without a request id, with the call that continues it.
 
-    Looks into the session that is joined, or into the few latest ones.
+    Only a start that no agent has continued counts. Reads the session that is joined, or the few latest
+    ones.
     """
     for history in _nearby(reader, joined):
         for run in reversed(tuple(history.runs.values())):
@@ -111,12 +115,12 @@ def _nearby(reader: EventReader, joined: Session) -> Iterator[History]:
         return
     for stamp in reader.list_sessions(SESSIONS_LOOKED_AT):
         session = read_or_pass_over(reader, stamp.session_id)
-        if session is not None and session.is_sound:  # a bad one must not stand in the way of a start
+        if session is not None and session.is_sound:  # a damaged session must not block a start
             yield session.history
 
 
 def _is_untouched(history: History, run: Run, here: Place) -> bool:
-    """In the same project, and its first step neither finished nor tried."""
+    """Whether a run is in the same project, and its first step is neither finished nor tried."""
     is_new = not history.children.get(run.first_node)
     return is_new and closing_of(history, run.run_id) is None and is_same_place(run_place(run), here)
 
@@ -162,7 +166,10 @@ def _left_out(workflow: CompiledWorkflow) -> tuple[ReplyWarning, ...]:
 
 
 def _undeclared_checks(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple[ReplyWarning, ...]:
-    """Checks that steps ask for and the run did not pin: declared later, they do not count for it."""
+    """Return the warning about checks that steps need and the run did not pin.
+
+    Checks that are declared later do not count for it.
+    """
     declared = [check.name for check in run.checks]
     wanted = [pair for one in workflows for pair in list_wanted_checks(one.steps) if pair[1] not in declared]
     if not wanted:
@@ -180,7 +187,7 @@ def _undeclared_checks(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple
 
 
 def _nothing_to_prove(run: Run, workflows: Iterable[CompiledWorkflow]) -> tuple[ReplyWarning, ...]:
-    """Where steps want a proof and the project declares no check: how to declare one, once."""
+    """Return the warning if steps need a proof and the project declares no check, with how to declare one."""
     leaves = (leaf for one in workflows for leaf in list_leaves(one.steps))
     wants = any(isinstance(leaf, Step) and leaf.proof is not None for leaf in leaves)
     if run.checks or not wants:

@@ -39,7 +39,7 @@ PRODUCER = f"handrail {__version__}"
 
 
 class ExportSession(Input, frozen=True, kw_only=True):
-    """Which session, and in which form."""
+    """The session, and the form of the export."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     exported_as: Maybe[
@@ -69,17 +69,17 @@ class ExportedSession(Answer, frozen=True, kw_only=True):
     health: str
     is_salvage: bool
     content: Any = UNSET
-    """Left out where it went into a file."""
+    """Left out if it was written to a file."""
     path: str | UnsetType = UNSET
     bytes: int | UnsetType = UNSET
     sha256: str | UnsetType = UNSET
 
 
 def export_session(rt: ReadPorts, request: ExportSession) -> ExportedSession:
-    """Nothing in it is a token, and nothing names a place on this machine.
+    """Return the export; it has no token, and no path of this machine.
 
-    Raises Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY where only a part is proven and no salvage was asked
-    for, and BUNDLE_TOO_LARGE.
+    Raise Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY if only a part is proven and no salvage was requested,
+    and BUNDLE_TOO_LARGE.
     """
     exported = export_in_chunks(rt, request)
     content = b"".join(exported.chunks)
@@ -91,9 +91,9 @@ def export_session(rt: ReadPorts, request: ExportSession) -> ExportedSession:
 
 
 def export_in_chunks(rt: ReadPorts, request: ExportSession) -> Chunked:
-    """The same without the content, and the content as the bytes of its file.
+    """Return the same without the content, and the content as the bytes of its file.
 
-    Raises what `export_session` raises, before there is a first byte.
+    Raise what `export_session` raises, before there is a first byte.
     """
     loaded = find_records(rt, request.session_id)
     session_id = SessionId(request.session_id)
@@ -155,12 +155,12 @@ def _list_facts(
 
 
 def _as_of(rt: ReadPorts, records: tuple[Record, ...]) -> str:
-    """The time of the newest event: exports of one state are the same bytes, whenever they are made."""
+    """Return the time of the newest event: exports of one state have the same bytes at any time."""
     return decode_event(records[-1].body).at if records else rt.clock.now()
 
 
 def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record, ...], Health]:
-    """The events that this version can read, from the first one on."""
+    """Return the events that this version can read, from the first one on."""
     for record in records:
         try:
             decode_event(record.body)
@@ -172,7 +172,7 @@ def _readable(records: tuple[Record, ...], health: Health) -> tuple[tuple[Record
 def _report(
     rt: ReadPorts, session_id: SessionId, loaded: Loaded, exported_as: Literal["markdown", "html"]
 ) -> Chunked:
-    """Of a damaged session, the part that is proven, under a banner that says so."""
+    """Return the report; of a damaged session, the part that is proven, under a banner that says so."""
     records, health = _readable(loaded.records, loaded.health)
     history = judge_origin(rt.log, fold(session_id, records))
     contents = {

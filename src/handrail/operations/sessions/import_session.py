@@ -32,29 +32,29 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 from handrail.workflows.compiled import CompiledWorkflow, walk_parts
 
 MOST_NAMED = 50
-"""Workflows that a preview names."""
+"""Most workflows that a preview names."""
 PAGE_BYTES = 24_576
-"""Of the texts of pinned workflows in one preview."""
+"""Most bytes of the texts of pinned workflows in one preview."""
 MOST_OFFSET = 1_000_000
 MOST_CHARACTERS = 65_536
-"""Of one text that is shown; what the product compiles is shorter."""
+"""Most characters of one text that is shown; texts that Handrail compiles are shorter."""
 MOST_NAME = 256
 _SHOWN_APART = ("id", "kind", "title", "prompt", "body")
 ID_SALTS = 100
-"""Sessions that one bundle can become here."""
+"""Most sessions that one bundle can become in this store."""
 LABEL = "session_imported:"
-"""How the dedupe key of the label begins; the bundle id follows."""
+"""Prefix of the label's dedupe key; the bundle id follows."""
 
 
 class BundleFile(Input, frozen=True, kw_only=True):
-    """The text of a bundle and what its caller calls it."""
+    """The text of a bundle, and its name."""
 
     source: Annotated[str, Meta(description="Its name, for messages.", max_length=4096)]
     text: Annotated[str, Meta(description="The bundle.")]
 
 
 class ImportSession(GatedInput, frozen=True, kw_only=True):
-    """Which bundle, and whether its session keeps its id."""
+    """The bundle, and whether its session keeps its id."""
 
     bundle: Annotated[BundleFile, Meta(description="The bundle.")]
     as_new: Maybe[
@@ -72,7 +72,7 @@ class ImportSession(GatedInput, frozen=True, kw_only=True):
 
 
 class ImportedSession(Answer, frozen=True, kw_only=True):
-    """The session, and whether this call made it; a bundle that is here already is left as it is."""
+    """The session; `is_imported` is false if the bundle was imported before, and then nothing changes."""
 
     session_id: str
     bundle_id: str
@@ -89,20 +89,22 @@ class _Place(msgspec.Struct, frozen=True, kw_only=True):
     session_id: SessionId
     versions: dict[str, str]
     is_there: bool = False
-    """The same bundle was imported here before, and nothing was done there since."""
+    """Whether the same bundle was imported here before, and the session did not change since."""
     has_moved_on: bool = False
-    """It was, and work went on there: this import becomes a session of its own."""
+    """Whether it was imported and the session changed since: this import then becomes a
+    session of its own.
+    """
 
 
 def import_session(rt: WritePorts, request: ImportSession) -> DryRun | Success:
-    """Show or make the import.
+    """Return the preview, or make the import.
 
-    Raises Fault with a BUNDLE_ code, E_CONFIRMATION_REQUIRED or E_CONFLICT.
+    Raise Fault with a BUNDLE_ code, E_CONFIRMATION_REQUIRED or E_CONFLICT.
     """
     _check_part(request)
     bundle = read_bundle(request.bundle.text)
     texts = _texts(bundle, request)
-    # What is shown of a preview is no part of what is confirmed.
+    # The page of a preview is not part of what is confirmed.
     request = msgspec.structs.replace(request, part=UNSET, offset=UNSET)
     file_digest = "sha256:" + hashlib.sha256(request.bundle.text.encode()).hexdigest()
 
@@ -128,7 +130,7 @@ def import_session(rt: WritePorts, request: ImportSession) -> DryRun | Success:
 
 
 def _place(rt: ReadPorts, bundle: ReadBundle, *, is_new: bool) -> _Place:
-    """The id of the source if it is free, else one that only this bundle leads to."""
+    """Return the id of the source if it is free, else one that only this bundle leads to."""
     wanted = [] if is_new else [bundle.session_id]
     has_moved_on = False
     wanted += [session_id_for_bundle(bundle.bundle_id, salt) for salt in range(ID_SALTS)]
@@ -151,18 +153,21 @@ def _place(rt: ReadPorts, bundle: ReadBundle, *, is_new: bool) -> _Place:
 
 
 def _came_from(standing: Loaded, bundle: ReadBundle) -> bool:
-    """Known by the key of its label alone: also of a session that this version cannot read to its end."""
+    """Whether a session came from this bundle, by the key of its label alone.
+
+    This also works for a session that this version cannot read to its end.
+    """
     labels = [record.dedupe_key for record in standing.records if record.dedupe_key.startswith(LABEL)]
     return labels[-1:] == [LABEL + bundle.bundle_id]
 
 
 def _is_untouched(standing: Loaded) -> bool:
-    """Whether the label is the last that happened."""
+    """Whether nothing happened after the import."""
     return standing.records[-1].dedupe_key.startswith(LABEL)
 
 
 def _has_own_tags(bundle: ReadBundle, session_id: SessionId) -> bool:
-    """Whether tokens can tell all places apart: under another id, each gets another tag."""
+    """Whether tokens can distinguish all nodes: under another id, each gets another tag."""
     history = bundle.history
     created = {node.index for node in history.nodes.values()}
     created |= {held.index for held in history.session_notes.values()}
@@ -186,7 +191,7 @@ def _check_part(request: ImportSession) -> None:
 
 
 def _texts(bundle: ReadBundle, request: ImportSession) -> dict[str, Json]:
-    """A page of what the pinned workflows say, if that was asked for; one text always goes."""
+    """Return a page of the texts of pinned workflows, if requested; at least one text is always included."""
     if request.part != "steps":
         return {}
     texts: list[Json] = [msgspec.to_builtins(text) for text in _pinned_texts(bundle.workflows)]
@@ -233,7 +238,7 @@ def _facts(bundle: ReadBundle, file_digest: str) -> dict[str, Json]:
         "bundle_id": bundle.bundle_id,
         "digest": file_digest,
         "source_session_id": bundle.session_id,
-        "last_event_at": bundle.exported_at[:40],  # the same session makes the same bundle, whenever
+        "last_event_at": bundle.exported_at[:40],  # the same at any time
         "status": session_status(history),
         "events": len(bundle.records),
         "runs": len(history.runs),
@@ -270,7 +275,7 @@ def _write(rt: WritePorts, bundle: ReadBundle, target: SessionId) -> None:
                 assert_never(never)
 
 
-# What the pinned workflows would tell an agent, before anyone relies on it
+# What the pinned workflows would say to an agent, before a person relies on them
 
 
 class PinnedWorkflow(Answer, frozen=True, kw_only=True):
@@ -280,27 +285,27 @@ class PinnedWorkflow(Answer, frozen=True, kw_only=True):
     workflow_hash: str
     texts: int
     prompts_digest: str
-    """Of the RFC 8785 bytes of the list of all its prompts, in the order of its steps."""
+    """Digest of the RFC 8785 bytes of the list of all its prompts, in the order of its steps."""
 
 
 class PinnedText(Answer, frozen=True, kw_only=True, omit_defaults=True):
-    """One step, function or contract: what it says, with hidden characters spelled out."""
+    """The text of one step, function or contract, with hidden characters spelled out."""
 
     workflow_id: str
     kind: str
     id: str
     title: str = ""
     prompt_digest: str = ""
-    """Of its UTF-8 bytes as they are pinned."""
+    """Digest of its UTF-8 bytes as they are pinned."""
     prompt: str = ""
     is_cut: bool = False
-    """It is longer than an answer may be; the digest is of the whole."""
+    """Whether the text is shortened, because an answer is limited; the digest is of the whole."""
     more: dict[str, Any] = {}
-    """Everything else of a compiled step that is not its prompt."""
+    """Everything of a compiled step except its prompt."""
 
 
 def _pinned_texts(workflows: Mapping[str, CompiledWorkflow]) -> Iterator[PinnedText]:
-    """Every text, by workflow: steps in their order, then functions and contracts by name."""
+    """Yield every text, by workflow: steps in their order, then functions and contracts by name."""
     for workflow_hash in sorted(workflows):
         workflow = workflows[workflow_hash]
         name = spell_hidden(workflow.id)

@@ -29,7 +29,7 @@ EventKind = Literal[EVENT_KINDS]  # type: ignore[valid-type] # the closed set ha
 
 
 class ListEvents(Input, frozen=True, kw_only=True):
-    """Which events of which session."""
+    """The session, and which of its events."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     after: Maybe[Annotated[int, Meta(description="Only events after this index.", ge=-1, le=MOST_INDEX)]] = (
@@ -46,17 +46,17 @@ class ListEvents(Input, frozen=True, kw_only=True):
 
 
 class EventList(Answer, frozen=True, kw_only=True):
-    """Beside the items: how far the session is proven. Events beyond that do not exist for anyone."""
+    """Facts about the list: how far the session is proven. Events beyond that are never shown."""
 
     session_id: str
     event_count: int
     health: str
     banner: str = ""
-    """What a reader of a damaged session must know, and what helps; empty when it is sound."""
+    """The warning for a reader of a damaged session, with a remedy; empty if it is sound."""
 
 
 def list_events(rt: ReadPorts, request: ListEvents) -> Success:
-    """One page, oldest first; readable also when the session cannot be continued."""
+    """Return one page, oldest first, even if the session cannot be continued."""
     if request.follow is True:
         raise Fault(
             E_USAGE,
@@ -76,7 +76,7 @@ def list_events(rt: ReadPorts, request: ListEvents) -> Success:
 
 
 def stream_events(rt: ReadPorts, request: ListEvents) -> Iterator[StreamItem | Success]:
-    """Every event after the index, one by one; followed, until the caller's time is over or it goes away.
+    """Yield every event after the index; in follow mode, until the caller's time is over or it disconnects.
 
     Pages have no meaning here, so `limit` and `cursor` are refused.
     """
@@ -98,7 +98,7 @@ def stream_events(rt: ReadPorts, request: ListEvents) -> Iterator[StreamItem | S
         if request.follow is not True:
             break
         rt.interruptions.pause(_POLL_MS)
-        # A session that is deleted meanwhile has no more events; the caller learns of it by name.
+        # A session that is deleted meanwhile has no more events; the caller gets the fault that names it.
         loaded = rt.log.load_since(session_id, after + 1) or find_records(rt, request.session_id)
     yield Success(data=msgspec.to_builtins(_about(session_id, loaded, loaded.head)))
 

@@ -1,4 +1,4 @@
-"""`session inbox --gaps`: what is missing in the sessions of a project."""
+"""`session inbox --gaps`: open and resolved gaps in the sessions of a project."""
 
 from __future__ import annotations
 
@@ -38,11 +38,13 @@ from handrail.views.gaps import GapCounts, GapItem, GapList, GapState
 """`noted` only informs: nothing is missing."""
 _WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
 _NOT_DAMAGED = ("healthy", "missing")
-"""What is missing was deleted while the list was made."""
+"""Health of sessions that are not reported as damaged; `missing` ones were deleted
+while the list was made.
+"""
 
 
 class ListGaps(Input, frozen=True, kw_only=True):
-    """Which gaps to list."""
+    """The filters of a list of gaps."""
 
     only: Maybe[Annotated[GapState, Meta(description="Only these; default all.")]] = UNSET
     severity: Maybe[Annotated[GapSeverity, Meta(description="Only of this severity.")]] = UNSET
@@ -55,7 +57,7 @@ class ListGaps(Input, frozen=True, kw_only=True):
 
 
 def list_gaps(rt: ReadPorts, request: ListGaps) -> Success:
-    """One page, open ones first, the worst first, then by the last activity of the session."""
+    """Return one page, open gaps first, the worst first, then by the last activity of the session."""
     found, unsound = ask_sessions(rt, lambda sessions: _find_gaps(rt, request, sessions))
     counts = GapCounts(
         open=_count(found, "open"),
@@ -83,9 +85,9 @@ def _sort_gap(one: tuple[str, GapItem]) -> tuple[str, ...]:
 def _find_gaps(
     rt: ReadPorts, request: ListGaps, sessions: Sessions
 ) -> tuple[list[tuple[str, GapItem]], dict[SessionId, str]]:
-    """Every gap but those that the filters leave out, with the place of its session in the order.
+    """Return every gap that passes the filters, with the place of its session in the order.
 
-    And the sessions that cannot be read whole, with their health.
+    Also return the sessions that cannot be read whole, with their health.
     """
     having = sessions.find([(facet("gap_count"),)])
     asked = [stamp for stamp in having if request.session in (UNSET, stamp.session_id)]
@@ -102,7 +104,7 @@ def _find_gaps(
 def _with_gaps(
     rt: ReadPorts, sessions: Sessions, asked: Sequence[SessionStamp]
 ) -> Iterator[tuple[int, Session]]:
-    """Only sessions that have some are read; one that cannot be read hides no other."""
+    """Yield only sessions that have gaps; a session that cannot be read does not stop the others."""
     for stamp in asked:
         if not sessions.facts(stamp.session_id).gap_count:
             continue
@@ -122,7 +124,7 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
         placed = [(node, gap) for node in tellers for gap in attached_to(history, node.node_id).gaps]
         resolved = {gap.resolves_gap_id: _describe_resolved(gap) for _, gap in placed if gap.resolves_gap_id}
         still_open = {gap.gap_id for gap in open_gaps(history, graph.preferred_tip)}
-        # What resolves a gap is shown with it.
+        # A gap is shown together with the record that resolves it.
         shown = [(node, gap) for node, gap in placed if not gap.resolves_gap_id]
         name = load_pinned_workflow(rt.log, run.workflow_hash).name if shown else ""
         for node, gap in shown:
@@ -146,7 +148,9 @@ def _items(rt: ReadPorts, session: Session) -> Iterator[GapItem]:
 
 
 def _describe_resolved(gap: GapRecorded) -> str:
-    """The words of the report that resolved it, or of a person with who they are."""
+    """Return the words of the report that resolved the gap, or the words and the name
+    of the person who did.
+    """
     is_persons = gap.reason == "settled_by_person"
     return f"{gap.summary} (by {describe_resolver(gap)})" if is_persons else gap.summary
 

@@ -1,4 +1,4 @@
-"""`session inbox`: what waits for a person, over all sessions."""
+"""`session inbox`: everything that waits for a person, over all sessions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_WORKFLOW = "Its workflow is damaged or gone from the store, so what it waits
 
 
 class ListInbox(Input, frozen=True, kw_only=True):
-    """Which window of them."""
+    """The page of the inbox."""
 
     assigned: Maybe[
         Annotated[
@@ -48,7 +48,7 @@ class ListInbox(Input, frozen=True, kw_only=True):
 
 
 def list_inbox(rt: ReadPorts, request: ListInbox) -> Success:
-    """One page of what waits, first the kind that only a person can end."""
+    """Return one page of what waits, first the kind that only a person can end."""
     found, count = ask_sessions(rt, lambda sessions: (_find_needs(rt, request, sessions), sessions.count()))
     page = page_of(rt, OPERATION, request, sorted(found, key=_sort_need), _sort_need, lambda row: row)
     listed = Inbox(
@@ -72,7 +72,7 @@ def _sort_need(row: InboxItem) -> tuple[str, ...]:
 
 
 def _find_needs(rt: ReadPorts, request: ListInbox, sessions: Sessions) -> list[InboxItem]:
-    """Everything that waits. The index names the sessions with needs; it never knows a damaged one."""
+    """Return everything that waits. The index names the sessions with needs; it never has a damaged one."""
     found: list[InboxItem] = []
     silence = find_silence(rt)
     me = rt.principal if request.assigned == "me" else None
@@ -91,8 +91,11 @@ def _find_needs(rt: ReadPorts, request: ListInbox, sessions: Sessions) -> list[I
 
 
 def _is_mine(rt: ReadPorts, session_id: SessionId, facts: SessionFacts, need: Need, me: Principal) -> bool:
-    """Whether it waits for this person: of a step that names who confirms, whether they are named; else
-    whether it is about a run of their own agent, or of nobody's."""
+    """Whether it waits for this person.
+
+    If a step names who confirms, whether this person is named; else whether it is about a run of their own
+    agent, or of a run without an account.
+    """
     if not need.confirmed_by:
         return facts.account in ("", me.account)
     if ROLES.index(me.role) < ROLES.index("member"):

@@ -39,17 +39,17 @@ from handrail.runtime.runtime import ReadPorts
 from handrail.views.sessions import SessionList, SessionView, StoredValues
 
 MOST_VALUES = 200
-"""Of each kind that a filter offers."""
+"""Most values of each kind that a filter offers."""
 LONGEST_KEY = 80
-"""Characters of a title by which a list is sorted."""
+"""Most characters of a title by which a list is sorted."""
 AFTER_ALL = "\U0010ffff"
-"""Sorts behind every name."""
+"""Sorts after every name."""
 _TIMES = "a UTC time such as 2026-11-15T09:30:00Z"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z", re.ASCII)
 
 
 class ListSessions(Input, frozen=True, kw_only=True):
-    """Which sessions to list."""
+    """The filters and the order of a list of sessions."""
 
     status: Maybe[
         Annotated[
@@ -129,7 +129,7 @@ class ListSessions(Input, frozen=True, kw_only=True):
 
 
 def list_sessions(rt: ReadPorts, request: ListSessions) -> Success:
-    """One page, last activity first. Without a filter only the sessions of this page are looked at."""
+    """Return one page, last activity first. Without a filter only the sessions of this page are read."""
     return ask_sessions(rt, lambda sessions: _list(rt, request, sessions))
 
 
@@ -177,7 +177,7 @@ def _in_order(values: Iterable[str]) -> list[str]:
 
 
 def _next(rt: ReadPorts, sessions: Sessions, request: ListSessions) -> Sequence[SessionStamp]:
-    """The sessions of this page, and one more."""
+    """Return the sessions of this page, and one more."""
     place = read_place(rt, OPERATION, request)
     limit = DEFAULT_LIMIT if request.limit is UNSET else request.limit
     after = place and SessionStamp(session_id=SessionId(place[1]), order=FAR - int(place[0]))
@@ -202,19 +202,19 @@ def _matching(
 
 
 def _facets(request: ListSessions) -> list[str]:
-    """What the index knows of a session that the filters let pass."""
+    """Return the facets of a session that the filters need."""
     asked = [facet(name, value) for name, value in _named(request).items()]
     return [*asked, *([facet("needs")] if request.needs is True else [])]
 
 
 def _named(request: ListSessions) -> dict[str, str]:
-    """The facts that are asked for, by name."""
+    """Return the requested facts, by name."""
     given = (request.status, request.workflow, request.project_name, request.account, request.agent)
     return {name: value for name, value in zip(FACETS, given, strict=True) if value is not UNSET}
 
 
 def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
-    """A session whose time nobody can read passes the filters of time: it is never dropped for that."""
+    """Whether a session passes the filters; a session without a readable time passes those about time."""
     if request.needs is True and not (facts.needs or facts.health != "healthy" or is_lost):
         return False
     if request.damaged is True and facts.health == "healthy":
@@ -232,7 +232,7 @@ def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> 
 
 
 def _comparable(time: str) -> str:
-    """Times in one form sort like their text; a fraction that is left out is zero."""
+    """Return a time in a form that sorts like its text; a missing fraction is zero."""
     whole, _, fraction = time.rstrip("Z").partition(".")
     return f"{whole}.{fraction:0<9}"
 
@@ -240,7 +240,7 @@ def _comparable(time: str) -> str:
 def _is_time(text: str) -> bool:
     try:
         return _TIME.fullmatch(text) is not None and bool(datetime.fromisoformat(f"{text[:19]}Z"))
-    except ValueError:  # no calendar has that day
+    except ValueError:  # a day that does not exist
         return False
 
 
@@ -271,7 +271,7 @@ def _sort_key(
 
 
 def name_state(facts: SessionFacts, silence: str) -> str:
-    """Return the state by which a list groups sessions, what needs somebody first."""
+    """Return the state by which a list groups sessions; states that need a person come first."""
     asked = asked_of(facts)
     if facts.health != "healthy":
         return "0 damaged"
@@ -281,7 +281,9 @@ def name_state(facts: SessionFacts, silence: str) -> str:
 
 
 def asked_of(facts: SessionFacts) -> str:
-    """Return `waiting` if only the answer of a person is missing, `answered` until it is read."""
+    """Return `waiting` if only the answer of a person is missing, `answered` if the
+    agent has not read it yet.
+    """
     asked = [need for need in facts.needs if need.kind == "person"]
     if not asked:
         return ""
@@ -330,7 +332,7 @@ OPERATION = Operation(
 
 
 class Texts:
-    """Whether notes or an artifact of a session have all the words; the latest that may are read."""
+    """Checks whether notes or an artifact of a session have all the words; reads the latest candidates."""
 
     def __init__(self, rt: ReadPorts, sessions: Sessions, query: str) -> None:
         self._rt = rt

@@ -1,4 +1,4 @@
-"""How far agents may go on their own: the presets, and what is in force."""
+"""How much agents may do on their own: the presets, and the preferences in force."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def _show_held(held: Preferences, of_new_runs: Preferences, **own: Any) -> Shown
 
 
 def preferences_in_force(history: History) -> Preferences:
-    """What the next call works with in the run that the session is about, else what a run begins with.
+    """Return the preferences of the next call in the session's current run, else those of a new run.
 
-    A run that was started with its own preferences keeps them until somebody sets the session's.
+    A run that was started with its own preferences keeps them until the session's are set.
     """
     graphs = run_graphs(history)
     run_id = choose_run(history, graphs)

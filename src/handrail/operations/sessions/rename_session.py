@@ -25,27 +25,27 @@ from handrail.runtime.who_confirms import require_yes
 
 
 class RenameSession(Input, frozen=True, kw_only=True):
-    """Which session, and what it is called from now on."""
+    """The session, and its new title."""
 
     session: Annotated[MintedId, Meta(description="The session.")]
     title: Annotated[str, Meta(description="Its new title, one line.", min_length=1, max_length=LONGEST_GOAL)]
 
 
 class RenamedSession(Answer, frozen=True, kw_only=True):
-    """The title as it is recorded; `is_new` is false where the session had it before this call."""
+    """The recorded title; `is_new` is false if the session had it before this call."""
 
     session_id: str
     title: str
     before: str
-    """What it was called until now; empty where it had no goal."""
+    """The previous title; empty if it had no goal."""
     is_new: bool
 
 
 def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
     """Ask the person once, and record the title. The goals stay as they are.
 
-    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and VALIDATION_ERROR for a
-    title of blanks.
+    Raise Fault E_HUMAN_REQUIRED if no person can be asked or the person does not agree, and VALIDATION_ERROR
+    for a blank title.
     """
     session = find_session(rt, request.session)
     title = flatten_text(request.title).strip()
@@ -65,7 +65,7 @@ def rename_session(rt: WritePorts, request: RenameSession) -> RenamedSession:
 
 
 def _ask(rt: WritePorts, session: Session, before: str, title: str) -> AnswerSource:
-    """A person says yes at the terminal itself: by its title a person finds the session again."""
+    """Ask a person at the terminal itself, because people find a session by its title."""
     session_id = session.history.session_id
     now = flatten_text(rt.secrets.redact_text(before)) or "it has no title"
     text = (
@@ -77,7 +77,7 @@ def _ask(rt: WritePorts, session: Session, before: str, title: str) -> AnswerSou
 
 
 def _plan_title(history: History, title: str, source: AnswerSource, who: str, _: int) -> list[PlannedEvent]:
-    """What a person calls the session from now on; a program that knows no titles reads the goal again."""
+    """Return the event of a title; a version that knows no titles shows the goal again."""
     goal = history.observations.get("goal", "")
     fact = ObservationRecorded(key="goal", value=goal, title=title, source=source, who=who)
     return [plan_event(f"observation_recorded:{history.session_id}:title:{history.head}", Scope(), fact)]

@@ -1,6 +1,6 @@
-"""`session.resolve_gap`: a person resolves a gap, and no agent's tool does.
+"""`session.resolve_gap`: a person resolves a gap; no agent's tool can.
 
-At a terminal the person says yes to what is shown there; in the Console to what the page shows.
+The person agrees to what the terminal or the Console's page shows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST_NOTE = 500
 
 
 class ResolveGap(Input, frozen=True, kw_only=True):
-    """Which gap, and why it is resolved."""
+    """The gap, and the reason for resolving it."""
 
     gap: Annotated[
         MintedId,
@@ -47,26 +47,26 @@ class ResolveGap(Input, frozen=True, kw_only=True):
 
 
 class ResolvedGap(Answer, frozen=True, kw_only=True):
-    """The resolution as it is recorded; `is_new` is false where the gap was resolved before this call."""
+    """The recorded resolution; `is_new` is false if the gap was resolved before this call."""
 
     session_id: str
     run_id: str
     gap_id: str
     summary: str
-    """Of the gap."""
+    """Summary of the gap."""
     note: str
     source: str
     who: str
     status: str
-    """Of the run, now."""
+    """Present status of the run."""
     is_new: bool
 
 
 def resolve_gap(rt: WritePorts, request: ResolveGap) -> ResolvedGap:
     """Ask the person once, and record that the gap is resolved.
 
-    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, VALIDATION_ERROR for what cannot
-    be resolved, and E_NOT_FOUND for a gap that is not there.
+    Raise Fault E_HUMAN_REQUIRED if no person can be asked or the person does not agree, VALIDATION_ERROR for
+    what cannot be resolved, and E_NOT_FOUND for an unknown gap.
     """
     session = _find(rt, request)
     found = _gap_in(session.history, request.gap)
@@ -101,7 +101,7 @@ def resolve_gap(rt: WritePorts, request: ResolveGap) -> ResolvedGap:
 
 
 def _find(rt: ReadPorts, request: ResolveGap) -> Session:
-    """The session that has the gap."""
+    """Return the session that has the gap."""
     if request.session is not UNSET:
         named = find_session(rt, request.session)
         require_healthy(named)
@@ -138,7 +138,7 @@ def _unknown(gap_id: str) -> Fault:
 
 
 def _ask(rt: WritePorts, session: Session, gap: GapRecorded, note: str) -> AnswerSource:
-    """A person says yes at the terminal itself: a line that an agent runs resolves nothing."""
+    """Ask a person at the terminal itself, so that a command line that an agent runs resolves nothing."""
     told = explain_gap(gap)
     shown = flatten_text(rt.secrets.redact_text(told))
     if shown != flatten_text(told):

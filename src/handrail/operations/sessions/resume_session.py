@@ -1,8 +1,8 @@
 """`session.resume`: find work again from a new chat; each candidate has the exact call that continues it.
 
-The ranking is `projections/resume_candidates.py`; this file bounds what is read for it. A session id reads
-one session, no question at all the latest ones, and a search stops after 5 000 sessions or 500 000 events.
-Of those with a word of the query, the 200 with the rarest words are compared.
+The ranking is `projections/resume_candidates.py`; this file limits what is read for it. With a session id
+one session is read, without a query the latest ones, and a search stops after 5 000 sessions or 500 000
+events. Of the sessions with a word of the query, the 200 with the rarest words are compared.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ from handrail.runtime.sessions import load_pinned_workflow, require_healthy
 from handrail.workflows.compiled import WITH_CHILDREN, CompiledWorkflow
 
 LATEST_SESSIONS = 200
-"""Without a question the work of this project is looked for among these."""
+"""Number of latest sessions that are searched for this project's work if there is no query."""
 MOST_SESSIONS = 5_000
 MOST_EVENTS = 500_000
 MOST_ITEMS = 500
 MOST_COMPARED = 200
-"""Sessions that are ranked by their words: those with the rarest ones."""
+"""Most sessions that are ranked by their words: those with the rarest ones."""
 _UNFINISHED = ("in_progress", "blocked")
 FULL_HEAD = r"^[0-9a-fA-F]{40}([0-9a-fA-F]{24})?$"
 
 
 class ResumeSession(Input, frozen=True, kw_only=True):
-    """What is known about the work to resume."""
+    """What the caller knows about the work to resume."""
 
     query: Maybe[Annotated[str, Meta(description="Words, branch, commit or id.", max_length=200)]] = UNSET
     branch: Maybe[Annotated[str, Meta(description="Git branch, or how its name begins.", max_length=200)]] = (
@@ -94,14 +94,14 @@ class Candidate(Payload, frozen=True, kw_only=True):
     session_id: str
     run_id: str = ""
     node_id: str = ""
-    """Where the branch ends, if it is not the one on which the run goes on by itself."""
+    """The end of the branch, if it is not the one on which the run continues by default."""
     project: str
-    """The name of its project; empty where the log does not tell it."""
+    """The name of its project; empty if the log does not have it."""
     is_here: bool
     """Whether that is the project of this call."""
     goal: str = ""
     title: str = ""
-    """Of the session, where a person gave it one."""
+    """The title of the session, if a person gave it one."""
     workflow_id: str = ""
     status: str
     pending_title: str = ""
@@ -111,29 +111,29 @@ class Candidate(Payload, frozen=True, kw_only=True):
     person_answer: str = ""
     """What a person last answered about the pending step: `confirmed` or `declined`."""
     since_step: str = ""
-    """Of the first candidate of this project: what happened since its pending step began."""
+    """For the first candidate of this project: what happened since its pending step began."""
     evidence: dict[str, int] | None = None
-    """Its statements by how they are supported; None: none yet."""
+    """Number of its statements by how they are supported; None if it has none yet."""
     warnings: list[ReplyWarning] = []
-    """Of its workflow's file, where that no longer means what it meant at the start."""
+    """Warnings if the file of its workflow no longer means what it meant at the start."""
     children: list[HandedOut] = []
-    """Of a run that waits for work that it delegated."""
+    """The child runs, if the run waits for delegated work."""
     next_call: ToolCall
     fork_call: ToolCall | None = None
-    """Of a node that was asked for by its id and that the run has left: the call that forks there."""
+    """The call that forks from a node that was asked for by its id and that the run has left."""
 
 
 class Candidates(Payload, frozen=True, kw_only=True):
-    """Beside the items, best first, five a page unless more are asked for."""
+    """Facts about the list of candidates: best first, five a page unless more are requested."""
 
     project: str
     matched: bool
-    """False: nothing fits what was asked for, and the items are only the latest work."""
+    """False if nothing matches the query, so that the items are only the latest work."""
     scope: str
 
 
 def resume_session(rt: ReadPorts, request: ResumeSession) -> Success:
-    """Ranked branches of healthy sessions; if nothing matches, the latest ones instead."""
+    """Return ranked branches of healthy sessions; if nothing matches, the latest ones instead."""
     project = project_of(rt, request.project)
     here = place_of(project, seen := rt.workspace.observations(project), rt.workspace.identity(project))
     wanted = _read_question(request, here, seen)
@@ -156,7 +156,7 @@ def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, window: range, ses
         found = list_latest(looked.all_of_them(), wanted.here, most=LATEST_SESSIONS)
         scope += "; the latest sessions instead" if found else ""
     if not wanted.is_asked and found and found[0].is_here and not is_finished(found[0].subject):
-        # Nothing was asked for and something here waits: of what is done, the last is enough.
+        # Without a query, and with unfinished work here, one finished run is enough.
         done = [one for one in found if is_finished(one.subject)]
         found = tuple(one for one in found if one not in done[1:])
         scope += "; other finished runs are found by a query" if done[1:] else ""
@@ -174,7 +174,7 @@ def _resume(rt: ReadPorts, project: str, wanted: ResumeQuery, window: range, ses
 
 
 def _describe_first(rt: ReadPorts, project: str, candidates: list[Candidate]) -> list[Candidate]:
-    """The candidates, the first of this project with what happened since its pending step began."""
+    """Return the candidates, the first of this project with what happened since its pending step began."""
     for number, one in enumerate(candidates):
         if one.is_here and one.run_id and one.status in _UNFINISHED:
             history = find_session(rt, one.session_id).history
@@ -198,7 +198,7 @@ def _rank(rt: ReadPorts, looked: _Search, wanted: ResumeQuery) -> tuple[RankedSu
 def _find_node(
     rt: ReadPorts, looked: _Search, wanted: ResumeQuery, node_id: NodeId
 ) -> Iterator[RankedSubject]:
-    """The head of the branch that holds a node, in each session that has it."""
+    """Yield the tip of the branch that has a node, in each session that has it."""
     for stamp in looked.that_have(node_id):
         session = read_or_pass_over(rt.log, stamp.session_id)
         node = None if session is None else session.history.nodes.get(node_id)
@@ -211,21 +211,21 @@ def _find_node(
 
 
 class WorkHere(Payload, frozen=True, kw_only=True, omit_defaults=False):
-    """What a project has under way."""
+    """The work in progress in a project."""
 
     candidates: tuple[Candidate, ...]
     damaged: tuple[SessionId, ...] = ()
-    """Sessions of this project that cannot go on, because their log is not proven whole."""
+    """Sessions of this project that cannot be continued, because their log is not proven whole."""
 
 
 class ShowWork(Input, frozen=True, kw_only=True):
-    """Where."""
+    """The project to show."""
 
     project: str | UnsetType = UNSET
 
 
 def find_work_in_progress(rt: ReadPorts, project: str) -> WorkHere:
-    """The unfinished runs of the project where the caller stands, the latest first; at most five.
+    """Return the unfinished runs of the caller's project, the latest first; at most five.
 
     If some began in the caller's own directory, only these: other worktrees and clones have their own work.
     """
@@ -251,7 +251,7 @@ def _in_progress(rt: ReadPorts, project: str, here: Place, sessions: Sessions) -
 
 
 def _is_of(rt: ReadPorts, session_id: SessionId, here: Place) -> bool:
-    """Whether what is proven of a damaged session says that it belongs to a project."""
+    """Whether the proven part of a damaged session says that it belongs to a project."""
     session = read_or_pass_over(rt.log, session_id)
     runs = () if session is None else session.history.runs.values()
     return any(is_same_place(run_place(run), here) for run in runs)
@@ -269,20 +269,20 @@ def _read_question(request: ResumeSession, here: Place, seen: dict[ObservationKe
 
 
 def _is_exact(query: str) -> bool:
-    """An id names one thing: if that is not there, nothing else was meant."""
+    """Whether the query is an id: an id names one thing, so nothing else can be meant."""
     return is_session_id(query) or is_run_id(query) or is_node_id(query)
 
 
 class _Search(msgspec.Struct, frozen=True, kw_only=True):
-    """The sessions that a search looks through, as subjects of the ranking."""
+    """The sessions that a search compares, as subjects of the ranking."""
 
     sessions: Sessions
     chosen: tuple[tuple[SessionStamp, SessionFacts], ...]
     scope: str
     is_whole: bool
-    """No session was left unread."""
+    """Whether every session was read."""
     unsound: dict[SessionId, str]
-    """Sessions that cannot go on, with their health."""
+    """Sessions that cannot be continued, with their health."""
 
     def all_of_them(self) -> Iterator[Subject]:
         yield from self.sessions.subjects([stamp for stamp, _ in self.chosen])
@@ -296,7 +296,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
         return [stamp for stamp, _ in self.chosen if stamp.session_id in having]
 
     def search(self, wanted: ResumeQuery) -> tuple[ResumeQuery, list[SessionStamp]]:
-        """The question with the weight of each word, and the sessions to compare."""
+        """Return the query with the weight of each word, and the sessions to compare."""
         asked = read_query(wanted.query)
         keys = dict.fromkeys(key for one in asked for key in one.keys)
         found = self.sessions.find_words(keys, self.session_ids)
@@ -329,7 +329,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(wanted, weights=weights), stamps
 
     def _find_on_branch(self, wanted: ResumeQuery) -> frozenset[SessionId]:
-        """Sessions of which any branch was seen on that branch of git."""
+        """Return the sessions with any work on that branch of git."""
         needed = require_terms(wanted.branch)
         if not needed:
             return frozenset()
@@ -339,7 +339,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
-    """The latest sessions, as many as the question needs."""
+    """Return the latest sessions, as many as the query needs."""
     most = MOST_SESSIONS if wanted.is_asked else LATEST_SESSIONS
     chosen: list[tuple[SessionStamp, SessionFacts]] = []
     unsound: dict[SessionId, str] = {}
@@ -374,7 +374,10 @@ def _choose(sessions: Sessions, wanted: ResumeQuery) -> _Search:
 def _candidates(
     rt: ReadPorts, found: Sequence[RankedSubject], project: str, sessions: Sessions, query: str = ""
 ) -> Iterator[Candidate]:
-    """Those that are still there. Raises IndexTrouble where it was the index that led to one that is not."""
+    """Yield the candidates that still exist.
+
+    Raise IndexTrouble if the index named a session that no longer exists.
+    """
     for held in found:
         try:
             yield _candidate(rt, held, project, query)
@@ -383,11 +386,11 @@ def _candidates(
                 raise IndexTrouble(fault.message) from fault
             pass_over(fault)
             if fault.kind is KEYRING_INVALID:
-                raise  # it is the same with every other one, and nothing found would not be true
+                raise  # every other session would fail too, and "nothing found" would be untrue
 
 
 def _candidate(rt: ReadPorts, found: RankedSubject, project: str, query: str) -> Candidate:
-    """Read from the log in any case: a token is only made for what is there."""
+    """Return a candidate, always read from the log: a token is only minted for what exists."""
     subject = found.subject
     session = find_session(rt, subject.session_id)
     require_healthy(session)
@@ -443,7 +446,7 @@ def _continue_with(state_token: str) -> ToolCall:
 
 
 def _list_handed(rt: ReadPorts, history: History, workflow: CompiledWorkflow, node: Node) -> list[HandedOut]:
-    """What a waiting run delegated, for who finds it in a new chat: what was delivered, what is open."""
+    """Return what a waiting run delegated, with what was delivered and what is open."""
     if workflow.v < WITH_CHILDREN:
         return []
     join = find_join(history, workflow, node)
@@ -458,7 +461,7 @@ def _list_handed(rt: ReadPorts, history: History, workflow: CompiledWorkflow, no
 
 
 def _mint_session_token(rt: ReadPorts, history: History) -> str:
-    """A state token without a run: it names the newest point of the session itself."""
+    """Return a state token without a run: it names the newest point of the session itself."""
     assert history.opening is not None, "every session began"
     tag = next(reversed([held.tag for held in history.session_notes.values()]), history.opening.tag)
     return mint(rt.keys.signing_key(WORKFLOW), StateClaims(session_id=history.session_id, node_tag=tag))
@@ -507,4 +510,4 @@ WORK_HERE = Operation(
     output=WorkHere,
     perform=lambda rt, request: find_work_in_progress(rt, project_of(rt, request.project)),
 )
-"""Not in the registry: only a client's hook asks for it, and the server of a team answers it."""
+"""Not in the registry: only a client's hook calls it, and a team server answers it."""

@@ -1,4 +1,4 @@
-"""`session search`: the nodes whose notes or artifacts hold the words."""
+"""`session search`: the nodes whose notes or artifacts contain the words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from handrail.views.hits import HitList, HitRow
 
 
 class SearchSessions(Input, frozen=True, kw_only=True):
-    """What to look for."""
+    """The words to search for."""
 
     query: Annotated[str, Meta(description="Words; a hit has all of them.", min_length=1, max_length=256)]
     limit: Maybe[Annotated[int, Meta(description="Items per page.", ge=1, le=MOST_ITEMS)]] = UNSET
@@ -39,7 +39,7 @@ class SearchSessions(Input, frozen=True, kw_only=True):
 
 
 def search_sessions(rt: ReadPorts, request: SearchSessions) -> Success:
-    """One page of hits in the latest sessions that may have the words."""
+    """Return one page of hits in the latest sessions that may have the words."""
     return ask_sessions(rt, lambda sessions: _search(rt, request, sessions))
 
 
@@ -48,7 +48,7 @@ def _search(rt: ReadPorts, request: SearchSessions, sessions: Sessions) -> Succe
     unsound: dict[SessionId, str] = {}
 
     def find() -> Iterator[tuple[tuple[str, ...], HitRow]]:
-        """Lazily, so that a page reads no session that it does not need."""
+        """Yield hits lazily, so that a page reads no session that it does not need."""
         for stamp in candidates[:MOST_READ]:
             rt.interruptions.end_here()
             try:

@@ -1,4 +1,4 @@
-"""Where the words of a search stand in a session."""
+"""Where the words of a search occur in a session."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from handrail.runtime.sessions import Session
 from handrail.views.hits import HitRow
 
 MOST_READ = 200
-"""Sessions that one search reads; the latest that may match."""
+"""Most sessions that one search reads; the latest that may match."""
 MOST_OF_ONE = 10
-"""Hits in one session."""
+"""Most hits in one session."""
 SNIPPET_CHARACTERS = 160
 _LEAD = 60
 
 
 def find_hits(session: Session, needed: Sequence[Choice]) -> list[HitRow]:
-    """The newest hits of one session."""
+    """Return the newest hits of one session."""
     history = session.history
     rows: list[HitRow] = []
     for node, what, text, shown, at in _texts(history):
@@ -48,7 +48,7 @@ def find_hits(session: Session, needed: Sequence[Choice]) -> list[HitRow]:
 
 
 def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]:
-    """Where a text lies, what it is, what is searched, what is shown of it, and when it came."""
+    """Yield each text: its node, what it is, the text to search, the text to show, and its time."""
     for node in reversed(tuple(history.nodes.values())):
         notes = notes_at(history, node.node_id)
         if notes is not None:
@@ -65,7 +65,7 @@ def _texts(history: History) -> Iterator[tuple[Node | None, str, str, str, str]]
 
 
 def _snippet(text: str, needed: Sequence[Choice]) -> str:
-    """The text around the first of the words, in one line."""
+    """Return the text around the first of the words, in one line."""
     flat = " ".join(text.split())
     folded = flat.casefold()
     first = min((place for word, *_ in needed if (place := folded.find(word)) >= 0), default=0)

@@ -36,11 +36,11 @@ from handrail.views.preferences import ShownPreferences
 _T = TypeVar("_T")
 _GLOBAL = "global"
 AUTONOMY, RISK_POLICY = "preferences.autonomy", "preferences.riskPolicy"
-"""What the user's settings call them."""
+"""The names of these settings in the user's file."""
 
 
 class SetPreferences(GatedInput, frozen=True, kw_only=True):
-    """Where, and what changes; what is left out stays."""
+    """The session or all sessions, and the changes; what is left out stays."""
 
     session: Maybe[Annotated[MintedId, Meta(description="Session id; default: those of new sessions.")]] = (
         UNSET
@@ -51,9 +51,9 @@ class SetPreferences(GatedInput, frozen=True, kw_only=True):
 
 
 def set_preferences(rt: WritePorts, request: SetPreferences) -> DryRun | Success:
-    """Show or keep the change.
+    """Return the preview, or make the change.
 
-    Raises Fault E_VALIDATION when nothing is asked for, SESSION_NOT_FOUND, and what the gate raises.
+    Raise Fault E_VALIDATION if no change is requested, SESSION_NOT_FOUND, and what the gate raises.
     """
     wanted = _read_wanted(request)
     if request.session is UNSET:
@@ -97,7 +97,7 @@ def _set_in_session(
     rt: WritePorts, request: SetPreferences, named: str, wanted: PreferencesDelta
 ) -> DryRun | Success:
     session = find_session(rt, named)
-    require_healthy(session)  # a preview of what the confirmed call would refuse helps nobody
+    require_healthy(session)  # a preview of a call that would be refused is useless
 
     def resolve() -> Plan[str]:
         history = session.history
@@ -115,8 +115,9 @@ def _set_in_session(
 
 
 def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
-    """Whether a new run begins so, and every run works so already: one that went back to an older step keeps
-    that step's own.
+    """Whether a new run and every present run already work like this.
+
+    A run that went back to an older step keeps that step's own preferences.
     """
     after = apply_delta(preferences_in_force(history), wanted)
     if history.baseline is None or history.baseline.preferences != after:
@@ -126,7 +127,9 @@ def _is_in_force(history: History, wanted: PreferencesDelta) -> bool:
 
 
 def _version(history: History) -> str:
-    """Bound is what is in force, not the head: a run that goes on meanwhile changes nothing here."""
+    """Return a version of the preferences in force, not of the log: a run that
+    continues meanwhile does not matter.
+    """
     held = preferences_in_force(history)
     index = 0 if history.baseline is None else history.baseline.index
     return f"{index}:{held.autonomy}:{held.risk_policy}"
@@ -158,9 +161,9 @@ def _plan(
 
 
 def _record(rt: WritePorts, session: Session, wanted: PreferencesDelta, version: str) -> Session:
-    """The change as an event of the session: a later node takes it over.
+    """Record the change as an event of the session, which later nodes use.
 
-    Raises Fault E_CONFLICT when somebody else set them meanwhile.
+    Raise Fault E_CONFLICT if they were changed meanwhile.
     """
 
     def decide(now: Session) -> PlanWith:

@@ -1,4 +1,4 @@
-"""`ledger.show`: the context ledger of a run, whole, what is new in it, or only where it stands."""
+"""`ledger.show`: the context ledger of a run: whole, only what is new, or only its present position."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MOST_ENTRIES = 1_000
 MOST_OFFSET = 10**9
 MOST_PATTERNS = 50
 LIST_BYTES = 8_192
-"""Of each list in the state: the newest that fit."""
+"""Most bytes of each list in the state: the newest that fit."""
 _LISTS = {
     "constraints": "constraints",
     "references": "references",
@@ -58,7 +58,7 @@ _PATTERN = re.compile(r"!?[a-z_]+\.([a-z_]+|\*)")
 
 
 class ShowLedger(Input, frozen=True, kw_only=True):
-    """Which run, and how much of its ledger."""
+    """The run, and how much of its ledger."""
 
     run_id: Annotated[MintedId, Meta(description="Run id.", min_length=1, max_length=128)]
     mode: Maybe[Annotated[Mode, Meta(description="How much; default full.")]] = UNSET
@@ -85,7 +85,7 @@ class ShownView(LedgerView, frozen=True, kw_only=True):
     """`view=state` as it is shown: the newest items of each list that fit."""
 
     omitted: dict[str, int] | UnsetType = UNSET
-    """Where something was left out: how much of each list. The entries hold all of it."""
+    """Number of items left out of each list, if any. The entries have all of them."""
 
 
 class _Ledger(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,9 @@ class _Ledger(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def show_ledger(rt: ReadPorts, request: ShowLedger) -> Success:
-    """Raises Fault RUN_NOT_FOUND, VALIDATION_ERROR, LEDGER_VERSION_AHEAD or SESSION_NOT_HEALTHY."""
+    """Return the ledger. Raise Fault RUN_NOT_FOUND, VALIDATION_ERROR,
+    LEDGER_VERSION_AHEAD or SESSION_NOT_HEALTHY.
+    """
     mode: Mode = "full" if request.mode is UNSET else request.mode
     patterns = _patterns(request)
     _check_fitting(request, mode)
@@ -130,7 +132,7 @@ def show_ledger(rt: ReadPorts, request: ShowLedger) -> Success:
 
 
 def _show(view: LedgerView) -> ShownView:
-    """The view with the newest of each list that fit, and how many are left out."""
+    """Return the view with the newest items of each list that fit, and the number of those left out."""
     held = msgspec.structs.asdict(view)
     lists = {name: take_newest(reversed(held[name]), LIST_BYTES)[0] for name in _LISTS}
     omitted = {name: len(held[name]) - len(shown) for name, shown in lists.items()}
@@ -231,7 +233,7 @@ def _delta(rt: ReadPorts, ledger: _Ledger, request: ShowLedger, patterns: Sequen
 def _success(ledger: _Ledger, document: msgspec.Struct, page: Page | None = None) -> Success:
     data: dict[str, Json] = msgspec.to_builtins(document)
     if page is not None:
-        data["entries"] = []  # its place among the keys; the page fills it
+        data["entries"] = []  # reserves its place among the keys; the page fills it
     place = LedgerRef(ledger_id=ledger.run_id, version=ledger.version, previous_version=ledger.version)
     return Success(data=data, page=page, ledger=place)
 
@@ -254,7 +256,7 @@ def _patterns(request: ShowLedger) -> tuple[str, ...]:
 
 
 def _fits(entry: LedgerEntry, patterns: Sequence[str]) -> bool:
-    """One of the wanted and none of the unwanted; without wanted ones, all are."""
+    """Whether an entry matches a wanted pattern and no unwanted one; without wanted patterns, all match."""
     wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
     unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
     if any(fnmatchcase(entry.operation, pattern) for pattern in unwanted):
@@ -263,7 +265,7 @@ def _fits(entry: LedgerEntry, patterns: Sequence[str]) -> bool:
 
 
 def _check_fitting(request: ShowLedger, mode: Mode) -> None:
-    """Each parameter with the mode it means something in."""
+    """Check that each parameter has a meaning in this mode."""
     if mode == "delta" and request.since_version is UNSET:
         raise _unfitting("sinceVersion", "is missing", "the version you have, 0 for all")
     for name, value, only in (

@@ -1,4 +1,4 @@
-"""`settings show --preferences`: the preferences in force, and where each comes from."""
+"""`settings show --preferences`: the preferences in force, and the source of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handrail.views.preferences import ShownPreferences
 
 
 class ShowPreferences(Input, frozen=True, kw_only=True):
-    """Whose preferences."""
+    """The session, or the user's own preferences."""
 
     session: Maybe[Annotated[MintedId, Meta(description="Session id; default: those of new sessions.")]] = (
         UNSET
@@ -26,7 +26,7 @@ class ShowPreferences(Input, frozen=True, kw_only=True):
 
 
 def show_preferences(rt: ReadPorts, request: ShowPreferences) -> ShownPreferences | Success:
-    """Raises Fault SESSION_NOT_FOUND, and E_CONFIG when the settings cannot be read."""
+    """Return the preferences. Raise Fault SESSION_NOT_FOUND, and E_CONFIG if the settings cannot be read."""
     if request.session is UNSET:
         return global_preferences(rt.settings.of())
     session = find_session(rt, request.session)

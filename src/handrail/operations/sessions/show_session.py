@@ -86,18 +86,18 @@ from handrail.views.summaries import (
 from handrail.workflows.compiled import Leaf
 
 LIST_BYTES = 5_376
-"""Of each list of a summary, as it is encoded: the newest that fit. What is left out is counted."""
+"""Most bytes of each encoded list of a summary: the newest that fit. The others are counted."""
 RUNS_BYTES = 49_152
-"""Of all runs together; the latest is always shown."""
+"""Most bytes of all runs together; the latest run is always shown."""
 MOST_TIPS = 50
 NOTE_CHARACTERS = 500
-"""Of one of the notes; a report or a bundle has the whole."""
+"""Most characters of one note; a report or a bundle has all of it."""
 LABEL_CHARACTERS = 80
-"""Of a title in the drawing."""
+"""Most characters of a title in the drawing."""
 
 
 class ShowSession(Input, frozen=True, kw_only=True):
-    """Which session."""
+    """The session to show."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     run: Maybe[
@@ -106,10 +106,10 @@ class ShowSession(Input, frozen=True, kw_only=True):
 
 
 def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
-    """The summary of one session, readable also when it cannot be continued."""
+    """Return the summary of one session, even if it cannot be continued."""
     session = find_session(rt, request.session_id)
     history = session.history
-    is_lost = not session.is_sound and not history.head  # nobody knows what was in it
+    is_lost = not session.is_sound and not history.head  # its content is unknown
     notes, notes_omitted = take_newest_rows(tuple(history.session_notes.values()), _note_row, LIST_BYTES)
     graphs = run_graphs(history)
     runs = _runs(rt, history, graphs, request.run)
@@ -131,9 +131,9 @@ def show_session(rt: ReadPorts, request: ShowSession) -> SessionSummary:
 
 
 def _runs(rt: ReadPorts, history: History, graphs: Graphs, asked: str | UnsetType) -> list[RunRow]:
-    """The latest runs that fit, oldest first, the latest of all in any case; or the one that is asked for.
+    """Return the latest runs that fit, oldest first, always with the latest of all; or the requested run.
 
-    Raises Fault RUN_NOT_FOUND.
+    Raise Fault RUN_NOT_FOUND.
     """
     if asked is not UNSET:
         if asked not in graphs:
@@ -249,7 +249,7 @@ def _gap_row(still_open: frozenset[str], gap: GapRecorded) -> GapRow:
 
 
 def _label(leaves: Mapping[str, Leaf], node: Node) -> str:
-    """What stands at a node: the title of the step that is pending there."""
+    """Return the label of a node: the title of the step that is pending there."""
     what = {"step": "", "checkpoint": "checkpoint, ", "blocked_attempt": "blocked, "}[node.kind]
     if not isinstance(node.state, Running):
         return f"{what}done"

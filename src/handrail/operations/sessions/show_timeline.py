@@ -28,7 +28,7 @@ _FAR = 10**15
 
 
 class ShowTimeline(Input, frozen=True, kw_only=True):
-    """Which part of which session."""
+    """The session, and the part of its timeline."""
 
     session_id: Annotated[MintedId, Meta(description="Session id.", min_length=1, max_length=128)]
     before: Maybe[Annotated[int, Meta(description="Only before this event index.", ge=0)]] = UNSET
@@ -37,9 +37,9 @@ class ShowTimeline(Input, frozen=True, kw_only=True):
 
 
 def show_timeline(rt: ReadPorts, request: ShowTimeline) -> Success:
-    """One page of what happened, ordered by the log and never by clock.
+    """Return one page of what happened, ordered by the log and never by clock.
 
-    Raises Fault SESSION_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND.
     """
     session = find_session(rt, request.session_id)
     history = session.history
@@ -82,7 +82,7 @@ def _order(one: MomentRow) -> tuple[str, ...]:
 
 
 def _list_before(every: Sequence[MomentRow]) -> dict[int, str]:
-    """The time of the moment before each in its lane, by its index."""
+    """Return the time of the previous moment in the same lane, by the index of each moment."""
     last: dict[str, str] = {}
     found = {}
     for one in every:
@@ -92,7 +92,7 @@ def _list_before(every: Sequence[MomentRow]) -> dict[int, str]:
 
 
 def _find_title(workflow: CompiledWorkflow | None, step_id: str) -> str:
-    """The title of the step that a moment names."""
+    """Return the title of the step that a moment names."""
     plain = step_id.rpartition("::")[2]
     leaf = None if workflow is None else leaves_of(workflow).get(plain)
     return plain if leaf is None else leaf.title

@@ -1,4 +1,4 @@
-"""`session note`: notes in a session, a new one or one by its id."""
+"""`session note`: notes in a new session, or in one named by its id."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from handrail.runtime.write_permission import Change, DryRun, GatedInput, Plan, 
 
 
 class StartSession(GatedInput, frozen=True, kw_only=True):
-    """What the work is for, and what is known so far."""
+    """The purpose of the work, and what is known so far."""
 
     goal: Maybe[Goal] = UNSET
     session: Maybe[
@@ -64,7 +64,7 @@ def start_session(rt: WritePorts, request: StartSession) -> Success | DryRun:
 
 
 def _require_notes(request: StartSession) -> None:
-    """What goes into a session that is there are notes; its goal is what it began with."""
+    """Require notes for an existing session; its goal was set when it began."""
     if request.session is UNSET or (request.notes is not UNSET and request.goal is UNSET):
         return
     param = "notes" if request.notes is UNSET else "goal"
@@ -75,15 +75,15 @@ def _require_notes(request: StartSession) -> None:
 def _session_of(
     rt: WritePorts, request: StartSession, session: Session, project: str, *, is_checked: bool = False
 ) -> Success:
-    """Begin the session, unless it is there, and keep the notes.
+    """Begin the session, unless it exists, and keep the notes.
 
-    One that a preview found absent must still be so.
+    A session that a preview found absent must still be absent.
     """
     if request.session is not UNSET:
         return _keep(rt, request, session)
     goal = check_goal_size(request.goal)
     input_digest = digest({"goal": goal})
-    rt.keys.signing_key(WORKFLOW)  # the reply needs it: without one nothing is begun
+    rt.keys.signing_key(WORKFLOW)  # fails here without a key, before anything is begun
     if session.history.head == 0:
         session = _begin(rt, session, goal, input_digest, project, is_checked=is_checked)
         _require_same_content(rt, request, session)  # another call may have been first
@@ -101,7 +101,7 @@ def _keep(rt: WritePorts, request: StartSession, session: Session) -> Success:
 
 
 def _require_same_content(rt: ReadPorts, request: StartSession, session: Session) -> None:
-    """Raises Fault E_CONFLICT where the request id began a session with another goal, or kept other notes."""
+    """Raise Fault E_CONFLICT if the request id began a session with another goal, or kept other notes."""
     history, opening = session.history, session.history.opening
     if request.request_id is UNSET or history.head == 0:
         return
@@ -123,7 +123,7 @@ def _require_same_content(rt: ReadPorts, request: StartSession, session: Session
 
 
 def _named(rt: ReadPorts, request: StartSession) -> Session:
-    """The session that the call is about. Raises Fault E_CONFLICT where its request id had other content."""
+    """Return the session that the call means. Raise Fault E_CONFLICT if its request id had other content."""
     session = _find_named(rt, request)
     _require_same_content(rt, request, session)
     return session
@@ -134,7 +134,7 @@ def _find_named(rt: ReadPorts, request: StartSession) -> Session:
         return find_session(rt, request.session)
     if request.request_id is UNSET:
         return empty_session(session_id_of(rt.randomness.bytes(8)))
-    # No request id holds a space, so the same key never meets the session of a `run.start`.
+    # No request id contains a space, so this key never equals that of a `run.start`.
     return find_requested(rt, f"session start {request.request_id}", project_of(rt, request.project))
 
 
@@ -174,9 +174,9 @@ def _preview(rt: ReadPorts, request: StartSession) -> Plan[Session]:
 
 
 def _keep_notes(rt: WritePorts, session: Session, notes: str, key: str, project: str | UnsetType) -> Success:
-    """A checkpoint, once for each key: the same key again gets the recorded reply.
+    """Add a checkpoint, once for each key: the same key again gets the recorded reply.
 
-    Raises what a checkpoint raises.
+    Raise what a checkpoint raises.
     """
     history = session.history
     attempt = _attempt_for(history, key)
@@ -196,7 +196,7 @@ def _attempt_for(history: History, key: str) -> AttemptId:
 
 
 class _Noted(msgspec.Struct, frozen=True, kw_only=True):
-    """Notes that a key brought: where they were kept, and the digest of what was sent."""
+    """Notes kept under a key: where they were kept, and the digest of what was sent."""
 
     place: str
     input_digest: str
@@ -214,7 +214,9 @@ def _find_noted(history: History, attempt: AttemptId) -> _Noted | None:
 
 
 def _find_place(history: History, attempt: AttemptId) -> str:
-    """Where the key was used before, because its own checkpoint moved the tip; else where the work stands."""
+    """Return the node where the key was used before, because its own checkpoint moved
+    the tip; else the tip.
+    """
     noted = _find_noted(history, attempt)
     if noted is not None:
         return noted.place
