@@ -1,4 +1,4 @@
-"""`store.adopt`: a person says that the history from before the store key is their own."""
+"""`store.adopt`: a person declares that the history from before the store key is their own."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from handrail.runtime.who_confirms import require_yes
 
 
 class AdoptStore(Input, frozen=True, kw_only=True):
-    """There is one list of unproven sessions."""
+    """An empty input: there is one list of unproven sessions."""
 
 
 class AdoptedStore(Answer, frozen=True, kw_only=True):
-    """What counts as recorded here now; `is_new` is false where it did before this call."""
+    """What counts as recorded here now; `is_new` is false if it did before this call."""
 
     sessions: int
-    """Sessions that are older than the store key."""
+    """Number of sessions that are older than the store key."""
     is_new: bool
 
 
 def adopt_store(rt: Runtime, request: AdoptStore) -> AdoptedStore:
     """Ask the person once, for the whole list.
 
-    Raises Fault E_HUMAN_REQUIRED where nobody can be asked or nobody agrees, and KEYRING_INVALID.
+    Raise Fault E_HUMAN_REQUIRED if no person can be asked or the person does not agree, and KEYRING_INVALID.
     """
     del request
     keeper = rt.keeper()

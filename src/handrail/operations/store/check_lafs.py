@@ -1,4 +1,4 @@
-"""`lafs.check`: does a document keep the response contract? A verdict for tool authors."""
+"""`lafs.check`: whether a document follows the response contract. A verdict for tool authors."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DocumentKind = Literal["auto", "lafs", "cli", "ledger", "flags", "discovery", "c
 
 
 class Document(Input, frozen=True, kw_only=True):
-    """One text to check and where it came from."""
+    """One text to check, and its origin."""
 
     source: str
     text: str
 
 
 class CheckLafs(Input, frozen=True, kw_only=True):
-    """What to check, and how strictly."""
+    """The documents to check, and how strictly."""
 
     documents: Annotated[
         list[Document], Meta(description="The documents.", min_length=1, max_length=MOST_DOCUMENTS)
@@ -61,7 +61,7 @@ class Verdict(Answer, frozen=True, kw_only=True):
 def check_lafs(_: ReadPorts, request: CheckLafs) -> Verdict:
     """Check every document.
 
-    Raises Fault NOT_CONFORMANT with all reports unless the caller asked for a report only.
+    Raise Fault NOT_CONFORMANT with all reports unless the caller asked for a report only.
     """
     reports = _check_documents(request, "complete" if request.tier is UNSET else request.tier)
     failed = [report["source"] for report in reports if not report["ok"]]
@@ -84,7 +84,7 @@ def _check_documents(request: CheckLafs, tier: Tier) -> list[dict[str, Any]]:
 
 
 def _split(request: CheckLafs) -> list[Document]:
-    """The documents to check; with `ndjson` each line is one, named by its line number."""
+    """Return the documents to check; with `ndjson` each line is one, named by its line number."""
     if request.ndjson is not True:
         return request.documents
     return [
@@ -105,7 +105,7 @@ def _decode(document: Document) -> Json:
 
 
 def _expand(document: Json) -> Json:
-    """The envelope that a minimal rendering stands for; the caller's own facts are unknown here."""
+    """Return the envelope for a minimal rendering; facts about the caller are unknown here."""
     if not isinstance(document, dict):
         return document
     meta = document.get("_meta")

@@ -1,4 +1,4 @@
-"""`store gc`: remove old sessions and what nothing refers to."""
+"""`store gc`: remove old sessions and unused blobs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from handrail.runtime.write_permission import Change, DangerousInput, DryRun, Pl
 
 MOST_DAYS = 36_500
 BLOBS = "blobs"
-"""The target that stands for every blob that nobody names."""
+"""The target that stands for every blob that no session names."""
 HALF_MADE = "a start that was killed or refused; nothing in it was acknowledged"
 HALF_REMOVED = "a session that was removed; files of it could not be deleted then"
 
 
 class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
-    """Which sessions are old enough to go."""
+    """The age from which sessions are removed."""
 
     older_than: Maybe[
         Annotated[
@@ -50,7 +50,7 @@ class CollectGarbage(DangerousInput, frozen=True, kw_only=True):
 
 
 class CollectedGarbage(BatchResult, frozen=True, kw_only=True):
-    """What came of each session, and how much room there is now."""
+    """The result for each session, and the bytes freed."""
 
     removed_blobs: int
     bytes_freed: int
@@ -58,9 +58,9 @@ class CollectedGarbage(BatchResult, frozen=True, kw_only=True):
 
 
 def collect_garbage(rt: Runtime, request: CollectGarbage) -> DryRun | Success:
-    """Show or remove what is old enough.
+    """Return the preview, or remove what is old enough.
 
-    Raises Fault E_CONFIG when the settings cannot be read, and what the gate raises.
+    Raise Fault E_CONFIG if the settings cannot be read, and what the gate raises.
     """
     settings = rt.settings.of()
     days = settings.retention_days if request.older_than is UNSET else request.older_than

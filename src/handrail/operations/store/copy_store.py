@@ -1,6 +1,6 @@
-"""`store.copy`: sessions go from one store into another, event by event, and are compared. Gated.
+"""`store.copy`: copy sessions from one store into another, event by event, and compare them. Gated.
 
-Keys are never copied, so tokens stay with their own store; `session.resume` gives new ones in the copy.
+Keys are never copied, so tokens work only in their own store; `session.resume` returns new ones in the copy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _Found: TypeAlias = tuple[SessionCopy, ...]
 
 
 class CopyStore(GatedInput, frozen=True, kw_only=True):
-    """From where, to where, and which sessions."""
+    """The source, the target, and the sessions to copy."""
 
     source: Maybe[
         Annotated[PathText, Meta(description="The home to copy from; default: this one.", max_length=4096)]
@@ -64,17 +64,17 @@ class CopyStore(GatedInput, frozen=True, kw_only=True):
 
 
 class CopiedStore(BatchResult, frozen=True, kw_only=True):
-    """What came of each session."""
+    """The result for each session."""
 
     event_count: int
-    """Events that the target lacked and has now."""
+    """Number of events that the target lacked and has now."""
 
 
 def copy_store(rt: Runtime, request: CopyStore) -> DryRun | Success:
-    """Show or make the copy; a repeat after an interruption goes on where it stopped.
+    """Return the preview, or make the copy; a repeat after an interruption continues.
 
-    Raises Fault E_HUMAN_REQUIRED where nobody agrees to adopt, E_VALIDATION for places that are not two,
-    E_NOT_FOUND when no id is known, and what the gate raises.
+    Raise Fault E_HUMAN_REQUIRED if the person does not agree to adopt, E_VALIDATION if the places are the
+    same, E_NOT_FOUND if no id is known, and what the gate raises.
     """
     way = _way(request)
     if request.adopt is True and way.target:
@@ -185,7 +185,7 @@ def _copy(rt: Runtime, request: CopyStore, way: CopyWay, found: _Found) -> Copie
 
 
 def _ask(rt: Runtime, way: CopyWay) -> None:
-    """Raises Fault E_HUMAN_REQUIRED."""
+    """Ask a person to adopt the sessions. Raise Fault E_HUMAN_REQUIRED."""
     text = (
         f"\nAnswers and check results in the sessions of {flatten_text(way.source)} will count as recorded "
         "here.\nDo not adopt what somebody else gave you.\nAdopt them? [y/n] "

@@ -1,6 +1,6 @@
 """`session delete`: remove the sessions that a person names.
 
-Dangerous: the preview binds the head of every log, so what is removed is what was shown.
+Dangerous: the preview is bound to the head of every log, so what is removed is what was shown.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from handrail.runtime.runtime import Runtime
 from handrail.runtime.write_permission import Change, DangerousInput, DryRun, Plan, preview_or_write
 
 _Found: TypeAlias = dict[str, SessionToRemove]
-"""What there is of the named sessions, by id."""
+"""The existing sessions among those named, by id."""
 
 
 class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
-    """Which sessions go."""
+    """The sessions to delete."""
 
     ids: Annotated[list[MintedId], Meta(description="Session ids.", extra_json_schema=SCHEMA_OF_TARGETS)]
     continue_on_error: Maybe[
@@ -43,17 +43,17 @@ class DeleteSessions(DangerousInput, frozen=True, kw_only=True):
 
 
 class DeletedSessions(BatchResult, frozen=True, kw_only=True):
-    """What came of each session, and how much room there is now."""
+    """The result for each session, and the bytes freed."""
 
     bytes_freed: int
     warnings: list[str]
-    """What could not be cleared up after it; the next collection does."""
+    """What could not be cleaned up afterwards; the next collection does it."""
 
 
 def delete_sessions(rt: Runtime, request: DeleteSessions) -> DryRun | Success:
-    """Show or remove. Tokens of a removed session are answered with TOKEN_UNKNOWN_NODE from then on.
+    """Return the preview, or remove. Tokens of a removed session are then answered with TOKEN_UNKNOWN_NODE.
 
-    Raises Fault E_VALIDATION without ids, and what the gate raises.
+    Raise Fault E_VALIDATION without ids, and what the gate raises.
     """
     ids = targets_of(request.ids, "ids")
 
@@ -76,7 +76,7 @@ def _find_named(rt: Runtime, ids: tuple[str, ...]) -> _Found:
 
 
 def _plan_deletion(ids: tuple[str, ...], found: _Found) -> Plan[_Found]:
-    """What is there of these goes; where nothing is left of them, there is nothing to confirm."""
+    """Return the plan to delete the existing sessions; if none exists, there is nothing to confirm."""
     changes = tuple(_describe_named(one, found.get(one)) for one in ids)
     going = [change.id for change in changes if change.action == "delete"]
     size = sum(found[one].bytes for one in going)

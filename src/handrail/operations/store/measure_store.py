@@ -1,4 +1,4 @@
-"""`store du`: how much room the sessions take."""
+"""`store du`: the space that the sessions take."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_SESSIONS = 20
 
 
 class StoreSizeRequest(Input, frozen=True, kw_only=True):
-    """The whole store; there is nothing to choose."""
+    """An empty input: the whole store is measured."""
 
 
 class StoreSizes(Answer, frozen=True, kw_only=True):
@@ -28,9 +28,9 @@ class StoreSizes(Answer, frozen=True, kw_only=True):
     cache_bytes: int
     largest_sessions: list[SessionUsage]
     leftover_sessions: int
-    """Left by starts that were killed; `store gc` removes them."""
+    """Sessions left by starts that were killed; `store gc` removes them."""
     unreadable_sessions: list[str]
-    """Counted as far as they can be; `store verify` says why they cannot be read."""
+    """Sessions counted as far as possible; `store verify` reports why they cannot be read."""
 
 
 def measure_store(rt: Runtime, _: StoreSizeRequest) -> StoreSizes:

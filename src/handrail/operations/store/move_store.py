@@ -1,4 +1,4 @@
-"""`store.move`: a person takes a whole store to another machine, with the keys that prove its history."""
+"""`store.move`: a person moves a whole store to another machine, with the keys that prove its history."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from handrail.runtime.who_confirms import require_yes
 
 
 class MoveStore(Input, frozen=True, kw_only=True):
-    """Out to a directory, or in from one."""
+    """The directory to move the store to, or from."""
 
     source: Maybe[
         Annotated[
@@ -38,13 +38,13 @@ class MoveStore(Input, frozen=True, kw_only=True):
 
 
 class MovedStore(Answer, frozen=True, kw_only=True):
-    """What was taken along; a session that is not sound stays behind."""
+    """What was moved; a session that is not sound stays behind."""
 
     sessions: int
     events: int
     left: list[SessionCopy]
     next: str
-    """What to do now, in a sentence."""
+    """What to do next, as a sentence."""
 
 
 _OUT = (
@@ -64,8 +64,8 @@ _HERE = "Run `handrail store verify`, then delete the directory."
 def move_store(rt: Runtime, request: MoveStore) -> MovedStore:
     """Ask the person, then copy sessions and keys; nothing is deleted, and a repeat continues.
 
-    Raises Fault E_VALIDATION for none or both places, E_HUMAN_REQUIRED where nobody agrees, KEYRING_INVALID,
-    and STORE_TARGET_NOT_EMPTY where a store with sessions is moved into.
+    Raise Fault E_VALIDATION unless exactly one place is given, E_HUMAN_REQUIRED if the person does not
+    agree, KEYRING_INVALID, and STORE_TARGET_NOT_EMPTY if the target store has sessions.
     """
     is_out = request.target is not UNSET
     if is_out == (request.source is not UNSET):

@@ -1,6 +1,6 @@
-"""How sessions are removed, and then the blobs that no session names any more.
+"""Removes sessions, and then the blobs that no session names any more.
 
-What is removed stays removed, so the sweep afterwards can only warn.
+What is removed stays removed, so trouble in the sweep afterwards is only a warning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEFTOVERS = RemovalPlan(sessions=(), blobs=(), blob_bytes=0, blocked_by=())
 
 
 class Swept(msgspec.Struct, frozen=True, kw_only=True):
-    """The blobs that nobody names any more, as far as they are gone."""
+    """The result of removing blobs that no session names any more."""
 
     blobs: int = 0
     bytes_freed: int = 0
@@ -44,9 +44,9 @@ def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
 
 
 def remove_session(rt: WritePorts, keeper: StoreKeeper, session: SessionToRemove) -> int:
-    """Remove one session; the bytes that this freed.
+    """Remove one session; return the bytes that this freed.
 
-    Raises Fault SESSION_LOCKED, and E_CONFLICT when it grew or is gone.
+    Raise Fault SESSION_LOCKED, and E_CONFLICT if it grew or is gone.
     """
     waited_ms = 0
     while True:
@@ -68,7 +68,9 @@ def remove_session(rt: WritePorts, keeper: StoreKeeper, session: SessionToRemove
 
 
 def sweep(rt: WritePorts, keeper: StoreKeeper) -> Swept:
-    """Free what only removed sessions named. Trouble is a warning: the next collection sweeps again."""
+    """Free the blobs that only removed sessions named. Trouble is a warning: the next
+    collection sweeps again.
+    """
     if rt.interruptions.stop_reason():
         return _postpone("the call was ended")
     try:
@@ -90,7 +92,7 @@ def sweep(rt: WritePorts, keeper: StoreKeeper) -> Swept:
 
 
 def explain_safe_mode(blocked_by: Sequence[str]) -> list[str]:
-    """Why no blob may go, if one may not."""
+    """Return why no blob may be removed; empty if blobs may be."""
     if not blocked_by:
         return []
     named = ", ".join(blocked_by[:5])

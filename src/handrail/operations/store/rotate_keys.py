@@ -18,11 +18,11 @@ _NOTHING_ENDS = "None: there was no rotation before this one."
 
 
 class RotateKeys(GatedInput, frozen=True, kw_only=True):
-    """There is one keyring."""
+    """An empty gated input: there is one keyring."""
 
 
 class RotatedKeys(Answer, frozen=True, kw_only=True):
-    """What verifies from now on."""
+    """The keys that verify from now on."""
 
     key_count: int
     stays_valid: str
@@ -30,13 +30,13 @@ class RotatedKeys(Answer, frozen=True, kw_only=True):
 
 
 def rotate_keys(rt: WritePorts, request: RotateKeys) -> DryRun | Success:
-    """Show or rotate. History never ends with a key, only tokens do.
+    """Return the preview, or rotate. History stays valid; only tokens end with their key.
 
-    Raises Fault KEYRING_INVALID, and what the gate raises.
+    Raise Fault KEYRING_INVALID, and what the gate raises.
     """
 
     def resolve() -> Plan[KeyringFacts]:
-        rt.keys.signing_key(CONFIRM)  # the confirm token of the very first call makes the keyring
+        rt.keys.signing_key(CONFIRM)  # the very first confirm token creates the keyring
         return _plan(rt.keys.facts())
 
     def write(held: KeyringFacts) -> RotatedKeys:

@@ -1,4 +1,4 @@
-"""`store.selftest`: prove that killed and crowding writers lose nothing on the user's own disk."""
+"""`store.selftest`: prove that killed and competing writers lose nothing on the user's own disk."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class SelftestStore(Input, frozen=True, kw_only=True):
 
 
 class SelftestReport(Answer, frozen=True, kw_only=True):
-    """What the store was put through. The same seed makes the same choices."""
+    """The failures that the store was put through. The same seed makes the same choices."""
 
     ok: bool
     seed: int
     cases: int
     kills: int
     kill_bound: float
-    """No kill did harm: then, with 95 % confidence, fewer than this share of kills would (3/n)."""
+    """If no kill did harm: with 95 % confidence, fewer than this share of kills would (3/n)."""
     parts: list[ProofPart]
 
 
 def selftest_store(rt: Runtime, request: SelftestStore) -> Success:
-    """Try everything in a scratch directory; the user's own store is not touched.
+    """Run every test in a scratch directory; the user's own store is not touched.
 
-    Raises Fault E_INTEGRITY with the report unless the caller asked for a report only.
+    Raise Fault E_INTEGRITY with the report unless the caller asked for a report only.
     """
     *_, whole = stream_selftest(rt, request)
     assert isinstance(whole, Success), "the report comes last"
@@ -60,7 +60,7 @@ def selftest_store(rt: Runtime, request: SelftestStore) -> Success:
 
 
 def stream_selftest(rt: Runtime, request: SelftestStore) -> Iterator[StreamItem | Success]:
-    """Each part as soon as it is done, then the whole report."""
+    """Yield each part as soon as it is done, then the whole report."""
     order = _order(rt, request)
     parts: list[ProofPart] = []
     for part in rt.proof().run(order):

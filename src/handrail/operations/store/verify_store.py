@@ -28,13 +28,13 @@ from handrail.runtime.runtime import ReadPorts, Runtime
 from handrail.views.batches import BatchSummary, ItemError
 
 MOST_PROBLEMS = 100
-"""Problems that a report lists; all of them are counted."""
+"""Most problems that a report lists; all of them are counted."""
 MOST_LEFTOVERS = 20
 _COUNTS = ("sessions", "events", "blobs", "leftover_blobs", "unattested_sessions", "bytes_read")
 
 
 class VerifyStore(Input, frozen=True, kw_only=True):
-    """What to look at."""
+    """The sessions to check; none for the whole store."""
 
     ids: Maybe[
         Annotated[
@@ -49,35 +49,39 @@ class VerifyStore(Input, frozen=True, kw_only=True):
 
 
 class VerifyReport(Answer, frozen=True, kw_only=True):
-    """What was looked at and what is wrong; a sound store gives the same report every time."""
+    """What was checked, and its problems; a sound store gives the same report every time."""
 
     ok: bool
     sessions: int
     events: int
     blobs: int
-    """Blobs that a commit names; with ids, counted for each session."""
+    """Number of blobs that a commit names; with ids, counted for each session."""
     leftover_blobs: int
     unattested_sessions: int
     bytes_read: int
     problem_count: int
     problems: list[StoreProblem]
     leftovers: list[str] | UnsetType = UNSET
-    """What was left by starts and imports that were killed, each with the command that removes it."""
+    """What killed starts and imports left, each with the command that removes it."""
     newer: list[str] | UnsetType = UNSET
-    """Sessions that a newer version wrote: no damage, and not judged."""
+    """Sessions that a newer version wrote: not damaged, and not judged."""
     elsewhere: list[str] | UnsetType = UNSET
-    """Sessions that another store made or answered: no damage, and what it recorded approves nothing here."""
+    """Sessions that another store made or answered: not damaged, but what it recorded
+    approves nothing here.
+    """
     workspaces: int | UnsetType = UNSET
-    """Of a team, that were looked at: all of them for who has the address of the database."""
+    """Number of workspaces of a team that were checked: all of them for a caller with
+    the address of the database.
+    """
     warnings: list[str] | UnsetType = UNSET
     items: list[BatchItem] | UnsetType = UNSET
-    """With ids: what came of each of them, in the order they were given."""
+    """With ids: the result for each of them, in the given order."""
     summary: BatchSummary | UnsetType = UNSET
     skipped: list[str] | UnsetType = UNSET
 
 
 class SessionVerdict(Answer, frozen=True, kw_only=True):
-    """One line of a stream: what a look at one session found."""
+    """One line of a stream: the result of checking one session."""
 
     session_id: str
     ok: bool
@@ -85,14 +89,14 @@ class SessionVerdict(Answer, frozen=True, kw_only=True):
     bytes_read: int = 0
     problems: list[StoreProblem] = []
     error: ItemError | UnsetType = UNSET
-    """Set where there was nothing to look at."""
+    """Set if there was nothing to check."""
 
 
 def verify_store(rt: Runtime, request: VerifyStore) -> VerifyReport:
     """Check chains, manifests, blobs, permissions and keys; with ids, those sessions and their blobs.
 
-    Raises Fault E_INTEGRITY, STORE_UNSUPPORTED_VERSION or SESSION_NOT_FOUND with the report unless the caller
-    asked for a report only, and SESSION_NOT_FOUND when none of the ids is known.
+    Raise Fault E_INTEGRITY, STORE_UNSUPPORTED_VERSION or SESSION_NOT_FOUND with the report unless the caller
+    asked for a report only, and SESSION_NOT_FOUND if none of the ids is known.
     """
     *_, report = _lines(rt, request)
     assert isinstance(report, VerifyReport), "the report comes last"
@@ -100,7 +104,7 @@ def verify_store(rt: Runtime, request: VerifyStore) -> VerifyReport:
 
 
 def stream_verification(rt: Runtime, request: VerifyStore) -> Iterator[StreamItem | Success]:
-    """Every session as soon as it was looked at, then the whole report."""
+    """Yield every session as soon as it is checked, then the whole report."""
     for line in _lines(rt, request):
         match line:
             case SessionVerdict():
@@ -125,7 +129,7 @@ def _judge(report: VerifyReport, request: VerifyStore) -> VerifyReport:
 
 
 def _refuse_unjudged(report: VerifyReport) -> Fault:
-    """What was asked about could not be judged: a newer version wrote it, or it is not there."""
+    """Return the refusal if something could not be judged: a newer version wrote it, or it does not exist."""
     details = {"report": to_builtins(report)}
     failed = [item for item in report.items or () if not item.ok]
     if report.newer:
@@ -152,7 +156,10 @@ def _describe_elsewhere(elsewhere: Sequence[str]) -> str:
 
 
 def _remedy(report: VerifyReport) -> str:
-    """What to do. Wrong permissions and links are corrected in place; a restore would bring old content."""
+    """Return what to do.
+
+    Wrong permissions and links are corrected in place; a restore would bring back old content.
+    """
     match sorted({problem.reason for problem in report.problems}):
         case ["too_open"]:
             return (
@@ -200,7 +207,7 @@ def _whole(rt: Runtime) -> Iterator[SessionVerdict | VerifyReport]:
 def _some(
     rt: Runtime, targets: tuple[str, ...], *, continue_on_error: bool
 ) -> Iterator[SessionVerdict | VerifyReport]:
-    """With ids, each session is looked at together with its blobs, so their trouble stands in its line."""
+    """Check each session together with its blobs, so that its line has their problems too."""
     keeper = rt.keeper()
     checks: dict[str, StoreCheck] = {}
 
@@ -232,7 +239,7 @@ def _some(
 
 
 def _batch_report(checks: Sequence[StoreCheck], result: BatchResult) -> VerifyReport:
-    """The verdict is about what was asked for: an id that is not in the store is not sound."""
+    """Return the verdict about the given ids: one that is not in the store is not sound."""
     report = _report(checks, [problem for check in checks for problem in check.problems])
     is_sound = result.summary.failed == 0 and not result.skipped
     return structs.replace(
@@ -295,7 +302,7 @@ def _leftovers(checks: Sequence[StoreCheck]) -> list[str]:
 
 
 def _key_problems(rt: ReadPorts) -> list[StoreProblem]:
-    """Whether the keyring can be used; one that does not exist yet is no problem."""
+    """Return the problems of the keyring; a keyring that does not exist yet is no problem."""
     try:
         rt.keys.verifying_keys(WORKFLOW)
     except Fault as fault:

@@ -21,15 +21,15 @@ from handrail.workflows.limits import Spelling
 
 
 class ConvertWorkflow(SpellingChoice, frozen=True, kw_only=True):
-    """Which workflow, and the spelling it gets."""
+    """The workflow, and its new spelling."""
 
     to: Annotated[Spelling, Meta(description="The spelling to write.")]
 
 
 def convert_workflow(rt: WritePorts, request: ConvertWorkflow) -> DryRun | Success:
-    """The workflow in the other spelling: an equal model, so an equal hash.
+    """Return the workflow in the other spelling: an equal model, so an equal hash.
 
-    Raises what `print_or_write` raises.
+    Raise what `print_or_write` raises.
     """
     return print_or_write(rt, OPERATION, request, request.to)
 

@@ -42,14 +42,16 @@ class DiffWorkflows(Input, frozen=True, kw_only=True):
 
 
 class ComparedWorkflow(Answer, frozen=True, kw_only=True):
-    """One of the two."""
+    """One of the two compared workflows."""
 
     workflow_id: str
     workflow_hash: str
 
 
 class StepChange(Answer, frozen=True, kw_only=True):
-    """One step. `places` are of a changed one, by pointers into it; long values are left out."""
+    """One step. For a changed step, `places` has the changes by pointers into it; long
+    values are left out.
+    """
 
     step_id: str
     change: str
@@ -58,22 +60,22 @@ class StepChange(Answer, frozen=True, kw_only=True):
 
 
 class WorkflowComparison(Answer, frozen=True, kw_only=True):
-    """What the second workflow does differently from the first."""
+    """The differences of the second workflow from the first."""
 
     is_same: bool
     before: ComparedWorkflow
     after: ComparedWorkflow
     step_count: int
-    """How many steps differ; `steps` has the first that fit."""
+    """Number of steps that differ; `steps` has the first that fit."""
     steps: list[StepChange]
     elsewhere: list[SourceChange]
-    """What differs beside the steps: inputs, conditions, contracts; of these too the first that fit."""
+    """Differences outside of the steps: inputs, conditions, contracts; the first that fit."""
 
 
 def diff_workflows(rt: ReadPorts, request: DiffWorkflows) -> WorkflowComparison:
     """Compare the compiled workflows.
 
-    Raises Fault WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of the one that cannot be started.
+    Raise Fault WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of the one that cannot be started.
     """
     before, after = (_load_named(rt, one, request) for one in request.workflows)
     old, new = before.workflow, after.workflow

@@ -44,7 +44,7 @@ from handrail.workflows.spellings.spelling import decode_document
 from handrail.workflows.text_edits import spell_edits
 
 MOST_PROBLEMS = 20
-"""Of one workflow, in an error about it; `workflow.validate` gives them all."""
+"""Most problems of one workflow in an error about it; `workflow.validate` returns all of them."""
 
 
 class WorkflowText(Input, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class WorkflowChoice(Input, frozen=True, kw_only=True):
 
 
 class Examined(msgspec.Struct, frozen=True, kw_only=True):
-    """One workflow and everything that is wrong with it. `pinned` is None when it cannot be started."""
+    """One workflow and all its problems. `pinned` is None if it cannot be started."""
 
     target: str
     """What the caller named: the id, or the path of the file."""
@@ -78,15 +78,15 @@ class Examined(msgspec.Struct, frozen=True, kw_only=True):
     pinned: Pinned | None = None
     problems: tuple[Problem, ...] = ()
     entry: CatalogEntry | None = None
-    """Its file; none for a contract."""
+    """The file of the workflow; None for a contract."""
     missing: Fault | None = None
-    """Why nothing of this name could be looked at."""
+    """Why no workflow of this name could be checked."""
 
 
 def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
-    """The compiled workflow that the caller means.
+    """Return the compiled workflow that the caller means.
 
-    Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
+    Raise Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with its problems.
     """
     catalog = load_catalog(rt, project_of(rt, request.project))
     asked = choose_one(request.workflow_id, request.document)
@@ -98,7 +98,7 @@ def load_chosen_workflow(rt: ReadPorts, request: WorkflowChoice) -> Pinned:
 
 
 def choose_one(workflow_id: str | UnsetType, document: WorkflowText | UnsetType) -> str | WorkflowText:
-    """The id, or the file, of the call. Raises Fault VALIDATION_ERROR."""
+    """Return the id, or the file, of the call. Raise Fault VALIDATION_ERROR."""
     given = [one for one in (workflow_id, document) if one is not UNSET]
     if len(given) == 1:
         return given[0]
@@ -107,9 +107,9 @@ def choose_one(workflow_id: str | UnsetType, document: WorkflowText | UnsetType)
 
 
 def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[CatalogEntry, Pinned]:
-    """The workflow of a file that a caller brings, compiled beside those of the project.
+    """Return the workflow of a file in the call, compiled together with those of the project.
 
-    Raises Fault WORKFLOW_INVALID with its problems.
+    Raise Fault WORKFLOW_INVALID with its problems.
     """
     catalog = load_catalog(rt, project)
     examined = examine_texts(catalog, [document])[0]
@@ -119,9 +119,9 @@ def load_given(rt: ReadPorts, document: WorkflowText, project: str) -> tuple[Cat
 
 
 def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
-    """Every file of the library with this id, usable or not.
+    """Return every file of the library with this id, usable or not.
 
-    Raises Fault WORKFLOW_NOT_FOUND when there is none.
+    Raise Fault WORKFLOW_NOT_FOUND if there is none.
     """
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
     named = named or [entry for entry in catalog.entries if claims_id(entry, workflow_id)]
@@ -146,7 +146,9 @@ def examine_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
 
 
 def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[Examined]:
-    """Files that a caller brings. They see each other: a routine may stand beside its callers."""
+    """Return the checked files of a call. Each can use the others, such as a
+    sub-workflow next to its callers.
+    """
     contracts = {
         document: _read_contract(catalog, document) for document in documents if _holds_contract(document)
     }
@@ -163,7 +165,7 @@ def examine_texts(catalog: Catalog, documents: Sequence[WorkflowText]) -> list[E
 
 
 def _read_contract(catalog: Catalog, document: WorkflowText) -> ReadContract:
-    """The contract, with what the library says about the id of this very file."""
+    """Return the contract, with the library's problems about the id of this very file."""
     name = document.source.replace("\\", "/").rpartition("/")[2]
     if document.trouble:
         return ReadContract(id=name.removesuffix(".json"), problems=_trouble(document))
@@ -183,7 +185,7 @@ def _read_contract(catalog: Catalog, document: WorkflowText) -> ReadContract:
 def _with_beside(
     catalog: Catalog, contracts: dict[WorkflowText, ReadContract], entries: tuple[CatalogEntry, ...]
 ) -> Catalog:
-    """The library with the files that are brought: what stands together is judged together."""
+    """Return the library with the files of the call added, because they are judged together."""
     sound = {
         read.id: read.contract
         for document, read in contracts.items()
@@ -264,7 +266,7 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
     named = [problem for problem in entry.problems if problem not in reading.problems]
     source = reading.workflow
     if source is None:
-        # Without content, what was named is why there is none, unless the file really is empty.
+        # Without content, the recorded problems say why there is none, unless the file really is empty.
         is_read = bool(entry.content) or not named
         problems = (
             (*reading.problems, *named, *_dangling(catalog, entry, reading)) if is_read else tuple(named)
@@ -286,7 +288,9 @@ def _looked_at(catalog: Catalog, entry: CatalogEntry, target: str) -> Examined:
 
 
 def _left_behind(catalog: Catalog, entry: CatalogEntry) -> Iterator[Problem]:
-    """A warning for each customisation that does not fit what it extends as that is now."""
+    """Yield a warning for each customisation that does not fit the present text of the
+    workflow that it extends.
+    """
     overlays = (
         [] if entry.source_kind == "bundled" else [one for one in catalog.entries if one.extends == entry.id]
     )
@@ -303,7 +307,7 @@ def _left_behind(catalog: Catalog, entry: CatalogEntry) -> Iterator[Problem]:
 
 
 def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
-    """The id that a file gives itself, even if it cannot be used; else what the entry is called."""
+    """Return the file's declared id, even if invalid; otherwise the name of the entry."""
     document = reading.document
     if isinstance(document, dict) and isinstance(document.get("id"), str):
         return str(document["id"])[:128]
@@ -311,7 +315,7 @@ def _stated_id(entry: CatalogEntry, reading: Reading) -> str:
 
 
 def _dangling(catalog: Catalog, entry: CatalogEntry, reading: Reading) -> list[Problem]:
-    """Ids that lead nowhere, where names of values are wrong: listed together, since both are looked up."""
+    """Return unknown ids in a file with misnamed values: both are looked up, so they are listed together."""
     if reading.misnamed is None:
         return []
     found = compile_entry(catalog, entry, reading.misnamed).problems
@@ -327,7 +331,7 @@ def _is_text(content: bytes) -> bool:
 
 
 def _in_order(entry: CatalogEntry, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Each problem once, with its place, in the order of the text."""
+    """Return each problem once, with its place, in the order of the text."""
     once = list({(one.code, one.pointer, one.message, one.severity): one for one in problems}.values())
     placed = [problem for problem in once if problem.line]
     unplaced = [problem for problem in once if not problem.line]
@@ -336,13 +340,15 @@ def _in_order(entry: CatalogEntry, problems: Iterable[Problem]) -> tuple[Problem
 
 
 def _ending_advice(name: str) -> Iterable[Problem]:
-    """A file can be right in everything but its name, and then no list shows it."""
+    """Yield a problem if the file's name keeps it out of every list, even though its text is right."""
     if (advice := explain_misnaming(name)) is not None:
         yield make_problem("bad_source", "", advice[0], advice[1])
 
 
 def _name_advice(catalog: Catalog, content: bytes, name: str, own_id: str) -> Iterable[Problem]:
-    """What the library says about the id of this very file; of a file elsewhere, what it would say."""
+    """Yield the library's problems about the id of this very file; for a file
+    elsewhere, those it would have.
+    """
     own = [
         entry
         for entry in catalog.entries
@@ -375,19 +381,19 @@ def _examine_contract(document: WorkflowText, read: ReadContract) -> Examined:
 
 
 def _content(document: WorkflowText) -> bytes:
-    """The bytes of the file; a surface hands over bytes that are no UTF-8 as escapes."""
+    """Return the bytes of the file; an interface passes bytes that are not UTF-8 as escapes."""
     return document.text.encode("utf-8", "surrogateescape")
 
 
 def refuse(examined: Examined) -> Fault:
-    """Why a workflow cannot be used, with its problems."""
+    """Return why a workflow cannot be used, with its problems."""
     errors = [problem for problem in examined.problems if problem.severity == "error"]
     message = f"The workflow {quote(examined.target)} cannot be used: {errors[0].message}"
     return refuse_problems(errors, examined.workflow_id, message)
 
 
 def refuse_problems(errors: Sequence[Problem], workflow_id: str, message: str, hint: str = "") -> Fault:
-    """A refusal with the first problems of a workflow."""
+    """Return a refusal with the first problems of a workflow."""
     rows = msgspec.to_builtins([problem_row(problem) for problem in errors[:MOST_PROBLEMS]])
     details: dict[str, Json] = {"workflow_id": workflow_id[:128], "problems": rows}
     return Fault(WORKFLOW_INVALID, message[:1024], details=details, hint=hint)

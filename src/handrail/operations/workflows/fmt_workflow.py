@@ -1,4 +1,4 @@
-"""`workflow fmt`: lay out a workflow file in the canonical way of its spelling."""
+"""`workflow fmt`: format a workflow file in the canonical layout of its spelling."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_FIXES = 50
 
 
 class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
-    """Which workflow."""
+    """The workflow to format."""
 
     fix: Maybe[
         Annotated[bool, Meta(description="Apply each certain fix of a file, and leave its layout.")]
@@ -44,9 +44,9 @@ class FmtWorkflow(SpellingChoice, frozen=True, kw_only=True):
 
 
 def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
-    """The same workflow with the same comments, laid out as every other.
+    """Return the same workflow with the same comments, in the canonical layout.
 
-    Raises what `print_or_write` raises.
+    Raise what `print_or_write` raises.
     """
     if request.fix is not True:
         return print_or_write(rt, OPERATION, request, load_source(rt, request).spelling)
@@ -66,7 +66,9 @@ def fmt_workflow(rt: WritePorts, request: FmtWorkflow) -> DryRun | Success:
 
 
 def _fixed(catalog: Catalog, document: WorkflowText) -> tuple[WorkflowText, int, Examined]:
-    """The file after one edit after the other: each check sees what the one before has left."""
+    """Return the file after all its fixes, one after the other: each check reads the
+    result of the previous fix.
+    """
     seen: set[str] = set()
     while True:
         found = examine_texts(catalog, [document])[0]

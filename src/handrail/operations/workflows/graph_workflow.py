@@ -20,7 +20,7 @@ from handrail.views.workflows import DrawnAs, WorkflowDrawing
 
 
 class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
-    """Which workflow, and how it is drawn."""
+    """The workflow, and the form of the drawing."""
 
     drawn_as: Maybe[Annotated[DrawnAs, Meta(description="How to draw it; default mermaid.")]] = msgspec.field(
         default=UNSET, name="as"
@@ -28,7 +28,7 @@ class GraphWorkflow(WorkflowChoice, frozen=True, kw_only=True):
 
 
 def graph_workflow(rt: ReadPorts, request: GraphWorkflow) -> WorkflowDrawing:
-    """Draw the compiled workflow: what is really executed, with what was added and why."""
+    """Return a drawing of the compiled workflow: what is executed, with what Handrail added and why."""
     drawn_as = "mermaid" if request.drawn_as is UNSET else request.drawn_as
     pinned = load_chosen_workflow(rt, request)
     return WorkflowDrawing(

@@ -1,4 +1,4 @@
-"""What a workflow takes, in a few words for a list."""
+"""The inputs of a workflow, in a few words for a list."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from handrail.views.workflows import InputOutline
 from handrail.workflows.compiled import CompiledWorkflow, InputSpec, Step, list_leaves
 
 BY_THE_START = "start"
-"""In place of a step: the value is read before the first one, so only the start can bring it."""
+"""Stands in place of a step if a value is read before the first one, so only the start can give it."""
 MOST_ASKING = 5
 
 
 def outline_inputs(inputs: Mapping[str, InputSpec]) -> list[InputOutline]:
-    """Declared inputs; an implicit one is only a word that a condition or prompt uses."""
+    """Return outlines of the declared inputs; an implicit one is only a word that a
+    condition or prompt uses.
+    """
     return [_outline(name, spec) for name, spec in inputs.items() if not spec.implicit]
 
 
 def outline_steering_inputs(workflow: CompiledWorkflow) -> list[InputOutline]:
-    """The same with everything that steers the run, declared or not, and the steps that ask for it."""
+    """Return outlines of everything that steers the run, declared or not, with the steps that ask for it."""
     steering = steering_values(workflow)
     shown = {held.name: held for held in outline_inputs(workflow.inputs)}
     for name, held in steering.items():
@@ -45,4 +47,4 @@ def _outline(name: str, spec: InputSpec) -> InputOutline:
 
 
 MOST_DESCRIPTION = 160
-"""Characters of a description in a row."""
+"""Most characters of a description in a row."""

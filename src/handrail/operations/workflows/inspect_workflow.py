@@ -1,6 +1,6 @@
 """`workflow inspect`: one workflow before it is started.
 
-Agents see no prompts: those come one at a time.
+Agents get no prompts here: those come one at a time.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _OF_RUNS = ("diff", "pinned")
 
 
 class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
-    """Which workflow, and how much of it."""
+    """The workflow, and how much of it to show."""
 
     part: Maybe[Annotated[Part, Meta(description="Default: summary.")]] = UNSET
     run: Maybe[
@@ -73,7 +73,7 @@ class InspectWorkflow(WorkflowChoice, frozen=True, kw_only=True):
 
 
 def inspect_workflow(rt: ReadPorts, request: InspectWorkflow) -> Success:
-    """The asked part of one workflow."""
+    """Return the requested part of one workflow."""
     part: Part = "summary" if request.part is UNSET else request.part
     _check_parts(request, part)
     project = project_of(rt, request.project)
@@ -120,7 +120,7 @@ def _to_success(detail: WorkflowDetail, project: str, notices: tuple[Notice, ...
 
 
 def _show_pinned(rt: ReadPorts, asked: str, project: str) -> Success:
-    """The text that a run follows, wherever its file is or was. Raises Fault SESSION_NOT_FOUND."""
+    """Return the text that a run follows, even if its file is gone. Raise Fault SESSION_NOT_FOUND."""
     found = find_run(rt, asked)
     run = found.run
     workflow = load_pinned_workflow(rt.log, run.workflow_hash)
@@ -140,7 +140,7 @@ def _show_pinned(rt: ReadPorts, asked: str, project: str) -> Success:
 
 
 def _find_broken(catalog: Catalog, workflow_id: str) -> CatalogEntry | None:
-    """A file that cannot be used, by its name in the list: its text is what has to be corrected."""
+    """Return a file that cannot be used, by its name in the list, because its author needs its text."""
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
     is_text = len(named) == 1 and not named[0].is_usable and bool(named[0].content)
     return named[0] if is_text else None
@@ -167,7 +167,7 @@ def _show_source(entry: CatalogEntry) -> dict[str, Any]:
 
 
 def _diff(rt: ReadPorts, run: Run, pinned: Pinned) -> WorkflowDiff:
-    """Raises Fault VALIDATION_ERROR when the run is of another workflow."""
+    """Return the changes since a run. Raise Fault VALIDATION_ERROR if the run is of another workflow."""
     if run.workflow_id != pinned.workflow.id:
         raise _misfit(f"is of {run.workflow_id}")
     before = make_readable(load_pinned_workflow(rt.log, run.workflow_hash))
@@ -184,7 +184,7 @@ def _diff(rt: ReadPorts, run: Run, pinned: Pinned) -> WorkflowDiff:
 def _inputs(pinned: Pinned) -> tuple[list[InputOutline], int]:
     outlines = outline_steering_inputs(pinned.workflow)
     shown, _ = take_first(outlines, PART_BYTES)
-    if len(shown) < len(outlines):  # a start without the required ones would be refused
+    if len(shown) < len(outlines):  # a start without the required inputs would be refused
         shown, _ = take_first(sorted(outlines, key=lambda held: not held.required), PART_BYTES)
     return shown, len(outlines) - len(shown)
 

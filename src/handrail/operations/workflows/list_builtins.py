@@ -1,4 +1,4 @@
-"""`workflow builtins`: what a workflow can use without writing it."""
+"""`workflow builtins`: what every workflow can use without defining it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from handrail.workflows.reading.reader import read_workflow
 
 
 class ListBuiltins(Input, frozen=True, kw_only=True):
-    """Which builtins to list."""
+    """The filters of a list of builtins."""
 
     kind: Maybe[Annotated[BuiltinKind, Meta(description="Only this kind.")]] = UNSET
     query: Maybe[Annotated[str, Meta(description="Words in id, title or summary.", max_length=200)]] = UNSET
@@ -39,7 +39,7 @@ class ListBuiltins(Input, frozen=True, kw_only=True):
 
 
 def list_builtins(rt: ReadPorts, request: ListBuiltins) -> Success:
-    """One page, by kind and id."""
+    """Return one page, by kind and id."""
     words = [] if request.query is UNSET else request.query.lower().split()
     rows = [_describe(builtin) for builtin in (*all_builtins(), *_routines(rt, request.project))]
     chosen = [
@@ -55,7 +55,7 @@ def list_builtins(rt: ReadPorts, request: ListBuiltins) -> Success:
 
 
 def _routines(rt: ReadPorts, project: str | UnsetType) -> list[TemplateSpec]:
-    """The routines of the library, which workflows call like templates."""
+    """Return the sub-workflows of the library, which workflows call like templates."""
     entries = [
         entry for entry in load_catalog(rt, project_of(rt, project)).entries if entry.kind == "routine"
     ]

@@ -1,4 +1,4 @@
-"""`workflow list`: what can be started here. Broken files are listed too."""
+"""`workflow list`: the workflows that can be started here. Broken files are listed too."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from handrail.workflows.problem_places import add_places
 
 
 class ListWorkflows(Input, frozen=True, kw_only=True):
-    """Which workflows to list."""
+    """The filters of a list of workflows."""
 
     query: Maybe[
         Annotated[str, Meta(description="Words; those that fit best come first.", max_length=200)]
@@ -50,7 +50,7 @@ class ListWorkflows(Input, frozen=True, kw_only=True):
 
 
 def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
-    """One page of the catalog."""
+    """Return one page of the catalog."""
     project = project_of(rt, request.project)
     catalog = load_catalog(rt, project)
     chosen = [
@@ -68,13 +68,13 @@ def list_workflows(rt: ReadPorts, request: ListWorkflows) -> Success:
 
 
 def _contract_entry(broken: BrokenContract) -> CatalogEntry:
-    """A contract file that cannot be used is listed as a workflow file would be."""
+    """Return the entry of a contract file that cannot be used, as a workflow file would be listed."""
     named = broken.source_ref
     return make_from(CatalogEntry, broken, name=named, description="", kind="contract", is_usable=False)
 
 
 def _is_of(entry: CatalogEntry, source: str, project: str) -> bool:
-    """Whether a file is of a kind of source, of a repository, or below a folder."""
+    """Whether the entry matches a source filter (kind, repository or folder)."""
     named = source.removeprefix("./").rstrip("/")
     beside = (entry.source_kind, entry.address.rstrip("/"), name_source(entry))
     if named in beside or entry.source_ref.startswith(f"{named}/"):
@@ -100,7 +100,9 @@ _SortKey: TypeAlias = Callable[[CatalogEntry], tuple[str, ...]]
 
 
 def _rank_by_words(entries: Sequence[CatalogEntry], query: str) -> tuple[list[CatalogEntry], _SortKey]:
-    """The entries with any word of the query, those with the rarest first, and their order."""
+    """Return the entries with any word of the query, those with the rarest words first,
+    and their sort key.
+    """
     asked = read_query(query)
     named = {id(one): index_terms((one.id, one.name, *one.tags)) for one in entries}
     described = {id(one): index_terms((one.description,)) for one in entries}
@@ -126,7 +128,7 @@ _BEST = 100_000.0
 
 
 def _place(entry: CatalogEntry, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """The problems with their lines: what is wrong with an id is known before its place is."""
+    """Return the problems with their lines: an entry's problems are known before their places are."""
     unplaced = [one for one in problems if one.pointer and not one.line]
     if not unplaced:
         return problems
@@ -156,7 +158,7 @@ def _row(catalog: Catalog, entry: CatalogEntry) -> WorkflowRow:
 
 
 def _first_sentence(text: str) -> str:
-    """What it is for, in a row among others; the inspection has it whole."""
+    """Return the first sentence of a description, for a row; the inspection has all of it."""
     if len(text) <= MOST_DESCRIPTION:
         return text
     sentence = re.split(r"(?<!\.\w\.)(?<=\.) ", text, maxsplit=1)[0]  # the stop of "e.g." ends none

@@ -1,4 +1,4 @@
-"""`workflow new`: a new workflow file to begin from."""
+"""`workflow new`: a new workflow file to start from."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LEGACY = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class NewWorkflow(GatedInput, frozen=True, kw_only=True):
-    """Which id, what to begin from, and where the file goes."""
+    """The id, the starter, and the directory of the file."""
 
     workflow_id: Annotated[NamedId, Meta(description="Its id, namespace.name.", min_length=1, max_length=128)]
     template: Maybe[Annotated[Starter, Meta(description="What to begin from; default linear.")]] = UNSET
@@ -46,7 +46,7 @@ class NewWorkflow(GatedInput, frozen=True, kw_only=True):
 
 
 class CreatedWorkflow(Answer, frozen=True, kw_only=True):
-    """The file, and whether this call made it; it is left alone when it was there with this content."""
+    """The file; `is_created` is false if it existed with this content, and then it is left alone."""
 
     workflow_id: str
     path: str
@@ -56,10 +56,10 @@ class CreatedWorkflow(Answer, frozen=True, kw_only=True):
 
 
 def new_workflow(rt: WritePorts, request: NewWorkflow) -> DryRun | Success:
-    """Show or make the file.
+    """Return the preview, or create the file.
 
-    Raises Fault VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED, E_CONFIRMATION_REQUIRED and
-    E_CONFLICT, also for a file or an id that is there already: nothing is ever overwritten.
+    Raise Fault VALIDATION_ERROR, WORKFLOW_ID_LEGACY, WORKFLOW_ID_RESERVED, E_CONFIRMATION_REQUIRED, and
+    E_CONFLICT for an existing file or id: nothing is ever overwritten.
     """
     _check_id(request.workflow_id)
     project = project_of(rt, request.project)
@@ -91,7 +91,7 @@ def _find_obstacle(
     rt: ReadPorts, project: str, workflow_id: str, place: FilePlace, content: bytes
 ) -> Fault | None:
     if place.content == content:
-        return None  # it is done already
+        return None  # the file has this content already
     if place.content is not None:
         return Fault(
             E_CONFLICT,
@@ -134,7 +134,7 @@ Starter: TypeAlias = Literal["blank", "linear", "review", "loop", "choice"]
 
 
 def starter_document(starter: Starter, workflow_id: str) -> dict[str, Any]:
-    """A workflow with this id."""
+    """Return a workflow with this id."""
     name = workflow_id.rpartition(".")[2].replace("_", " ").replace("-", " ").strip().capitalize()
     body: dict[str, Any] = decode_spelled(_STARTERS[starter].encode(), "yaml").document
     return {"id": workflow_id, "name": name, "version": "0.1.0", **body}

@@ -1,7 +1,7 @@
-"""`workflow save`: a text becomes a file of the project.
+"""`workflow save`: write a text to a workflow file of the project.
 
-Gated: shown first, with what it changes. A text is saved only in the project's own folder of workflows,
-without errors, and never over a content that the caller has not seen.
+Gated: a preview shows what changes. A text is saved only in the project's own folder of workflows, without
+errors, and never over content that the caller has not read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\.(json|yaml|yml|md)\Z"
 
 
 class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
-    """The text, the file it goes to, and what the caller has seen of it."""
+    """The text, the file to write, and the version of the file that the caller has read."""
 
     document: Annotated[WorkflowText, Meta(description="The workflow.")]
     file: Maybe[
@@ -66,7 +66,7 @@ class SaveWorkflow(GatedInput, frozen=True, kw_only=True):
 
 
 class SavedWorkflow(Answer, frozen=True, kw_only=True):
-    """The file as it is now; `is_saved` is false where it had this content before."""
+    """The present file; `is_saved` is false if it had this content before."""
 
     workflow_id: str
     file: str
@@ -75,14 +75,14 @@ class SavedWorkflow(Answer, frozen=True, kw_only=True):
     size_bytes: int
     is_saved: bool
     warnings: int
-    """Problems that are no errors; `workflow validate` lists them."""
+    """Number of problems that are not errors; `workflow validate` lists them."""
 
 
 def save_workflow(rt: WritePorts, request: SaveWorkflow) -> DryRun | Success:
-    """Show or make the change.
+    """Return the preview, or make the change.
 
-    Raises Fault WORKFLOW_INVALID with the problems of the text, WORKFLOW_ID_RESERVED, E_CONFLICT when the
-    file is not the one that was edited, or when its id belongs to another file, and what the gate raises.
+    Raise Fault WORKFLOW_INVALID with the problems of the text, WORKFLOW_ID_RESERVED, E_CONFLICT if the file
+    is not the one that was edited, or if its id belongs to another file, and what the gate raises.
     """
     project = project_of(rt, request.project)
     catalog = load_catalog(rt, project)
@@ -126,7 +126,7 @@ def _require_sound(examined: Examined) -> None:
 
 
 def require_fitting_name(named: str, spelling: Spelling, param: str, hint: str) -> None:
-    """Raises Fault VALIDATION_ERROR where a file of this name would be read in another spelling."""
+    """Raise Fault VALIDATION_ERROR if a file of this name would be read in another spelling."""
     name = named.replace("\\", "/").rpartition("/")[2]
     if "." not in name or spelling_of(name) != spelling:
         message = f"{quote(named)} is no name for a workflow in {spelling}."
@@ -134,7 +134,7 @@ def require_fitting_name(named: str, spelling: Spelling, param: str, hint: str) 
 
 
 def _find_file(catalog: Catalog, workflow_id: str, spelling: Spelling) -> str:
-    """The file of the project's own folder that has this id, or the name that a new one gets."""
+    """Return the file with this id in the project's own folder, or the name for a new one."""
     own = [
         entry.source_ref
         for entry in catalog.entries
@@ -154,7 +154,7 @@ def _plan(
 
 
 def _losses(catalog: Catalog, examined: Examined, file: str) -> list[str]:
-    """What goes away with the change: the id that the file had, and customisations that no longer fit."""
+    """Return what the change removes: the id that the file had, and customisations that no longer fit."""
     own = [one for one in catalog.entries if (one.source_kind, one.source_ref) == ("project", file)]
     gone = [one.id for one in own if one.is_usable and one.id != examined.workflow_id]
     left = [one.source_ref for one in catalog.entries if one.extends in gone]

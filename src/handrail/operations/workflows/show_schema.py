@@ -12,7 +12,7 @@ from handrail.workflows.editor_schema import SCHEMA_ID, workflow_json_schema
 
 
 class ShowSchema(Input, frozen=True, kw_only=True):
-    """Nothing to choose."""
+    """An empty input: there is only one schema."""
 
 
 class WorkflowSchema(Answer, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class WorkflowSchema(Answer, frozen=True, kw_only=True):
 
 
 def show_schema(_: ReadPorts, __: ShowSchema) -> WorkflowSchema:
-    """The same schema that ships with the package."""
+    """Return the schema that ships with the package."""
     return WorkflowSchema(id=SCHEMA_ID, schema=workflow_json_schema())
 
 

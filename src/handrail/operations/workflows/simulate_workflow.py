@@ -31,7 +31,7 @@ _MOST_SHOWN = 5
 
 
 class SimulateWorkflow(WorkflowChoice, frozen=True, kw_only=True):
-    """Which workflow, and how far to go."""
+    """The workflow, and the limits of the walk."""
 
     mode: Maybe[Annotated[Autonomy, Meta(description="Only this autonomy; default all three.")]] = UNSET
     max_paths: Maybe[
@@ -50,9 +50,10 @@ class Simulation(Report, frozen=True, kw_only=True):
 
 
 def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
-    """Return what the walks showed.
+    """Return the result of the walks.
 
-    Raises Fault WORKFLOW_INVALID with the report for a negative verdict unless a report only is wanted.
+    Raise Fault WORKFLOW_INVALID with the report for a negative verdict, unless the caller asked for a report
+    only.
     """
     pinned = load_chosen_workflow(rt, request)
     *_, report = _walks(rt, pinned, request)
@@ -61,7 +62,7 @@ def simulate_workflow(rt: ReadPorts, request: SimulateWorkflow) -> Simulation:
 
 
 def stream_simulation(rt: ReadPorts, request: SimulateWorkflow) -> Iterator[StreamItem | Success]:
-    """Each mode as soon as it is walked, then the whole."""
+    """Yield each mode as soon as it is walked, then the whole result."""
     pinned = load_chosen_workflow(rt, request)
     for walked in _walks(rt, pinned, request):
         match walked:
@@ -98,7 +99,7 @@ def _walks(rt: ReadPorts, pinned: Pinned, request: SimulateWorkflow) -> Iterator
 
 
 def _add_children(pinned: Pinned, report: Report, limits: Limits, modes: tuple[Autonomy, ...]) -> Report:
-    """With what is wrong in steps that are written inside a step, under the name of their child."""
+    """Return the report with the problems of delegated steps, under the name of their child run."""
     problems, dead = list(report.problems), list(report.dead_steps)
     for child in pinned.children:
         own, _, name = child.workflow.id.partition("--")
@@ -118,7 +119,7 @@ def _to_simulation(pinned: Pinned, report: Report) -> Simulation:
 
 
 def _reason(found: Simulation) -> str:
-    """The first thing to look at, in a sentence."""
+    """Return the first problem, as a sentence."""
     if found.problems:
         first = found.problems[0]
         wrong = format_count(len(found.problems), "walk goes", "walks go")

@@ -1,4 +1,4 @@
-"""How one change between two workflow sources is described."""
+"""Describes one change between two workflow sources."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from handrail.views.workflows import SourceChange
 
 MOST_CHANGES = 100
 PART_BYTES = 24_576
-"""Of inputs, of steps, or of the changes in a diff: the first that fit."""
+"""Most bytes of inputs, of steps, or of the changes in a diff: the first that fit."""
 LONGEST_VALUE_BYTES = 2_048
-"""Of a value before or after a change; for a longer one only the place is shown."""
+"""Most bytes of a value before or after a change; for a longer one only the place is shown."""
 
 
 def describe_change(one: Difference) -> SourceChange:

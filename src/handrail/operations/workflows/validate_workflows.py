@@ -1,4 +1,4 @@
-"""`workflow.validate`: everything that is wrong with workflows, before anyone runs them. A verdict."""
+"""`workflow.validate`: every problem of workflows, before a run uses them. A verdict."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHOWN: dict[Severity, tuple[Severity, ...]] = {
 
 
 class ValidateWorkflows(Input, frozen=True, kw_only=True):
-    """What to check, and how much of it to report."""
+    """The workflows to check, and how much to report."""
 
     documents: Maybe[
         Annotated[
@@ -65,8 +65,8 @@ class ValidateWorkflows(Input, frozen=True, kw_only=True):
 def validate_workflows(rt: ReadPorts, request: ValidateWorkflows) -> ValidationReport:
     """Check every target.
 
-    Raises Fault WORKFLOW_INVALID with the report unless the caller asked for a report only, and
-    WORKFLOW_NOT_FOUND when none of the ids and files is there.
+    Raise Fault WORKFLOW_INVALID with the report unless the caller asked for a report only, and
+    WORKFLOW_NOT_FOUND if none of the ids and files exists.
     """
     examined, skipped = _stop_at_failure(_examine_targets(rt, request), request)
     report = _report(examined, skipped, "hint" if request.min_severity is UNSET else request.min_severity)
@@ -82,9 +82,9 @@ def _error_of(one: Examined) -> ItemError | UnsetType:
 
 
 def _examine_targets(rt: ReadPorts, request: ValidateWorkflows) -> list[Examined]:
-    """Every target in the order it was given, each once.
+    """Return every target in the given order, each once.
 
-    Raises Fault WORKFLOW_NOT_FOUND when there is nothing to look at.
+    Raise Fault WORKFLOW_NOT_FOUND if there is nothing to check.
     """
     given = [] if request.documents is UNSET else request.documents
     targets = list(dict.fromkeys([*given, *([] if request.workflow_ids is UNSET else request.workflow_ids)]))
@@ -113,7 +113,9 @@ def _by_id(catalog: Catalog, workflow_id: str) -> list[Examined]:
 
 
 def _with_surroundings(rt: ReadPorts, found: Examined, checks: list[str]) -> Examined:
-    """What else is reported: the base is another one than when it last ran, a check is not declared."""
+    """Return the result with further warnings: the base changed since the last run, or
+    a check is not declared.
+    """
     if found.entry is None or found.pinned is None:
         return found
     entry, message = found.entry, explain_changed_base(rt, found.pinned.workflow)
@@ -130,7 +132,7 @@ def _with_surroundings(rt: ReadPorts, found: Examined, checks: list[str]) -> Exa
 
 
 def _stop_at_failure(looked: list[Examined], request: ValidateWorkflows) -> tuple[list[Examined], list[str]]:
-    """The targets that count, and those behind the first failure where the caller wants it to end there."""
+    """Return the checked targets, and those after the first failure if the caller wants to stop there."""
     failures = [place for place, one in enumerate(looked, 1) if _error_of(one) is not UNSET]
     if request.continue_on_error is not False or not failures:
         return looked, []

@@ -1,4 +1,4 @@
-"""How a workflow file of the project is planned and written."""
+"""Plans and writes a workflow file of the project."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from handrail.workflows.catalog import CatalogEntry
 from handrail.workflows.limits import RESERVED_NAMESPACE
 
 ABSENT = "absent"
-"""What a caller says it has seen where there was no file."""
+"""The version that a caller gives if there was no file."""
 
 
 def require_own_namespace(workflow_id: str) -> None:
-    """Raises Fault WORKFLOW_ID_RESERVED for an id that only a bundled workflow may have."""
+    """Raise Fault WORKFLOW_ID_RESERVED for an id that only a bundled workflow may have."""
     if workflow_id.startswith(RESERVED_NAMESPACE):
         raise Fault(
             WORKFLOW_ID_RESERVED,
@@ -32,14 +32,14 @@ def require_own_namespace(workflow_id: str) -> None:
 
 
 def content_version(content: bytes | None) -> str:
-    """What a plan relies on: the digest of a file, or that there is none."""
+    """Return the version that a plan relies on: the digest of a file, or that there is none."""
     return ABSENT if content is None else blob_ref(content)
 
 
 def plan_file(
     place: FilePlace, content: bytes, action: str, text: str, obstacle: Fault | None = None
 ) -> Plan[FilePlace]:
-    """What writing the content there would do, in words for who confirms it."""
+    """Return the plan of writing the content, in words for the person who confirms it."""
     return Plan(
         action=action,
         changes=_describe_change(place, content),
@@ -54,9 +54,9 @@ def plan_file(
 def put_file(
     rt: WritePorts, called: Operation, request: GatedInput, place: FilePlace, content: bytes
 ) -> bool:
-    """Write the file as it was found, and say whether that changed it.
+    """Write the file and return whether its content changed.
 
-    Raises Fault E_CONFIRMATION_REQUIRED where it is another file by now.
+    Raise Fault E_CONFIRMATION_REQUIRED if the file changed since the plan.
     """
     if place.content == content:
         return False
@@ -92,7 +92,7 @@ def _describe_change(place: FilePlace, content: bytes) -> tuple[Change, ...]:
 
 
 def refuse_taken(entries: Iterable[CatalogEntry], workflow_id: str, hint: str) -> Fault | None:
-    """The refusal of an id that one of these files has."""
+    """Return the refusal of an id that one of these files has; None if none has it."""
     taken = next((entry for entry in entries if entry.id == workflow_id), None)
     if taken is None:
         return None

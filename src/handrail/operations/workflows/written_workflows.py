@@ -1,4 +1,4 @@
-"""A workflow as text in one of the spellings: read it, then print or write it."""
+"""A workflow as text in one of the spellings: reads it, then prints or writes it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from handrail.workflows.spellings.decoded import Comment
 from handrail.workflows.spellings.spelling import decode_document, decode_spelled, write_document
 
 ERRORS = ("WORKFLOW_INVALID", "WORKFLOW_NOT_FOUND")
-"""What both operations can answer with, beside what follows from their inputs and the gate."""
+"""Codes that both operations can answer with, in addition to those of their inputs and the gate."""
 
 
 class SpellingChoice(GatedInput, frozen=True, kw_only=True):
-    """Which workflow, by its id or as the text of a file, and where the new text goes."""
+    """The workflow, by its id or as the text of a file, and where the new text goes."""
 
     workflow_id: Maybe[
         Annotated[NamedId, Meta(description="Id from list_workflows.", min_length=1, max_length=128)]
@@ -59,7 +59,7 @@ class SpelledWorkflow(Answer, frozen=True, kw_only=True):
 
 
 class WrittenWorkflow(Answer, frozen=True, kw_only=True):
-    """The file as it is now; `is_written` is false where it had this content before."""
+    """The present file; `is_written` is false if it had this content before."""
 
     workflow_id: str
     spelling: Spelling
@@ -70,7 +70,7 @@ class WrittenWorkflow(Answer, frozen=True, kw_only=True):
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A sound workflow as its author spelled it."""
+    """A valid workflow as its author spelled it."""
 
     workflow_id: str
     content: bytes
@@ -80,9 +80,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_source(rt: ReadPorts, request: SpellingChoice) -> Source:
-    """The workflow that the caller means.
+    """Return the workflow that the caller means.
 
-    Raises Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
+    Raise Fault VALIDATION_ERROR, WORKFLOW_NOT_FOUND, or WORKFLOW_INVALID with the problems of its text.
     """
     asked = choose_one(request.workflow_id, request.document)
     if isinstance(asked, WorkflowText):
@@ -117,9 +117,9 @@ def _source(content: bytes, spelling: Spelling, named: str) -> Source:
 def print_or_write(
     rt: WritePorts, called: Operation, request: SpellingChoice, spelling: Spelling
 ) -> DryRun | Success:
-    """The text in this spelling, or the file with it.
+    """Return the text in this spelling, or write it to a file.
 
-    Raises Fault E_USAGE, VALIDATION_ERROR, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, and what the gate raises.
+    Raise Fault E_USAGE, VALIDATION_ERROR, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, and what the gate raises.
     """
     source = load_source(rt, request)
     if EXTENDS in source.document and spelling == "md":
@@ -139,9 +139,9 @@ def put_out(
     answer: SpelledWorkflow,
     notices: tuple[Notice, ...],
 ) -> DryRun | Success:
-    """The text printed, or written to the file that is named.
+    """Return the text, or write it to the named file.
 
-    Raises Fault E_USAGE, VALIDATION_ERROR, and what the gate raises.
+    Raise Fault E_USAGE, VALIDATION_ERROR, and what the gate raises.
     """
     if request.out is UNSET:
         if request.dry_run is True or request.confirm is not UNSET:
