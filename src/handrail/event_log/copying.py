@@ -1,6 +1,6 @@
-"""Copying sessions from one store into another and comparing the two.
+"""Copies sessions from one store into another and compares the two.
 
-Every store holds the same chain, so equal digests at the end mean equal events from the first one on.
+Every store has the same chain, so equal digests at the end mean equal events from the first one on.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class CommitFacts(msgspec.Struct, frozen=True, kw_only=True):
     last: int
     blobs: tuple[BlobRef, ...]
     line: str = ""
-    """Its authentication line, which goes along: it still proves something where it was made."""
+    """Its authentication line, which is copied too: it still proves something in the store that made it."""
 
 
 def plan_copy(
     source: EventReader, target: EventLog, wanted: Sequence[SessionId] = ()
 ) -> tuple[SessionCopy, ...]:
-    """What the target lacks, session by session; a session that cannot be copied says why.
+    """Return what the target lacks, session by session; a session that cannot be copied has the reason.
 
     By default the last active session comes last, so that the copy lists them like the source.
     """
@@ -47,8 +47,8 @@ def copy_session(
 ) -> None:
     """Add what the target lacks, commit by commit as they were made, then compare.
 
-    Raises: Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, E_CONFLICT when one of the two is not as planned, or
-    STORE_TARGET_NOT_EMPTY when the target has other events under the same session id.
+    Raise Fault SESSION_NOT_FOUND, SESSION_NOT_HEALTHY, E_CONFLICT if one of the two is not as planned, or
+    STORE_TARGET_NOT_EMPTY if the target has other events under the same session id.
     """
     session_id = session.session_id
     loaded = _load_healthy(source, session_id)
@@ -56,7 +56,7 @@ def copy_session(
         raise refusal("target_changed")
     with target.hold(session_id, _WAIT_MS) as hold:
         for drafts, blobs, head, line in _missing(source, commits, session, loaded):
-            # grown since: only the first can
+            # the first conflict means that the target grew since the plan
             if not isinstance(hold.append(head, drafts, blobs, line), Committed):
                 raise refusal("target_changed")
     _compare(session_id, loaded, target)
@@ -107,7 +107,7 @@ def _plan(session_id: SessionId, loaded: Loaded, target: EventLog) -> SessionCop
 def _missing(
     source: EventReader, commits: Sequence[CommitFacts], session: SessionCopy, loaded: Loaded
 ) -> Iterator[tuple[list[Draft], list[Blob], int, str]]:
-    """The commits that the target lacks: events, their blobs, the head before, and the line."""
+    """Yield the commits that the target lacks: events, their blobs, the head before, and the line."""
     begin = session.events - session.missing
     for commit in commits:
         if commit.last < begin or commit.last >= loaded.head:
@@ -115,7 +115,7 @@ def _missing(
         records = loaded.records[max(commit.first, begin) : commit.last + 1]
         drafts = [Draft(dedupe_key=record.dedupe_key, body=record.body) for record in records]
         blobs = [Blob(ref=ref, content=source.get_blob(ref)) for ref in commit.blobs]
-        line = commit.line if records[0].index == commit.first else ""  # a part of a commit has none
+        line = commit.line if records[0].index == commit.first else ""  # a part of a commit has no line
         yield drafts, blobs, records[0].index, line
 
 

@@ -1,9 +1,9 @@
 """Authentication lines: how a store proves later that a commit is its own. Pure.
 
-The chain of a session shows that its events belong together, and anybody can compute it. A line beside the
-chain shows who made a commit: it is a MAC over the session, the events of the commit and the chain digest
-after them, with a key that never leaves the store. The first event counts as much as the last: otherwise
-somebody could join a foreign commit with one of ours, and our line would cover both.
+The chain of a session shows that its events belong together, and anybody can compute it. A line next to the
+chain shows which store made a commit: it is a MAC over the session, the events of the commit and the chain
+digest after them, with a key that never leaves the store. The first event counts as much as the last:
+otherwise an attacker could join a foreign commit with one of this store, and the line would cover both.
 
 The list names the sessions that were in the store when its key was made, one row each. A row has its own
 MAC, so one session is looked up without proving the others.
@@ -28,7 +28,7 @@ LINE: Final = re.compile("[0-9a-f]{64}")
 
 _HEAD: Final = re.compile(rb"handrail-store-key 1 ([0-9a-f]{64}) ([0-9a-f]{16})\n")
 HEAD_BYTES: Final = 103
-"""Of a stored key, before its list."""
+"""Bytes of a stored key, before its list."""
 
 
 class CommitPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,20 +49,20 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def encode_key(key: bytes) -> bytes:
-    """The line of a stored key; its list follows."""
+    """Return the line of a stored key; its list follows."""
     check = hashlib.sha256(b"handrail.store-key\0" + key).hexdigest()[:16]
     return f"handrail-store-key 1 {key.hex()} {check}\n".encode()
 
 
 def decode_key(content: bytes) -> bytes | None:
-    """The key of such a line; None when it is damaged."""
+    """Return the key of such a line; None if it is damaged."""
     matched = _HEAD.fullmatch(content)
     key = b"" if matched is None else bytes.fromhex(matched[1].decode())
     return key if content == encode_key(key) else None
 
 
 def make_line(key: bytes, place: CommitPlace) -> str:
-    """The authentication line of a commit."""
+    """Return the authentication line of a commit."""
     return _mac(key, "commit", place.session_id, str(place.first), str(place.last), place.head)
 
 
@@ -72,13 +72,13 @@ def is_line_of(key: bytes, line: str, place: CommitPlace) -> bool:
 
 
 def write_list(key: bytes, sessions: Iterable[ListedSession]) -> bytes:
-    """The list of these sessions, in the order of their ids."""
+    """Return the list of these sessions, in the order of their ids."""
     rows = sorted(f"{one.session_id} {one.events} {one.digest}" for one in sessions)
     return "".join(f"{row} {_mac(key, 'list', row)}\n" for row in rows).encode()
 
 
 def find_listed(key: bytes, content: bytes, session_id: str) -> ListedSession | None:
-    """The row of a session; None when there is none, or this key did not write it."""
+    """Return the row of a session; None if there is none, or this key did not write it."""
     start = content.find(f"{session_id} ".encode())
     if start < 0:
         return None
@@ -94,13 +94,13 @@ def _read_row(key: bytes, text: str) -> ListedSession | None:
 
 
 def is_list(key: bytes, content: bytes) -> bool:
-    """Whether every row is one that this key wrote."""
+    """Whether this key wrote every row."""
     rows = content.decode("ascii", "replace").split("\n")
     return rows[-1] == "" and all(_read_row(key, row) is not None for row in rows[:-1])
 
 
 def make_adoption(key: bytes) -> str:
-    """The mark that a person adopted everything on the list."""
+    """Return the mark that a person adopted everything on the list."""
     return _mac(key, "adopted")
 
 

@@ -55,7 +55,7 @@ class MemoryHold:
     def append(
         self, expected_head: int, plan: Sequence[Draft], blobs: Sequence[Blob] = (), line: str = ""
     ) -> Appended:
-        del line  # it vouches for everything
+        del line  # without a key every event counts as its own
         self._check_current()
         check_plan(plan, blobs)
         records = self._log.records(self._session_id)
@@ -85,7 +85,7 @@ class MemoryLog:
 
     def __init__(self) -> None:
         self.commits = 0
-        """How many plans were committed, over all sessions."""
+        """Number of committed plans, over all sessions."""
         self._guard = threading.Lock()
         self._locks: dict[SessionId, threading.Lock] = {}
         self._records: dict[SessionId, tuple[Record, ...]] = {}
@@ -108,7 +108,7 @@ class MemoryLog:
             return self._remembered.get(session_id)
 
     def remember(self, session_id: SessionId, content: bytes) -> None:
-        """Only a hold calls it."""
+        """Keep what a hold computed. Only a hold calls it."""
         records = self.records(session_id)
         if records:
             kept = Remembered(head=len(records), digest=records[-1].digest, content=content)

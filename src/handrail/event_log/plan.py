@@ -1,4 +1,4 @@
-"""What every adapter checks in a session id and in a plan, refuses, and makes of a plan. Pure."""
+"""The checks of session ids and plans, the refusals, and the records of a plan, for every adapter. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KEY = re.compile(r"[a-z0-9_:>-]+")
 def check_session_id(session_id: str) -> None:
     """Check a name from outside before it becomes part of a path or key.
 
-    Raises: Fault SESSION_NOT_FOUND.
+    Raise Fault SESSION_NOT_FOUND.
     """
     if not is_session_id(session_id):
         raise Fault(
@@ -29,19 +29,19 @@ def check_session_id(session_id: str) -> None:
 
 
 def session_not_found(session_id: str) -> Fault:
-    """The fault for holding a session that was deleted meanwhile."""
+    """Return the fault for locking a session that was deleted meanwhile."""
     message = f"Session {session_id} is not in this store."
     return Fault(SESSION_NOT_FOUND, message, details={"session_id": session_id})
 
 
 def refuse_locked(session_id: str, waited_ms: int, who: str = "Another writer") -> Fault:
-    """The fault for a session that somebody holds for longer than the caller waits."""
+    """Return the fault for a session that another writer has locked for longer than the caller waits."""
     details = {"session_id": session_id, "waited_ms": waited_ms}
     return Fault(SESSION_LOCKED, f"{who} holds this session.", details=details)
 
 
 def refuse_unsound(session_id: str, head: int, health: Health, hint: str) -> Fault:
-    """The fault for adding to a session that is not proven to its end."""
+    """Return the fault for adding to a session that is not proven to its end."""
     return Fault(
         SESSION_NOT_HEALTHY,
         f"The stored session is not sound, so nothing is added to it. {health.detail}",
@@ -56,7 +56,7 @@ def refuse_unsound(session_id: str, head: int, health: Health, hint: str) -> Fau
 
 
 def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
-    """Check what must hold whatever the log contains."""
+    """Check what must be true of a plan, whatever the log contains."""
     assert plan, "a plan has at least one event"
     assert len({draft.dedupe_key for draft in plan}) == len(plan), "the dedupe keys of a plan all differ"
     for draft in plan:
@@ -69,19 +69,19 @@ def check_plan(plan: Sequence[Draft], blobs: Sequence[Blob]) -> None:
 
 
 def check_new(plan: Sequence[Draft], known: Container[str]) -> None:
-    """A plan that was decided on this head cannot repeat a fact."""
+    """Check that a plan repeats no fact, which it cannot if it was decided on this head."""
     assert not any(draft.dedupe_key in known for draft in plan), "only the first dedupe key may be known"
 
 
 def digest_before(session_id: str, records: Sequence[Record]) -> str:
-    """The digest that the next event is chained to."""
+    """Return the digest that the next event is chained to."""
     return records[-1].digest if records else genesis(session_id)
 
 
 def chain_records(
     drafts: Sequence[Draft], head: int, digest: str, *, is_ours: bool = True
 ) -> tuple[Record, ...]:
-    """Turn events into records, from this index and digest on."""
+    """Return the events as records, from this index and digest on."""
     records: list[Record] = []
     for index, draft in enumerate(drafts, start=head):
         digest = chain_digest(digest, draft.dedupe_key, draft.body)

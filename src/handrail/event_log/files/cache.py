@@ -1,6 +1,6 @@
 """What is kept of a session between calls, to save time: fingerprints, proven tips, and the cache file.
 
-Nothing here is truth. Everything is bounded, can be lost at any time, and is compared with the files
+Nothing here is authoritative. Everything is bounded, can be lost at any time, and is compared with the files
 before it is used, so a damaged log is noticed with it as without it.
 """
 
@@ -48,7 +48,7 @@ def mark_of(status: os.stat_result) -> Mark:
 
 
 def take_fingerprint(disk: Disk, directory: int, known: Fingerprint | None = None) -> Fingerprint:
-    """Mark the manifest and every segment, or only as many segments as were known."""
+    """Return the marks of the manifest and every segment, or of only as many segments as were known."""
     numbers = count(1) if known is None else range(1, 1 + len(known.segments))
     manifest = _mark(disk, directory, MANIFEST_NAME)
     segments: list[Mark] = []
@@ -73,7 +73,7 @@ def has_only_new_commits(known: Fingerprint, now: Fingerprint) -> bool:
 
 
 def limit_fingerprint(fingerprint: Fingerprint, tip: Tip) -> Fingerprint | None:
-    """Leave out segments that nothing attests; None when an attested one is missing."""
+    """Return the fingerprint without segments that nothing attests; None if an attested one is missing."""
     number = 0 if tip.last is None else segment_number(tip.last.segment)
     if not 0 < number <= len(fingerprint.segments):
         return None
@@ -83,7 +83,7 @@ def limit_fingerprint(fingerprint: Fingerprint, tip: Tip) -> Fingerprint | None:
 def fingerprint_after(
     before: Fingerprint | None, tip: Tip, marks: tuple[Mark, Mark] | None
 ) -> Fingerprint | None:
-    """The fingerprint after a commit that ended at this tip with these marks; None if unknown."""
+    """Return the fingerprint after a commit that ended at this tip with these marks; None if unknown."""
     assert tip.last is not None, "a commit was made"
     number = segment_number(tip.last.segment)
     earlier = () if before is None else before.segments[: number - 1]
@@ -104,25 +104,25 @@ def _mark(disk: Disk, directory: int, name: str) -> Mark:
 # A call should cost what is new, not what is old. Forgetting costs one full reading.
 
 TIPS_PER_SESSION: Final = 8
-"""Callers that work on one session are only a few commits apart."""
+"""Most tips of one session: its callers are only a few commits apart."""
 MOST_SESSIONS: Final = 16_384
 MOST_KEY_BYTES: Final = 32 * 1024 * 1024
-"""Of the dedupe keys of all sessions in memory; a session that is left out is scanned again."""
+"""Most bytes of dedupe keys in memory, over all sessions; a session that is left out is scanned again."""
 KEY_BYTES: Final = 128
-"""What one of them takes, about."""
+"""Approximate bytes of one key."""
 ALWAYS_KEPT: Final = 4
-"""The latest sessions stay, however long they are: scanning one again in every call is expensive."""
+"""Number of latest sessions that stay, however long they are: scanning one in every call is expensive."""
 
 
 class WriterMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """What a holder must know about the whole log to append to it.
+    """What a writer must know about the whole log to append to it.
 
-    The collections grow in place: only the holder of the session has them.
+    The collections grow in place: only the writer of the session has them.
     """
 
     tip: Tip
     keys: dict[str, int]
-    """Dedupe key -> event index."""
+    """Event index by dedupe key."""
     pinned: set[BlobRef]
 
 
@@ -134,7 +134,7 @@ class ProvenSessions:
         self.writers: Recent[SessionId, WriterMemory] = Recent(MOST_SESSIONS, MOST_KEY_BYTES, ALWAYS_KEPT)
 
     def tip_before(self, session_id: SessionId, index: int) -> Tip | None:
-        """The latest known tip at or before event `index`."""
+        """Return the latest known tip at or before event `index`."""
         return next((tip for tip in reversed(self._tips(session_id)) if tip.head <= index), None)
 
     def latest_tip(self, session_id: SessionId) -> Tip | None:
@@ -142,12 +142,12 @@ class ProvenSessions:
         return tips[-1] if tips else None
 
     def fingerprint(self, session_id: SessionId) -> Fingerprint | None:
-        """Of the files when they were proven; None when they must be proven again."""
+        """Return the fingerprint from when the files were proven; None if they must be proven again."""
         seen = self._seen.get(session_id)
         return None if seen is None else seen[1]
 
     def record(self, session_id: SessionId, tip: Tip, fingerprint: Fingerprint | None) -> None:
-        """Remember that a reading of files with this fingerprint proved everything up to a tip."""
+        """Record that a reading of files with this fingerprint proved everything up to a tip."""
         earlier = tuple(known for known in self._tips(session_id) if known.end < tip.end)
         shown = None if fingerprint is None else limit_fingerprint(fingerprint, tip)
         self._seen.put(session_id, ((*earlier, tip)[-TIPS_PER_SESSION:], shown))
@@ -190,9 +190,9 @@ def write_cache_file(
     content: bytes,
     seal: Callable[[bytes], str],
 ) -> None:
-    """Keep what a caller worked out from the log up to a tip.
+    """Write what a caller computed from the log up to a tip.
 
-    Raises: OSError; then nothing usable was kept.
+    Raise OSError; then nothing usable was written.
     """
     header = _Header(v=CACHE_VERSION, session=session_id, tip=tip, sums=_sums(disk, directory, tip))
     rest = msgspec.json.encode(header) + b"\n" + content
@@ -210,14 +210,14 @@ def write_cache_file(
 def read_cache_file(
     disk: Disk, cache: str, session_id: str, directory: int, seal: Callable[[bytes], str]
 ) -> tuple[Tip, bytes] | None:
-    """What was kept, if the session still begins with the bytes it was worked out from."""
+    """Return what was written, if the session still begins with the bytes it was computed from."""
     try:
         with (
             open_directory(disk, cache) as place,
             open_file(disk, session_id, os.O_RDONLY, place) as descriptor,
         ):
             written = read_from(disk, descriptor)
-    except OSError:  # whatever is wrong with a cache, the log can be read
+    except OSError:  # if a cache cannot be used, the log can be read
         return None
     total, _, rest = written.partition(b"\n")
     if seal(rest).encode() != total:
@@ -234,7 +234,7 @@ def read_cache_file(
 
 
 def _sums(disk: Disk, directory: int, tip: Tip) -> dict[str, str]:
-    """The digest of every file of the session, up to the tip."""
+    """Return the digest of every file of the session, up to the tip."""
     assert tip.last is not None, "a session that is kept has a commit"
     names = segments_up_to(tip.last.segment)
     sizes: dict[str, int | None] = dict.fromkeys(names[:-1])

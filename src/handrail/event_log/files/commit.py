@@ -1,11 +1,12 @@
-"""Writing one plan into a session directory, under its lock. The order of the steps is the promise.
+"""Writes one plan into a session directory, under its lock. The order of the steps is the guarantee.
 
-The lock makes one writer; the note says what was durable; then: blobs durable; orphans cut off; events and
-manifest line written and synced; the note written; the plan acknowledged. A crash between two steps leaves
-bytes that no line attests, or a last line whose events did not arrive. Neither was acknowledged, both differ
-from damage, and the next commit cuts them off before it writes. Two rules carry the proof: nothing
-is cut off that could have been attested once (`LostEvents`), and a line never becomes durable before the
-name of its segment. Swap two steps, and a power failure can leave an attested event without its bytes.
+The lock ensures one writer; the note says what was durable. Then the steps follow: blobs durable; orphans
+cut off; events and manifest line written and synced; the note written; the plan acknowledged. A crash
+between two steps leaves bytes that no line attests, or a last line whose events did not arrive. Neither was
+acknowledged, both differ from damage, and the next commit cuts them off before it writes. Two rules carry
+the proof: nothing is cut off that could have been attested once (`LostEvents`), and a line never becomes
+durable before the name of its segment. Swap two steps, and a power failure can leave an attested event
+without its bytes.
 """
 
 from __future__ import annotations
@@ -59,14 +60,16 @@ _LENGTH: Final = _END_DIGITS + 1 + _SUM_DIGITS + 1 + _CHECK_DIGITS + 1
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifest was durable up to here. Older versions wrote only the end."""
+    """Up to where the manifest was durable. Older versions wrote only the end."""
 
     end: int
     sum: str = ""
 
 
 _UNREADABLE_NOTE: Final = Note(end=1)
-"""It still proves that a first line was durable, because nothing is noted before that."""
+"""The note in place of an unreadable one. It still proves that a first line was
+durable, because nothing is noted before that.
+"""
 
 
 def is_known_durable(note: Note | None, tip: Tip) -> bool:
@@ -75,7 +78,7 @@ def is_known_durable(note: Note | None, tip: Tip) -> bool:
 
 
 def read_note(disk: Disk, directory: int) -> Note | None:
-    """The note of a session directory; None when there is none yet."""
+    """Return the note of a session directory; None if there is none yet."""
     try:
         with open_file(disk, LOCK_NAME, os.O_RDONLY, directory) as descriptor:
             return read_open_note(disk, descriptor)
@@ -84,7 +87,7 @@ def read_note(disk: Disk, directory: int) -> Note | None:
 
 
 def read_open_note(disk: Disk, lock: int) -> Note | None:
-    """The same, for a caller that has the lock file open."""
+    """Return the note, for a caller that has the lock file open."""
     text = disk.read(lock, _LENGTH, 0)
     if not text:
         return None
@@ -97,7 +100,7 @@ def read_open_note(disk: Disk, lock: int) -> Note | None:
 
 
 def write_note(disk: Disk, lock: int, tip: Tip) -> Note | None:
-    """Note that everything up to this tip is durable; None when the disk refused that."""
+    """Note that everything up to this tip is durable; return None if the disk refused."""
     text = b"%0*d %s " % (_END_DIGITS, tip.end, tip.sum.encode())
     # The commit is durable with or without the note, so a refusal here is no error.
     with suppress(OSError):
@@ -107,7 +110,7 @@ def write_note(disk: Disk, lock: int, tip: Tip) -> Note | None:
 
 
 def _check(text: bytes) -> bytes:
-    """The checksum that ends a note, and its line feed."""
+    """Return the checksum that ends a note, with its line feed."""
     covered = text[: _LENGTH - _CHECK_DIGITS - 1]
     return hashlib.sha256(covered).hexdigest()[:_CHECK_DIGITS].encode() + b"\n"
 
@@ -128,7 +131,7 @@ class LockedSession(msgspec.Struct, frozen=True, kw_only=True):
 def acquire(disk: Disk, path: str, session_id: str, wait_ms: int, touched: TouchedSessions) -> LockedSession:
     """Lock the session directory at `path`, and create it if it does not exist.
 
-    Raises: Fault SESSION_LOCKED when another writer keeps it longer than `wait_ms`.
+    Raise Fault SESSION_LOCKED if another writer keeps it longer than `wait_ms`.
     """
 
     def open_both(disk: Disk, path: str) -> LockedSession | None:
@@ -138,7 +141,7 @@ def acquire(disk: Disk, path: str, session_id: str, wait_ms: int, touched: Touch
 
 
 def acquire_existing(disk: Disk, path: str, session_id: str, wait_ms: int) -> LockedSession | None:
-    """The same for an existing session; None when it was deleted."""
+    """Lock an existing session; return None if it was deleted."""
     try:
         return _wait_for_lock(disk, path, session_id, wait_ms, _existing)
     except FileNotFoundError:
@@ -157,7 +160,7 @@ def _wait_for_lock(
     wait_ms: int,
     open_both: Callable[[Disk, str], LockedSession | None],
 ) -> LockedSession:
-    """Try until the lock is ours. The files stay open between tries: they rarely change."""
+    """Retry until the lock is free. The files stay open between tries, because they rarely change."""
     started = disk.monotonic_ms()
     pause_ms = _FIRST_PAUSE_MS
     held = open_both(disk, path)
@@ -182,16 +185,17 @@ def _wait_for_lock(
 
 
 def _longest_pause_ms(waited_ms: int, wait_ms: int) -> int:
-    """For half of its time a waiter tries less and less often, because a try costs the others time.
+    """Return the longest pause before the next try.
 
-    Then it tries more and more often, so that latecomers do not overtake it until its time is over.
+    For half of its time a waiter tries less and less often, because a try costs the others time. Then it
+    tries more and more often, so that later waiters do not overtake it until its time is over.
     """
     left_ms = wait_ms - waited_ms
     return max(_FIRST_PAUSE_MS, min(_LONGEST_PAUSE_MS, left_ms * 2 * _LONGEST_PAUSE_MS // wait_ms))
 
 
 def _open(disk: Disk, path: str, session_id: str, touched: TouchedSessions) -> LockedSession | None:
-    """Both descriptors; None when the session was deleted in between."""
+    """Return both descriptors; None if the session was deleted in between."""
     try:
         return _descriptors(disk, path, os.O_RDWR)
     except FileNotFoundError:
@@ -205,7 +209,7 @@ def _open(disk: Disk, path: str, session_id: str, touched: TouchedSessions) -> L
 
 
 def _existing(disk: Disk, path: str) -> LockedSession:
-    """Raises: FileNotFoundError."""
+    """Open an existing session. Raise FileNotFoundError."""
     return _descriptors(disk, path, os.O_RDWR | os.O_CREAT)
 
 
@@ -219,7 +223,7 @@ def _descriptors(disk: Disk, path: str, flags: int) -> LockedSession:
 
 
 def is_current(disk: Disk, path: str, descriptor: int) -> bool:
-    """Whether the name still leads to what was opened: the session may have been deleted."""
+    """Whether the name still leads to what was opened; not if the session was deleted."""
     ours = disk.status(descriptor)
     try:
         named = disk.status_of(path)
@@ -234,11 +238,11 @@ _WRITE = os.O_RDWR | os.O_CREAT
 
 
 class LostEvents(Exception):
-    """The commit would cut off events that were attested once, or follow a gap."""
+    """The commit would cut off events that were attested once, or leave a gap before its events."""
 
 
 class PlannedCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a commit writes, worked out before the first byte."""
+    """Everything that a commit writes, computed before the first byte is written."""
 
     attestation: Attestation
     records: tuple[Record, ...]
@@ -257,7 +261,7 @@ def plan_commit(
     is_ours: IsOurs = vouch_for_all,
     line_of: Callable[[Attestation], str] = write_no_line,
 ) -> PlannedCommit:
-    """Work out where a plan goes after this tip, its authentication line, and its bytes."""
+    """Compute where a plan goes after this tip, its authentication line, and its bytes."""
     records = chain_records(plan, tip.head, tip.digest)
     events = frame_events(plan)
     segment, start = _place(tip, limits)
@@ -295,7 +299,7 @@ class WrittenCommit(msgspec.Struct, frozen=True, kw_only=True):
 def write_commit(disk: Disk, held: LockedSession, commit: PlannedCommit) -> WrittenCommit:
     """Make events and manifest line durable, and note it. The blobs are durable already.
 
-    Raises: OSError: the plan does not count. LostEvents: no byte was changed.
+    Raise OSError: the plan does not count. Raise LostEvents: no byte was changed.
     """
     with (
         open_file(disk, MANIFEST_NAME, _WRITE, held.directory) as manifest,
@@ -321,10 +325,10 @@ def write_commit(disk: Disk, held: LockedSession, commit: PlannedCommit) -> Writ
 
 
 def settle(disk: Disk, held: LockedSession, tip: Tip, note: Note | None) -> Note | None:
-    """Make the last commit durable if its writer died before noting it. Returns the note that holds then.
+    """Make the last commit durable if its writer died before noting it. Return the note after that.
 
-    A holder acknowledges what it finds, so a power failure must not be able to take that away.
-    The bytes are written again, not only synced: after a failed sync the cache may call them clean.
+    A writer acknowledges what it finds, so a power failure must not be able to remove it. The bytes are
+    written again, not only synced: after a failed sync the cache may consider them clean.
     """
     if tip.last is None or is_known_durable(note, tip):
         return note
@@ -342,7 +346,7 @@ def settle(disk: Disk, held: LockedSession, tip: Tip, note: Note | None) -> Note
 
 
 def _place(tip: Tip, limits: SegmentLimits) -> tuple[str, int]:
-    """The segment and the byte where the next commit begins."""
+    """Return the segment and the byte where the next commit begins."""
     if tip.last is None:
         return FIRST_SEGMENT, 0
     is_full = tip.last.end >= limits.max_bytes or tip.head - tip.segment_first >= limits.max_events
@@ -368,7 +372,10 @@ def _write_again(disk: Disk, descriptor: int, start: int, end: int) -> None:
 
 
 def _spare_lost_events(disk: Disk, events: int, size: int, commit: PlannedCommit) -> None:
-    """A dead writer leaves the events of one commit. More than that was attested, and its lines are gone."""
+    """Raise LostEvents if there are more orphans than one commit, which is all that a dead writer leaves.
+
+    More than that was attested, and its lines are gone.
+    """
     if size <= commit.attestation.start:
         return
     if not is_one_commit(read_from(disk, events, commit.attestation.start), commit.events):

@@ -1,6 +1,6 @@
-"""Every system call of the file log, the faults that refused calls become, and the files of blobs.
+"""Every system call of the file log, the faults for refused calls, and the files of blobs.
 
-`FileLog` is given a `Disk`, so a test can refuse the k-th call or record the order of calls. A session
+`FileLog` gets a `Disk`, so a test can refuse the k-th call or record the order of calls. A session
 directory, a blob directory and every file in them must be the real thing: links are refused.
 """
 
@@ -36,7 +36,7 @@ class Disk:
     """The calls themselves. `directory` is a descriptor; names are relative to it."""
 
     usual_sync_ns: int = 0
-    """How long a sync took lately; until that is known, the disk counts as quick."""
+    """How long a sync took lately; until that is known, the disk counts as fast."""
 
     def open(self, name: str, flags: int, directory: int) -> int:
         return os.open(name, flags | _PLAIN, FILE_MODE, dir_fd=directory)
@@ -72,8 +72,8 @@ class Disk:
     def sync_both(self, first: int, second: int) -> None:
         """Make two files durable, on a slow disk in the time of one sync.
 
-        The system joins concurrent syncs. On a quick disk a second thread costs more than it saves, so
-        one sync follows the other.
+        The system joins concurrent syncs. On a fast disk a second thread costs more than it saves, so one
+        sync follows the other.
         """
         if self.usual_sync_ns > QUICK_SYNC_NS:
             run_both(lambda: self._timed_sync(first), lambda: self.sync(second))
@@ -128,12 +128,14 @@ class Disk:
         time.sleep(duration_ms / 1000)
 
     def jittered_ms(self, duration_ms: int) -> int:
-        """Half to one and a half times this time, at random, so that waiters do not all try at once."""
+        """Return half to one and a half times this time, at random, so that waiters do
+        not all try at once.
+        """
         return max(1, duration_ms * (32_768 + int.from_bytes(os.urandom(2))) // 65_536)
 
 
 def find_holder(lock: os.stat_result, table: str = "/proc/locks") -> str:
-    """Who holds a lock, in words: the process by its number, where the system tells it."""
+    """Return who has a lock, in words: the process by its number, if the system reports it."""
     place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
     with suppress(OSError), open(table, encoding="ascii") as lines:
         for words in map(str.split, lines):
@@ -145,7 +147,7 @@ def find_holder(lock: os.stat_result, table: str = "/proc/locks") -> str:
 def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
     """Run two calls side by side and wait for both.
 
-    Raises: OSError when one of them was refused or did not finish.
+    Raise OSError if one of them was refused or did not finish.
     """
     ended: list[OSError | None] = []
     is_second_over = allocate_lock()
@@ -178,7 +180,7 @@ def run_both(first: Callable[[], None], second: Callable[[], None]) -> None:
 class Opened:
     """An open descriptor that is closed at the end of a `with`.
 
-    A class, as `TranslatedErrors` is: every call opens a dozen, and a generator takes longer.
+    It is a class, as `TranslatedErrors` is: every call opens a dozen, and a generator takes longer.
     """
 
     __slots__ = ("_descriptor", "_disk")
@@ -216,7 +218,7 @@ LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
 
 
 def read_from(disk: Disk, descriptor: int, offset: int = 0) -> bytes:
-    """The bytes from `offset` to where the file ended when the call began."""
+    """Return the bytes from `offset` to where the file ended when the call began."""
     size = disk.status(descriptor).st_size
     if size > LARGEST_FILE_BYTES:
         raise OSError(errno.EFBIG, "larger than any file of this store")
@@ -239,7 +241,7 @@ def write_all(disk: Disk, descriptor: int, content: bytes, offset: int) -> None:
 
 
 def replace_file(disk: Disk, name: str, content: bytes, directory: int) -> None:
-    """Put a file in place whole or not at all; the caller makes its name durable."""
+    """Replace a file as a whole or not at all; the caller makes its name durable."""
     with open_file(disk, f"{name}.new", os.O_RDWR | os.O_CREAT, directory) as descriptor:
         write_all(disk, descriptor, content, 0)
         disk.cut(descriptor, len(content))
@@ -303,11 +305,11 @@ _TOO_LONG: Final = "Set HANDRAIL_HOME to a shorter path, then send the same call
 
 
 OUT_OF_FILES: Final = (errno.EMFILE, errno.ENFILE)
-"""The process or the machine has run out of them; this says nothing about the file itself."""
+"""The process or the machine has no descriptors left; this says nothing about the file itself."""
 
 
 def is_refused_link(error: OSError) -> bool:
-    """Whether something else is in the place of a plain file or directory of the store."""
+    """Whether something else is in place of a plain file or directory of the store."""
     return _DENIED.get(error.errno or 0) == "link_refused"
 
 
@@ -358,9 +360,9 @@ _REF = re.compile(r"sha256:([0-9a-f]{2})([0-9a-f]{62})")
 
 
 def read_blob(disk: Disk, root: str, ref: BlobRef) -> bytes:
-    """The content of a blob below `root`.
+    """Return the content of a blob below `root`.
 
-    Raises: Fault STORE_CORRUPT when it is missing or is not what its ref says.
+    Raise Fault STORE_CORRUPT if it is missing or is not what its ref says.
     """
     content = _content(disk, root, ref)
     if content is None:

@@ -1,7 +1,7 @@
-"""Reading a session directory: the manifest, then the segments it attests, checked against each other.
+"""Reads a session directory: the manifest, then the segments it attests, checked against each other.
 
-Reading takes no lock and changes no byte. A commit in progress is invisible: its manifest line is
-not there yet, or is not whole.
+Reading takes no lock and changes no byte. A commit in progress is invisible: its manifest line is not there
+yet, or is not whole.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from handrail.event_log.plan import chain_records
 from handrail.ports.log import Health, HealthReason, Loaded, Record
 
 _REREADS: Final = 8
-"""How often a manifest is read again when it looks damaged and keeps changing."""
+"""How often a manifest is read again if it looks damaged and keeps changing."""
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def loaded_of(history: History) -> Loaded:
 
 
 def drop_before(history: History, index: int) -> History:
-    """Leave out the events before an index."""
+    """Return the history without the events before an index."""
     records = tuple(record for record in history.records if record.index >= index)
     return msgspec.structs.replace(history, records=records)
 
@@ -77,7 +77,7 @@ def pins_of(attestations: Sequence[Attestation]) -> set[BlobRef]:
 def read_history(
     disk: Disk, directory: int, session_id: str, note: Note | None, is_ours: IsOurs = vouch_for_all
 ) -> History | None:
-    """The whole session, proven from its first event; None when there is no commit.
+    """Return the whole session, proven from its first event; None if there is no commit.
 
     `note` was read before. The files may change meanwhile in two ways: a commit is added, or a writer whose
     disk refused a call takes its unacknowledged commit back. So damage counts only if the manifest is still
@@ -98,7 +98,7 @@ def read_history(
 def read_after(
     disk: Disk, directory: int, tip: Tip, note: Note | None, is_ours: IsOurs = vouch_for_all
 ) -> History | None:
-    """The events after a tip; None when the manifest lacks the tip, or what follows is damaged.
+    """Return the events after a tip; None if the manifest lacks the tip, or what follows is damaged.
 
     None is no verdict: `read_history` gives one.
     """
@@ -110,9 +110,9 @@ def read_after(
 
 
 def read_attested(disk: Disk, directory: int, session_id: str) -> Attested:
-    """What the manifest proves, without reading the events; damaged when the note names more.
+    """Return what the manifest proves, without reading the events; damaged if the note names more.
 
-    Raises: OSError.
+    Raise OSError.
     """
     start, note = empty_tip(session_id), read_note(disk, directory)
     content = read_manifest(disk, directory)
@@ -120,11 +120,10 @@ def read_attested(disk: Disk, directory: int, session_id: str) -> Attested:
 
 
 def ensure_durable(disk: Disk, directory: int, tip: Tip, note: Note | None) -> None:
-    """Sync the last commit if nobody noted that it is durable.
+    """Sync the last commit if the note does not say that it is durable.
 
-    A reader can see a commit between its write and its sync, and must not show what a power failure could
-    still take away. The note at hand is as old as the reading, so it is read again before anybody waits
-    for the disk.
+    A reader can read a commit between its write and its sync, and must not show what a power failure could
+    still remove. The caller's note is as old as the reading, so it is read again before the slow sync.
     """
     if tip.last is None or is_known_durable(note, tip) or is_known_durable(read_note(disk, directory), tip):
         return
@@ -133,7 +132,7 @@ def ensure_durable(disk: Disk, directory: int, tip: Tip, note: Note | None) -> N
             try:
                 disk.sync(descriptor)
             except OSError as error:
-                # A read-only file system holds nothing back.
+                # A read-only file system has nothing left to write.
                 if error.errno not in (errno.EROFS, errno.EINVAL):
                     raise
 
@@ -170,7 +169,7 @@ def _prove(
 
 
 def _compare_with_note(attested: Attested, start: Tip, content: bytes, note: Note | None) -> Attested:
-    """The same, damaged if the manifest lacks a commit that the note says was durable."""
+    """Return the same, damaged if the manifest lacks a commit that the note says was durable."""
     if note is None or attested.health.state != "healthy":
         return attested
     is_shown = note.end <= attested.tip.end and (
@@ -220,7 +219,7 @@ class _Segments:
         self._content: bytes | None = b""
 
     def commit(self, attestation: Attestation) -> bytes | None:
-        """The bytes of a commit, as many as there are; None when its segment is missing."""
+        """Return the bytes of a commit, as many as there are; None if its segment is missing."""
         if attestation.segment != self._name:
             self._name, self._offset = attestation.segment, attestation.start
             self._content = read_segment(self._disk, self._directory, self._name, self._offset)
@@ -242,7 +241,7 @@ class _Segments:
 def _read_commits(
     attestations: Sequence[Attestation], digest: str, segments: _Segments, is_ours: IsOurs
 ) -> tuple[list[Record], _Damage | None]:
-    """Read the events of these commits, up to the first that differs from its manifest line."""
+    """Return the events of these commits, up to the first that differs from its manifest line."""
     records: list[Record] = []
     for attestation in attestations:
         commit = segments.commit(attestation)
@@ -270,7 +269,7 @@ def _records_in(
 
 
 def _is_torn(commit: bytes, attestation: Attestation) -> bool:
-    """Events and line of a commit are synced concurrently, so the line may arrive alone."""
+    """Whether a commit is torn: its events and line are synced concurrently, so the line may arrive alone."""
     return len(commit) < attestation.end - attestation.start or has_lost_sector(commit, attestation.start)
 
 

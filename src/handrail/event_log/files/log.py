@@ -126,12 +126,12 @@ from handrail.ports.log import (
 from handrail.runtime.recent import Recent
 
 EVERYTHING: Final = 1 << 62
-"""More events than a session has."""
+"""More events than any session has."""
 LATEST: Final = 2**63 - 1
-"""No session sorts after this: the index holds no larger number."""
+"""No session sorts after this, because the index stores no larger number."""
 _MOST_ORIGINS: Final = 4_096
 _LISTING_BYTES = 64 * 1024
-"""How much of a manifest a listing reads: nearly always enough for the first line."""
+"""How many bytes of a manifest a listing reads: nearly always enough for the first line."""
 
 
 class FileHold:
@@ -145,11 +145,11 @@ class FileHold:
         self._held: LockedSession | None = held
         self._memory: WriterMemory | None = None
         self._note: Note | None = None
-        """As read from the lock file when the memory was last compared with the disk."""
+        """The note as read from the lock file when the memory was last compared with the disk."""
         self._tail: tuple[int, tuple[Record, ...]] | None = None
         """The index and the records of the last events that were read or written in this hold."""
         self._fingerprint: Fingerprint | None = None
-        """Of the files: taken before they were read, or after they were written here."""
+        """Fingerprint of the files: taken before they were read, or after they were written here."""
 
     def load(self) -> Loaded | None:
         held = self._current()
@@ -236,7 +236,7 @@ class FileHold:
     def _find_damage(self, held: LockedSession) -> History | None:
         """Bring the memory up to date, once per hold, because nobody else can write meanwhile.
 
-        Returns what was read if it is damaged, and None if the session is healthy.
+        Return what was read if it is damaged, and None if the session is healthy.
         """
         if self._memory is None:
             known = self._log.proven.writers.take(self._session_id) or self._scan(held)
@@ -255,7 +255,7 @@ class FileHold:
         return None if known is None else WriterMemory(tip=tip, keys=known[0], pinned=known[1])
 
     def _catch_up(self, held: LockedSession, known: WriterMemory) -> WriterMemory | None:
-        """Add what others committed since; None when the files no longer match the memory."""
+        """Add what others committed since; return None if the files no longer match the memory."""
         disk = self._log.disk
         self._note = read_open_note(disk, held.lock)
         self._fingerprint = self._log.confirm_fingerprint(self._session_id, held.directory)
@@ -371,7 +371,7 @@ class FileLog:
         self.disk = disk or Disk()
         self.limits = limits or SegmentLimits()
         self.key = key
-        """What tells commits of this store from others; None: every commit counts as its own."""
+        """Distinguishes commits of this store from others; None if every commit counts as its own."""
         self._origins: Recent[tuple[SessionId, str], int] = Recent(_MOST_ORIGINS)
         self.proven = ProvenSessions()
         self.touched = TouchedSessions(self.cache, self.sessions)
@@ -394,7 +394,7 @@ class FileLog:
                     if history.health.state == "healthy":
                         ensure_durable(self.disk, directory, history.attested.tip, note)
                     elif not is_current(self.disk, path, directory):
-                        return None  # it was removed while it was read
+                        return None  # the session was removed during the reading
             except FileNotFoundError:
                 return None
         return loaded_of(history)
@@ -418,7 +418,7 @@ class FileLog:
     def origin(self, session_id: SessionId, digest: str) -> Origin:
         if self.key is None:
             return NOTHING_LISTED
-        if self.key.read_usable() is None:  # nothing differs from anything
+        if self.key.read_usable() is None:  # without a key every commit counts as the store's own
             return Origin(listed=EVERYTHING)
         listed = self._origins.get((session_id, digest))
         if listed is None:
@@ -427,7 +427,7 @@ class FileLog:
         return Origin(listed=listed, is_adopted=listed > 0 and self.key.is_adopted())
 
     def _count_listed(self, key: StoreKey, session_id: SessionId) -> int:
-        """How many events of the session the list covers: none if the session is not the listed one."""
+        """Return how many events of the session the list covers: 0 if the session is not the listed one."""
         row = key.find_listed(session_id)
         if row is None:
             return 0
@@ -452,9 +452,10 @@ class FileLog:
         return is_ours
 
     def sign(self, session_id: SessionId, plan: Sequence[Draft], line: str) -> Callable[[Attestation], str]:
-        """Return what writes the authentication line of a commit; the first commit of all makes the key.
+        """Return the function that writes the authentication line of a commit; the very
+        first commit makes the key.
 
-        Raises Fault KEYRING_INVALID when an event needs the line.
+        Raise Fault KEYRING_INVALID if an event needs the line.
         """
         line = line if LINE.fullmatch(line) else ""
         if self.key is None:
@@ -463,7 +464,7 @@ class FileLog:
         try:
             key = self.key.ensure(lambda: list_heads(self))
         except Fault as fault:
-            # If the disk refused, the key may be there all the same, and would call this commit foreign.
+            # If the disk refused, the key may exist all the same, and would mark this commit as foreign.
             if "needed" in vouched or fault.details.get("reason") not in ("damaged", "too_open"):
                 raise
             return lambda _: line
@@ -472,7 +473,7 @@ class FileLog:
         return lambda attestation: make_line(key, _place_of(session_id, attestation))
 
     def seal(self, content: bytes) -> str:
-        """Return the first line of a cache file: nobody can write one who lacks the store key."""
+        """Return the first line of a cache file, which proves that a program with the store key wrote it."""
         key = None if self.key is None else self.key.read_usable()
         if key is None:
             return hashlib.sha256(content).hexdigest()
@@ -515,7 +516,7 @@ class FileLog:
 
     @contextmanager
     def hold(self, session_id: SessionId, wait_ms: int, known: int | None = None) -> Iterator[FileHold]:
-        del known  # what follows is at hand
+        del known  # the next events are already read
         check_session_id(session_id)
         with translate_os_errors(session_id):
             place = f"{self.sessions}/{session_id}"
@@ -545,7 +546,8 @@ class FileLog:
             hold.end()
 
     def stamp(self, session_id: SessionId) -> SessionStamp | None:
-        """None for what `load` does not show: no commit yet, or just deleted.
+        """Return the stamp of a session; None for what `load` does not return: no
+        commit yet, or just deleted.
 
         A session that cannot be read, or a link, is listed like the others; `load` says why it is refused.
         """
@@ -566,7 +568,9 @@ class FileLog:
         return SessionStamp(session_id=session_id, order=min(order or self._changed_at(path), LATEST))
 
     def _beginning(self, directory: int) -> tuple[int, bool]:
-        """The time of the last commit, and whether the manifest has a first line, intact or damaged."""
+        """Return the time of the last commit, and whether the manifest has a first
+        line, intact or damaged.
+        """
         try:
             with open_file(self.disk, MANIFEST_NAME, os.O_RDONLY, directory) as manifest:
                 content = self.disk.read(manifest, _LISTING_BYTES, 0)
@@ -596,15 +600,15 @@ def _not_healthy(session_id: SessionId, head: int, health: Health) -> Fault:
 
 
 class SessionMarks:
-    """Looks at the names and times of files only: cheap enough to be asked three times a second."""
+    """Reads names and times of files only: cheap enough to be called three times a second."""
 
     def __init__(self, data: str) -> None:
         self._sessions = os.path.join(data, "sessions")
         self._seen: dict[str, tuple[tuple[int, int], str]] = {}
-        """What the last look found, and how it was spelt: most sessions are as they were."""
+        """The result of the last reading, and its text form: most sessions have not changed."""
 
     def read(self) -> Mapping[str, str]:
-        """Return the marks of all sessions; one that is being made or removed just now may be missing."""
+        """Return the marks of all sessions; one that is being created or removed may be missing."""
         try:
             folder = os.open(self._sessions, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:

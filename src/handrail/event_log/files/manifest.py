@@ -46,7 +46,7 @@ _LINE_PARTS = (
      b'],"auth":"', _DIGEST, b'"' + _SUM_START, _DIGEST, _SUM_END + b"\n"),
 )
 # fmt: on
-"""A line of either version as its writer spells it: fixed texts, and runs that may be cut short."""
+"""A line of either version as its writer spells it: fixed texts, and runs that may be incomplete."""
 
 
 class Attestation(
@@ -70,21 +70,21 @@ class Attestation(
     blobs: tuple[BlobRef, ...]
     """The blobs that the plan introduced."""
     auth: str = ""
-    """The authentication line of the commit; without one it is a line of version 1."""
+    """The authentication line of the commit; empty for a line of version 1."""
 
 
 IsOurs: TypeAlias = Callable[[Attestation], bool]
-"""Whether this store made a commit."""
+"""Returns whether this store made a commit."""
 
 
 def vouch_for_all(attestation: Attestation) -> bool:
-    """Whether a store without a key made the commit: it has nothing to tell by."""
+    """Return True, for a store without a key: every commit counts as its own."""
     del attestation
     return True
 
 
 def write_no_line(attestation: Attestation) -> str:
-    """No authentication line."""
+    """Return no authentication line."""
     del attestation
     return ""
 
@@ -93,9 +93,9 @@ class Tip(msgspec.Struct, frozen=True, kw_only=True):
     """The proven end of a manifest: all that the next line builds on."""
 
     sum: str
-    """The sum of the last intact line: what the next line is chained to."""
+    """The sum of the last intact line, which the next line is chained to."""
     sum_before: str = ""
-    """What the last intact line itself is chained to."""
+    """The sum that the last intact line itself is chained to."""
     digest: str
     """The chain digest after the last event."""
     last: Attestation | None = None
@@ -128,7 +128,7 @@ _version_decoder = msgspec.json.Decoder(_AnyVersion)
 
 
 def empty_tip(session_id: str) -> Tip:
-    """The tip before the first commit; it binds the sums to their session."""
+    """Return the tip before the first commit; it binds the sums to their session."""
     start = hashlib.sha256(b"handrail.manifest.v1\0" + session_id.encode()).hexdigest()
     return Tip(sum=start, digest=genesis(session_id))
 
@@ -170,7 +170,7 @@ def has_line_sum(content: bytes, base: int, end: int, total: str) -> bool:
 
 
 def pins_in(content: bytes) -> set[BlobRef]:
-    """The blobs that proven manifest bytes name."""
+    """Return the blobs that proven manifest bytes name."""
     return {BlobRef(ref.decode()) for ref in _REFS.findall(content)}
 
 
@@ -180,12 +180,12 @@ def has_first_line(content: bytes) -> bool:
 
 
 def authenticate(attestation: Attestation, auth: str) -> Attestation:
-    """The same commit with an authentication line; an empty one changes nothing."""
+    """Return the same commit with an authentication line; an empty one changes nothing."""
     return msgspec.structs.replace(attestation, v=_AUTHENTICATED, auth=auth) if auth else attestation
 
 
 def add_attestation(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:
-    """The manifest with one more commit, and the line to write at `tip.end`."""
+    """Return the tip with one more commit, and the line to write at `tip.end`."""
     body = msgspec.json.encode(attestation)[:-1]
     total = _sum(tip.sum, body)
     line = body + _SUM_START + total.encode() + _SUM_END + b"\n"
@@ -193,7 +193,7 @@ def add_attestation(tip: Tip, attestation: Attestation) -> tuple[Tip, bytes]:
 
 
 def describe_damage(reason: HealthReason, event_index: int) -> Health:
-    """The health of a session that is proven up to `event_index` and no further."""
+    """Return the health of a session that is proven up to `event_index` and no further."""
     if reason == "unsupported_version":
         detail = f"Event {event_index} and later were written by a newer version."
         return Health(state="unknown_version", reason=reason, detail=detail)

@@ -21,7 +21,7 @@ SECTOR_BYTES: Final = 512
 
 
 def sectors_of(start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Part of a file, in the pieces that a crash keeps or loses as a whole."""
+    """Yield part of a file, in the pieces that a crash keeps or loses as a whole."""
     while start < end:
         edge = min(end, (start // SECTOR_BYTES + 1) * SECTOR_BYTES)
         yield start, edge
@@ -34,7 +34,7 @@ def has_lost_sector(content: bytes, offset: int) -> bool:
 
 
 def text_around_lost_sectors(content: bytes, offset: int) -> list[bytes]:
-    """The text before, between and after the lost sectors; one piece when none is lost."""
+    """Return the text before, between and after the lost sectors; one piece if none is lost."""
     pieces = [b""]
     for start, end in sectors_of(offset, offset + len(content)):
         sector = content[start - offset : end - offset]
@@ -80,7 +80,7 @@ def segment_after(name: str) -> str:
 
 
 def segments_up_to(last: str) -> list[str]:
-    """The names of all segments of a session with this last one."""
+    """Return the names of all segments of a session with this last one."""
     names = [FIRST_SEGMENT]
     while names[-1] != last:
         names.append(segment_after(names[-1]))
@@ -88,12 +88,12 @@ def segments_up_to(last: str) -> list[str]:
 
 
 def frame_events(plan: Sequence[Draft]) -> bytes:
-    """The bytes of a plan in a segment."""
+    """Return the bytes of a plan in a segment."""
     return b"".join(_START + d.dedupe_key.encode() + _MIDDLE + d.body + _END + b"\n" for d in plan)
 
 
 def keys_in(content: bytes) -> list[str]:
-    """The dedupe keys of proven segment bytes, in order. Checks nothing, so it is fast."""
+    """Return the dedupe keys of proven segment bytes, in order. Checks nothing, so it is fast."""
     return [key.decode() for key in _KEYS.findall(content)]
 
 
@@ -117,7 +117,7 @@ def _is_left_of(orphans: bytes, planned: bytes) -> bool:
 
 
 def parse_frames(content: bytes) -> list[Draft] | None:
-    """Parse the events in these bytes; None when they are not whole frames."""
+    """Return the events in these bytes; None if they are not whole frames."""
     if not content.endswith(b"\n"):
         return None
     drafts: list[Draft] = []

@@ -1,6 +1,6 @@
-"""What depends on the user's own disk, tried in a scratch directory: `ports.StoreProof`.
+"""Tests what depends on the user's own disk in a scratch directory: `ports.StoreProof`.
 
-Power failures, damage, refusals and clocks do not depend on it; `tests/store_proof/` tries those.
+Power failures, damage, refusals and clocks do not depend on it; `tests/store_proof/` tests those.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from handrail.ports.store import ProofOrder, ProofPart
 
 _CROWD: Final = 16
 _COMMITS: Final = 20
-"""Of each process of a crowd."""
+"""Commits of each process in a crowd."""
 _MOST_PROBLEMS: Final = 20
 
 
 class ScratchProof:
-    """Proves the disk of the user's own store, or the one with the directory of the order."""
+    """Tests the disk of the user's own store, or the one with the requested directory."""
 
     def __init__(self, home: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """`command` runs the module `selftest_writers` in a process of its own."""
+        """Create it; `command` runs the module `selftest_writers` in a process of its own."""
         self._home = home
         self._command = command
         self._environment = environment
 
     def run(self, order: ProofOrder) -> Iterator[ProofPart]:
-        """Kills of a writer, then two crowds of writers."""
+        """Yield the results of killing a writer, then of two crowds of writers."""
         with _scratch(order.directory or _existing(self._home)) as place:
             for writers in _orders(order, place):
                 part = run_order(writers, self._command, self._environment)
@@ -61,7 +61,7 @@ def _orders(order: ProofOrder, place: str) -> Iterator[WriterOrder]:
 
 @contextmanager
 def _scratch(directory: str) -> Iterator[str]:
-    """A private directory in this one, removed afterwards."""
+    """Yield a private directory in this one, and remove it afterwards."""
     if not os.path.isdir(directory):
         raise Fault(
             E_VALIDATION,
@@ -81,7 +81,7 @@ def _scratch(directory: str) -> Iterator[str]:
 
 
 def _existing(path: str) -> str:
-    """The nearest directory that exists: there may be no store yet."""
+    """Return the nearest existing directory, because there may be no store yet."""
     while not os.path.isdir(path):
         path = os.path.dirname(path)
     return path

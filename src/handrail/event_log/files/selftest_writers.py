@@ -32,10 +32,12 @@ SESSION: Final = SessionId("ses_000000000001")
 LIMITS: Final = SegmentLimits(max_events=40, max_bytes=20_000)
 WAIT_MS: Final = 5_000
 LIVES_PER_STORE: Final = 25
-"""Sessions stay short, so that kills happen within commits and not while reading."""
+"""Number of kills in one store. Sessions stay short, so that kills happen within
+commits and not while reading.
+"""
 _READ_SECONDS: Final = 20.0
 _LOCKED: Final = "!SESSION_LOCKED"
-"""What a writer reports instead of a key when it did not get the lock; then it tries again."""
+"""What a writer reports instead of a key if it did not get the lock; then it tries again."""
 _TRIES: Final = 10
 LONGEST_SECONDS: Final = 1800
 
@@ -49,7 +51,7 @@ class WriterOrder(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     writers: int = 1
     is_shared: bool = True
-    """For a crowd: all in one session, or each in its own."""
+    """For a crowd: whether all write to one session, or each to its own."""
 
 
 # Starting the writers
@@ -133,7 +135,7 @@ def race_writers(order: WriterOrder) -> ProofPart:
 
 
 def find_problems(data: str, session_id: SessionId, acknowledged: list[str]) -> list[str]:
-    """What is wrong with a session, as sentences."""
+    """Return what is wrong with a session, as sentences."""
     loaded = FileLog(data).load(session_id)
     if loaded is None:
         return ["an acknowledged session is gone"] if acknowledged else []
@@ -159,7 +161,7 @@ def _append_forever(data: str, life: int, write_end: int) -> None:
 
 
 def _append_to(hold: SessionHold, number: int) -> list[str]:
-    """Commit once at the current head. Returns the acknowledged keys."""
+    """Commit once at the current head. Return the acknowledged keys."""
     contents = [b"shared", b"%d" % number] if number % 4 == 0 else []
     blobs = [Blob(ref=blob_ref(content), content=content) for content in contents]
     keys = [f"k:{number}:{part}" for part in range(1 + number % 3)]
@@ -193,7 +195,7 @@ def _report_keys(write_end: int, keys: list[str]) -> None:
 
 
 def _fork_writer(work: Callable[[int], None]) -> tuple[int, int]:
-    """Fork a child that works and exits. Returns its pid, and the pipe to read from."""
+    """Fork a child that works and exits. Return its pid, and the pipe to read from."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -209,7 +211,7 @@ def _fork_writer(work: Callable[[int], None]) -> tuple[int, int]:
 
 
 def _kill_after(pid: int, read_end: int, answers: int, seconds: float) -> list[str]:
-    """Let the child give some answers, wait a little, kill it. Returns everything it acknowledged."""
+    """Let the child give some answers, wait a little, kill it. Return everything it acknowledged."""
     content = b""
     while content.count(b"\n") < answers and (part := _read_within(read_end, _READ_SECONDS)):
         content += part

@@ -1,13 +1,13 @@
-"""The rebuildable index of sessions: one SQLite file under `cache/`, never truth.
+"""The rebuildable index of sessions: one SQLite file under `cache/`, never authoritative.
 
-It keeps what a caller worked out from a session, and the name, size, times and inode of every file of that
-session right before. An entry counts only while these are the same, so a session that went on, was damaged
-or was restored from a backup is read again. Whatever is wrong with the index, the log can be read.
+It keeps what a caller computed from a session, and the name, size, times and inode of every file of that
+session right before. An entry counts only while these are the same, so a session that continued, was damaged
+or was restored from a backup is read again. If the index cannot be used, the log can be read.
 
-Which files to look at is said by the list of touched sessions (`touched.py`), so an answer costs what was
-touched since the last one and what it shows, not what is stored. Only after a loss of that list, or a start
-of the machine, every session is looked at. A view collects what it saw in memory and writes it at its end:
-at once, and only if no other process was faster.
+The list of touched sessions (`touched.py`) names the files to check, so an answer costs what was touched
+since the last one and what it shows, not what is stored. Only after a loss of that list, or a start of the
+machine, every session is checked. A view collects its findings in memory and writes them at its end: at
+once, and only if no other process was faster.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from handrail.ports.log import EventReader, SessionStamp
 from handrail.ports.store import Entry, Indexed, IndexTrouble
 
 INDEX_NAME = "sessions-{}.sqlite"
-"""With the digest of the form: two versions of Handrail do not take each other's index away."""
+"""Contains the digest of the form, so that two versions of Handrail do not remove each other's index."""
 MOST_CHECKED = 256
-"""Of one answer: sessions whose files are looked at although nobody touched them."""
+"""Most sessions of one answer whose files are checked although the list does not name them as touched."""
 ALSO_CHECKED = 32
-"""Others of which each view looks at the files, so that no change by other hands is missed for long."""
+"""Number of other sessions whose files each view checks, so that every outside change is noticed soon."""
 _OLD_AFTER_NS = 7 * 24 * 3600 * 10**9
 _WAIT_MS = 200
 _TABLES = {
@@ -49,7 +49,7 @@ _TABLES = {
     "words": "CREATE VIRTUAL TABLE words USING fts5("
     "text, content='', contentless_delete=1, detail=none, tokenize=\"ascii tokenchars '-_~'\")",
 }
-"""As SQLite keeps them: a file with any other definition is not ours."""
+"""The definitions as SQLite stores them: a file with any other definition is rejected."""
 _ROW = "SELECT id, activity, version, CASE WHEN known IS version THEN facts END FROM sessions"
 _WINDOW = (
     " AND activity > 0 AND activity <= ? AND (activity < ? OR id > ?) ORDER BY activity DESC, id LIMIT ?"
@@ -64,7 +64,7 @@ _position_decoder = msgspec.msgpack.Decoder(Position)
 
 
 class FileSessionIndex:
-    """`ports.store.SessionIndex` over the files of a log that remembers nothing of them."""
+    """`ports.store.SessionIndex` over the files of a log without memory."""
 
     def __init__(self, log: FileLog) -> None:
         self._log = log
@@ -72,7 +72,7 @@ class FileSessionIndex:
 
     @contextmanager
     def open_view(self, form: str) -> Iterator[FileIndexView]:
-        """Open the index of this form. Raises IndexTrouble."""
+        """Open the index of this form. Raise IndexTrouble."""
         connection = None
         try:
             connection = self._connection(form)
@@ -109,7 +109,7 @@ class FileSessionIndex:
                 os.unlink(f"{self._folder}/{name}{end}")
 
     def _remove_old(self, own: str) -> None:
-        """Indexes of other versions that nobody used for a week."""
+        """Remove indexes of other versions that were not used for a week."""
         before_ns = self._log.disk.now_ns() - _OLD_AFTER_NS
         for name in os.listdir(self._folder):
             path = f"{self._folder}/{name}"
@@ -120,11 +120,11 @@ class FileSessionIndex:
 
 
 class _Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as it lies on the disk."""
+    """A session as it is on the disk."""
 
     inode: int = 0
     order: int = 0
-    """0: `load` does not show it."""
+    """The order by activity; 0 if `load` does not return the session."""
     version: str = ""
     facts: bytes | None = None
 
@@ -137,10 +137,10 @@ class FileIndexView:
         self._log = log
         self._connection = connection
         self._number = 0
-        """Of the state that this view began with."""
+        """Number of the state that this view began with."""
         self._position: Position | None = None
         self._seen: dict[SessionId, _Row | None] = {}
-        """What differs from the file; None: no longer in the store."""
+        """Rows that differ from the file; None for a session that is no longer in the store."""
         self._is_checked: set[SessionId] = set()
 
     def count(self) -> int:
@@ -206,10 +206,10 @@ class FileIndexView:
                     self._write_entry(entry)
             self._connection.execute("COMMIT")
 
-    # What is there now
+    # The present state of the files
 
     def _follow(self) -> None:
-        """Learn once what was touched since the index was written."""
+        """Read once which sessions were touched since the index was written."""
         if self._position is not None:
             return
         with _translate_errors():
@@ -235,7 +235,7 @@ class FileIndexView:
     _has_moved = False
 
     def _compare_names(self, *, is_everything: bool = False) -> None:
-        """Find the sessions that came, went or were replaced; or look at all."""
+        """Find the sessions that came, went or were replaced; or check all."""
         there = dict(_list_names(self._log.sessions))
         kept = {SessionId(row[0]): row[1] for row in self._list("SELECT id, inode FROM sessions")}
         for session_id in kept.keys() - there.keys():
@@ -246,7 +246,7 @@ class FileIndexView:
             self._check(one for one in there if one in kept and one not in self._seen)
 
     def _check(self, session_ids: Iterable[SessionId]) -> None:
-        """Compare sessions that nobody touched with their files."""
+        """Compare sessions that were not touched with their files."""
         wanted = [one for one in session_ids if one not in self._is_checked and one not in self._seen]
         self._is_checked.update(wanted)
         asked = "SELECT id, version, activity FROM sessions WHERE id = ?"
@@ -271,7 +271,7 @@ class FileIndexView:
     def _current(
         self, asked: str, values: tuple[object, ...], most: int, after: SessionStamp | None
     ) -> list[Indexed]:
-        """The sessions of an answer, in order, each as it is on the disk now."""
+        """Return the sessions of an answer, in order, each as it is on the disk now."""
         window = (LATEST, LATEST, "") if after is None else (after.order, after.order, after.session_id)
         with _translate_errors():
             while True:
@@ -292,7 +292,7 @@ class FileIndexView:
                     return found
 
     def _marked(self, found: Sequence[Indexed], needed: Sequence[Choice]) -> Sequence[Indexed]:
-        """The same, with those that surely lack one of the words."""
+        """Return the same, with a mark on those that certainly lack one of the words."""
         having = self._with_words(needed) if needed else frozenset()
         return [
             msgspec.structs.replace(
@@ -318,7 +318,7 @@ class FileIndexView:
         self._connection.execute("UPDATE state SET number = number + 1, position = ?", (position,))
 
     def _write_entry(self, entry: Entry) -> None:
-        """Only for the files that it was made from."""
+        """Write an entry, but only if the files are those that it was made from."""
         where = (entry.session_id, entry.version)
         found = self._list("SELECT rowid FROM sessions WHERE id = ? AND version = ?", *where)
         if not found:
@@ -362,7 +362,7 @@ def _name_of(form: str) -> str:
 
 
 def _form_of(connection: apsw.Connection) -> str:
-    """The form of the rows; empty when the index is new. Raises IndexTrouble."""
+    """Return the form of the rows; empty if the index is new. Raise IndexTrouble."""
     schema = list(connection.execute("SELECT type, name, sql FROM sqlite_schema"))
     if not schema:
         return ""
@@ -384,7 +384,7 @@ def _start_over(connection: apsw.Connection, form: str) -> None:
 
 
 def _list_names(sessions: str) -> Iterator[tuple[SessionId, int]]:
-    """Every name that a session may have, with the inode of what has it."""
+    """Yield every name that a session may have, with its inode."""
     with suppress(FileNotFoundError), os.scandir(sessions) as entries:
         for entry in entries:
             if is_session_id(entry.name):
@@ -392,7 +392,9 @@ def _list_names(sessions: str) -> Iterator[tuple[SessionId, int]]:
 
 
 def _version_of(path: str) -> _Row:
-    """The version of a session's files and the time of its manifest; both empty when either is uncertain."""
+    """Return the version of a session's files and the time of its manifest; both empty
+    if either is uncertain.
+    """
     order, inode, parts = 0, 0, []
     try:
         status = os.lstat(path)
@@ -400,7 +402,7 @@ def _version_of(path: str) -> _Row:
         if os.path.islink(path):
             return _Row(inode=inode)
         with os.scandir(path) as entries:
-            for entry in entries:  # the lock too: it holds the note
+            for entry in entries:  # including the lock file, which has the note
                 name, seen = entry.name, entry.stat(follow_symlinks=False)
                 parts.append((name, *seen[:3], seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns))
                 order = min(seen.st_mtime_ns, LATEST) if name == MANIFEST_NAME else order

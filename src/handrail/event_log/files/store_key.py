@@ -1,12 +1,12 @@
-"""The key of a store in files, which proves the commits of this store, and the list that begins with it.
+"""The key of a store in files, which proves the commits of this store, and the list of older sessions.
 
 The file is `store-key/<place>/key` in the home, beside `data/` and not in it, so a copy of the sessions does
-not take it along. `<place>` names this machine and the folder of the store: a copy of the whole home at
-another place has no key there, and the first commit in it makes another one. `store move` takes it along.
+not include it. `<place>` names this machine and the folder of the store: a copy of the whole home at another
+place has no key there, and the first commit in it makes another one. `store move` moves the key too.
 
-The file is made once, before the first commit: a line with the key, then the list of all sessions that were
-there. It is written under another name, synced and renamed, so it is there as a whole or not at all. Whoever
-dies before that leaves no key, and the next commit makes one.
+The file is made once, before the first commit: a line with the key, then the list of all sessions that exist
+then. It is written under another name, synced and renamed, so it appears as a whole or not at all. A process
+that dies before that leaves no key, and the next commit makes one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MACHINE_FILES: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 
 
 def name_place(data: str, machine_files: Iterable[str] = _MACHINE_FILES) -> str:
-    """The name of a data directory on this machine; another one for a copy of it."""
+    """Return the name of a data directory on this machine; a copy of the directory has another name."""
     machine = ""
     for path in machine_files:
         with suppress(OSError, UnicodeDecodeError), open(path, encoding="ascii") as file:
@@ -59,7 +59,7 @@ def name_place(data: str, machine_files: Iterable[str] = _MACHINE_FILES) -> str:
 
 
 class StoreKey:
-    """The key of the store in one data directory. What it has read once stays, because it is made once."""
+    """The key of the store in one data directory. It is read once, because it never changes."""
 
     def __init__(
         self, data: str, random_bytes: Callable[[int], bytes], disk: Disk | None = None, place: str = ""
@@ -71,7 +71,7 @@ class StoreKey:
         self._key: bytes | None = None
 
     def read(self) -> bytes | None:
-        """The key; None when there is none yet. Raises Fault KEYRING_INVALID when it cannot be used."""
+        """Return the key; None if there is none yet. Raise Fault KEYRING_INVALID if it cannot be used."""
         if self._key is None:
             with (
                 suppress(FileNotFoundError),
@@ -82,20 +82,20 @@ class StoreKey:
         return self._key
 
     def read_usable(self) -> bytes | None:
-        """The same for readers: None also when the key cannot be used."""
+        """Return the key for readers: None also if the key cannot be used."""
         with suppress(Fault):
             return self.read()
         return None
 
     def ensure(self, list_sessions: Callable[[], Iterable[ListedSession]]) -> bytes:
-        """The key, made now if there is none, with the list of the sessions that are there.
+        """Return the key, made now if there is none, with the list of the existing sessions.
 
-        Raises Fault KEYRING_INVALID.
+        Raise Fault KEYRING_INVALID.
         """
         return self.read() or self.make(list_sessions, self._random_bytes(KEY_BYTES))
 
     def make(self, list_sessions: Callable[[], Iterable[ListedSession]], key: bytes) -> bytes:
-        """The key that is there, or else this one. Raises Fault KEYRING_INVALID."""
+        """Return the existing key, or else store this one. Raise Fault KEYRING_INVALID."""
         disk = self._disk
         with _TranslatedErrors():
             make_directory(disk, self.folder)
@@ -113,7 +113,7 @@ class StoreKey:
         return key
 
     def find_listed(self, session_id: str) -> ListedSession | None:
-        """What the list says of a session."""
+        """Return the list's row for a session; None if there is none."""
         key = self.read_usable()
         if key is None:
             return None
@@ -122,12 +122,12 @@ class StoreKey:
         return None
 
     def count_listed(self) -> int:
-        """How many sessions the list has. Raises Fault KEYRING_INVALID."""
+        """Return the number of sessions on the list. Raise Fault KEYRING_INVALID."""
         with _TranslatedErrors(), open_directory(self._disk, self.folder) as at:
             return self._content(at)[HEAD_BYTES:].count(b"\n")
 
     def check(self) -> tuple[str, str] | None:
-        """What is wrong with the key or its list: a word for it, and where; None when nothing is."""
+        """Return the problem of the key or its list: a word for it, and the place; None if there is none."""
         try:
             key = self.read()
         except Fault as fault:
@@ -154,7 +154,7 @@ class StoreKey:
         return False
 
     def adopt(self) -> None:
-        """Everything on the list counts as ours from now on. Raises Fault KEYRING_INVALID."""
+        """Count everything on the list as this store's own from now on. Raise Fault KEYRING_INVALID."""
         key = self.read()
         assert key is not None, "there is a list"
         with _TranslatedErrors(), open_directory(self._disk, self.folder) as at:
@@ -162,11 +162,13 @@ class StoreKey:
             self._disk.sync_names(at)
 
     def beside(self, data: str, place: str) -> StoreKey:
-        """The key of another data directory, under another name of the place."""
+        """Return the key of another data directory, under another name of the place."""
         return StoreKey(data, self._random_bytes, self._disk, place)
 
     def take_from(self, other: StoreKey) -> None:
-        """Become the same key with the same list: a whole store moves. Raises Fault KEYRING_INVALID."""
+        """Become the same key with the same list, because a whole store moves. Raise
+        Fault KEYRING_INVALID.
+        """
         disk = self._disk
         if other.read() is None:
             raise _invalid("missing", f"There is no {other._name}.")
@@ -216,7 +218,7 @@ class StoreKey:
 
 
 class _TranslatedErrors:
-    """An OSError about the key as its Fault; that there is none is no trouble."""
+    """Turns an OSError about the key into its Fault; a missing key is no error."""
 
     def __enter__(self) -> None:
         return
@@ -231,5 +233,5 @@ class _TranslatedErrors:
 
 
 def _invalid(reason: str, message: str) -> Fault:
-    """The first sentence says what is wrong, the rest what to do about it."""
+    """Return the fault; its first sentence says what is wrong, the rest what to do about it."""
     return Fault(KEYRING_INVALID, message, details={"reason": reason}, hint=message.partition(". ")[2])

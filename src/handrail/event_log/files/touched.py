@@ -36,19 +36,19 @@ import msgspec
 from handrail.contract.ids import SessionId, is_session_id
 
 INDEX_FOLDER: Final = "index"
-"""In the cache: the index of all sessions, in files of its own."""
+"""Folder in the cache with the files of the index of all sessions."""
 LIST_NAME: Final = "touched"
 OLDER_NAME: Final = "touched.1"
 MOST_BYTES: Final = 1 << 20
-"""From this size on a writer begins a new list, and keeps the one before it."""
+"""Size from which a writer begins a new list, and keeps the previous one."""
 MOST_TAIL_BYTES: Final = 64 * 1024
-"""How much `latest` reads."""
+"""Most bytes that `latest` reads."""
 _APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _HEADER: Final = b"handrail touched 1 "
 _HEADER_BYTES: Final = len(_HEADER) + 32 + 1
 _LINE = re.compile(rb"(?:w (\S+) (\d{1,10})|d (\S+)|m (\S+) (\d{1,20}) (\d{1,20}))\Z")
 _SAME_START_S: Final = 300
-"""How far the computed start of a machine may move with its clock."""
+"""Seconds by which the computed start of a machine may move with its clock."""
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,17 +67,19 @@ class Position(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Followed(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened since a position. The files must be looked at after this was made."""
+    """What happened since a position. The caller must read the sessions' files after this was made."""
 
     position: Position
     sessions: frozenset[SessionId] | None
-    """Those that may have changed; None: any may."""
+    """The sessions that may have changed; None if any may have."""
     are_names_known: bool = False
-    """Whether no session came or went that is not among these."""
+    """Whether no other session came or went."""
 
 
 class TouchedSessions:
-    """The list of one store. For writers: it never raises, and the commit counts whatever becomes of it."""
+    """The list of one store. Its writing methods never raise: the commit counts even if
+    the list cannot be written.
+    """
 
     def __init__(self, cache: str, sessions: str) -> None:
         self._folder = f"{cache}/{INDEX_FOLDER}"
@@ -88,16 +90,16 @@ class TouchedSessions:
     # For writers
 
     def names_ns(self) -> int:
-        """The time of the last change to the names of the sessions."""
+        """Return the time of the last change to the names of the sessions."""
         try:
             return os.stat(self._sessions).st_mtime_ns
         except OSError:
             return 0
 
     def note_made(self, session_id: str, before_ns: int) -> None:
-        """The directory of a session was made; `before_ns` is `names_ns` from right before that.
+        """Note that the directory of a session was made; `before_ns` is `names_ns` from right before that.
 
-        It begins the list if there is none: what was touched last is asked for at every start.
+        It begins the list if there is none, because every start queries the sessions that were touched last.
         """
         if not os.path.exists(self._path):
             with suppress(OSError):
@@ -114,7 +116,9 @@ class TouchedSessions:
         self._append(f"d {session_id}\n")
 
     def _append(self, line: str) -> None:
-        """Only to a list that exists: whoever makes it looks at everything then."""
+        """Append a line, but only to a list that exists: whoever creates the list reads
+        every session then.
+        """
         content = line.encode()
         try:
             descriptor = os.open(self._path, _APPEND)
@@ -136,12 +140,15 @@ class TouchedSessions:
             self._begin_anew()
 
     def _give_up(self) -> None:
-        """A list that lacks a line is worse than none."""
+        """Discard the list, because a list that lacks a line is worse than none."""
         with suppress(OSError):
             os.unlink(self._path)
 
     def _begin_anew(self) -> None:
-        """Two writers that do it at once may lose the older list; its readers notice that by its name."""
+        """Begin a new list.
+
+        Two writers that do it at once may lose the older list; its readers notice that by its name.
+        """
         with suppress(OSError):
             fresh = self._write_new()
             with suppress(FileNotFoundError):
@@ -151,7 +158,9 @@ class TouchedSessions:
             os.replace(fresh, self._path)
 
     def _write_new(self) -> str:
-        """A list under another name, with its first line: nobody sees one without it."""
+        """Write a new list under another name, with its first line, so that no reader
+        finds one without it.
+        """
         name = os.urandom(16).hex()
         path = f"{self._folder}/{LIST_NAME}-{name}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -165,9 +174,9 @@ class TouchedSessions:
     # For readers
 
     def follow(self, position: Position | None) -> Followed:
-        """What was touched since then. Makes the list if there is none, so its folder must exist.
+        """Return what was touched since then. Makes the list if there is none, so its folder must exist.
 
-        Raises: OSError.
+        Raise OSError.
         """
         names_ns = self.names_ns()  # before the list: a line may explain more, never less
         boot = read_boot()
@@ -203,7 +212,9 @@ class TouchedSessions:
         )
 
     def latest(self, most: int) -> list[SessionId]:
-        """The sessions that were touched last, the last one first; no more than the end of the list names."""
+        """Return the sessions that were touched last, the last one first; as many as
+        the end of the list names.
+        """
         found: dict[SessionId, None] = {}
         for path in (self._path, self._older):
             try:
@@ -230,7 +241,7 @@ class TouchedSessions:
         return _parse_list(_read(self._path))
 
     def _read_since(self, position: Position, current: _List) -> bytes | None:
-        """The whole lines after a position; None when they are not there any more."""
+        """Return the whole lines after a position; None if they no longer exist."""
         if current.name == position.name:
             is_there = _HEADER_BYTES <= position.at <= len(current.content)
             return _whole_lines(current.content[position.at :]) if is_there else None
@@ -245,12 +256,12 @@ class TouchedSessions:
 
 class _List(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """Empty when it is not of our making."""
+    """Empty if the list has another format."""
     content: bytes
 
 
 class _Lines:
-    """What lines say, one after the other."""
+    """Reads the lines of a list in order."""
 
     def __init__(self, writing: dict[SessionId, int], names_ns: int) -> None:
         self.touched: set[SessionId] = set()
@@ -259,7 +270,7 @@ class _Lines:
         self._made: list[tuple[int, int]] = []
 
     def read(self, content: bytes) -> bool:
-        """Whether every line is sound."""
+        """Read the lines; return whether every one is sound."""
         is_sound = True
         for line in content.split(b"\n"):
             matched = _LINE.match(line)
@@ -281,7 +292,7 @@ class _Lines:
         return is_sound
 
     def explain_names(self) -> int:
-        """Up to which time of `sessions/` every change of its names has a line."""
+        """Return the time of `sessions/` up to which every change of its names has a line."""
         reach = self._names_ns
         for before, after in sorted(self._made):
             if before <= reach:
@@ -290,7 +301,7 @@ class _Lines:
 
 
 def _read(path: str, most_bytes: int = 0) -> bytes:
-    """The content of a plain file, or its end. Raises: OSError."""
+    """Return the content of a plain file, or its end. Raise OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         status = os.fstat(descriptor)
@@ -313,12 +324,12 @@ def _parse_list(content: bytes) -> _List:
 
 
 def _whole_lines(content: bytes) -> bytes:
-    """Without a line that is being written."""
+    """Return the content without a line that is still being written."""
     return content[: content.rfind(b"\n") + 1]
 
 
 def _without_dead(writing: dict[SessionId, int]) -> dict[SessionId, int]:
-    """The writers that may still commit. Their sessions are looked at again after this."""
+    """Return the writers that may still commit. Their sessions are read again after this."""
     return {session_id: process for session_id, process in writing.items() if _is_alive(process)}
 
 
@@ -336,7 +347,7 @@ def _is_alive(process: int) -> bool:
 
 
 def read_boot() -> str:
-    """What is the same until the machine starts again."""
+    """Return a value that stays the same until the machine starts again."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             return file.read().strip()

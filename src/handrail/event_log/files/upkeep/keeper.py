@@ -158,7 +158,7 @@ class FileKeeper:
         copy_session(source, commits_in(source, session.session_id), target, session)
 
     def _open_both(self, way: CopyWay) -> tuple[FileLog, FileLog]:
-        """The stores of two homes. Raises: Fault E_VALIDATION."""
+        """Return the stores of two homes. Raise Fault E_VALIDATION."""
         homes = (way.source, way.target)
         source, target = (os.path.realpath(f"{home}/data" if home else self._data) for home in homes)
         if source == target:
@@ -170,7 +170,7 @@ class FileKeeper:
 
 
 def open_source(home: str) -> FileLog:
-    """The store of a home that sessions are copied from. Raises Fault E_VALIDATION."""
+    """Return the store of a home that sessions are copied from. Raise Fault E_VALIDATION."""
     data = os.path.realpath(f"{home}/data")
     if not os.path.isdir(data):
         raise _invalid_home("from", "holds no store", "the home of a store")
@@ -178,12 +178,12 @@ def open_source(home: str) -> FileLog:
 
 
 TRAVELLING: Final = "moved"
-"""The place of a store key that is on its way to another machine."""
+"""The place of a store key that is being moved to another machine."""
 _KEY_FILES: Final = ("keyring.json", "requests.key", "receipts.json")
 
 
 def _require_fitting(travelling: StoreKey, own: StoreKey, log: FileLog) -> None:
-    """Raises Fault E_VALIDATION, STORE_TARGET_NOT_EMPTY."""
+    """Raise Fault E_VALIDATION or STORE_TARGET_NOT_EMPTY if the moved key does not fit this store."""
     key = travelling.read()
     if key is None:
         raise _invalid_home("from", "holds no store key", "what `store move` made on the old machine")
@@ -193,7 +193,7 @@ def _require_fitting(travelling: StoreKey, own: StoreKey, log: FileLog) -> None:
 
 
 def _copy_keys(disk: Disk, source: str, target: str) -> None:
-    """The keys of tokens and receipts, as far as there are any. Raises: OSError."""
+    """Copy the existing keys of tokens and receipts. Raise OSError."""
     if not os.path.isdir(f"{source}/keys"):
         return
     make_directory(disk, f"{target}/keys")
@@ -205,7 +205,7 @@ def _copy_keys(disk: Disk, source: str, target: str) -> None:
 
 
 def commits_in(log: FileLog, session_id: SessionId) -> Sequence[CommitFacts]:
-    """The commits of a session as they were made."""
+    """Return the commits of a session as they were made."""
     with translate_os_errors(session_id):
         attestations = attested_in(log, session_id).attestations
     return [
@@ -219,7 +219,7 @@ def _invalid_home(param: str, problem: str, expected: str) -> Fault:
     return refuse_argument(message, param, problem, expected, kind=E_VALIDATION)
 
 
-# Removing old sessions and the blobs that nobody names any more, never one in use.
+# Removing old sessions and the blobs that no session names any more, never one in use.
 #
 # A session is renamed under its lock, durably, before its files are deleted: after a crash it is whole or
 # gone. A blob is set aside first. Then every session is held once, so that each writer that may have seen the
@@ -228,13 +228,13 @@ def _invalid_home(param: str, problem: str, expected: str) -> Fault:
 
 DAY_NS: Final = 86_400 * 1_000_000_000
 GRACE_NS: Final = 3_600 * 1_000_000_000
-"""A blob this young may belong to a commit that is still being written."""
+"""Age below which a blob may belong to a commit that is still being written."""
 _WAIT_MS: Final = 5_000
 _PATIENCE_MS: Final = 500
 
 
 class RemovingDisk(Disk):
-    """The further calls that removing needs. Names are relative to the directory."""
+    """The further system calls that removing needs. Names are relative to the directory."""
 
     def unlink(self, name: str, directory: int) -> None:
         os.unlink(name, dir_fd=directory)
@@ -246,7 +246,9 @@ class RemovingDisk(Disk):
 def plan_removal(
     log: FileLog, before_ns: int, keep: Collection[SessionId] = (), grace_ns: int = GRACE_NS
 ) -> RemovalPlan:
-    """Sessions whose last activity was before this time, and the blobs that no other session names."""
+    """Return the sessions whose last activity was before this time, and the blobs that
+    no other session names.
+    """
     old: list[SessionToRemove] = []
     unread: list[SessionId] = []
     for stamp in sorted(log.list_sessions(), key=lambda stamp: stamp.session_id):
@@ -272,7 +274,7 @@ def plan_removal(
 
 
 def remove(log: FileLog, disk: RemovingDisk, plan: RemovalPlan, grace_ns: int = GRACE_NS) -> Removed:
-    """Carry out a plan, as far as it is still true. `disk` is the one that `log` uses."""
+    """Carry out a plan, as far as it is still valid. `disk` is the one that `log` uses."""
     with translate_os_errors():
         freed = _clear_half_removed(log, disk)
         gone: list[SessionId] = []
@@ -321,9 +323,9 @@ def _half_made(log: FileLog) -> Iterator[SessionToRemove]:
 
 
 def _remove_half_made(log: FileLog, disk: RemovingDisk) -> None:
-    """Set aside what a killed start left; one that is still at work keeps its lock and is left alone.
+    """Remove the sessions that a killed start left; one that is still starting keeps its lock and stays.
 
-    A lock that is held is waited for, all of them together for as long as for one: a child that another
+    The call waits for locks, for all of them together as long as for one: a child process that another
     thread starts has a copy of every descriptor until it runs its own program.
     """
     ends_at = disk.monotonic_ms() + _WAIT_MS
@@ -340,7 +342,9 @@ def _find_unused(log: FileLog, pins: Collection[BlobRef], grace_ns: int) -> Iter
 
 
 def _remove_session(log: FileLog, disk: RemovingDisk, session: SessionToRemove, wait_ms: int) -> bool:
-    """Rename a session that is unchanged since the plan, so that no reader finds it. False if it is not."""
+    """Rename a session that is unchanged since the plan, so that no reader finds it.
+    Return False if it changed.
+    """
     name = session.session_id
     held = acquire_existing(disk, f"{log.sessions}/{name}", name, wait_ms)
     if held is None:
@@ -375,7 +379,7 @@ def _clear_cache(log: FileLog, disk: RemovingDisk, session_id: SessionId) -> Non
 
 
 def _clear_half_removed(log: FileLog, disk: RemovingDisk) -> int:
-    """Delete everything under set-aside names, and return the bytes freed."""
+    """Delete everything under set-aside names; return the bytes freed."""
     return sum(size for name in half_removed_in(log) for size in _clear_files(log, disk, name))
 
 
@@ -422,9 +426,10 @@ def _sweep(log: FileLog, disk: RemovingDisk, pins: set[BlobRef], grace_ns: int) 
 
 
 def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
-    """Who writes a blob holds its session; a hold that begins from now on finds it gone and writes it again.
+    """Return the sessions whose writers did not finish.
 
-    All writers together have a moment to finish: a commit takes milliseconds.
+    A writer of a blob has locked its session; a writer that begins from now on finds the blob gone and
+    writes it again. All writers together have a moment to finish: a commit takes milliseconds.
     """
     busy = []
     ends_at = log.disk.monotonic_ms() + _PATIENCE_MS
@@ -438,7 +443,7 @@ def _busy_writers(log: FileLog) -> tuple[SessionId, ...]:
 
 
 def _set_aside(disk: RemovingDisk, blob: StoredBlob) -> bool:
-    """Set a blob aside; False if another collection was faster."""
+    """Set a blob aside; return False if another collection was faster."""
     if not blob.is_set_aside:
         try:
             with open_directory(disk, blob.directory) as directory:

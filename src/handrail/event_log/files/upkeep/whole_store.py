@@ -49,7 +49,7 @@ class StoredBlob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_session_ids(log: FileLog) -> list[SessionId]:
-    """Every session directory, even without a commit, sorted by id."""
+    """Return every session directory, even without a commit, sorted by id."""
     return [SessionId(name) for name in names_in(log.disk, log.sessions) if is_session_id(name)]
 
 
@@ -62,9 +62,9 @@ def has_session(log: FileLog, session_id: SessionId) -> bool:
 
 
 def attested_in(log: FileLog, session_id: SessionId) -> Attested:
-    """What the manifest of a session proves; nothing when there is none.
+    """Return what the manifest of a session proves; nothing if there is none.
 
-    Raises: OSError.
+    Raise OSError.
     """
     with (
         suppress(FileNotFoundError),
@@ -75,7 +75,7 @@ def attested_in(log: FileLog, session_id: SessionId) -> Attested:
 
 
 def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
-    """Every blob file, sorted by name; those set aside for deletion too."""
+    """Yield every blob file, sorted by name; those set aside for deletion too."""
     for folder in names_in(log.disk, log.blobs):
         if _DIRECTORY.fullmatch(folder) is None:
             continue
@@ -99,7 +99,7 @@ def blobs_in(log: FileLog) -> Iterator[StoredBlob]:
 def usage_of(
     log: FileLog, in_use: Collection[BlobRef] | None, half_made: Collection[SessionId]
 ) -> StoreUsage:
-    """The size of every session and of the shared blobs; `in_use` is None when any blob may be in use.
+    """Return the size of every session and of the shared blobs; `in_use` is None if any blob may be in use.
 
     A session that cannot be read is counted and named, and does not hide the others.
     """
@@ -134,7 +134,7 @@ def usage_of(
 
 
 def names_in(disk: Disk, path: str) -> list[str]:
-    """Sorted; nothing when the directory does not exist."""
+    """Return the names in a directory, sorted; empty if it does not exist."""
     try:
         return sorted(disk.names(path))
     except FileNotFoundError:
@@ -142,7 +142,7 @@ def names_in(disk: Disk, path: str) -> list[str]:
 
 
 def bytes_in(disk: Disk, path: str) -> int:
-    """The total size of the plain files in a directory."""
+    """Return the total size of the plain files in a directory."""
     total = 0
     for name in names_in(disk, path):
         with suppress(FileNotFoundError):
@@ -162,7 +162,7 @@ def bytes_below(disk: Disk, path: str) -> int:
 
 
 def half_removed_in(log: FileLog) -> dict[str, int]:
-    """What removed sessions left behind: the bytes, by the name of the directory."""
+    """Return what removed sessions left behind: the bytes, by the name of the directory."""
     names = [name for name in names_in(log.disk, log.sessions) if name.endswith(SET_ASIDE)]
     return {name: bytes_in(log.disk, f"{log.sessions}/{name}") for name in names}
 
@@ -179,7 +179,7 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pinned_in(log: FileLog, without: Collection[SessionId] = ()) -> Pinned:
-    """Every blob that a session may name."""
+    """Return every blob that a session may name."""
     refs: set[BlobRef] = set()
     unreadable: list[SessionId] = []
     for session_id in list_session_ids(log):
@@ -199,7 +199,7 @@ def pinned_in(log: FileLog, without: Collection[SessionId] = ()) -> Pinned:
 
 
 def half_made_in(log: FileLog) -> tuple[SessionId, ...]:
-    """The sessions in which nothing was ever acknowledged."""
+    """Return the sessions in which nothing was ever acknowledged."""
     found: list[SessionId] = []
     for session_id in list_session_ids(log):
         with suppress(OSError):
@@ -211,8 +211,8 @@ def half_made_in(log: FileLog) -> tuple[SessionId, ...]:
 def is_half_made(log: FileLog, session_id: SessionId) -> bool:
     """Whether nothing was ever acknowledged in it: its first commit broke off, or never began.
 
-    False for events with several time stamps: they may be an import that broke off, or all that is left of
-    a session. Raises: OSError.
+    False for events with several time stamps: they may be an import that broke off, or all that is left of a
+    session. Raise OSError.
     """
     path = f"{log.sessions}/{session_id}"
     with open_directory(log.disk, path) as directory:
@@ -224,7 +224,7 @@ def is_half_made(log: FileLog, session_id: SessionId) -> bool:
 
 
 def _named_by(log: FileLog, session_id: SessionId) -> set[BlobRef] | None:
-    """None when that is uncertain. Raises: OSError."""
+    """Return the blobs that a session names; None if that is uncertain. Raise OSError."""
     with open_directory(log.disk, f"{log.sessions}/{session_id}") as directory:
         attested = read_attested(log.disk, directory, session_id)
         if attested.health.state != "healthy":
@@ -235,7 +235,7 @@ def _named_by(log: FileLog, session_id: SessionId) -> set[BlobRef] | None:
 
 
 def _text(disk: Disk, directory: int) -> bytes:
-    """All segments, one after the other."""
+    """Return all segments, one after the other."""
     parts: list[bytes] = []
     name = FIRST_SEGMENT
     while (part := read_segment(disk, directory, name)) is not None:
@@ -244,7 +244,7 @@ def _text(disk: Disk, directory: int) -> bytes:
     return b"".join(parts)
 
 
-# Checking every byte of a store in files: chains, manifests, blobs, and who may read them.
+# Checking every byte of a store in files: chains, manifests, blobs, and permissions.
 
 _OTHERS = 0o077
 
@@ -269,7 +269,7 @@ def check_store(log: FileLog, wanted: Sequence[SessionId] = ()) -> StoreCheck:
 
 
 def check_sessions(log: FileLog, wanted: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
-    """The same, with each session as soon as it is checked, and the whole store last."""
+    """Yield each session as soon as it is checked, and the whole store last."""
     tally = _Tally()
     with translate_os_errors():
         for session_id in sorted(wanted) if wanted else list_session_ids(log):
@@ -359,7 +359,9 @@ def _is_newer(loaded: Loaded) -> bool:
 
 
 def _check_blobs(log: FileLog, tally: _Tally, *, is_whole: bool) -> tuple[int, int]:
-    """How many blobs commits name, and how many nobody names. Only the former are checked for damage."""
+    """Return how many blobs commits name, and how many no commit names. Only the former
+    are checked for damage.
+    """
     stored = {blob.ref: blob.size for blob in blobs_in(log) if not blob.is_set_aside}
     for ref in sorted(tally.pins):
         try:
@@ -374,13 +376,13 @@ def _check_blobs(log: FileLog, tally: _Tally, *, is_whole: bool) -> tuple[int, i
 
 
 def _find_open_files(log: FileLog) -> Iterator[StoreProblem]:
-    """Files that another user could read or change, and links in place of files."""
+    """Yield files that another user could read or change, and links in place of files."""
     root = os.path.dirname(log.sessions)
     for path in _paths_below(log, root):
         try:
             status = log.disk.status_of(f"{root}/{path}")
         except FileNotFoundError:
-            continue  # a writer or a collection at work
+            continue  # a writer or a collection has just removed it
         is_plain = stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and "/" in path)
         if not is_plain:
             yield _link_problem(path)
@@ -403,7 +405,7 @@ def _paths_below(log: FileLog, root: str) -> Iterator[str]:
             try:
                 names = names_in(log.disk, f"{root}/{room}/{folder}")
             except (NotADirectoryError, PermissionError):
-                continue  # no session, or one that could not be loaded and is in the report
+                continue  # not a session, or one that could not be loaded and is in the report already
             yield from (f"{room}/{folder}/{name}" for name in names)
 
 
