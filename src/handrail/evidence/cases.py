@@ -51,7 +51,9 @@ class Cases:
         self._by_test = Counter(map(_strip_parameters, self.colours))
 
     def find_unloaded(self, file: str) -> str | None:
-        """The file because of which no case of this one is known: itself, or a conftest.py above it."""
+        """Return the file because of which no case of this one is known: itself, or a conftest.py above it.
+        None if there is none.
+        """
         if file in self.unloaded:
             return file
         return next((one for one in self.unloaded if file and _is_conftest_of(one, file)), None)
@@ -70,12 +72,14 @@ class Cases:
         )
 
     def list_red(self) -> tuple[Key, ...]:
-        """Failing cases, then files that cannot be loaded."""
+        """Return failing cases, then files that cannot be loaded."""
         red = [key for key, colour in self.colours.items() if colour == "red"]
         return (*red, *((file, "") for file in self.unloaded))
 
     def describe_red(self, key: Key) -> str:
-        """A case as people read it; of a file that cannot be loaded also why, in the words of its runner."""
+        """Return a case for readers; for a file that cannot be loaded, also why, in the words of its
+        runner.
+        """
         trouble = "" if key[1] else self._trouble.get(key[0], "")
         return f"{key[0]} (cannot be loaded: {trouble})" if trouble else describe_key(key)
 
@@ -94,7 +98,7 @@ def _is_conftest_of(path: str, file: str) -> bool:
 
 
 def describe_key(key: Key) -> str:
-    """A case as people read it, with its file unless the name says it."""
+    """Return a case for readers, with its file unless the name contains it."""
     file, name = key
     if not name:
         return f"{file} (cannot be loaded)"
@@ -103,7 +107,7 @@ def describe_key(key: Key) -> str:
 
 
 def describe_unloaded(keys: Collection[Key]) -> str:
-    """What failed, where files that cannot be loaded are among it; empty: it is tests alone."""
+    """Return what failed, if this includes files that cannot be loaded; empty if only tests failed."""
     files = sum(not name for _, name in keys)
     if not files:
         return ""
@@ -113,25 +117,25 @@ def describe_unloaded(keys: Collection[Key]) -> str:
 
 
 class Files(msgspec.Struct, frozen=True, kw_only=True):
-    """What the comparison knows of the files that cases are in."""
+    """What the comparison knows about the files of the cases."""
 
     changed: Collection[str] = ()
     """Tests that differ."""
     gone: Collection[str] = ()
-    """Tests of the start that are not there at the end."""
+    """Tests of the start that do not exist at the end."""
     is_code: Callable[[str], bool] = lambda _: False
     """Whether a file belongs to the code; its cases are doctests."""
 
 
 class Proving(msgspec.Struct, frozen=True, kw_only=True):
-    """What shows the change: tests that pass at the end and not without it."""
+    """The tests that show the change: they pass at the end and not without it."""
 
     new: tuple[Key, ...] = ()
     red_before: tuple[Key, ...] = ()
     others: tuple[Key, ...] = ()
-    """They existed before, in a file that changed."""
+    """Tests that existed before, in a file that changed."""
     weakness: str = ""
-    """Why little is shown; empty: a new test fails for another reason than a name that is missing."""
+    """Why the tests show little; empty if a new test fails for a reason other than a missing name."""
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -139,16 +143,16 @@ class Proving(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ABSENT = None
-"""In place of a missing name: the case was not there without the change, though its file was loaded."""
+"""In place of a missing name: the case did not exist without the change, though its file was loaded."""
 
 
 def find_proving(
     at_end: Cases, without: Cases, before: Cases, baseline: Cases | None, files: Files
 ) -> Proving:
-    """What passes at the end and not with the code of the start.
+    """Return the tests that pass at the end and not with the code of the start.
 
-    `before` are the old tests with the new code, and tell which tests existed. `baseline` is None if it was
-    not needed.
+    `before` are the old tests with the new code; they show which tests existed. `baseline` is None if it
+    was not needed.
     """
     found: dict[Key, str | None] = {}
     for key in at_end.list_green():
@@ -165,7 +169,7 @@ def find_proving(
                 pass
     loaded = {file for file, _ in at_end.list_green()}
     for file, missing in without.unloaded.items():
-        if file in loaded:  # also if part of its cases ran before the trouble
+        if file in loaded:  # also if some of its cases ran before the error
             found.setdefault((file, ""), missing)
     existed = {*before.colours, *(() if baseline is None else baseline.colours)}
     new, red_before, others = [], [], []
@@ -187,7 +191,7 @@ def find_proving(
 
 
 def _is_known(key: Key, existed: Collection[Key], files: Files) -> bool:
-    """Whether a test existed, in its file or in one that is gone: then it was moved."""
+    """Whether a test existed, in its file or in one that was removed: then it was moved."""
     file, name = key
     own = _strip_file(name, file)
     return key in existed or any(
@@ -207,7 +211,9 @@ def _was_red(key: Key, baseline: Cases | None, files: Files) -> bool:
 
 
 def _explain_weakness(missing: list[str | None]) -> str:
-    """Of new tests of which each fails because a name is missing; empty if one fails for another reason."""
+    """Return the weakness of new tests that all fail because a name is missing; empty if one fails for
+    another reason.
+    """
     if "" in missing:
         return ""
     names = list(dict.fromkeys(name for name in missing if name is not _ABSENT))
@@ -219,7 +225,9 @@ def _explain_weakness(missing: list[str | None]) -> str:
 
 
 def find_broken(before: Cases, baseline: Cases, files: Files) -> tuple[Key, ...]:
-    """Tests of the start that pass with the old code and do not with the new; one for each unloaded file."""
+    """Return the tests of the start that pass with the old code and not with the new; one for each unloaded
+    file.
+    """
     found: dict[Key, None] = {}
     for key in baseline.list_green():
         file, _ = key
@@ -234,7 +242,7 @@ def find_broken(before: Cases, baseline: Cases, files: Files) -> tuple[Key, ...]
 
 
 def find_still_red(first: Cases, second: Cases, at_end: Cases | None = None) -> tuple[Key, ...]:
-    """What failed in both runs, and does not pass at the end."""
+    """Return what failed in both runs and does not pass at the end."""
     red = set(second.list_red())
     green = set() if at_end is None else set(at_end.list_green())
     files = {file for file, _ in green}
@@ -259,7 +267,7 @@ def _is_stable(key: Key, files: Files) -> bool:
 
 
 def make_cell(result: RunResult) -> Cell:
-    """A run as the table shows it. A file that cannot be loaded is one error."""
+    """Return a run as the table shows it. A file that cannot be loaded is one error."""
     if result.state == "interrupted":
         return Cell(reason="it was interrupted")
     ends = [case.outcome for case in result.cases or ()]

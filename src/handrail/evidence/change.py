@@ -18,7 +18,7 @@ RunName: TypeAlias = Literal[
     "rules_after",
     "control",
 ]
-"""What is run: the four combinations, the end with its own rules, and the end with broken code."""
+"""The trees to run: the four combinations, the end with its own rules, and the end with broken code."""
 
 SYNTAX_ERRORS: Final[dict[str, bytes]] = {
     **dict.fromkeys((".py", ".pyi"), b"def broken on purpose(:\n"),
@@ -28,7 +28,7 @@ SYNTAX_ERRORS: Final[dict[str, bytes]] = {
     ".go": b"broken on purpose\n",
     ".rs": b"fn broken on purpose( {\n",
 }
-"""What the control puts in place of a changed code file, by the end of its name."""
+"""The content that the control puts in place of a changed code file, by the ending of its name."""
 
 Entry: TypeAlias = tuple[str, str]
 """The git mode and the object id of a path."""
@@ -36,12 +36,12 @@ _FILE_MODES = frozenset({"100644", "100755"})
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs between the files at the start and at the end, by set. Every list is sorted."""
+    """The differences between the files at the start and at the end, by set. Every list is sorted."""
 
     before: Mapping[str, Entry]
     after: Mapping[str, Entry]
     sets: Mapping[str, FileSet]
-    """Of every path of both trees."""
+    """The set of every path of both trees."""
     tests: tuple[str, ...]
     rules: tuple[str, ...]
     dependencies: tuple[str, ...]
@@ -58,7 +58,7 @@ def split_change(
     patterns: Patterns,
     mixed: Mapping[str, MixedContent],
 ) -> Change:
-    """Split two trees into the four sets, and list what differs in each."""
+    """Return the differences between two trees, split into the four sets."""
     sets = {path: sort_path(path, patterns, mixed) for path in sorted({*before, *after})}
     changed: dict[FileSet, list[str]] = {"tests": [], "rules": [], "dependencies": [], "code": []}
     for path, name in sets.items():
@@ -76,16 +76,16 @@ def split_change(
 
 
 def list_mixed(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> tuple[str, ...]:
-    """The manifests that differ, whose contents are needed to sort them."""
+    """Return the manifests that differ, whose contents are needed to sort them."""
     paths = (path for path in sorted({*before, *after}) if posixpath.basename(path) in MIXED)
     return tuple(path for path in paths if before.get(path) != after.get(path))
 
 
 def list_run(change: Change, run: RunName) -> dict[str, Entry]:
-    """The entries of the tree of a run, sorted by path.
+    """Return the entries of the tree of a run, sorted by path.
 
-    Rules are those of the start, except in `rules_after`; dependencies are those of the end. The tree of the
-    control is that of the end: `list_broken` has what is put in place of its files.
+    Rules are those of the start, except in `rules_after`; dependencies are those of the end. The tree of
+    the control is that of the end: `list_broken` has the content that replaces its files.
     """
     ends: dict[FileSet, Mapping[str, Entry]] = {
         "tests": change.before if run.startswith("tests_before") else change.after,
@@ -98,15 +98,15 @@ def list_run(change: Change, run: RunName) -> dict[str, Entry]:
 
 
 def _is_below_file(path: str, entries: Mapping[str, Entry]) -> bool:
-    """Whether a folder above it is a file, from the other tree: no tree can have both."""
+    """Whether a folder above a path is a file in the other tree: no tree can have both."""
     parts = path.split("/")
     return any("/".join(parts[:end]) in entries for end in range(1, len(parts)))
 
 
 def list_broken(change: Change) -> dict[str, bytes]:
-    """The changed code files that the control breaks, with what it puts in their place.
+    """Return the changed code files that the control breaks, with their replacement.
 
-    Where none of them is of a language whose syntax we know, all of them are emptied.
+    If none of them has a known language, all of them are emptied.
     """
     files = [path for path in change.code if path in change.after and change.after[path][0] in _FILE_MODES]
     known = {path: SYNTAX_ERRORS[ending] for path in files if (ending := _find_ending(path)) in SYNTAX_ERRORS}

@@ -22,7 +22,7 @@ TESTS: Final = (
     *("test.*", "tests.*", "spec.*", "test_*", "test-*", "*_test.*", "*_tests.*", "*.test.*", "*.spec.*"),
     *("*_spec.*", "*-test.*", "*-spec.*", "conftest.py", "*.snap"),
 )
-"""What is a test where a declaration does not say. A name that ends with `/` is a folder."""
+"""Patterns of tests if a declaration has none. A name that ends with `/` is a folder."""
 RULES: Final = (
     *("tox.ini", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", ".coveragerc"),
     *("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", ".justfile", "Taskfile.y*ml"),
@@ -31,7 +31,7 @@ RULES: Final = (
     *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", ".pylintrc", "pyrightconfig.json"),
     *(".eslintrc*", "eslint.config.*", "nextest.toml", ".*ignore", "/.handrail/"),
 )
-"""How the check is run: always rules."""
+"""Files that control how a check runs: always rules."""
 DEPENDENCIES: Final = (
     *(
         "requirements*.txt",
@@ -48,14 +48,14 @@ DEPENDENCIES: Final = (
     *("composer.json", "composer.lock", "mix.exs", "mix.lock", "pom.xml"),
 )
 MIXED: Final = frozenset({"pyproject.toml", "package.json", "setup.cfg"})
-"""Manifests that also say how tests run: rules if that part differs, else dependencies."""
+"""Manifests that also say how tests run: rules if that part differs, otherwise dependencies."""
 
 _PYTHON_RUNNERS = frozenset(
     {"pytest", "coverage", "tox", "nox", "poe", "taskipy", "pdm", "rye", "pixi", "hatch", "nose", "ward"}
 )
 """Tables below `tool` of pyproject.toml that say how tests run."""
 _SCRIPT_TABLES = {"pdm": "scripts", "rye": "scripts", "pixi": "tasks", "hatch": "envs"}
-"""Of these tools only that part does."""
+"""For these tools, only that part does."""
 _NODE_RUNNERS = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "xo", "eslintConfig")
 _NODE_STARTERS = frozenset({"npm", "yarn", "pnpm", "bun"})
 _SHELL_ENDS = frozenset({".sh", ".bash", ".zsh"})
@@ -63,7 +63,7 @@ _INTERPRETER = re.compile(
     r"(?:.*/)?(?:(?:ba|da|k|z)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php)"
     r"|env|exec|time|nice|timeout|\d+s?|run|uv|poetry|pdm|pipenv|hatch|npx|coverage"
 )
-"""A program that starts the next word, or a word that may stand between the two."""
+"""A program that starts the next word, or a word that may come between the two."""
 _SEPARATOR = re.compile(r"[;&|()]+|\n+")
 _SHELL_WORD = re.compile(r"[;&|()]+|\n+|[^\s'\"();&|<>]+")
 _WORD_ENDS = re.compile(r"[\s'\"();&|<>=]+")
@@ -71,13 +71,15 @@ MOST_MANIFEST_BYTES = 1_000_000
 
 
 class Patterns(msgspec.Struct, frozen=True, kw_only=True):
-    """What belongs to the tests and to the rules of one check."""
+    """The patterns for the tests and for the rules of one check."""
 
     tests: tuple[str, ...] = TESTS
     scripts: frozenset[str] = frozenset()
     """Files that the command of the check starts."""
     words: frozenset[str] = frozenset()
-    """The words of the command: a tool that it names has its table of pyproject.toml among the rules."""
+    """The words of the command: if it names a tool, the tool's table in pyproject.toml is one of
+    the rules.
+    """
 
 
 def make_patterns(
@@ -104,7 +106,7 @@ def make_patterns(
 
 
 def _list_started(lines: Sequence[str]) -> Iterator[str]:
-    """The words that may be started as programs; a file that a program only reads is not among them."""
+    """Return the words that may be started as programs, without files that a program only reads."""
     is_next = True
     for word in (word for line in lines for word in _SHELL_WORD.findall(line)):
         if _SEPARATOR.fullmatch(word):
@@ -119,7 +121,7 @@ def _list_started(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _find_script_line(command: Sequence[str], manifest: bytes) -> str:
-    """The package.json script that `npm run NAME` or `npm test` starts; empty if there is none."""
+    """Return the package.json script that `npm run NAME` or `npm test` starts; empty if there is none."""
     scripts = _read_json(manifest).get("scripts")
     names = [word for word in command[1:] if not word.startswith("-")]
     name = next((one for one in names if one not in ("run", "run-script")), "")
@@ -128,14 +130,14 @@ def _find_script_line(command: Sequence[str], manifest: bytes) -> str:
 
 
 class MixedContent(msgspec.Struct, frozen=True, kw_only=True):
-    """A manifest of `MIXED` that differs: its bytes before and after; None: it is not there."""
+    """A manifest of `MIXED` that differs: its bytes before and after, or None if it does not exist."""
 
     before: bytes | None
     after: bytes | None
 
 
 def sort_path(path: str, patterns: Patterns, mixed: Mapping[str, MixedContent]) -> FileSet:
-    """Return the set that a path belongs to; `mixed` has every manifest of both kinds that differs."""
+    """Return the set to which a path belongs; `mixed` has every manifest of both kinds that differs."""
     if matches(path, patterns.tests):
         return "tests"
     if path in patterns.scripts or matches(path, RULES):
@@ -147,7 +149,9 @@ def sort_path(path: str, patterns: Patterns, mixed: Mapping[str, MixedContent]) 
 
 
 def has_other_rules(path: str, content: MixedContent, patterns: Patterns) -> bool:
-    """Whether the part of a manifest that says how tests run differs. One that cannot be read differs."""
+    """Whether the part of a manifest that says how tests run differs. A manifest that cannot be read counts
+    as different.
+    """
     read = {"pyproject.toml": _read_pyproject, "package.json": _read_package}.get(
         posixpath.basename(path), _read_setup_cfg
     )
@@ -217,7 +221,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
     body = pattern.strip("/")
     start = r"\A" if "/" in pattern.rstrip("/") else r"(?:\A|/)"
     text = start + "".join(_translate(body)) + ("/" if is_folder else r"\Z")
-    if not is_folder and "/" in body:  # a path that names a folder means all that is in it
+    if not is_folder and "/" in body:  # a path of a folder means everything in it
         text = text.removesuffix(r"\Z") + r"(?:/|\Z)"
     return re.compile(text, re.DOTALL | (re.IGNORECASE if is_folder else 0))
 

@@ -35,17 +35,17 @@ WORST_FIRST: Final[tuple[ProofWord, ...]] = (
     "kept",
     "proved",
 )
-"""Of several checks, the first of these that any of them got stands for all."""
+"""For several checks, the first of these words that any of them got is the word of all."""
 
 SATISFIED_BY: Final[dict[ProofWant, frozenset[ProofWord]]] = {
     "proved": frozenset({"proved"}),
     "kept": frozenset({"proved", "kept"}),
     "passes": frozenset({"proved", "kept", "rewrote", "new_rules", "unseen"}),
 }
-"""The words that satisfy a step that wants a proof."""
+"""The words that satisfy a step that requires a proof."""
 
 FOR_REVIEW: Final[frozenset[ProofWord]] = frozenset({"rewrote", "new_rules"})
-"""Words that a person should look at even where they satisfy the step: they become a gap."""
+"""Words that a person should review even if they satisfy the step: they become a gap."""
 
 MOST_NAMES = 50
 MOST_NAME_CHARACTERS = 300
@@ -68,15 +68,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 
     state: CellState = "not_run"
     counts: CaseCounts | None = None
-    """None: the runner names no cases, so only its exit status is known."""
+    """None if the runner names no cases, so only its exit status is known."""
     exit_status: int | None = None
-    """None: no program ended by itself."""
+    """None if no program ended by itself."""
     reason: str = ""
     """Why the run did not start, was not needed or ended by a signal."""
 
 
 class Cells(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The four runs. Where two combinations are the same files, one run is the result of both."""
+    """The four runs. If two combinations have the same files, one run is the result of both."""
 
     tests_before_code_before: Cell = Cell()
     """The baseline."""
@@ -93,18 +93,18 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
     word: ProofWord
     check: str = ""
-    """The declared name; empty: the command was typed, not declared."""
+    """The declared name; empty if the command was typed and not declared."""
     command: str = ""
     """The command as one line for readers, with secrets removed."""
     base: str = ""
-    """The git tree id of the files at the start; empty: not known here."""
+    """The git tree id of the files at the start; empty if not known here."""
     head: str = ""
     """The git tree id of the files that were proven."""
     cells: Cells = Cells()
     names: tuple[str, ...] = ()
-    """What the word is about: the tests that prove, the tests that broke, or the files concerned."""
+    """The subject of the word: the tests that prove, the tests that broke, or the files concerned."""
     names_total: int = 0
-    """How many names there are, those beyond `MOST_NAMES` included."""
+    """The number of names, including those beyond `MOST_NAMES`."""
     reason: str = ""
     """Of NOT TRIED: why. Of PROVED: what weakens it, as a name that is missing without the change.
 
@@ -122,7 +122,7 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     isolation: Isolation = ""
     duration_ms: int = 0
     remarks: tuple[str, ...] = ()
-    """Whole sentences on how it was tried, such as which files were taken from the end in every run."""
+    """Full sentences on how it was tried, such as which files were taken from the end in every run."""
 
 
 def bound_names(names: Sequence[str]) -> tuple[str, ...]:

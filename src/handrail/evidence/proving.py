@@ -1,7 +1,7 @@
-"""Which run of a proof comes next, or which word the runs so far give. Pure.
+"""The next run of a proof, or the word that the runs so far give. Pure.
 
-A proof asks `decide` after every run. The order is 4, 3, 2, and 1 where it is needed: most changes need three
-runs. Combinations that are the same files are one run.
+A proof calls `decide` after every run. The order is 4, 3, 2, and 1 if it is needed: most changes need three
+runs. Combinations with the same files are one run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LABELS: Final[dict[Step, str]] = {
     "in_place": "the check in place",
     "repeat": "new tests with the old code, again",
 }
-"""What each run is called while it is under way."""
+"""The name of each run while it is under way."""
 
 _LONGEST_QUOTE: Final = 200
 _MOST_QUOTED_LINES: Final = 3
@@ -56,7 +56,7 @@ _SLOW: Final = "see docs/how-to/prove-in-ci.md for slow checks"
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What one proof is about."""
+    """The subject of one proof."""
 
     change: Change
     trees: Mapping[RunName, str]
@@ -64,14 +64,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     seconds: int
     """The time limit of a run."""
     may_run_in_place: bool = False
-    """Whether the end is the working tree, so that the check can be tried there before the word is FAILS."""
+    """Whether the end is the working tree, so that the check can be tried there before the word FAILS is
+    given.
+    """
     facts: Mapping[str, Any] = {}
     """Further fields of the proof: check, command, base, head."""
     remarks: tuple[str, ...] = ()
 
 
 class RunNext(msgspec.Struct, frozen=True, kw_only=True):
-    """The run that has to come next."""
+    """The run that has to be done next."""
 
     step: Step
 
@@ -101,7 +103,7 @@ def decide(question: Question, results: Mapping[Step, RunResult]) -> Next:
 
 
 class _Runs:
-    """The runs so far, of which equal trees are one."""
+    """The runs so far; combinations with the same tree share one run."""
 
     def __init__(self, question: Question, results: Mapping[Step, RunResult]) -> None:
         self.question = question
@@ -126,7 +128,9 @@ class _Runs:
         return next((result for result in same if result is not None), None)
 
     def get(self, step: Step) -> RunResult:
-        """Return the result of a run that ended. Raises if it is still to come, or if it tells nothing."""
+        """Return the result of a run that ended. Raise if it is still to come, or if its result says
+        nothing.
+        """
         result = self.find(step)
         if result is None:
             raise _Missing(step)
@@ -141,7 +145,9 @@ class _Runs:
         return result
 
     def get_cases(self, step: Step) -> Cases:
-        """Return the cases of a run of a check that names cases at its end; none if this run got that far."""
+        """Return the cases of a run of a check that names cases at its end; empty if this run did not get
+        that far.
+        """
         return Cases(self.get(step))
 
     def is_same(self, one: RunName, other: RunName) -> bool:
@@ -187,7 +193,9 @@ def _judge(runs: _Runs) -> Proof:
 
 
 def _judge_red(runs: _Runs, end: RunResult) -> Proof:
-    """The end is red with the rules of the start: it FAILS only if nothing else explains it."""
+    """Return the proof for a red end with the rules of the start: it FAILS only if nothing else explains
+    it.
+    """
     change = runs.question.change
     if not runs.is_same("rules_after", END) and not is_red(runs.get("rules_after")):
         return runs.conclude("new_rules", change.rules)
@@ -206,7 +214,7 @@ def _judge_red(runs: _Runs, end: RunResult) -> Proof:
 
 
 def _find_baseline_of_failure(runs: _Runs) -> Cases | None:
-    """Return the cases of the start; None if it does not run, which changes nothing about the end."""
+    """Return the cases of the start, or None if they cannot be run, which changes nothing about the end."""
     try:
         return runs.get_cases(BASELINE)
     except _Untried:
@@ -283,13 +291,15 @@ def _find_broken(runs: _Runs, before: Cases, baseline: Cases) -> tuple[Key, ...]
 
 
 def _is_repeated(runs: _Runs, proving: Proving, at_end: Cases, before: Cases) -> bool:
-    """Whether the run that decides gives the same answer a second time."""
+    """Whether the deciding run gives the same answer a second time."""
     again = find_proving(at_end, runs.get_cases("repeat"), before, None, runs.files)
     return again.keys == proving.keys
 
 
 def _judge_unproven(runs: _Runs, still: int = 0) -> Proof:
-    """No test shows the change: do the tests look at it at all?"""
+    """Return the proof if no test shows the change: it depends on whether the tests execute the changed
+    files at all.
+    """
     broken = tuple(list_broken(runs.question.change))
     if not broken or runs.is_same(WITHOUT, END) or is_red(runs.get("control")):
         return runs.conclude("kept", still_red=still)
@@ -299,7 +309,7 @@ def _judge_unproven(runs: _Runs, still: int = 0) -> Proof:
 
 
 def _judge_exit_status(runs: _Runs) -> Proof:
-    """The check names no cases, so only how each run ended is known."""
+    """Return the proof of a check that names no cases, so only the exit status of each run is known."""
     is_without_red, is_before_red = is_red(runs.get(WITHOUT)), is_red(runs.get(BEFORE))
     is_baseline_red = is_red(runs.get(BASELINE))
     if is_before_red and is_baseline_red:

@@ -13,7 +13,7 @@ from handrail.contract.wording import format_count
 from handrail.evidence.proof import LABELS, Cell, Cells, Proof, ProofWord
 
 MOST_SHOWN = 10
-"""Names in a text or a comment; the rest is a number."""
+"""Limit for the names in a text or a comment; the rest is a number."""
 
 _ROWS: Final = ("tests before", "tests after")
 _COLUMNS: Final = ("code before", "code after")
@@ -27,7 +27,7 @@ _OF_NAMES: Final[dict[ProofWord, str]] = {
     "flaky": "test",
     "not_tried": "name",
 }
-"""What each name is, in front of it."""
+"""The text before each name, which says what the name is."""
 _PLACES: Final = {
     "bind_mount": "in a copy",
     "linked_folder": "in a linked copy",
@@ -39,7 +39,7 @@ _MENTION: Final = re.compile(r"@(?=\w)")
 
 
 def describe(proof: Proof) -> str:
-    """The sentence of a proof, without its word and without a full stop."""
+    """Return the sentence of a proof, without its word and without a full stop."""
     total = proof.names_total
     match proof.word:
         case "proved":
@@ -135,7 +135,7 @@ def _by_status(proof: Proof) -> str:
 
 
 def describe_cell(cell: Cell) -> str:
-    """One run in a few words: what failed comes first."""
+    """Return one run in a few words; what failed comes first."""
     match cell.state:
         case "not_run":
             return cell.reason or "not needed"
@@ -167,7 +167,7 @@ def _describe_counts(cell: Cell) -> str:
 
 
 def list_rows(cells: Cells) -> tuple[tuple[str, str, str], ...]:
-    """The table of the four runs in words, its heads first; empty where nothing ran."""
+    """Return the table of the four runs in words, headings first; empty if nothing ran."""
     return _list_rows(cells) if _has_run(cells) else ()
 
 
@@ -182,7 +182,7 @@ def _list_rows(cells: Cells) -> tuple[tuple[str, str, str], ...]:
 
 
 def render_text(proof: Proof) -> list[str]:
-    """The proof as lines for a terminal; names and commands are as they come."""
+    """Return the proof as lines for a terminal; names and commands are not escaped."""
     lines = [f"{LABELS[proof.word]}  {describe(proof)}"]
     if _has_run(proof.cells):
         rows = _list_rows(proof.cells)
@@ -206,7 +206,7 @@ def _has_run(cells: Cells) -> bool:
 
 
 def _list_facts(proof: Proof) -> list[str]:
-    """What was run, on what, and where."""
+    """Return what was run, on what, and where."""
     name = f"{proof.check} ({proof.command})" if proof.check and proof.command else proof.command
     ids = f"{proof.base[:12]}..{proof.head[:12]}" if proof.base and proof.head else ""
     place = _PLACES.get(proof.isolation, "")
@@ -216,7 +216,7 @@ def _list_facts(proof: Proof) -> list[str]:
 
 
 def render_markdown(proofs: Sequence[Proof], title: str = "") -> str:
-    """Proofs as a comment of a pull request: word, sentence and table; the names below a fold if many."""
+    """Return proofs as a comment on a pull request: word, sentence and table; many names are below a fold."""
     parts = [f"### {title}\n"] if title else []
     return "\n".join([*parts, *(_render_one(proof) for proof in proofs)])
 
@@ -236,7 +236,7 @@ def _render_one(proof: Proof) -> str:
 
 
 def render_table(cells: Cells) -> list[str]:
-    """The four runs as a table in Markdown; no line if none of them took place."""
+    """Return the four runs as a table in Markdown; no line if none of them took place."""
     if not _has_run(cells):
         return []
     head, *rows = _list_rows(cells)
@@ -248,10 +248,10 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Plain text: no markup, and nobody is notified."""
+    """Return text in which nothing is markup and which notifies no user."""
     return _MENTION.sub("@\u200b", _MARKDOWN.sub(r"\\\1", " ".join(text.split())))
 
 
 def spell_code(text: str) -> str:
-    """Text for a code span: no backtick ends it, and no line break."""
+    """Return text for a code span: no backtick ends it, and no line break."""
     return " ".join(text.replace("`", "'").split())

@@ -40,7 +40,7 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
     exit_status: int | None = None
     """None if no program ended by itself."""
     cases: tuple[RanCase, ...] | None = None
-    """None: the runner names no cases, so only the exit status is known."""
+    """None if the runner names no cases, so only the exit status is known."""
     unloaded: tuple[UnloadedFile, ...] = ()
     is_ended_early: bool = False
     """The runner ended before its tests were finished, whatever its exit status says."""

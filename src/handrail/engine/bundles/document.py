@@ -26,32 +26,34 @@ from handrail.engine.navigate import State
 
 BUNDLE_VERSION = 1
 WITH_CODE_VERSION = 2
-"""Of a bundle that carries the code of its nodes; it has one more part, and nothing else differs."""
+"""The version of a bundle that includes the code of its nodes; it has one more part, and nothing else
+differs.
+"""
 INTEGRITY_KIND: Final = "sha256_manifest_v1"
 SNAPSHOT_VERSION = 1
 
 _ITEMS_AT_ONCE = 64
-"""Items of a long list that are encoded together."""
+"""Number of items of a long list that are encoded together."""
 
 WHOLE_PARTS = ("sessionId", "salvage", "events", "manifest", "snapshots")
 """Members of the session that have one digest each."""
 KEYED_PARTS = ("pinnedWorkflows", "artifacts", "code")
-"""Members in which each value has a digest of its own."""
+"""Members whose values each have a digest of their own."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Shared options: camelCase, and nothing that this version does not know."""
+    """Shared options of the parts: camelCase; unknown members are an error."""
 
 
 class Producer(Part, frozen=True, kw_only=True):
-    """What wrote the bundle; informational."""
+    """The program that wrote the bundle; informational."""
 
     name: str
     version: str
 
 
 class IntegrityEntry(Part, frozen=True, kw_only=True):
-    """One part: where it stands, and what its RFC 8785 bytes must be."""
+    """One part: its path, and the size and digest that its RFC 8785 bytes must have."""
 
     path: str
     sha256: str
@@ -74,7 +76,7 @@ class BundleEvent(Part, frozen=True, kw_only=True):
 
 
 class ManifestRecord(Part, frozen=True, kw_only=True, omit_defaults=True):
-    """What the log proves about one event: its chain digest, and the contents that it relies on."""
+    """What the log proves about one event: its chain digest, and the contents that it depends on."""
 
     event_index: int
     digest: str
@@ -121,12 +123,12 @@ class Bundle(Part, frozen=True, kw_only=True):
 
 
 def make_snapshot(workflow_hash: str, state: State) -> dict[str, Json]:
-    """A position that can be resumed anywhere: nothing in it belongs to a session."""
+    """Return a position that can be resumed anywhere: nothing in it belongs to a session."""
     return {"v": SNAPSHOT_VERSION, "workflowHash": workflow_hash, "state": msgspec.to_builtins(state)}
 
 
 class ListDigest:
-    """The digest of a long list, taken item by item: what its RFC 8785 bytes would have."""
+    """Computes the digest of a long list item by item: the same as that of its RFC 8785 bytes."""
 
     def __init__(self) -> None:
         self._sum = sha256(b"[")
@@ -134,13 +136,16 @@ class ListDigest:
         self._waiting: list[Json] = []
 
     def take(self, item: Json) -> None:
-        """Raises Fault E_VALIDATION when this item, or one shortly before it, has no canonical form."""
+        """Add an item.
+
+        Raise Fault E_VALIDATION if this item, or one shortly before it, has no canonical form.
+        """
         self._waiting.append(item)
         if len(self._waiting) == _ITEMS_AT_ONCE:
             self._count()
 
     def take_canonical(self, content: bytes) -> None:
-        """The same of an item whose RFC 8785 bytes are known, or of several with commas between them."""
+        """Add an item whose RFC 8785 bytes are known, or several with commas between them."""
         if self._bytes > 1:
             self._sum.update(b",")
             self._bytes += 1
@@ -148,7 +153,7 @@ class ListDigest:
         self._bytes += len(content)
 
     def entry(self, path: str) -> IntegrityEntry:
-        """Raises Fault E_VALIDATION."""
+        """Return the entry of the list. Raise Fault E_VALIDATION if an item has no canonical form."""
         self._count()
         whole = self._sum.copy()
         whole.update(b"]")
@@ -164,11 +169,11 @@ class ListDigest:
 def integrity_entries(
     session: Mapping[str, Json], walked: Mapping[str, ListDigest] | None = None
 ) -> tuple[IntegrityEntry, ...]:
-    """The digests of every part of a session as it stands in the document, by path.
+    """Return the digests of every part of a session in the document, by path.
 
-    Lists that were `walked` are not looked at again.
+    Lists that were already `walked` are not read again.
 
-    Raises Fault E_VALIDATION when a part has no canonical form.
+    Raise Fault E_VALIDATION if a part has no canonical form.
     """
     walked = walked or {}
     parts = {name: session[name] for name in WHOLE_PARTS if name in session and name not in walked}
@@ -180,18 +185,18 @@ def integrity_entries(
 
 
 def name_of(entries: tuple[IntegrityEntry, ...], version: int = BUNDLE_VERSION) -> BundleId:
-    """The id of a bundle with these parts."""
+    """Return the id of a bundle with these parts."""
     listed = {"bundleSchemaVersion": version, "entries": msgspec.to_builtins(entries)}
     return bundle_id(sha256(canonical_bytes(listed)).hexdigest())
 
 
 def entry_of(path: str, part: Json) -> IntegrityEntry:
-    """One part with the digest of its RFC 8785 bytes."""
+    """Return the entry of one part, with the digest of its RFC 8785 bytes."""
     content = canonical_bytes_of_decoded(part)
     return IntegrityEntry(path=path, sha256=sha256(content).hexdigest(), bytes=len(content))
 
 
-# The faults of bundles: one place for their words and details.
+# The errors about bundles: one place for their messages and details.
 
 
 _OTHER_WAYS = "Use --as markdown or --as html for a report, or copy the whole store: `handrail store copy`."
@@ -211,7 +216,7 @@ def too_large_fault(what: str, measured: int, limit: int) -> Fault:
 
 
 def export_too_large_fault(what: str, measured: int, limit: int) -> Fault:
-    """The same, before the bundle is written."""
+    """Return the error for a bundle that would be too large, before it is written."""
     return Fault(
         BUNDLE_TOO_LARGE,
         f"The bundle of this session would have {measured} {what}; an import accepts {limit}. "

@@ -1,7 +1,7 @@
-"""Whether the events of a bundle hold together: every name leads to what an earlier event made. Pure.
+"""Whether the events of a bundle are consistent: every name refers to what an earlier event created. Pure.
 
-The fold and every reader rely on it, and nothing else would notice: who made the events is for the
-authentication line to say, and a bundle has none. Answers and proofs in it count as of another store.
+The fold and every reader depend on it, and nothing else would notice a fault. The authentication line shows
+who made the events, and a bundle has none, so answers and proofs in it count as those of another store.
 """
 
 from __future__ import annotations
@@ -67,8 +67,11 @@ class _SeenNode(msgspec.Struct, frozen=True, kw_only=True):
 def check_links(
     records: Sequence[StoredRecord], events: Sequence[EventBody], workflows: Mapping[str, CompiledWorkflow]
 ) -> None:
-    """Raises Fault BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MISSING_PINNED_WORKFLOW, BUNDLE_TOO_LARGE or
-    BUNDLE_INVALID_FORMAT."""
+    """Check that every name in the events refers to something earlier.
+
+    Raise Fault BUNDLE_EVENT_ORDER_INVALID, BUNDLE_MISSING_PINNED_WORKFLOW, BUNDLE_TOO_LARGE or
+    BUNDLE_INVALID_FORMAT if one does not.
+    """
     if not events or not isinstance(events[0].data, SessionCreated):
         raise event_order_fault("A session begins with session_created.", "session/events")
     check = _EventLinks(workflows)
@@ -86,15 +89,19 @@ class _EventLinks:
             for held, flow in workflows.items()
         }
         self._runs: dict[RunId, str] = {}
-        """The hash of the workflow of each."""
+        """The hash of the workflow of each run."""
         self._nodes: dict[NodeId, _SeenNode] = {}
         self._begun: set[RunId] = set()
         self._edges: set[NodeId] = set()
         self._answers: dict[NodeId, tuple[NodeId, str]] = {}
-        """Where each answer led: the node that it answers, and the kind of node that follows."""
+        """By the node that follows an answer: the node that was answered, and the kind of the node that
+        follows.
+        """
         self._outputs: set[str] = set()
         self._facts: dict[NodeId, int] = {}
-        """How many facts a node has, or keys its context may have: folding copies them with every event."""
+        """Number of facts of each node. Folding copies them with every event, as it does the keys of a
+        context.
+        """
         self._context_keys: dict[NodeId, int] = {}
         self._folded = 0
         self._path = ""
@@ -145,7 +152,7 @@ class _EventLinks:
                 self._add_fact(scope.run_id, scope.node_id, event)
 
     def finish(self) -> None:
-        """Check what can be known only at the end: nothing dangles."""
+        """Check what is known only at the end: that no reference is left without its target."""
         self._path = "session/events"
         if set(self._runs) != self._begun:
             raise malformed_fault("A run has no node.", self._path)
@@ -173,7 +180,7 @@ class _EventLinks:
             is_first = run_id not in self._begun and created.node_kind == "step"
             self._require(is_first, "is a second beginning of its run")
             self._begun.add(run_id)
-        else:  # a parent that comes later would make a circle
+        else:  # a parent that comes later would make a cycle
             self._require_node(run_id, parent)
         if isinstance(created.state, Running):
             is_known = _is_position(self._positions[self._runs[run_id]], created.state)
@@ -196,7 +203,7 @@ class _EventLinks:
             self._require_order(scope.run_id in self._runs, "An event stands before its run.")
 
     def _require_node(self, run_id: RunId | None, node_id: NodeId | None) -> _SeenNode:
-        """The node that an earlier event made in this run."""
+        """Return the node that an earlier event created in this run."""
         seen = None if node_id is None else self._nodes.get(node_id)
         if seen is None:
             raise event_order_fault("An event names a node that stands not before it.", self._path)
@@ -204,7 +211,7 @@ class _EventLinks:
         return seen
 
     def _add_fact(self, run_id: RunId | None, node_id: NodeId | None, event: EventBody) -> None:
-        """A fact about a node; what folding it copies is counted before anything is folded."""
+        """Count a fact about a node; what folding copies for it is counted before anything is folded."""
         self._require_node(run_id, node_id)
         assert node_id is not None, "there is such a node"
         match event.data:

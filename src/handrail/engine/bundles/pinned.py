@@ -1,6 +1,8 @@
-"""Whether the workflows of a bundle can be walked: whole, known, and within what a step may cost. Pure.
+"""Whether the workflows of a bundle can be executed: complete, known, and within the limits of a step.
+Pure.
 
-What we compiled keeps these rules by construction; what came from elsewhere may hold anything.
+Workflows compiled by Handrail follow these rules by construction; a bundle from elsewhere may contain
+anything.
 """
 
 from __future__ import annotations
@@ -38,9 +40,10 @@ from handrail.workflows.part_contents import conditions_of, walk_rules
 
 
 def check_workflows(pinned: Mapping[str, Json]) -> dict[str, CompiledWorkflow]:
-    """The workflows by hash.
+    """Return the workflows by hash.
 
-    Raises Fault BUNDLE_UNSUPPORTED_VERSION, BUNDLE_INVALID_FORMAT or BUNDLE_TOO_LARGE.
+    Raise Fault BUNDLE_UNSUPPORTED_VERSION, BUNDLE_INVALID_FORMAT or BUNDLE_TOO_LARGE if one cannot be
+    executed.
     """
     checked = {}
     places = 0
@@ -73,7 +76,7 @@ def _check(workflow_hash: str, workflow: CompiledWorkflow) -> None:
 
 
 def _problems(workflow: CompiledWorkflow) -> Iterator[str]:
-    """The first problem ends the check."""
+    """Yield the problems of a workflow. The caller stops at the first one."""
     for heavy in find_heavy_contracts(workflow):
         yield heavy.message
     yield from _broken_contracts(workflow)
@@ -102,7 +105,9 @@ def _misplaced(workflow: CompiledWorkflow) -> Iterator[str]:
 
 
 def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
-    """A contract is checked like the file of one: it decides what a run accepts, and what that costs."""
+    """Yield the problems of contracts. They are checked like contract files, because they decide what a run
+    accepts and what that costs.
+    """
     if len(workflow.contracts) > limits.MAX_PARTS:
         yield "it has too many contracts"
         return
@@ -114,7 +119,7 @@ def _broken_contracts(workflow: CompiledWorkflow) -> Iterator[str]:
 
 
 def _dangling(workflow: CompiledWorkflow, part: Part) -> Iterator[str]:
-    """Check that every name leads somewhere."""
+    """Yield the names in a part that refer to nothing."""
     match part:
         case Step():
             if part.contract and part.contract not in workflow.contracts:
@@ -147,7 +152,9 @@ def _endless(loop: Loop, depth: int) -> Iterator[str]:
 
 
 def _slow_rules(parts: tuple[Part, ...]) -> Iterator[str]:
-    """A bundle of an older version may have look-around: it was pinned, and is held to what is quick."""
+    """Yield the patterns that are too slow. A bundle of an older version may have look-around: it was
+    pinned, so only the slow patterns are refused.
+    """
     steps = (leaf for leaf in list_leaves(parts) if isinstance(leaf, Step))
     for rule in (rule for step in steps for rule in walk_rules(step.rules)):
         if isinstance(rule, PatternRule) and explain_pinned_refusal(rule.pattern, rule.flags):

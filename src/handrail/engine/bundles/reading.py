@@ -1,7 +1,7 @@
-"""A bundle's text → a session that is proven whole and can be continued, or one named trouble. Pure.
+"""A bundle's text → a session that is proven complete and can be continued, or one named fault. Pure.
 
 Order: size, width and depth before anything is decoded, then shape (all in `walk_bundle`), digests, chain,
-and what the events mean. Nothing is returned before everything holds.
+and the meaning of the events. Nothing is returned until every check has passed.
 """
 
 from __future__ import annotations
@@ -64,27 +64,27 @@ class ReadRecord(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes
     digest: str
     is_ours: bool = True
-    """Until it is in a store: nothing in a bundle tells."""
+    """Always true: a bundle cannot say who made its events, so the store that imports them decides."""
 
 
 class ReadBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """A bundle in which everything holds."""
+    """A bundle that passed every check."""
 
     bundle_id: BundleId
     exported_at: str
     session_id: SessionId
     records: tuple[ReadRecord, ...]
     contents: dict[BlobRef, bytes]
-    """What the events name by digest: compiled workflows and long notes."""
+    """Contents that the events name by digest: compiled workflows and long notes."""
     workflows: dict[str, CompiledWorkflow]
-    """The compiled ones by their hash."""
+    """The compiled workflows by hash."""
     history: History
 
 
 def read_bundle(text: str) -> ReadBundle:
-    """The session of a bundle.
+    """Return the session of a bundle.
 
-    Raises Fault with one of the BUNDLE_ codes.
+    Raise Fault with one of the BUNDLE_ codes if a check fails.
     """
     walked = walk_bundle(text)
     bundle = walked.bundle
@@ -147,7 +147,7 @@ def _check_continuable(session: BundleSession) -> None:
 
 
 def _chained(walked: WalkedBundle) -> tuple[ReadRecord, ...]:
-    """The events in order, each proven by the manifest record beside it."""
+    """Return the events in order, each proven by the manifest record beside it."""
     if len(walked.manifest) != len(walked.events):
         raise manifest_order_fault("The manifest does not have one record per event.", "session/manifest")
     digest = genesis(walked.bundle.session.session_id)
@@ -181,7 +181,9 @@ def _event(record: ReadRecord) -> EventBody:
 
 
 def _contents(session: BundleSession) -> dict[BlobRef, bytes]:
-    """What is named by digest, as the store keeps it, each under the name it proves to have."""
+    """Return the contents that are named by digest, as the store keeps them. Each must have the digest in
+    its name.
+    """
     held = {f"pinnedWorkflows/{ref}": canonical_bytes(flow) for ref, flow in session.pinned_workflows.items()}
     held |= {f"artifacts/{ref}": kept.text.encode() for ref, kept in session.artifacts.items()}
     held |= {f"code/{ref}": _decoded(ref, encoded) for ref, encoded in session.code.items()}
@@ -203,7 +205,9 @@ def _decoded(ref: str, encoded: str) -> bytes:
 
 
 def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[BlobRef, bytes]) -> None:
-    """Every reference has its target, every target a reference, and the manifest names them all."""
+    """Check that every reference has its target, that every target is referred to, and that the manifest
+    lists them all.
+    """
     session = walked.bundle.session
     hashes: dict[RunId, WorkflowHash] = {}
     used: set[str] = set()
@@ -217,7 +221,7 @@ def _check_pins(walked: WalkedBundle, events: list[EventBody], contents: dict[Bl
             _check_target(session, event, pin, contents)
         used.update(pins)
     for event in events:
-        if isinstance(event.data, TreeRecorded):  # nothing relies on it, so it may be absent
+        if isinstance(event.data, TreeRecorded):  # nothing depends on it, so it may be absent
             used.update(tree_refs(event.data))
     unused = sorted({*session.snapshots, *session.pinned_workflows, *session.artifacts, *session.code} - used)
     if unused:
@@ -253,7 +257,7 @@ _UNITS = {"bytes": "bytes", "depth": "nested levels"}
 
 
 class WalkedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event, its body as the store keeps it."""
+    """One event, with its body as the store keeps it."""
 
     event_index: int
     dedupe_key: str
@@ -261,19 +265,20 @@ class WalkedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WalkedBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """The document, its two long lists beside it: `bundle.session` has them empty."""
+    """The document, with its two long lists apart: in `bundle.session` they are empty."""
 
     bundle: Bundle
     events: tuple[WalkedEvent, ...]
     manifest: tuple[ManifestRecord, ...]
     entries: tuple[IntegrityEntry, ...]
-    """What the integrity entries must be."""
+    """The integrity entries that the document must have."""
 
 
 def walk_bundle(text: str) -> WalkedBundle:
-    """The parts of a bundle that is small enough, JSON, and of a shape that this version knows.
+    """Return the parts of a bundle that is small enough, valid JSON, and of a shape that this version
+    knows.
 
-    Raises Fault BUNDLE_TOO_LARGE, BUNDLE_INVALID_FORMAT or BUNDLE_UNSUPPORTED_VERSION.
+    Raise Fault BUNDLE_TOO_LARGE, BUNDLE_INVALID_FORMAT or BUNDLE_UNSUPPORTED_VERSION if it is not.
     """
     parts = _parts_of(_checked_text(text), "")
     if "bundleSchemaVersion" not in parts:
@@ -305,7 +310,7 @@ def walk_bundle(text: str) -> WalkedBundle:
 
 
 def _checked_text(text: str) -> bytes:
-    """The bytes of a text that is JSON, within the limits."""
+    """Return the bytes of a text after checking that it is JSON and within the limits."""
     if len(text) > limits.MOST_BYTES:
         raise too_large_fault("bytes", len(text), limits.MOST_BYTES)
     if (
@@ -325,13 +330,13 @@ def _checked_text(text: str) -> bytes:
 
 
 def _parts_of(content: bytes, path: str) -> dict[str, msgspec.Raw]:
-    """The members of an object as they are written; the text was checked, so no name stands there twice."""
+    """Return the members of an object as they are written. The text was checked, so no name occurs twice."""
     parts: dict[str, msgspec.Raw] = _read(content, dict[str, msgspec.Raw], path)
     return parts
 
 
 def _parts_in(session: dict[str, msgspec.Raw], name: str) -> list[msgspec.Raw]:
-    """The items of a long list, which the session itself has no more."""
+    """Return the items of a long list, and empty that list in the session."""
     items: list[msgspec.Raw] = _read(session[name], list[msgspec.Raw], f"session/{name}")
     session[name] = msgspec.Raw(b"[]")
     if len(items) > limits.MOST_EVENTS:
@@ -342,7 +347,7 @@ def _parts_in(session: dict[str, msgspec.Raw], name: str) -> list[msgspec.Raw]:
 def _each(
     lists: dict[str, list[msgspec.Raw]], name: str, shape: type[_T], digests: dict[str, ListDigest]
 ) -> Iterator[_T]:
-    """The items of a list one by one, digested on the way."""
+    """Yield the items of a list one by one, and add each to the digest."""
     for index, part in enumerate(lists[name]):
         path = f"session/{name}/{index}"
         item = _decode(part, path)
@@ -391,7 +396,7 @@ def _converted(value: Json, shape: type[_T], path: str) -> _T:
 
 
 def _misshapen(error: msgspec.DecodeError, path: str) -> Fault:
-    # msgspec ends its sentences with: at `$.path`.
+    # msgspec ends its messages with: at `$.path`.
     _, _, place = str(error).rpartition(" - at `$.")
     where = "/".join(filter(None, (path, place.rstrip("`").replace(".", "/"))))
     return malformed_fault(f"The bundle has another shape: {quote(str(error))}.", where)

@@ -1,8 +1,9 @@
 """A session's records → the bytes of its bundle, in chunks: the same session gives the same bytes. Pure.
 
-Only the time of export differs. The first pass collects what the events rely on and the digests, and checks
-the limits. Only then is the first byte written, and writing needs no more memory than a chunk. What the store
-holds is sound by its own digests, so nothing is judged here; an import judges what comes from elsewhere.
+Only the time of export differs. The first pass collects the digests and what the events depend on, and
+checks the limits. Only then is the first byte written, and writing needs no more memory than a chunk. The
+store's own digests prove its contents, so nothing is judged here; an import judges what comes from
+elsewhere.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ from handrail.engine.events import (
 from handrail.engine.folding import StoredRecord
 
 _ITEMS = 256
-"""Events in one chunk."""
+"""Number of events in one chunk."""
 _AROUND_BODY, _AROUND_WORKFLOW = 4, 3
-"""Objects and lists of the document that one is inside of."""
+"""Number of objects and lists of the document around an event body, and around a workflow."""
 
 
 class WrittenBundle(msgspec.Struct, frozen=True, kw_only=True):
-    """A bundle that is ready to be written; `chunks` can be asked for more than once."""
+    """A bundle that is ready to be written; `chunks` can be called more than once."""
 
     bundle_id: str
     event_count: int
@@ -69,15 +70,15 @@ def write_bundle(
     salvage: Salvage | None = None,
     code: Callable[[BlobRef], bytes | None] | None = None,
 ) -> WrittenBundle:
-    """The bundle of these records.
+    """Return the bundle of these records.
 
-    `code` gives the lists and packs of the nodes' trees, None where they are not carried; without it the
-    bundle has none of them.
+    `code` returns the lists and packs of the nodes' trees, or None for those that are not included; without
+    it, the bundle has none.
 
-    `contents` gives what they name by digest; None, in a salvage, where it is gone. A salvage is for
-    reading and has no limits.
+    `contents` returns what the records name by digest, or None, in a salvage, for what is lost. A salvage
+    is only for reading and has no limits.
 
-    Raises Fault BUNDLE_TOO_LARGE.
+    Raise Fault BUNDLE_TOO_LARGE if the bundle exceeds a limit.
     """
     if salvage is None and len(records) > limits.MOST_EVENTS:
         raise export_too_large_fault("events", len(records), limits.MOST_EVENTS)
@@ -106,7 +107,7 @@ def write_bundle(
 
 
 class _GatheredRecords:
-    """What the events rely on, each thing once, and the digests of all parts."""
+    """What the events depend on, each once, and the digests of all parts."""
 
     def __init__(
         self,
@@ -141,7 +142,7 @@ class _GatheredRecords:
         self._look_into(body, record.body, limits.MOST_DEPTH - _AROUND_BODY)
 
     def entries(self) -> tuple[IntegrityEntry, ...]:
-        """Of every part, by path."""
+        """Return the integrity entries of every part, by path."""
         entries = [
             entry_of(f"session/{name}", msgspec.to_builtins(part))
             for name, part in {**self._own, "snapshots": self.snapshots}.items()
@@ -152,7 +153,7 @@ class _GatheredRecords:
         return tuple(sorted(entries, key=lambda entry: entry.path))
 
     def chunks(self, records: Sequence[StoredRecord]) -> Iterator[bytes]:
-        """The session and the end of the document. Event bodies are the bytes that are stored."""
+        """Yield the session and the end of the document. Event bodies are the stored bytes."""
         yield b',\n"session":' + msgspec.json.encode(self._own)[:-1]
         yield from _lines(b',"events":[', (_event(record) for record in records), b"]")
         yield from _lines(b',"manifest":[', map(self._proof, records), b"]")
@@ -206,7 +207,7 @@ class _GatheredRecords:
         return b64encode(content).decode()
 
     def _proof(self, record: StoredRecord) -> bytes:
-        """The manifest record, as RFC 8785 has it: digests need no escapes."""
+        """Return the manifest record in RFC 8785 form: digests need no escapes."""
         pins = self._pins.get(record.index)
         if pins is None:
             return b'{"digest":"%b","eventIndex":%d}' % (record.digest.encode(), record.index)
@@ -219,7 +220,9 @@ class _GatheredRecords:
 
 
 def pins_of(event: EventBody, hashes: dict[RunId, WorkflowHash]) -> tuple[str, ...]:
-    """What one event relies on, by digest. `hashes` is kept up to date: run to workflow."""
+    """Return the digests that one event depends on. `hashes` maps each run to its workflow and is kept up
+    to date.
+    """
     run_id = event.scope.run_id
     match event.data:
         case RunStarted(workflow_hash=workflow_hash, pins=pins):
@@ -263,7 +266,7 @@ def _member(ref: str, part: Json) -> bytes:
 
 
 def _lines(opening: bytes, items: Iterator[bytes], closing: bytes, most: int = _ITEMS) -> Iterator[bytes]:
-    """A line for each item, many lines in a chunk."""
+    """Yield a line for each item, with many lines in a chunk."""
     before = opening + b"\n"
     while chunk := b",\n".join(islice(items, most)):
         yield before + chunk

@@ -357,7 +357,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
         parent=Parent(run_id=opener.run_id, node_id=opener.node_id, child_id=handout.child_id),
         agent=opener.run.agent,
     )
-    # Never looser than the node that delegates it, and stricter where its author says so.
+    # Never looser than the delegating node, and stricter if the author of the child's workflow says so.
     effective = cap_preferences(workflow, opener.preferences) or opener.preferences
     change = PreferencesChanged(
         change_id=f"prf_{first}",
@@ -371,7 +371,7 @@ def _plan_child(opener: Opener, handout: Handout, workflows: Workflows, salt: in
     owners.update(dict.fromkeys(empty, "action"))
     given = ContextSet(context=context | empty, source="initial", owners=owners)
     below = replace(opener, run_id=run_id, node_id=first, run=started, preferences=effective)
-    # Nobody can be asked before it begins: what its first step lacks, or cannot delegate, is a gap.
+    # A start cannot be blocked to ask a person, so what its first step lacks, or cannot delegate, is a gap.
     unmet = [gap_of(reason) for reason in assess_arrival(workflow, move, facts).reasons]
     gaps = [*_list_misfits(workflow, context), *unmet]
     return [

@@ -1,4 +1,6 @@
-"""Reports that an agent could send for a step: all kinds that must be accepted, many that must not. Pure."""
+"""Reports that an agent could send for a step: every kind that must be accepted, and many that must not.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ from handrail.workflows.limits import MAX_SIMULATION_WORK, Effort
 from handrail.workflows.part_contents import conditions_of, walk_rules
 
 MOST_VARIANTS = 24
-"""Valid artifacts of one step that differ in what conditions look at."""
+"""Limit for the valid artifacts of one step that differ in what conditions read."""
 
 
 _VALUES: dict[InputType, Any] = {
@@ -62,7 +64,7 @@ _VALUES: dict[InputType, Any] = {
 
 
 class MadeReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What the simulated agent sends; the label tells reports of one step apart."""
+    """A report of the simulated agent; its label is unique within a step."""
 
     label: str
     notes: str = ""
@@ -73,11 +75,15 @@ class MadeReport(msgspec.Struct, frozen=True, kw_only=True):
 
 _ENDS = ("done", "gap", "closed")
 _MOST_COMBINED = 4
-"""Children whose ends are tried in every combination; of more, one at a time differs from the others."""
+"""Up to so many children, their ends are tried in every combination. With more, only one at a time differs
+from the others.
+"""
 
 
 def make_joins(step: Delegate) -> list[MadeReport]:
-    """What a step continues with whose children are done, done with gaps, or closed and left out."""
+    """Return the results with which a step can continue: its children done, done with gaps, or closed and
+    left out.
+    """
     names = [f"{step.children[0].id}_{number}" for number in (1, 2)] if step.for_each else []
     names = names or [child.id for child in step.children]
     every = list(product(_ENDS, repeat=len(names))) if len(names) <= _MOST_COMBINED else []
@@ -96,7 +102,7 @@ def make_joins(step: Delegate) -> list[MadeReport]:
 
 
 def valid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes: str) -> list[MadeReport]:
-    """Reports that must be accepted, one per way the run could go on from here."""
+    """Return reports that must be accepted, one for each way that the run could continue from here."""
     beside = [assessment_example(gate) for gate in step.gates]
     beside += list(_make_required(workflow, step, state))
     beside += [{"kind": USER_INPUT, "answer": "yes", "givenBy": "user"}] if step.user_only else []
@@ -107,7 +113,7 @@ def valid_reports(workflow: CompiledWorkflow, step: Step, state: Running, notes:
 
 
 def _make_required(workflow: CompiledWorkflow, step: Step, state: Running) -> Iterator[dict[str, Any]]:
-    """The artifacts that the step requires beside that of its own contract."""
+    """Yield the artifacts that the step requires in addition to that of its own contract."""
     for ref in list_required_contracts(step):
         example = fit_example(place_of(workflow, state, step), workflow.contracts[ref])
         assert example is not None, "the walk assumes a report where none can be made"
@@ -115,7 +121,7 @@ def _make_required(workflow: CompiledWorkflow, step: Step, state: Running) -> It
 
 
 def make_required_values(workflow: CompiledWorkflow, step: Step, facts: Facts) -> dict[str, Any]:
-    """Return a value for each that the step requires and that nobody has sent."""
+    """Return a value for each name that the step requires and that was not sent."""
     lacking = [name for name in list_required_values(step) if facts.values.get(name) in (None, "")]
     return {name: _make_value(workflow.inputs.get(name, InputSpec())) for name in lacking}
 
@@ -127,7 +133,7 @@ def _make_value(spec: InputSpec) -> Any:
 def report_without_artifact(
     workflow: CompiledWorkflow, step: Step, state: Running, notes: str
 ) -> MadeReport | None:
-    """A report that lacks what the contract of the step asks for; None without a contract."""
+    """Return a report without the artifact that the step's contract requires, or None without a contract."""
     if not step.contract:
         return None
     whole = valid_reports(workflow, step, state, notes)[0]
@@ -137,11 +143,11 @@ def report_without_artifact(
 
 
 PLAIN_NOTES = "Done, with the evidence in the report."
-"""For a step without rules, and for one whose rules no notes that are made up keep."""
+"""Notes for a step without rules, and for one whose rules no generated notes satisfy."""
 
 
 def notes_for(rules: tuple[Rule, ...]) -> str | None:
-    """Make up notes that keep every rule; None where patterns or schemas ask for more."""
+    """Return generated notes that satisfy every rule, or None if patterns or schemas require more."""
     if not rules:
         return PLAIN_NOTES
     every = list(walk_rules(rules))
@@ -154,7 +160,7 @@ def notes_for(rules: tuple[Rule, ...]) -> str | None:
 def _delivered(
     workflow: CompiledWorkflow, step: Step, state: Running
 ) -> Iterator[tuple[str, tuple[dict[str, Any], ...]]]:
-    """What the step's contract asks for, in every form that a condition tells apart."""
+    """Yield artifacts for the step's contract, in every form that a condition can distinguish."""
     if not step.contract:
         yield "notes", ()
         return
@@ -185,7 +191,7 @@ def _delivered(
 
 
 def _with_own_option(kind: str, varied: dict[str, Any]) -> dict[str, Any]:
-    """A decision chooses among its own options: the first of them is the chosen one."""
+    """Return a decision that chooses among its own options: the first of them is chosen."""
     if kind != DECISION or not find_contradictions(kind, varied):
         return varied
     first, *others = varied["options"]
@@ -193,7 +199,7 @@ def _with_own_option(kind: str, varied: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_member(document: dict[str, Any], path: str, value: Any) -> dict[str, Any] | None:
-    """A copy with another value at a dotted path; None when there is no such place."""
+    """Return a copy with another value at a dotted path, or None if there is no such path."""
     copied: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document))
     place: Any = copied
     *outer, last = path.split(".")
@@ -212,27 +218,27 @@ def _with_member(document: dict[str, Any], path: str, value: Any) -> dict[str, A
 
 
 Paths: TypeAlias = dict[str, list[Any]]
-"""Dotted path of a value to the values to try; MISSING stands for leaving it out."""
+"""Values to try, by dotted path; MISSING means that the value is left out."""
 
 MOST_ITEMS = 4
-"""Different items that an array is tried with."""
+"""Limit for the different items with which an array is tried."""
 SEARCHED = 1_024
-"""Combinations looked at to make one condition hold, and to make it fail."""
+"""Limit for the combinations tried to make one condition hold, and to make it fail."""
 
 
 def simulation_effort() -> Effort:
-    """The budget of one simulation, for finding values and for walking."""
+    """Return the budget of one simulation, for finding values and for walking."""
     trouble = f"The simulation takes more than {MAX_SIMULATION_WORK} places and values to try."
     return Effort(MAX_SIMULATION_WORK, trouble, "Use fewer loops over one list and shorter lists of values.")
 
 
 def loops_in(parts: Iterable[Part]) -> Iterator[Loop]:
-    """Every loop, outer ones first."""
+    """Return every loop, outer ones first."""
     return (part for part in walk_parts(parts) if isinstance(part, Loop))
 
 
 def lists_in(workflow: CompiledWorkflow) -> list[ForEach]:
-    """The lists that loops go through, and those that are delegated item by item."""
+    """Return the lists that loops go through, and those that are delegated item by item."""
     repeats = [loop.repeat for loop in loops_in(workflow.steps)]
     each = [repeat for repeat in repeats if isinstance(repeat, ForEach)]
     handed = [leaf for leaf in leaves_of(workflow).values() if isinstance(leaf, Delegate) and leaf.for_each]
@@ -240,21 +246,22 @@ def lists_in(workflow: CompiledWorkflow) -> list[ForEach]:
 
 
 def used_conditions(workflow: CompiledWorkflow) -> dict[str, Condition]:
-    """The conditions that parts, loops, fragments, confirmations and children name."""
+    """Return the conditions that parts, loops, fragments, confirmations and children name."""
     named = {name for part in walk_parts(workflow.steps) for name in conditions_of(part)}
     return {name: workflow.conditions[name] for name in sorted(named)}
 
 
 def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort) -> Paths:
-    """What to try for each input that a start may give: those that steer the run, and required ones.
+    """Return the values to try for each input that a start may give: inputs that steer the run, and
+    required ones.
 
-    Raises Fault WORK_LIMIT_EXCEEDED.
+    Raise Fault WORK_LIMIT_EXCEEDED if there are too many.
     """
     used = used_conditions(workflow).values()
     atoms = [atom for held in used for atom in comparisons(held) if atom.input]
     each = lists_in(workflow)
     inner = {repeat.item for repeat in each} | {repeat.index for repeat in each if repeat.index}
-    inner |= decided_names(workflow).keys()  # no start may give them
+    inner |= decided_names(workflow).keys()  # a start must not give these
     paths: Paths = {}
     for name, spec in workflow.inputs.items():
         if spec.required and spec.default is UNSET:
@@ -274,10 +281,10 @@ def input_paths(workflow: CompiledWorkflow, iterations: int, effort: Effort) -> 
 def list_starts(
     workflow: CompiledWorkflow, paths: Paths, most: int, effort: Effort
 ) -> tuple[list[dict[str, Any]], int]:
-    """The contexts to begin with, and how many combinations there are.
+    """Return the contexts to begin with, and the number of possible combinations.
 
-    If there are too many: one of each value, and for each condition one that meets it and one that does not.
-    Raises Fault WORK_LIMIT_EXCEEDED.
+    If there are too many: each value once, and for each condition one context that meets it and one that
+    does not. Raise Fault WORK_LIMIT_EXCEEDED if that takes too much work.
     """
     possible = prod(map(len, paths.values()))
     if possible <= most:
@@ -301,12 +308,12 @@ def list_starts(
 
 
 def flip_condition(condition: Condition, paths: Paths, facts: Facts, effort: Effort) -> dict[str, Any] | None:
-    """Find a change of context that flips a condition; None if no tried value does."""
+    """Return a change of context that flips a condition, or None if no tried value does."""
     now = holds(condition, facts, "", effort)
     for assignment in _assignments(condition, paths):
         changed = nest_values(assignment)
         if changed.keys() & facts.chosen.keys():
-            continue  # no agent replaces what an option set
+            continue  # an agent cannot replace what an option set
         tried = Facts(values={**facts.values, **changed}, artifacts=facts.artifacts)
         if holds(condition, tried, "", effort) != now:
             return changed
@@ -314,7 +321,7 @@ def flip_condition(condition: Condition, paths: Paths, facts: Facts, effort: Eff
 
 
 def try_both_ways(atom: Compare) -> list[Any]:
-    """Values with which a comparison holds and with which it does not."""
+    """Return values with which a comparison holds and with which it does not."""
     value = atom.value
     match atom.op:
         case "equals" | "not_equals":
@@ -333,7 +340,7 @@ def try_both_ways(atom: Compare) -> list[Any]:
 
 
 def _both(condition: Condition, paths: Paths, effort: Effort) -> Iterator[dict[str, Any]]:
-    """One assignment with which a condition holds and one with which it does not, where they exist."""
+    """Yield one assignment with which a condition holds and one with which it does not, if they exist."""
     wanted = {True, False}
     for assignment in _assignments(condition, paths):
         result = holds(condition, Facts(values=nest_values(assignment)), "", effort)
@@ -351,7 +358,7 @@ def _assignments(condition: Condition, paths: Paths) -> Iterator[dict[str, Any]]
 
 
 def _declared(spec: InputSpec, effort: Effort) -> list[Any]:
-    """What a declaration itself suggests."""
+    """Return the values that a declaration itself suggests."""
     tried: list[Any] = [] if spec.default is UNSET else [spec.default]
     if spec.enum:
         _add(tried, spec.enum, effort)
@@ -363,7 +370,7 @@ def _declared(spec: InputSpec, effort: Effort) -> list[Any]:
 
 
 def _allowed(spec: InputSpec, values: Iterable[Any]) -> list[Any]:
-    """Those that a start with this declaration accepts; an optional one may also be left out."""
+    """Return the values that a start with this declaration accepts; an optional one may also be left out."""
     is_optional = not spec.required and spec.default is UNSET
     kept = [
         value
@@ -379,7 +386,7 @@ def _allowed(spec: InputSpec, values: Iterable[Any]) -> list[Any]:
 def _arrays(
     repeat: ForEach, each: list[ForEach], atoms: list[Compare], iterations: int, effort: Effort
 ) -> list[Any]:
-    """Arrays of no item, of one, of several different ones, and of more than the loop may take."""
+    """Return arrays with no item, one, several different ones, and more than the loop may take."""
     items = _items(repeat.item, each, atoms, iterations, effort)
     several = [items[place % len(items)] for place in range(max(iterations, len(items)))]
     more = [items[place % len(items)] for place in range(len(several) + 2)]
@@ -391,7 +398,9 @@ def _arrays(
 def _items(
     item: str, each: list[ForEach], atoms: list[Compare], iterations: int, effort: Effort, depth: int = 0
 ) -> list[Any]:
-    """Different items for a loop variable: with what conditions look at and inner loops run over."""
+    """Return different items for a loop variable, with the members that conditions read and inner loops go
+    through.
+    """
     effort.spend(1 + len(atoms) + len(each))
     paths: Paths = {}
     for atom in atoms:

@@ -1,4 +1,4 @@
-"""What a simulation is asked and what it answers. Pure."""
+"""The limits of a simulation and its report. Pure."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ ALL_MODES: tuple[Autonomy, ...] = ("guided", "full_auto_stop_on_user_deps", "ful
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a simulation goes; over a limit it stops and says so."""
+    """Limits of a simulation; it stops at a limit and reports that."""
 
     max_paths: int = 20_000
-    """Walks per mode that end, or that meet a walk already taken."""
+    """Walks per mode, each ended at the end of the workflow or where it met an earlier walk."""
     max_loop_iterations: int = 2
-    """Loops run none, one and this many times; one more iteration stands for their own limit."""
+    """Loops run zero, one and this many times; one more iteration represents their own limit."""
     max_starts: int = 64
-    """Sets of input values to begin with."""
+    """Sets of input values with which walks begin."""
     max_positions: int = 20_000
-    """Positions looked at per mode."""
+    """Positions visited per mode."""
 
 
 class Coverage(Answer, frozen=True, kw_only=True):
-    """Steps, choices and actions that some walk reached."""
+    """The number of steps, choices and actions that a walk reached."""
 
     reached: int
     total: int
 
 
 class DeadStep(Answer, frozen=True, kw_only=True):
-    """A step that no walk reached, and why; as a dead step: that no run reaches."""
+    """A step that no walk reached, and why. In `dead_steps`, no run can reach it."""
 
     step_id: str
     reason: str
 
 
 class PromptSize(Answer, frozen=True, kw_only=True):
-    """The largest prompt of a step that some walk read."""
+    """The largest prompt of a step in any walk."""
 
     step_id: str
     size_bytes: int
@@ -51,7 +51,9 @@ class PromptSize(Answer, frozen=True, kw_only=True):
 
 
 class LoopEnds(Answer, frozen=True, kw_only=True):
-    """After how many iterations walks left a loop, and why. One more than asked for stands for its limit."""
+    """The iterations after which walks left a loop, and why. One more than the requested number represents
+    its limit.
+    """
 
     loop_id: str
     iterations: list[int]
@@ -68,7 +70,7 @@ class SimulationProblem(Answer, frozen=True, kw_only=True):
 
 
 class ModeWalked(Answer, frozen=True, kw_only=True):
-    """What the walks of one mode showed."""
+    """The results of the walks of one mode."""
 
     mode: Autonomy
     coverage: Coverage
@@ -79,28 +81,28 @@ class ModeWalked(Answer, frozen=True, kw_only=True):
 
 
 class Report(Answer, frozen=True, kw_only=True):
-    """What all the walks showed. The same workflow and limits give the same report."""
+    """The results of all walks. The same workflow and limits give the same report."""
 
     ok: bool
-    """Some walk came to the end, every step was reached or only untried, and nothing went wrong."""
+    """Whether a walk reached the end, every step was reached or only untried, and nothing went wrong."""
     workflow_id: str
     coverage: Coverage
     by_mode: dict[Autonomy, Coverage]
     dead_steps: list[DeadStep]
-    """No run comes there."""
+    """Steps that no run can reach."""
     paths: int
-    """Walks of all modes."""
+    """Number of walks in all modes."""
     completed: int
-    """Those of them that came to the end of the workflow."""
+    """Number of those that reached the end of the workflow."""
     starts_tried: int
     starts_possible: int
-    """How many combinations of input values there are; not all of them are tried where there are many."""
+    """Number of combinations of input values; if there are many, not all of them are tried."""
     truncated: bool
-    """The limits came first: not every way was walked, or a step was not tried."""
+    """Whether a limit was reached, so that not every way was walked or a step was not tried."""
     prompts: list[PromptSize]
     problems: list[SimulationProblem]
     untried: list[DeadStep] = []
-    """No walk came there, which says nothing about a run."""
+    """Steps that no walk reached; runs may still reach them."""
     loops: list[LoopEnds] = []
     unproven: list[str] = []
-    """Steps for whose rules or contract no report could be made up; a fitting one was assumed."""
+    """Steps for whose rules or contract no report could be generated; a valid one was assumed."""

@@ -87,16 +87,18 @@ from handrail.workflows.contracts.check import fitting_example
 from handrail.workflows.limits import Effort
 from handrail.workflows.part_contents import leaves_in_loops
 
-# Steps that no walk reached: dead where that is proven, untried where only a limit was reached
+# Steps that no walk reached: dead if that is proven, untried if only a limit was reached
 
 
 class _Judge:
-    """What is known about one workflow and all its walks."""
+    """What is known about one workflow from all its walks."""
 
     def __init__(
         self, workflow: CompiledWorkflow, walks: Iterable[Walks], *, is_whole: bool, iterations: int
     ) -> None:
-        """`is_whole`: every start was tried and no walk was cut short; `iterations` of a loop at most."""
+        """Keep the walks. `is_whole`: every start was tried and no walk was cut short; `iterations`: limit
+        of each loop.
+        """
         self._workflow = workflow
         self._held = {name for taken in walks for name in taken.held}
         self._entered = {name for taken in walks for name in taken.entered}
@@ -105,17 +107,19 @@ class _Judge:
         self._domains = Domains(workflow)
         loops = loops_in(workflow.steps)
         self._changing = set(names_set_inside(workflow.steps)).union(*map(loop_variables, loops))
-        """Names whose values come up on the way."""
+        """Names whose values arise during a run."""
 
     def is_dead(self, part: Part, around: tuple[Loop, ...]) -> bool:
-        """Whether it is certain: no values lead there, or every way was walked and nothing was left out."""
+        """Whether a part certainly cannot be reached: no values lead there, or every way was walked and
+        nothing was left out.
+        """
         on_the_way = list(self._conditions(part, around))
         if on_the_way and never_holds(And(of=tuple(on_the_way)), self._domains, can_decide=False):
             return True
         return self._is_whole and not any(map(self._is_open, on_the_way)) and not self._is_cut(around)
 
     def why(self, part: Part, around: tuple[Loop, ...]) -> str:
-        """The outermost thing that kept every walk away."""
+        """Return the outermost condition or loop that kept every walk away."""
         for outer in (*around, part):
             if outer.when and outer.when not in self._held:
                 whose = "its condition" if outer is part else f"the condition of the loop {outer.id}"
@@ -125,7 +129,7 @@ class _Judge:
         return "no walk leads there"
 
     def _conditions(self, part: Part, around: tuple[Loop, ...]) -> Iterator[Condition]:
-        """What must hold on the way to a part; a loop's own decision always can."""
+        """Yield the conditions that must hold on the way to a part; a loop's own decision can always hold."""
         for outer in (*around, part):
             if outer.when:
                 yield self._workflow.conditions[outer.when]
@@ -135,7 +139,7 @@ class _Judge:
                     yield condition
 
     def _is_open(self, condition: Condition) -> bool:
-        """Whether it reads something of which not every value was tried."""
+        """Whether a condition reads something of which not every value was tried."""
         return any(
             isinstance(one, Compare) and (bool(one.artifact) or one.input.partition(".")[0] in self._changing)
             for one in parts_of(condition)
@@ -151,11 +155,11 @@ class _Judge:
 def simulate_modes(
     workflow: CompiledWorkflow, limits: Limits, modes: tuple[Autonomy, ...]
 ) -> Iterator[ModeWalked | Report]:
-    """Walk the workflow and report what was reached, what was not, and what would go wrong.
+    """Walk the workflow and yield what was reached, what was not, and what would go wrong.
 
     Each mode is reported as soon as it is walked, then the report on all of them.
 
-    Raises Fault WORK_LIMIT_EXCEEDED when the values to start with are already too many.
+    Raise Fault WORK_LIMIT_EXCEEDED if there are already too many values to start with.
     """
     short = clip_loops(workflow, limits.max_loop_iterations)
     effort = simulation_effort()
@@ -180,8 +184,9 @@ def simulate_modes(
 def _report(
     workflow: CompiledWorkflow, walks: dict[Autonomy, Walks], limits: Limits, starts: int, possible: int
 ) -> Report:
-    # The modes are walked apart and reported together: a step counts as reached if any mode comes to it, and
-    # its prompt is the longest that any mode renders. Where a walk was cut short nothing is called dead.
+    # The modes are walked separately and reported together: a step counts as reached if any mode reaches it,
+    # and its prompt is the longest that any mode renders. If a walk was cut short, nothing is reported as
+    # dead.
     leaves = list(leaves_in_loops(workflow.steps))
     steps = [part.id for part, _ in leaves]
     reached = {step_id for taken in walks.values() for step_id in taken.texts}
@@ -249,7 +254,7 @@ _T = TypeVar("_T")
 
 
 class Walks:
-    """What the walks of one mode have seen. One object per mode; `take` one start after the other."""
+    """The walks of one mode so far. There is one object per mode; `take` adds one start after the other."""
 
     def __init__(
         self, workflow: CompiledWorkflow, mode: Autonomy, limits: Limits, paths: Paths, effort: Effort
@@ -270,7 +275,7 @@ class Walks:
         self._examples: dict[str, bool] = {}
         self._without_example: set[str] = set()
         self.texts: dict[str, str] = {}
-        """Step id to the longest prompt that was read."""
+        """The longest prompt of each step, by step id."""
         self.held: set[str] = set()
         self.entered: set[str] = set()
         self.exits: set[tuple[str, int, LoopExit]] = set()
@@ -280,7 +285,7 @@ class Walks:
         self.truncated = False
 
     def take(self, context: dict[str, Any]) -> None:
-        """Every walk that begins with this context."""
+        """Take every walk that begins with this context."""
         if self._effort.left <= 0:
             self.truncated = True
             return
@@ -302,7 +307,9 @@ class Walks:
             self._visit(state, facts, waiting)
 
     def _counted(self, step_id: str, go: Callable[[Effort], _T]) -> _T | None:
-        """One move. It spends the budget of the simulation; a move that takes too much is a problem."""
+        """Return the result of one move, or None if it takes too much work, which is a problem. It spends
+        the budget of the simulation.
+        """
         effort = move_effort()
         try:
             return go(effort)
@@ -313,7 +320,7 @@ class Walks:
             self._effort.affords(effort.limit - max(0, effort.left))
 
     def unproven(self) -> set[str]:
-        """Steps whose rules or contract nothing made up could meet."""
+        """Return the steps whose rules or contract no generated report could satisfy."""
         return {step_id for step_id, notes in self._notes.items() if notes is None} | self._without_example
 
     def _arrive(
@@ -327,7 +334,7 @@ class Walks:
         carried = facts if before is None else carry_facts(facts, before, move.state)
         key = self._steering.key(move.state, carried)
         if key in self._seen:
-            self.paths_taken += 1  # the rest of this walk is that of an earlier one
+            self.paths_taken += 1  # the rest of this walk is the same as that of an earlier one
             return
         self._seen.add(key)
         waiting.append((move.state, carried))
@@ -377,7 +384,7 @@ class Walks:
     def _go_on_without(
         self, step: Step, state: Running, facts: Facts, waiting: list[tuple[Running, Facts]]
     ) -> None:
-        """Once per step, where nothing may stop the run: also the way of a report without its artifact."""
+        """Walk, once per step, the way of a report without its artifact, in the mode that never stops."""
         if step.id in self._checked or self._mode != "full_auto_never_stop":
             return
         self._checked.add(step.id)
@@ -439,7 +446,9 @@ class Walks:
         return self._made[key]
 
     def _turned_loop(self, step: Step, state: Running, facts: Facts) -> dict[str, Any] | None:
-        """At the end of an iteration: the change of context that flips the condition of the loop."""
+        """Return, at the end of an iteration, the change of context that flips the condition of the loop,
+        or None.
+        """
         if not state.loops:
             return None
         loop = self._loops[state.loops[-1].loop_id]
@@ -450,11 +459,13 @@ class Walks:
             return None
         try:
             return flip_condition(condition, self._paths, facts, self._effort)
-        except Fault:  # nothing is left for trying; the walk ends behind this step
+        except Fault:  # no budget is left for trying values; the walk ends after this step
             return None
 
     def _answer(self, leaf: Leaf, state: Running, facts: Facts, report: MadeReport) -> Answer:
-        """The engine's own answer. Equal reports at one step get equal answers, so each is computed once."""
+        """Return the engine's own answer. Equal reports at one step get equal answers, so each is computed
+        once.
+        """
         given = apply_report(self._workflow, facts, state, report.context, ())
         needed = leaf.user_only.input if isinstance(leaf, Step) and leaf.user_only else ""
         around = tuple(frame.loop_id for frame in state.loops)
@@ -481,7 +492,9 @@ class Walks:
 
 
 class _Steering:
-    """Which facts can change where a run goes; two positions that agree in them go the same way."""
+    """The facts that can change where a run goes; two positions with the same such facts continue in the
+    same way.
+    """
 
     def __init__(self, workflow: CompiledWorkflow) -> None:
         atoms = [atom for held in used_conditions(workflow).values() for atom in comparisons(held)]
@@ -497,7 +510,9 @@ class _Steering:
 
 
 def clip_loops(workflow: CompiledWorkflow, iterations: int) -> CompiledWorkflow:
-    """The same workflow with shorter loops: one iteration more than asked stands for their limit."""
+    """Return the same workflow with shorter loops: one iteration more than requested represents their
+    limit.
+    """
     return msgspec.structs.replace(
         workflow, steps=tuple(_clipped(part, iterations + 1) for part in workflow.steps)
     )
