@@ -108,7 +108,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def needed(self) -> UserOnly | None:
-        """What only the user has; None unless the question is for that."""
+        """What only the user has; None if the question is not about that."""
         return self.leaf.user_only if self.kind == "give" and isinstance(self.leaf, Step) else None
 
     @property
@@ -255,7 +255,7 @@ def digest_report(
     """Return the digest of the report that a call at a node makes, together with what was sent before;
     without `work`, of the report that waits there.
 
-    Notes, artifacts and context count, whoever repeats them and wherever.
+    Notes, artifacts and context count, no matter who repeats them and where.
     """
     assert isinstance(node.state, Running), "only a pending step is reported"
     place = place_of(workflow, node.state, leaf_at(workflow, node.state))

@@ -527,15 +527,19 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     cause: TreeCause = "advance"
     files: int = 0
     listed: int = 0
-    """Paths that differ from the commit; all paths if there is no commit."""
-    left_out: int = 0  # new contents that were not kept: too large, or changed while they were read
+    """0 if the files are those of the commit, 1 if not. Logs of earlier versions have the number of
+    differing paths.
+    """
+    left_out: int = 0  # 1 if new contents were not kept; earlier versions counted them
     git_tree: str = ""
     """The id that git gives these files, if a proof may start from them."""
     base_node_id: NodeId | None = None
     base_tree_id: str = ""
-    """The earlier tree whose list this one builds on; empty if its list is complete."""
-    depth: int = 0  # how many lists it builds on
-    list_ref: BlobRef | None = None  # the differences from that list; None if there are none
+    """The earlier tree on which the contents of this one build; empty if there is none."""
+    depth: int = 0  # how many earlier trees it builds on
+    list_ref: BlobRef | None = (
+        None  # files left out of the tree; in earlier versions, differences from the base's list
+    )
     pack_ref: BlobRef | None = None  # new contents; None if there are none
     # The next four fields are only in logs of earlier versions.
     ignore_rules: dict[str, str] | None = None  # in the first tree: what its list leaves out

@@ -93,7 +93,7 @@ def apply_report(
     artifacts: Iterable[Artifact],
     option: Option | None = None,
 ) -> Facts:
-    """Apply a report to the facts of a position: `facts_after` for callers without a history."""
+    """Return the facts of a position with a report applied: `facts_after` for callers without a history."""
     return _GatheredFacts(workflow, state.loops, facts).take_report(context, artifacts, option, state)
 
 

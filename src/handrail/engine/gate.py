@@ -36,7 +36,9 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
 def gate(
     history: History, node_tag: str, attempt_id: AttemptId, use: AttemptUse
 ) -> Open | Answered | Refused:
-    """Decide on one attempt of a token whose MAC has verified."""
+    """Return whether an attempt may act, was answered, or is refused. The MAC of its token has been
+    verified.
+    """
     node = node_at(history, node_tag)
     if node is None:
         return Refused()

@@ -515,7 +515,9 @@ def plan_session_notes(output_id: str, work: WorkDone) -> list[PlannedEvent]:
 
 
 def plan_helper(history: History, node: Node, helper: Helper) -> list[PlannedEvent]:
-    """Return where a delegated run works, as its first call says, and each new name of a helper once."""
+    """Return events for where a delegated run works, as its first call says, and for each new name of a
+    helper.
+    """
     run = history.runs[node.run_id]
     seen: list[tuple[str, ObservationRecorded]] = []
     place, name = helper.project, helper.worker

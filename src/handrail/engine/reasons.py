@@ -286,7 +286,7 @@ def issue_of(blocker: Blocker) -> Issue:
 
 
 def shorten_message(text: str, limit: int = MESSAGE_BYTES) -> str:
-    """Shorten text from outside, between characters, so that a blocker can hold it."""
+    """Return text from outside, shortened between characters so that a blocker can hold it."""
     encoded = text.encode()
     if len(encoded) <= limit:
         return text

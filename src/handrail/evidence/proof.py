@@ -131,5 +131,5 @@ def bound_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def choose_worst(words: Sequence[ProofWord]) -> ProofWord:
-    """Return the word that stands for several checks; without any check nothing was tried."""
+    """Return the word of several checks; without any check, it is that nothing was tried."""
     return min(words, key=WORST_FIRST.index, default="not_tried")

@@ -239,7 +239,7 @@ def drop_done_takes(join: Join) -> Join:
 
 
 def list_options(join: Join, *, is_waiting: bool) -> list[tuple[int, Option]]:
-    """Return the options at a step with children, each with the number that stands for it in a token."""
+    """Return the options at a step with children, each with the number that a token has for it."""
     named = list(JOIN_OPTIONS)
     found = [] if is_waiting else [(named.index(one), one) for one in join.offered]
     options = [(number, Option(id=one, label=JOIN_OPTIONS[one])) for number, one in found]
@@ -298,8 +298,8 @@ def _waits_for_person(history: History, tip: Node) -> bool:
 
 
 def is_set_aside(history: History, run: Run) -> bool:
-    """Whether no step needs a run any more: its work was closed, replaced or delegated again, or the run
-    above it moved to another branch. A step that is done does not count.
+    """Whether no step waits for a run any more: its result was replaced, it was delegated again, or a run
+    above it was closed or moved to another branch. A step that is done does not count.
     """
     return any(why != "passed" for why in _list_whys(history, run))
 

@@ -3,7 +3,7 @@
 | requirement | satisfied, if nothing is wrong with it, by |
 |---|---|
 | contract | an artifact of its full kind that is valid against this contract |
-| loop decision | the same, about this loop: it names the loop, or names none where only one is open |
+| loop decision | the same, about this loop: it names the loop, or names none if only one is open |
 | probe of a capability | the same, an observation of that capability |
 | assessment | the assessment with this id, if no level in it demands a follow-up |
 | required value | a value of that name in the context, or the default of its input |
