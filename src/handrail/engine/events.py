@@ -5,7 +5,7 @@
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Literal, Protocol, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, assert_never, get_args
 
 import msgspec
 
@@ -617,8 +617,16 @@ def must_be_proven(data: Event) -> bool:
             return source is not None
         case EvidenceRecorded(statements=statements):
             return any(statement.level != "claimed" for statement in statements)
-        case _:
+        case SessionCreated() | SessionImported() | ObservationRecorded() | RunStarted() | RunClosed():
             return False
+        case NodeCreated() | EdgeCreated() | AdvanceRecorded() | ValidationPerformed():
+            return False
+        case NodeOutputAppended() | PreferencesChanged() | CapabilityObserved():
+            return False
+        case DivergenceRecorded() | DecisionTraceAppended():
+            return False
+        case never:
+            assert_never(never)
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
