@@ -80,8 +80,9 @@ def find_declared(settings: Settings, name: str) -> tuple[DeclaredCheck, ...]:
 def find_check(
     settings: Settings, pins: Sequence[PinnedCheck] | None, name: str, secrets: Secrets
 ) -> NamedCheck:
-    """Return the check of this name as it was when the run began; if the run has no pin of it, as declared
-    now.
+    """Return the check of this name as it was when the run began.
+
+    If the run has no pin of it, return the check as declared now.
 
     `pins` is None if the run belongs to another project. Raise Fault VALIDATION_ERROR.
     """

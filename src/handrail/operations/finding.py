@@ -70,8 +70,9 @@ def find_run(rt: ReadPorts, text: str) -> FoundRun:
 
 
 def read_candidates(rt: ReadPorts, text: str) -> Iterator[Session]:
-    """Yield the sessions that may have a run, a node or a session; one that cannot be read does not stop the
-    others.
+    """Yield the sessions that may have a run, a node or a session.
+
+    One that cannot be read does not stop the others.
     """
     for session_id in _list_candidates(rt, text):
         rt.interruptions.end_here()
@@ -124,8 +125,9 @@ def find_session(rt: ReadPorts, asked: str) -> Session:
 
 
 def read_or_pass_over(reader: EventReader, session_id: SessionId) -> Session | None:
-    """Return the session; None if it does not exist or cannot be read, so that a caller
-    can read the others.
+    """Return the session.
+
+    None if it does not exist or cannot be read, so that a caller can read the others.
     """
     try:
         return read_session(reader, session_id)
@@ -171,8 +173,9 @@ def find_requested(rt: ReadPorts, request_id: str, project: str) -> Session:
 
 
 def find_begun(rt: ReadPorts, request_id: str, project: str) -> Session | None:
-    """Return the session of a start with this request id in a deleted directory; only the newest ones are
-    read.
+    """Return the session of a start with this request id in a deleted directory.
+
+    Only the newest ones are read.
     """
     where = encode_project(project).directory
     for stamp in rt.log.list_sessions(_MOST_READ):

@@ -1,5 +1,6 @@
-"""The file snapshots of nodes: how one is stored, and how it is taken after a reply; the first one before
-it.
+"""The file snapshots of nodes: how one is stored, and how it is taken.
+
+The first one of a run is taken before the reply, each later one after it.
 
 A file snapshot is a git tree. Its new contents are one git pack, a blob of the session. It is stored after
 the reply is sent, as a commit of its own: it delays nothing, and trouble here changes no answer. A call that
@@ -121,8 +122,9 @@ def keep_first_trees(rt: WritePorts, session: Session, node: Node, project: str)
 
 
 def take_for_command(rt: WritePorts, due: TreeDue, answer_seconds: float) -> str:
-    """Record a due tree within the time of a command line. Return the reason if that failed, even if the
-    store refused.
+    """Record a due tree within the time of a command line.
+
+    Return the reason if that failed, even if the store refused.
 
     On a busy machine the answer took long too, and a fixed time would keep no tree there at all.
     """
@@ -256,15 +258,16 @@ def is_project_of(workspace: Workspace, history: History, node_id: NodeId, proje
     return held is None or is_project(workspace, held, project)
 
 
-# An older step that is read or continued again: how many files differ from those that it saw
+# An older step that is read or continued again: how many files differ from those of its time
 #
 # A step that is read again is compared with the present files. A reply to an attempt uses what was recorded
 # with the attempt, so that its replay says the same.
 
 
 ADVANCE_SECONDS = 2.0
-"""Most seconds that an attempt that may fork compares files; if it takes longer, the reply says nothing of
-them.
+"""Most seconds that an attempt that may fork compares files.
+
+If it takes longer, the reply says nothing of them.
 """
 REREAD_SECONDS = 0.5
 """The same for a step that is only read again."""

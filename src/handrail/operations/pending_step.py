@@ -187,8 +187,9 @@ class OpenWork(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: tuple[OpenRun, ...]
     is_here: bool = True
-    """Whether the runs belong to the caller's own directory; else to another worktree or clone of its
-    project.
+    """Whether the runs belong to the caller's own directory.
+
+    Otherwise they belong to another worktree or clone of its project.
     """
     waiting: tuple[OpenRun, ...] = ()
     """Runs that wait for child runs."""

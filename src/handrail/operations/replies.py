@@ -124,8 +124,8 @@ def load_handed(
 # A first reply and its replay years later are this one function of the same records, so the step is read at
 # the node that the answer made, never at the tip. What may differ is the call: other content than was
 # recorded, or a log that broke since. That adds warnings and changes neither the step nor what it asks.
-# `made` is where the answer led, `last` where actions of ours went on to: the recap and the other files are
-# about the first, the pending step and its tokens about the second.
+# `made` is where the answer led, `last` where Handrail's actions continued to: the recap and the other files
+# are about the first, the pending step and its tokens about the second.
 def reply_to_answer(
     reader: EventReader,
     keys: Keys,
@@ -247,8 +247,9 @@ def _find_stop(history: History, answer: Recorded) -> Closing | None:
 def _follow_actions(
     history: History, workflow: CompiledWorkflow, recorded: Recorded, most: int
 ) -> tuple[Recorded, list[RanAction]]:
-    """Return the answer that a reply is about after Handrail's actions, and these actions; few runs have
-    any.
+    """Return the answer that a reply is about after Handrail's actions, and these actions.
+
+    Few runs have any.
     """
     made = history.nodes[recorded.to_node_id]
     before = None if made.parent is None else history.nodes[made.parent].state

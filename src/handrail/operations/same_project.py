@@ -31,8 +31,9 @@ def is_project(workspace: Workspace, begun: Project, project: str) -> bool:
 
 
 def is_begun_here(workspace: Workspace, begun: Place, project: str) -> bool:
-    """Whether something was begun in the caller's present project; a directory of the
-    repository is enough.
+    """Whether something was begun in the caller's present project.
+
+    A directory of the repository is enough.
     """
     here = place_of(project, workspace.observations(project))
     if is_same_place(begun, here):

@@ -98,8 +98,9 @@ class Sessions:
     def find(
         self, needed: Sequence[Choice], parts: Sequence[str] = (), first: int = _MOST_FOUND
     ) -> Iterator[SessionStamp]:
-        """Yield the sessions without some that certainly lack a word or a part; no more than the caller
-        takes.
+        """Yield the sessions without some that certainly lack a word or a part.
+
+        No more than the caller takes.
 
         `first` sessions are queried before it is known that the caller needs more.
         """

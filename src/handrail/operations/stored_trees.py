@@ -31,8 +31,9 @@ class FileTree(msgspec.Struct, frozen=True, kw_only=True):
     left_out: Mapping[str, str] = {}
 
     def explain(self, path: str) -> str:
-        """Return why nothing is known of a path, or of a folder above it; empty if the tree has it as it
-        was.
+        """Return why nothing is known of a path, or of a folder above it.
+
+        Empty if the tree has it as it was.
         """
         names = path.split("/")
         above = ("/".join(names[:count]) for count in range(1, len(names) + 1))

@@ -121,7 +121,7 @@ def pin_workflow(rt: ReadPorts, project: str, workflow_id: str) -> tuple[Catalog
 def find_workflow(catalog: Catalog, workflow_id: str) -> tuple[CatalogEntry, SourceWorkflow]:
     """Return the workflow with this id.
 
-    Raises Fault WORKFLOW_NOT_FOUND with suggestions, or WORKFLOW_INVALID with its problems.
+    Raise Fault WORKFLOW_NOT_FOUND with suggestions, or WORKFLOW_INVALID with its problems.
     """
     named = [entry for entry in catalog.entries if entry.id == workflow_id]
     for entry in named:
@@ -231,8 +231,9 @@ def pin(catalog: Catalog, entry: CatalogEntry, source: SourceWorkflow) -> Pinned
 
 
 def _compile_base(catalog: Catalog, entry: CatalogEntry) -> BaseCompilation | Problem | None:
-    """Return the base of a customisation, compiled, or why that fails; None if the workflow extends no
-    other.
+    """Return the base of a customisation, compiled, or why that fails.
+
+    None if the workflow extends no other.
     """
     if not entry.extends:
         return None
@@ -302,8 +303,9 @@ def problem_row(problem: Problem) -> WorkflowProblem:
 
 
 def rows_of(entry: CatalogEntry, problems: Iterable[Problem]) -> list[WorkflowProblem]:
-    """Return the first problems of a file for a list. Only a call about the file itself gets edits of its
-    text.
+    """Return the first problems of a file for a list.
+
+    Only a call about the file itself gets edits of its text.
     """
     first = list(problems)[:20]
     return [problem_row(one) for one in (first if entry.spelling == "json" else drop_edits(first))]

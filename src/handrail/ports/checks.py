@@ -144,8 +144,9 @@ class KnownChecks(KnownChecksReader, Protocol):
     """The same, with methods that record approvals and durations."""
 
     def approve(self, project: str, digests: Mapping[str, str], who: str, at: str) -> None:
-        """Record a person's approval of these declarations, by name; it replaces earlier ones of these
-        names.
+        """Record a person's approval of these declarations, by name.
+
+        It replaces earlier ones of these names.
 
         Raise Fault E_IO.
         """

@@ -44,8 +44,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a session was in the store before it had a key; the source of those events cannot be
-    proven.
+    """How much of a session was in the store before it had a key.
+
+    The source of those events cannot be proven.
     """
 
     listed: int = 0
@@ -166,8 +167,9 @@ class EventReader(Protocol):
         """Return every session with a commit, or about `most` of them: last activity first, then by id."""
 
     def get_blob(self, ref: BlobRef) -> bytes:
-        """Return the content, checked against its ref. Raise Fault STORE_CORRUPT if it is missing or
-        differs.
+        """Return the content, checked against its ref.
+
+        Raise Fault STORE_CORRUPT if it is missing or differs.
         """
 
 
@@ -223,6 +225,7 @@ class EventLog(EventReader, Protocol):
     def hold_existing(
         self, session_id: SessionId, wait_ms: int, known: int | None = None
     ) -> AbstractContextManager[SessionHold]:
-        """The same for a session that the caller has read. Raise Fault SESSION_NOT_FOUND, and create
-        nothing.
+        """The same for a session that the caller has read.
+
+        Raise Fault SESSION_NOT_FOUND, and create nothing.
         """

@@ -57,8 +57,9 @@ class Interruptions(Protocol):
         """Return why the call must stop; empty if it need not."""
 
     def end_here(self) -> None:
-        """Raise Fault E_INTERRUPTED or E_TIMEOUT if the call must stop; the call has
-        changed nothing so far.
+        """Raise Fault E_INTERRUPTED or E_TIMEOUT if the call must stop.
+
+        The call has changed nothing so far.
         """
 
     def pause(self, milliseconds: int) -> None:
@@ -72,8 +73,9 @@ class Progress(Protocol):
     """Where a long operation reports its progress."""
 
     def report(self, done: int, total: int, what: str) -> None:
-        """Report that `done` of `total` (0: unknown) are finished. Cheap: most calls print nothing. Never
-        raises.
+        """Report that `done` of `total` (0: unknown) are finished.
+
+        Cheap: most calls print nothing. Never raises.
         """
 
     def write(self, line: str) -> None:
@@ -132,8 +134,9 @@ class Keys(Protocol):
         """Return facts about the keyring. Creates nothing. Raise Fault KEYRING_INVALID."""
 
     def rotate(self, expected_version: str) -> bool:
-        """Sign with a new key from now on; the previous key still verifies. Return False if the version
-        differs.
+        """Sign with a new key from now on; the previous key still verifies.
+
+        Return False if the version differs.
         """
 
     def signing_key(self, purpose: str) -> bytes:
@@ -143,13 +146,15 @@ class Keys(Protocol):
         """
 
     def request_key(self) -> bytes:
-        """Return the key that names the sessions of request ids: made once, never rotated. Raise Fault
-        KEYRING_INVALID.
+        """Return the key that names the sessions of request ids: made once, never rotated.
+
+        Raise Fault KEYRING_INVALID.
         """
 
     def verifying_keys(self, purpose: str) -> tuple[bytes, ...]:
-        """Return the current key, then the previous one if any; empty if there is no keyring. Never creates
-        one.
+        """Return the current key, then the previous one if any; empty if there is no keyring.
+
+        Never creates one.
         """
 
 
@@ -192,16 +197,18 @@ class McpProcesses(Protocol):
     """The running MCP servers of this home."""
 
     def announce(self, server: McpProcess) -> None:
-        """List this process until it ends, however it dies. Never raises: the server works without being
-        listed.
+        """List this process until it ends, however it dies.
+
+        Never raises: the server works without being listed.
         """
 
     def withdraw(self) -> None:
         """Remove this process from the list, because it ends. Never raises."""
 
     def running(self) -> tuple[McpProcess, ...]:
-        """Return the running servers by start; entries of killed processes are ignored. Writes nothing,
-        never raises.
+        """Return the running servers by start; entries of killed processes are ignored.
+
+        Writes nothing, never raises.
         """
 
 

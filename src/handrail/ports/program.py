@@ -101,8 +101,9 @@ class ProgramFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlaceFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """The present state of a file or directory in the home. If it does not exist, only `is_writable` is
-    known.
+    """The present state of a file or directory in the home.
+
+    If it does not exist, only `is_writable` is known.
     """
 
     path: str
@@ -291,8 +292,9 @@ class Installation(Protocol):
     def skills(self) -> Sequence[InstalledSkill]: ...
 
     def client_servers(self, project: str) -> Sequence[ClientServer]:
-        """Return the servers in client files, by client, then path. A file that cannot be read has no
-        entries.
+        """Return the servers in client files, by client, then path.
+
+        A file that cannot be read has no entries.
         """
 
     def notices(self) -> Sequence[dict[str, Json]]:
@@ -323,16 +325,18 @@ class ClientFiles(Protocol):
         """
 
     def replace(self, path: str, expected: bytes | None, content: bytes | None) -> bool:
-        """Write the content, None to remove the file; return False if the present content is not as
-        expected.
+        """Write the content, None to remove the file.
+
+        Return False if the present content is not as expected.
 
         Mode and owner stay. Also False for a link: `resolve` returns its target. The previous content is
         saved first, for `kept`.
         """
 
     def kept(self, path: str) -> KeptFile | None:
-        """Return the file as it was before the first change that is still in effect; None
-        if there is none.
+        """Return the file as it was before the first change that is still in effect.
+
+        None if there is none.
         """
 
     def forget(self, path: str) -> None:
@@ -356,8 +360,9 @@ class Updates(Protocol):
 
     def facts(self) -> InstallFacts: ...
     def fetch(self, url: str, accept: str, asked: Callable[[], str], base: str = "") -> Fetched:
-        """Return the content at an http address, relative to `base`. Raise a Fault that fits the server's
-        answer.
+        """Return the content at an http address, relative to `base`.
+
+        Raise a Fault that fits the server's answer.
         """
 
     def drive(
@@ -375,12 +380,14 @@ class Updates(Protocol):
 
 
 class Provenance(Protocol):
-    """Checks whether a release is what its makers published. Never raises; `asked` returns why a call must
-    stop.
+    """Checks whether a release is what its makers published.
+
+    Never raises; `asked` returns why a call must stop.
     """
 
     def check(self, order: ProvenanceOrder, asked: Callable[[], str]) -> ProvenanceAnswer: ...
     def difference(self, wheel: bytes) -> str:
-        """Return the first installed file that differs from the wheel; empty if all are equal, or none is
-        installed.
+        """Return the first installed file that differs from the wheel.
+
+        Empty if all are equal, or none is installed.
         """

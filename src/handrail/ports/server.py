@@ -38,8 +38,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HttpClient(Protocol):
-    """Sends requests to servers outside of Handrail. Every method may raise Fault E_VALIDATION, E_NETWORK or
-    E_TIMEOUT.
+    """Sends requests to servers outside of Handrail.
+
+    Every method may raise Fault E_VALIDATION, E_NETWORK or E_TIMEOUT.
     """
 
     def ask(

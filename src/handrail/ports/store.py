@@ -288,8 +288,9 @@ class StoreKeeper(Protocol):
     """
 
     def check(self, session_ids: Sequence[SessionId] = ()) -> Iterator[SessionCheck | StoreCheck]:
-        """Check every byte of these sessions and their blobs, or of the store; yield each session, then the
-        whole.
+        """Check every byte of these sessions and their blobs, or of the store.
+
+        Yield each session, then the whole.
         """
 
     def usage(self) -> StoreUsage:
@@ -332,8 +333,9 @@ class StoreKeeper(Protocol):
         """
 
     def plan_copy(self, way: CopyWay, session_ids: Sequence[SessionId] = ()) -> tuple[SessionCopy, ...]:
-        """Return what the target lacks of these sessions, or of all; a session that cannot be copied has a
-        reason.
+        """Return what the target lacks of these sessions, or of all.
+
+        For a session that cannot be copied, it has the reason.
         """
 
     def copy_session(self, way: CopyWay, session: SessionCopy) -> None:
@@ -370,6 +372,7 @@ class SharedStore(Protocol):
         """Return where the database is and whether it answers. Changes nothing, never raises."""
 
     def marks(self) -> Mapping[str, str]:
-        """Return a mark for each session that changes with every commit; empty if the database cannot be
-        reached.
+        """Return a mark for each session that changes with every commit.
+
+        Empty if the database cannot be reached.
         """

@@ -172,8 +172,9 @@ class Trees(TreeReader, Protocol):
         """Return the paths among these that have a `filter` attribute in a tree."""
 
     def find_ignored(self, project: str, tree: str, paths: Collection[str]) -> frozenset[str]:
-        """Return the paths among these that the ignore files of a tree match; all paths if git cannot
-        answer.
+        """Return the paths among these that the ignore files of a tree match.
+
+        If git cannot answer, return all paths.
         """
 
     def read_written(
@@ -211,8 +212,9 @@ class Trees(TreeReader, Protocol):
         """
 
     def keep(self, project: str, name: str, tree: str) -> str:
-        """Keep a tree until `drop`, under a name such as `run_…/n12`. Return the reason if that failed, else
-        "".
+        """Keep a tree until `drop`, under a name such as `run_…/n12`.
+
+        Return the reason if that failed, else "".
 
         A tree that was taken or built and is not kept may be gone after two weeks.
         """

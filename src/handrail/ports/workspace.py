@@ -84,8 +84,9 @@ class Workspace(Protocol):
         """Return the main checkout if the project is another worktree of its repository; else empty."""
 
     def work_token(self) -> str:
-        """Return the token of the work that was delegated to the caller (HANDRAIL_WORK); empty if there is
-        none.
+        """Return the token of the work that was delegated to the caller (HANDRAIL_WORK).
+
+        Empty if there is none.
         """
 
     def worker(self) -> str:
@@ -148,8 +149,9 @@ class ProjectPlaces(Protocol):
 
 
 class AuthoredFiles(Protocol):
-    """Files that people keep with their project. Handrail writes one on request, and overwrites only known
-    content.
+    """Files that people keep with their project.
+
+    Handrail writes one on request, and overwrites only known content.
     """
 
     def place(self, project: str, directory: str, name: str, param: str) -> FilePlace:
@@ -174,8 +176,9 @@ class AuthoredFiles(Protocol):
         """
 
     def create_private(self, path: str, parts: Iterable[bytes]) -> bool:
-        """Create a file for this user only (0600) in an existing directory; no file appears until all is
-        durable.
+        """Create a file for this user only (0600) in an existing directory.
+
+        No file appears until all is durable.
         """
 
 
@@ -231,8 +234,9 @@ class Notify(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_u
         tuple[Annotated[str, Meta(min_length=1, max_length=LONGEST_COMMAND_WORD)], ...],
         Meta(max_length=MOST_COMMAND_WORDS),
     ] = ()
-    """The command that a local call starts after its answer, word by word; the notice is
-    its last argument.
+    """The command that a local call starts after its answer, word by word.
+
+    The notice is its last argument.
     """
     kinds: Annotated[tuple[OutwardKind, ...], Meta(max_length=len(get_args(OutwardKind)))] = ()
     """Kinds of notices: needs_person, blocked, done, critical_gap, idle, stalled; empty for all."""
@@ -319,8 +323,9 @@ class SettingsFiles(Protocol):
     """The user's settings, and the few that a project may add. A project is not trusted."""
 
     def of(self, project: str = "") -> Settings:
-        """Return the settings in force; with a project, its checks, and its output defaults before the
-        user's.
+        """Return the settings in force.
+
+        With a project, they include its checks, and its output defaults before the user's.
 
         Raise Fault E_CONFIG if a file cannot be read or a value is not allowed.
         """

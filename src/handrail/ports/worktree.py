@@ -19,9 +19,9 @@ import msgspec
 MOST_PLACES = 200
 """Most places that one call reads."""
 MOST_PLACE_BYTES = 5_000_000
-"""Bytes of one file that a line is looked for in."""
+"""Most bytes of one file in which a line is searched for."""
 MOST_FILES = 100_000
-"""Most files that a list of a project may have."""
+"""Most files that a list of a project has."""
 LIST_SECONDS = 10.0
 """How long listing the files of a project may take."""
 
@@ -78,8 +78,9 @@ class ListedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     mode: FileMode
     content: str
-    """A name for the content: two files of a project with the same name have the same content. Empty if
-    unreadable.
+    """A name for the content: two files of a project with the same name have the same content.
+
+    Empty if unreadable.
     """
     size: int
     changed_ns: int
@@ -168,15 +169,17 @@ class TreeLook(Protocol):
         """
 
     def locate_files(self, project: str, named: Sequence[str]) -> tuple[LocatedFile, ...]:
-        """Return the files that these texts mean, however they are spelt; one answer each, in the same
-        order.
+        """Return the files that these texts mean, however they are spelt.
+
+        One answer each, in the same order.
         """
 
     def list_files(
         self, project: str, suffixes: Sequence[str], seconds: float = LIST_SECONDS
     ) -> FileList | Unseen:
-        """Return all present files with one of these endings, as git lists them; works without a repository
-        too.
+        """Return all present files with one of these endings, as git lists them.
+
+        Works without a repository too.
         """
 
     def find_text(
@@ -190,8 +193,9 @@ class TreeLook(Protocol):
         """
 
     def read_files(self, project: str, paths: Collection[str]) -> Mapping[str, PresentFile]:
-        """Return these files as they are now, by path; skips what is not a file, too
-        large, or not readable.
+        """Return these files as they are now, by path.
+
+        Skips what is not a file, too large, or not readable.
         """
 
     def find_obstacles(self, project: str, writes: Sequence[FileWrite]) -> tuple[LeftOut, ...]:
@@ -332,8 +336,9 @@ class FactStore(Protocol):
     """The kept facts of all projects of this home."""
 
     def open_view(self, project: str, form: str) -> AbstractContextManager[FactView]:
-        """Open the facts of one project; facts of another form (of another version of
-        Handrail) are dropped.
+        """Open the facts of one project.
+
+        Facts of another form (of another version of Handrail) are dropped.
         """
 
 

@@ -133,8 +133,9 @@ def pass_over(fault: Fault) -> None:
 
 
 def read_blob(reader: EventReader, ref: BlobRef) -> bytes | None:
-    """Return a content; None if the store lost it or never had it. Raise Fault for other trouble of the
-    store.
+    """Return a content; None if the store lost it or never had it.
+
+    Raise Fault for other trouble of the store.
     """
     try:
         return reader.get_blob(ref)

@@ -347,8 +347,9 @@ def _send(
 
 
 def _keep_parts(answer: Outcome, keep: Callable[[Iterator[bytes]], dict[str, Json]]) -> Outcome:
-    """Return the answer with its long field written elsewhere: the team server sends it as a whole. Raise
-    Fault.
+    """Return the answer with its long field written elsewhere: the team server sends it as a whole.
+
+    Raise Fault.
     """
     if not isinstance(answer, Success) or not isinstance(answer.data, dict) or "content" not in answer.data:
         return answer

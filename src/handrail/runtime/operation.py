@@ -133,7 +133,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_misplaced_work(called: Operation, params: dict[str, Json]) -> dict[str, Json]:
-    """Return arguments that look like a token of a child run where none is accepted; few calls have one."""
+    """Return arguments that look like a token of a child run in a call that accepts none."""
     taken = WORK_ARGUMENTS if called.name in WORKED_THROUGH else ()
     return {name: held for name, held in params.items() if name not in taken and _may_hold_work(held)}
 

@@ -208,8 +208,9 @@ def _workspace(rt: ReadPorts, params: dict[str, Json]) -> str:
 
 
 def _fingerprint(params: dict[str, Json]) -> str:
-    """Return which token was used, without the token. For a confirm token it is the start of its
-    fingerprint.
+    """Return which token was used, without the token.
+
+    For a confirm token it is the start of its fingerprint.
     """
     used: Any = next((params[name] for name in _TOKENS if isinstance(params.get(name), str)), "")
     return sha256(used.encode("utf-8", "surrogatepass")).hexdigest()[:_FINGERPRINT_LENGTH] if used else ""

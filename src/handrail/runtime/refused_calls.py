@@ -229,8 +229,9 @@ def _find_kind(value: Json) -> TokenKind | None:
 
 
 def _find_run(rt: ReadPorts, text: str) -> Run | None:
-    """Return the run that a token belongs to; None if this store has none, which the operation reports
-    better.
+    """Return the run that a token belongs to.
+
+    None if this store has none, which the operation reports better.
     """
     try:
         claims = read_token(rt.keys.verifying_keys(WORKFLOW), text, ANY_KIND).claims

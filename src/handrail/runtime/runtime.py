@@ -292,7 +292,7 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
     receipt_keys: Callable[[], ReceiptKeys] = no_receipt_keys
     mcp_processes: Callable[[], McpProcesses] = no_processes
     http_client: Callable[[], HttpClient] = no_http_client
-    """Sends requests to other servers; a server of Handrail sends none, whoever asks it to."""
+    """Sends requests to other servers; a server of Handrail sends none for any caller."""
     roots: Roots | None = None
     """Where a server may work; None if this is no server, and works wherever its caller may."""
     team: Callable[[], Team] | None = None

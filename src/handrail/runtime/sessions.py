@@ -126,8 +126,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> tuple[ReplyWarning, ...]:
-        """Return the warnings that begin every reply about the session; empty if it is sound and was begun
-        here.
+        """Return the warnings that begin every reply about the session.
+
+        Empty if it is sound and was begun here.
         """
         imported = imported_warnings(self.history)
         if self.is_sound:
@@ -177,8 +178,9 @@ def judge_origin(reader: EventReader, history: History) -> History:
 
 
 def load_last_seen(reader: EventReader, session_id: SessionId) -> Session | None:
-    """Return the session as this process read it last; only for starting a hold, which
-    brings it up to date.
+    """Return the session as this process read it last.
+
+    Only for starting a hold, which brings it up to date.
     """
     known = memory_of(reader).get_folded(session_id)
     return None if known is None else Session(history=known)

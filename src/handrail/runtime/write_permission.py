@@ -54,8 +54,9 @@ _MISSING = {
 
 
 class GatedInput(Input, frozen=True, kw_only=True):
-    """The input that every gated operation has in addition to its own fields; a creation has it in place of
-    a key.
+    """The input that every gated operation has in addition to its own fields.
+
+    A creation has it in place of a key.
     """
 
     dry_run: Maybe[
@@ -275,8 +276,9 @@ def _show(rt: ReadPorts, scope: ConfirmScope, plan: Plan[_T]) -> DryRun:
 
 
 def _not_allowed(called: Operation, request: GatedInput, missing: Literal["confirm", "dangerous"]) -> Fault:
-    """Return the refusal for a missing field. It comes before the token is read, so the
-    token stays usable.
+    """Return the refusal for a missing field.
+
+    It comes before the token is read, so the token stays usable.
     """
     message, hint = _MISSING[missing]
     return Fault(

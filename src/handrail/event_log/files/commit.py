@@ -47,7 +47,7 @@ from handrail.ports.log import Blob, Draft, Record
 #
 # It names the end of the manifest and the sum of the line that ends there, with a checksum of its own. It is
 # written after the commit is durable and is never synced: after a power failure it may be old or missing,
-# but it never claims more than there was. So what it names and the manifest lacks is lost. It is read before
+# but it never names more than there was. So what it names and the manifest lacks is lost. It is read before
 # the manifest, which only grows.
 
 LOCK_NAME: Final = "lock"

@@ -7,8 +7,8 @@ must survive all of that, an unacknowledged one must never be reported, and a ca
 
 The idea: a commit is two appends, the events to a segment and one line to the manifest that names those
 bytes and their chain digest. The `sum` of a line also covers the line before it, so the last line proves
-the whole manifest. One writer at a time holds the lock; readers take none. After the sync, the writer
-leaves a note of the commit in the lock file. Whoever reads the note first and the manifest second can tell
+the whole manifest. One writer at a time has the lock; readers take none. After the sync, the writer
+leaves a note of the commit in the lock file. A reader of first the note and then the manifest can distinguish
 a commit that never finished (beyond the note: cut off, or made durable now) from one that was lost (named
 by the note, missing in the manifest: `history_lost`, and nothing is written any more).
 

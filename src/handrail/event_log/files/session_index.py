@@ -392,8 +392,9 @@ def _list_names(sessions: str) -> Iterator[tuple[SessionId, int]]:
 
 
 def _version_of(path: str) -> _Row:
-    """Return the version of a session's files and the time of its manifest; both empty
-    if either is uncertain.
+    """Return the version of a session's files and the time of its manifest.
+
+    Both are empty if either is uncertain.
     """
     order, inode, parts = 0, 0, []
     try:

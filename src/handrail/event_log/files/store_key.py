@@ -166,8 +166,9 @@ class StoreKey:
         return StoreKey(data, self._random_bytes, self._disk, place)
 
     def take_from(self, other: StoreKey) -> None:
-        """Become the same key with the same list, because a whole store moves. Raise
-        Fault KEYRING_INVALID.
+        """Become the same key with the same list, because a whole store moves.
+
+        Raise Fault KEYRING_INVALID.
         """
         disk = self._disk
         if other.read() is None:

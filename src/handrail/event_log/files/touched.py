@@ -1,25 +1,26 @@
-"""The list of touched sessions: what was written to since somebody looked, without a look at every session.
+"""The list of touched sessions: which ones changed since the last reading, without reading them all.
 
-Listing 10 000 sessions by the times of their files takes a third of a second. So whoever writes to a session
-appends a line to one list, and whoever keeps something about all sessions reads the new lines.
+Listing 10 000 sessions by the times of their files takes a third of a second. So a process that writes
+to a session appends a line to one list, and a cache of facts about all sessions reads the new lines.
 
     w <session id> <process id>          a commit begins
-    d <session id>                       it ended, well or not
+    d <session id>                       it ended, successfully or not
     m <session id> <before> <after>      a session directory was made; the times are those of `sessions/`
 
-A reader remembers where it stopped (`Position`). Four things make the list complete, or say that it is not:
+A reader remembers where it stopped (`Position`). Four rules make the list complete, or show that it is not:
 
-- A line is written before the commit and one after it. Between the two the session counts as touched in
-  every look, until its writer has ended or died.
-- A session that comes or goes by other hands (a copy, a backup, another program) changes the time of
-  `sessions/` without a line that explains it. Then the names are compared.
-- The list is never synced. After a restart of the machine it may lack lines, so everything is looked at.
-- A list that is gone, was replaced, has a broken line or could not be written counts as lost: the same.
+- A line is written before the commit and one after it. Between the two the session counts as touched for
+  every reader, until its writer has ended or died.
+- A session that another program adds or removes (a copy, a backup) changes the time of `sessions/` without
+  a line that explains it. Then the names are compared.
+- The list is never synced. After a restart of the machine it may lack lines, so every session is read.
+- A list that is gone, was replaced, has a broken line or could not be written counts as lost: then too,
+  every session is read.
 
-What remains is a file that another program changes inside a session directory. Readers look at the files of
-what they show, and at a few others in each call.
+What remains is a file that another program changes inside a session directory. Readers check the files of
+the sessions that they show, and of a few others in each call.
 
-The list is a cache beside the log. It takes no `Disk`: no promise of the log depends on it.
+The list is a cache next to the log. It uses no `Disk`, because no guarantee of the log depends on it.
 """
 
 from __future__ import annotations

@@ -444,7 +444,7 @@ def record_answer(
     )
 
     def decide(now: Session) -> PlanWith:
-        # Checked again: since the question, somebody may have answered, or an agent of theirs worked on it.
+        # Checked again: since the question, a person may have answered, or their agent worked on the step.
         last = find_last_answer(now.history, pending.node.node_id, ask.kind)
         if last is not None and last.answer_id != based_on:
             raise _answered_meanwhile(last)

@@ -426,8 +426,9 @@ def _seen(rt: ReadPorts, asked: _Asked, project: str) -> dict[ObservationKey, st
 
 
 def _check_inputs(pinned: Pinned, asked: _Asked) -> None:
-    """Check the declared inputs; name every problem at once, with a start that would be
-    accepted (DESIGN D12).
+    """Check the declared inputs.
+
+    Name every problem at once, with a start that would be accepted (DESIGN D12).
 
     Raise Fault VALIDATION_ERROR.
     """

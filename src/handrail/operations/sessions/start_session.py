@@ -214,8 +214,9 @@ def _find_noted(history: History, attempt: AttemptId) -> _Noted | None:
 
 
 def _find_place(history: History, attempt: AttemptId) -> str:
-    """Return the node where the key was used before, because its own checkpoint moved
-    the tip; else the tip.
+    """Return the node where the key was used before, else the tip.
+
+    A repeat needs the earlier node, because its own checkpoint moved the tip.
     """
     noted = _find_noted(history, attempt)
     if noted is not None:

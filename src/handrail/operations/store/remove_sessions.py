@@ -37,7 +37,7 @@ class Swept(msgspec.Struct, frozen=True, kw_only=True):
 def wait_for_sessions(rt: Runtime, session_ids: Sequence[str]) -> None:
     """Wait, before a token is used up, until no process writes to any of these sessions.
 
-    Raises Fault SESSION_LOCKED.
+    Raise Fault SESSION_LOCKED.
     """
     sound = [SessionId(one) for one in session_ids if is_session_id(one)]
     rt.keeper().wait_for_writers(sound, LOCK_WAIT_MS)

@@ -49,8 +49,9 @@ class ComparedWorkflow(Answer, frozen=True, kw_only=True):
 
 
 class StepChange(Answer, frozen=True, kw_only=True):
-    """One step. For a changed step, `places` has the changes by pointers into it; long
-    values are left out.
+    """One step.
+
+    For a changed step, `places` has the changes by pointers into it; long values are left out.
     """
 
     step_id: str

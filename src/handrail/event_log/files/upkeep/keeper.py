@@ -222,8 +222,8 @@ def _invalid_home(param: str, problem: str, expected: str) -> Fault:
 # Removing old sessions and the blobs that no session names any more, never one in use.
 #
 # A session is renamed under its lock, durably, before its files are deleted: after a crash it is whole or
-# gone. A blob is set aside first. Then every session is held once, so that each writer that may have seen the
-# blob has finished. What a manifest names by then is put back, and only the rest is deleted.
+# gone. A blob is set aside first. Then every session is locked once, so that each writer that may have read
+# the blob has finished. What a manifest names by then is put back, and only the rest is deleted.
 
 
 DAY_NS: Final = 86_400 * 1_000_000_000

@@ -359,8 +359,9 @@ def _is_newer(loaded: Loaded) -> bool:
 
 
 def _check_blobs(log: FileLog, tally: _Tally, *, is_whole: bool) -> tuple[int, int]:
-    """Return how many blobs commits name, and how many no commit names. Only the former
-    are checked for damage.
+    """Return how many blobs commits name, and how many no commit names.
+
+    Only the former are checked for damage.
     """
     stored = {blob.ref: blob.size for blob in blobs_in(log) if not blob.is_set_aside}
     for ref in sorted(tally.pins):
