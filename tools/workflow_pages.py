@@ -161,7 +161,7 @@ def _told(part: Part, conditions: dict[str, Part]) -> str:
         case {"forEach": each, "maxIterations": most}:
             told.append(f": once for each of `{each['input']}`, at most {most}")
         case {"while": held, "maxIterations": most}:
-            told.append(f": at most {most} rounds, {_while(conditions[held['conditionId']])}")
+            told.append(f". At most {most} rounds, {_while(conditions[held['conditionId']])}")
         case {"delegate": {"children": children, **rest}}:
             names = ", ".join(f"`{child['id']}`" for child in children)
             told.append(f": delegates {names}; what they deliver is `{rest['collect']}`")
