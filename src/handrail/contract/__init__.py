@@ -1,7 +1,8 @@
-"""How every answer looks on every surface, and a library for authors of other tools. Pure.
+"""The form of every answer on every interface, as a library for authors of other tools. Pure.
 
-The names in `__all__` are stable under semantic versioning; everything else in here may change. Each is
-loaded on first use: a command that prints one small answer must not pay for the checker.
+The names in `__all__` are stable under semantic versioning; everything else in here may change.
+Each is loaded on first use, because a command that prints one small answer must not load the
+checker.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Accounts as every package knows them: who calls a server that has them. Pure."""
+"""Accounts: who calls a server that has them. Pure."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from handrail.contract.ids import Actor
 
 Role: TypeAlias = Literal["owner", "admin", "member", "viewer"]
 ROLES: tuple[Role, ...] = ("viewer", "member", "admin", "owner")
-"""Each may do what those before it may."""
+"""Roles in ascending order; each may do what those before it may."""
 
 
 class Principal(msgspec.Struct, frozen=True, kw_only=True):
-    """Who a credential stands for: a person, or an agent of that person."""
+    """The account that a token belongs to: a person, or an agent of that person."""
 
     account: str
-    """Of the person; opaque, and never a name."""
+    """Id of the person; opaque, and never a name."""
     name: str
-    """Shown, and recorded nowhere."""
+    """Name for display; it is never recorded."""
     kind: Literal["person", "agent"]
     workspace: str
     role: Role
-    """Of the person in this workspace."""
+    """Role of the person in this workspace."""
     credential: str
-    """Which one was shown, by its public id."""
+    """Public id of the token."""
     agent: str = ""
-    """What the person calls this agent; empty: a person, or an agent that only a token of elsewhere names."""
+    """The person's name for this agent; empty for a person, or for an agent that only a token issued
+    elsewhere names.
+    """
     machine: str = ""
     scopes: tuple[str, ...] = ()
     expires_at: int = 0
-    """When the credential ends, in Unix seconds; 0: nobody says."""
+    """When the token expires, in Unix seconds; 0 if unknown."""
 
     @property
     def actor(self) -> Actor:

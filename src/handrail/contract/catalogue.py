@@ -1,7 +1,8 @@
-"""The one error catalogue: each kind of trouble with its exit status, retry rule and both dialects. Pure.
+"""The error catalogue: each error kind with its exit status, retry rule and form in both dialects.
+Pure.
 
-No exit number, HTTP status or `E_` string appears outside this file and the register of LAFS (tests/house). A
-new kind is one new row; the sentence of an error stands where it is raised.
+Exit numbers, HTTP statuses and `E_` strings appear only in this file and in the register of LAFS
+(tests/house). A new kind is one new row; the message of an error is written where it is raised.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ import msgspec
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One row: what code raises, and how each surface says it."""
+    """One row: the code of an error, and how each interface reports it."""
 
     code: str
-    """The kind. Without `E_` it is a domain code and travels in `details.domain_code`."""
+    """Code of the kind. Without `E_` it is a domain code and is sent in `details.domain_code`."""
     native: str
     """`error.code` of the CLI dialect: one of the frozen core codes."""
     exit_status: int
     is_retryable: bool = False
-    """The same bytes may be sent again."""
+    """Whether the same bytes may be sent again."""
     lafs_code: str
     category: str
     is_lafs_retryable: bool = False
@@ -29,26 +30,26 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     http_status: int
     wait_ms: int | None = None
     hint: str
-    """What to do now; the default when a Failure brings no text of its own."""
+    """What to do now; used if a Failure has no text of its own."""
     details: tuple[str, ...] = ()
-    """The detail keys a Failure of this kind may carry."""
+    """The detail keys that a Failure of this kind may have."""
     is_reserved: bool = False
-    """Declared, but nothing raises it yet."""
+    """Whether the kind is only declared and not raised yet."""
 
 
 def _like(core: Kind, code: str, *, hint: str, details: tuple[str, ...] = (), **other: Any) -> Kind:
-    """A kind that the CLI dialect tells by a core kind, and that differs from it in what is named here."""
+    """Return a kind that the CLI dialect reports under a core kind, with the differences given here."""
     return msgspec.structs.replace(core, code=code, hint=hint, details=details, **other)
 
 
 def _of_token(code: str, **other: Any) -> Kind:
-    """Return a token that is refused."""
+    """Return a kind for a rejected token."""
     shown = ("token_kind", "session_id", "run_id", "position", "length", "found")
     return _like(E_CONFLICT, code, details=shown, **other)
 
 
 def _of_bundle(core: Kind, code: str, **other: Any) -> Kind:
-    """Return a bundle that is refused."""
+    """Return a kind for a rejected bundle."""
     return _like(core, code, details=("path", "measured", "limit", "found", "supported", "problems"), **other)
 
 
@@ -58,10 +59,12 @@ UPDATE_DETAILS = (
     *("stage", "current_version", "target_version", "binary_replaced", "skill_sync_status"),
     *("skill_sync_command", "command", "cause"),
 )
-"""Details of every failed update, beside those of its kind: how far it came, and what is installed now."""
+"""Detail keys of every failed update, besides those of its kind: how far it came, and what is
+installed now.
+"""
 
 REUSED_REQUEST_DETAILS = (*("request_id", "resource", "session_id", "run_id", "workflow_id", "status", "id"),)
-"""Details of a request id that was used before with different content: what the first call made."""
+"""Detail keys for a request id that was used before with different content: what the first call made."""
 
 # fmt: off
 E_USAGE = Kind(
@@ -107,7 +110,7 @@ E_CONFIRMATION_REQUIRED = Kind(
     details=("missing", "effect"),
 )
 ANSWERED_DETAILS = ("who", "answer", "answered_at", "answer_id")
-"""Of an answer that somebody gave after the question was shown."""
+"""Detail keys for an answer that another person gave after the question was shown."""
 E_CONFLICT = Kind(
     code="E_CONFLICT", native="E_CONFLICT", exit_status=6, http_status=409,
     lafs_code="E_CONFLICT_VERSION", category="CONFLICT", agent_action="refresh_context",
@@ -519,22 +522,22 @@ UPSTREAM_OPEN = _like(
 )
 
 
-# Groups of codes that many operations answer with
-#
-# Kept here, so that whoever lists them names one thing.
+# Groups of codes that many operations answer with. They are kept here, so that every list names the same
+# group.
 
 SHARED_ERRORS = tuple(kind.code for kind in (
     E_USAGE, E_VALIDATION, VALIDATION_ERROR, FORMAT_CONFLICT, FIELD_CONFLICT, FIELD_UNKNOWN, EXPAND_UNKNOWN,
     BUDGET_EXCEEDED, VERSION_UNSUPPORTED, REQUEST_TOO_LARGE, E_NOT_FOUND, E_FORBIDDEN, E_CONFIG, E_IO,
     E_TIMEOUT, E_INTERRUPTED, INTERNAL_ERROR,
 ))
-"""What every operation can answer with on the command line: its line, a file that `--input` names, the
-settings of its output, a signal, a defect."""
+"""Errors that every operation can return on the command line: about its line, a file that `--input` names,
+the settings of its output, a signal, or a defect.
+"""
 RUN_TOKEN_ERRORS = tuple(kind.code for kind in (
     TOKEN_INVALID_FORMAT, TOKEN_UNSUPPORTED_VERSION, TOKEN_BAD_SIGNATURE, TOKEN_UNKNOWN_NODE,
     TOKEN_SESSION_LOCKED, SESSION_NOT_HEALTHY, STORE_HISTORY_LOST, STORE_UNSUPPORTED_VERSION,
 ))
-"""In which ways a token of a run can be wrong."""
+"""Errors about a run's token."""
 # fmt: on
 
 

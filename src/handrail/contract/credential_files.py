@@ -1,6 +1,7 @@
-"""Which files hold credentials, by their names. Pure.
+"""Which files hold credentials, judged by their names. Pure.
 
-Such a file is listed as changed, like any other. Nobody quotes it, compares its text or copies it.
+Such a file is listed as changed, like any other. Handrail never quotes it, compares its text or
+copies it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _NAMES = (
 _FOLDERS = frozenset({".ssh", ".aws", ".azure", ".gnupg"})
 _PLACES = (".kube/config", ".docker/config.json", ".config/gh/hosts.yml")
 _SOURCES = (".py", ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java")
-"""A module called `credentials.py` is code: it says where credentials are found."""
+"""Suffixes of code: a module called `credentials.py` says where credentials are, and holds none."""
 
 
 def holds_credentials(path: str) -> bool:

@@ -1,7 +1,7 @@
-"""What will be removed, and when: one table, and the notice that each use gives. Pure.
+"""What will be removed, and when: one table, and the notice that each use returns. Pure.
 
-Something is removed in a major release only, after at least 90 days and two minor releases. Until then it
-has an entry here, and every use of it gives a notice; over HTTP also headers.
+Something is removed in a major release only, after at least 90 days and two minor releases. Until
+then it has an entry here, and every use of it returns a notice; over HTTP also headers.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class Deprecation(msgspec.Struct, frozen=True, kw_only=True):
     announced: str
     """The day of that release, as `2026-11-15`."""
     remove_by: str
-    """The day by which it is gone, written in the same way."""
+    """The day of its removal at the latest, in the same format."""
     replacement: str
     operation: str
-    """The operation whose call uses it."""
+    """The operation whose calls use it."""
     param: str = ""
-    """The input field, by wire name, that uses it; empty: every call of the operation does."""
+    """The input field, by wire name, that uses it; empty if every call of the operation does."""
 
     def __post_init__(self) -> None:
         assert _ID.fullmatch(self.id), "a deprecation id is lower-case words"
@@ -46,11 +46,11 @@ class Deprecation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEPRECATIONS: tuple[Deprecation, ...] = ()
-"""The operation of each also stands in `outcome.WITH_DEPRECATIONS`."""
+"""Everything that will be removed. The operation of each entry is also in `outcome.WITH_DEPRECATIONS`."""
 
 
 def find_used(operation: str, params: Mapping[str, Json]) -> list[Deprecation]:
-    """The entries that a call uses."""
+    """Return the entries that a call uses."""
     return [
         entry
         for entry in DEPRECATIONS
@@ -59,7 +59,7 @@ def find_used(operation: str, params: Mapping[str, Json]) -> list[Deprecation]:
 
 
 def notice_of(entry: Deprecation) -> Notice:
-    """The notice that each use gives."""
+    """Return the notice for a use of the entry."""
     return Notice(
         type=DEPRECATED,
         severity="warning",

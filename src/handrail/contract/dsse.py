@@ -1,8 +1,9 @@
-"""A signed statement as a file: in-toto Statement v1 in a DSSE envelope, one spelling of it. Pure.
+"""A signed statement as a file: in-toto Statement v1 in a DSSE envelope, with exactly one spelling.
+Pure.
 
-Signing and checking a signature are the keys' business. Here is what is signed (`encode_for_signing`, the PAE
-of DSSE 1.0.2) and how a file is read: whatever is not exactly what `write_envelope` writes is no receipt, so
-no byte of a file can change unseen.
+This module defines what is signed (`encode_for_signing`, the PAE of DSSE 1.0.2) and how a file is
+read; the keys sign and verify elsewhere. A file that is not exactly what `write_envelope` writes is
+no receipt, so no byte of it can change unnoticed.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from handrail.contract.outcome import Fault
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 MOST_BYTES = 1_048_576
-"""Of a file with a statement."""
+"""Largest size of a file with a statement."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base64, and the id of the key."""
+    """The signature in Base64, and the id of the key."""
 
     keyid: str
     sig: str
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """As DSSE has it, with exactly one signature."""
+    """A DSSE envelope with exactly one signature."""
 
     payload: str
     payload_type: str
@@ -37,23 +38,23 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file holds; whether its signature is right is another question."""
+    """The content of a file; its signature is verified elsewhere."""
 
     statement: dict[str, Any]
     signed: bytes
-    """What the signature is over."""
+    """The bytes that the signature covers."""
     key_id: str
     signature: bytes
 
 
 def encode_for_signing(payload: bytes) -> bytes:
-    """The pre-authentication encoding of DSSE."""
+    """Return the pre-authentication encoding of DSSE."""
     kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 
 def write_envelope(payload: bytes, key_id: str, signature: bytes) -> bytes:
-    """The file, ending with a newline."""
+    """Return the content of the file, ending with a newline."""
     made = Envelope(
         payload=_encode(payload),
         payload_type=PAYLOAD_TYPE,
@@ -63,7 +64,9 @@ def write_envelope(payload: bytes, key_id: str, signature: bytes) -> bytes:
 
 
 def read_envelope(content: bytes) -> Read | None:
-    """The statement of a file; None where it is not, byte for byte, what `write_envelope` writes."""
+    """Return the statement of a file; None if the file is not, byte for byte, what `write_envelope`
+    writes.
+    """
     try:
         held = msgspec.json.decode(content, type=Envelope)
         payload = binascii.a2b_base64(held.payload, strict_mode=True)
@@ -75,7 +78,7 @@ def read_envelope(content: bytes) -> Read | None:
         return None
     if write_envelope(payload, one.keyid, signature) != content or statement.get("_type") != STATEMENT_TYPE:
         return None
-    if spelled != payload:  # a key twice would tell one reader this, and another that
+    if spelled != payload:  # readers would resolve a repeated key differently
         return None
     return Read(
         statement=statement, signed=encode_for_signing(payload), key_id=one.keyid, signature=signature

@@ -1,4 +1,4 @@
-"""Stored text inside an answer: fenced as data, so that it cannot pass for an instruction. Pure."""
+"""Stored text inside an answer, fenced as data so that it cannot pass for an instruction. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fence_text(text: str, source: str) -> str:
 
 
 def flatten_text(text: str) -> str:
-    """Outside text as one visible line that cannot open or close a fence."""
+    """Return outside text as one visible line that cannot open or close a fence."""
     return break_marks(" ".join(drop_invisible(text).split()))
 
 

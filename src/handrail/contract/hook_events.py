@@ -1,4 +1,4 @@
-"""Hook events that nothing listens to any more. Installed clients keep calling them."""
+"""Hook events that Handrail no longer handles. Installed clients still call them."""
 
 RETIRED_HOOKS = ("PostToolUse", "PostToolUseFailure", "AfterTool", "afterShellExecution")
-"""After a shell command: Handrail records only commands that it ran itself."""
+"""The hook after a shell command: Handrail records only commands that it ran itself."""

@@ -99,26 +99,29 @@ def session_id_of(randomness: bytes) -> SessionId:
 
 
 def session_id_for_request(key: bytes, root: str, request_id: str, salt: int = 0) -> SessionId:
-    """The session that a start with this request id makes in a project; a second start finds it by name.
+    """Return the id of the session that a start with this request id makes, so that a second start
+    finds it.
 
-    Keyed, so that knowing the request id is not enough to put another session under that name.
+    Keyed, so that knowing the request id is not enough to create another session with that id.
     """
     named = "\0".join(("handrail.request", root, request_id, str(salt))).encode()
     return session_id_of(hmac.new(key, named, hashlib.sha256).digest())
 
 
 def older_session_id_for_request(account: str, request_id: str) -> SessionId:
-    """Return how earlier versions named that session: for an account, wherever it was started."""
+    """Return the id that earlier versions gave that session: per account, wherever it was started."""
     return session_id_of(_digest("session", account, request_id))
 
 
 def session_id_for_bundle(bundle_id: BundleId, salt: int = 0) -> SessionId:
-    """The session that a bundle becomes when it is imported as new; a second import finds the first."""
+    """Return the id of the session that a bundle becomes on import, so that a second import finds
+    the first.
+    """
     return session_id_of(_digest("import", bundle_id, str(salt)))
 
 
 def run_id_for(session_id: SessionId, key: str) -> RunId:
-    """Return the run of a session that this key (a request id, or a fresh random one) started."""
+    """Return the id of the run of a session that this key (a request id, or a fresh random one) started."""
     return RunId(RUN_PREFIX + encode_digest(_digest("run", session_id, key), 12))
 
 
@@ -127,12 +130,16 @@ def first_node_of(run_id: RunId, salt: int = 0) -> NodeId:
 
 
 def node_after(node_id: NodeId, attempt_id: AttemptId, cause: str, salt: int = 0) -> NodeId:
-    """Return the node that this attempt creates; another `salt` gives another name when tags collide."""
+    """Return the id of the node that this attempt creates; another `salt` gives another id if tags
+    collide.
+    """
     return NodeId(NODE_PREFIX + encode_digest(_digest("node", node_id, attempt_id, cause, str(salt)), 12))
 
 
 def receipt_id_for(node_id: NodeId, key: str) -> ReceiptId:
-    """The receipt that this key (a client's name of its call, or a fresh random one) made at a node."""
+    """Return the id of a check result made at a node with this key (a client's call id, or a fresh random
+    one).
+    """
     return ReceiptId(RECEIPT_PREFIX + encode_digest(_digest("receipt", node_id, key), 12))
 
 
@@ -147,17 +154,19 @@ def attempt_of(randomness: bytes) -> AttemptId:
 
 
 def attempt_for_new(name: str) -> AttemptId:
-    """The attempt minted with the reply that made a node, a session or its notes; a replay mints it too."""
+    """Return the attempt minted with the reply that made a node, session or notes; a replay mints the same
+    one.
+    """
     return AttemptId(encode_digest(_digest("attempt", name), ATTEMPT_LENGTH))
 
 
 def attempt_for_other(attempt_id: AttemptId, input_digest: str) -> AttemptId:
-    """The attempt that stores what came with a used token; the same content gets the same one again."""
+    """Return the attempt that stores what was sent with a used token; equal content gets the same one."""
     return AttemptId(encode_digest(_digest("other", attempt_id, input_digest), ATTEMPT_LENGTH))
 
 
 def session_output_id(session_id: SessionId, tag: str, attempt_id: AttemptId) -> str:
-    """Return the notes of a session that this attempt at this point of it keeps."""
+    """Return the id of the session notes that this attempt stores at this point of the session."""
     return "out_" + encode_digest(_digest("output", session_id, tag, attempt_id), 12)
 
 
@@ -167,12 +176,12 @@ def node_tag(digest: str) -> str:
 
 
 def event_id(digest: str) -> EventId:
-    """An event is named by its place in the chain, so the id needs no bytes in the log."""
+    """Return the id of an event from its place in the chain, so that the log need not store it."""
     return EventId(EVENT_PREFIX + encode_digest(bytes.fromhex(digest), 20))
 
 
 def bundle_id(digest: str) -> BundleId:
-    """A bundle is named by the digest of what it holds, not by when or where it was written."""
+    """Return the id of a bundle from the digest of its content, not from when or where it was written."""
     return BundleId(BUNDLE_PREFIX + encode_digest(bytes.fromhex(digest), 20))
 
 
@@ -187,17 +196,18 @@ def _digest(*parts: str) -> bytes:
 # Closed sets of words
 
 SourceKind: TypeAlias = Literal["bundled", "user", "project", "git", "remote", "plugin"]
-"""Where a workflow came from."""
+"""Kinds of sources of a workflow."""
 
 ObservationKey: TypeAlias = Literal[
     "git_branch", "git_head_sha", "repo_root_hash", "goal", "own_project", "worker"
 ]
-"""What can be seen around a session that helps to find it again.
+"""Facts observed around a session that help to find it again.
 
-The last two are of delegated work: where it is done, and what its helper calls itself."""
+The last two are about delegated work: where it is done, and the name that its helper states.
+"""
 
 ReportFormat: TypeAlias = Literal["junit", "jest", "tap", "go", "cargo", "unittest"]
-"""How a test runner tells what it counted: the first two in a file, the others in what they print."""
+"""How a test runner reports its counts: the first two in a file, the others in their output."""
 Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
 """How far an agent may go without the user, least first."""
 
@@ -205,25 +215,25 @@ RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
 """How much risk an agent's choices may carry, least first."""
 
 PresetName: TypeAlias = Literal["guided", "full_auto_with_stops", "full_auto"]
-"""Combinations of the two that people choose by name (PACK, presets)."""
+"""Named combinations of the two that people choose (PACK, presets)."""
 
 Confirmations: TypeAlias = Literal["claimed", "person"]
-"""Who can approve a step that asks for the user's confirmation: the agent can state it, or only a person."""
+"""Who can approve a step that asks for confirmation: `agent` may state it, or only a `person`."""
 
 ProofWant: TypeAlias = Literal["proved", "kept", "passes"]
-"""What a step wants the four runs of a check to show, most first."""
+"""What a step requires the four runs of a check to show, the strictest first."""
 
 Isolation: TypeAlias = Literal["", "bind_mount", "linked_folder", "prepared", "in_place"]
-"""Where the runs of a proof took place; empty: nothing ran."""
+"""Where the runs of a proof took place; empty if nothing ran."""
 
 OutwardKind: TypeAlias = Literal["needs_person", "blocked", "done", "critical_gap", "idle", "stalled"]
-"""What a notice can report about a run; the last two by a team's server alone."""
+"""Events of a run that a notice can report; the last two only on a team server."""
 MaxEffect: TypeAlias = Literal["read", "write", "dangerous"]
 """The permission ceiling, least first; `write` covers record, create, ack and gated operations."""
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The account that caused an event: an opaque id, whose name is looked up where something is shown."""
+    """The account that caused an event: an opaque id, whose name is looked up for display."""
 
     id: str
     kind: Literal["person", "agent"]

@@ -14,11 +14,11 @@ from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import quote
 
 MAX_ENTRIES = 1_000_000
-"""Nothing is ever compacted; the number says so in the form that LAFS asks for."""
+"""Handrail never compacts a ledger; this number says so in the form that LAFS requires."""
 
 
 class ListChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One step of a list. Nothing leaves a list except by its own `remove`."""
+    """One change of a list. An item leaves only by its own `remove`."""
 
     action: Literal["append", "remove"]
     id: str
@@ -26,7 +26,7 @@ class ListChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ContextDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What one accepted mutation changed, and nothing else."""
+    """What one accepted change altered, and nothing else."""
 
     objective: str | UnsetType = UNSET
     constraints: tuple[ListChange, ...] = ()
@@ -37,7 +37,7 @@ class ContextDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One accepted mutation; `entry_id` is the id of the event that opens it."""
+    """One accepted change; `entry_id` is the id of the event that opens it."""
 
     entry_id: str
     version: int
@@ -47,7 +47,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LedgerDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`mode=full`: the ledger itself."""
+    """The whole ledger, for `mode=full`."""
 
     ledger_id: str
     version: int
@@ -59,14 +59,16 @@ class LedgerDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something that a list holds, or held until a `remove`."""
+    """An item that a list contains, or contained until a `remove`."""
 
     id: str
     value: Json = None
 
 
 class LedgerDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`mode=delta`: what happened after `from_version`; `to_version` and `checksum` are those it reaches."""
+    """The entries after `from_version`, for `mode=delta`; `to_version` and `checksum` are those it
+    reaches.
+    """
 
     ledger_id: str
     mode: Literal["delta"] = "delta"
@@ -78,7 +80,7 @@ class LedgerDelta(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LedgerSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`mode=summary`: enough to see whether anything changed."""
+    """The summary, for `mode=summary`: enough to learn whether anything changed."""
 
     ledger_id: str
     version: int
@@ -87,7 +89,7 @@ class LedgerSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class LedgerView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`view=state`: the fold of the deltas, with the seven fields of LAFS section 8."""
+    """The fold of the deltas, for `view=state`, with the seven fields of LAFS section 8."""
 
     objective: str = ""
     constraints: tuple[Held, ...] = ()
@@ -99,28 +101,31 @@ class LedgerView(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 _LISTS = ("constraints", "references", "decisions", "open_issues")
-"""What a delta changes item by item."""
+"""Fields that a delta changes item by item."""
 
 Entry: TypeAlias = LedgerEntry | dict[str, Json]
-"""An entry as we make it, or as a caller decoded it."""
+"""An entry that Handrail made, or that a caller decoded."""
 
 
 def start_checksum(ledger_id: str) -> str:
-    """The checksum of a ledger without entries; binds the chain to its run."""
+    """Return the checksum of a ledger without entries; it binds the chain to its run."""
     return digest({"ledgerId": ledger_id})
 
 
 def extend_checksum(previous: str, entry: Entry) -> str:
-    """The checksum after one more entry: constant work, and a delta can be verified from what is known."""
+    """Return the checksum after one more entry, in constant work; a caller can verify a delta from what it
+    knows.
+    """
     return digest([previous, msgspec.to_builtins(entry)])
 
 
 def fold_ledger(entries: Iterable[Entry], view: LedgerView | None = None) -> LedgerView:
-    """The view after these entries, starting from a known one or from nothing.
+    """Return the view after these entries, starting from a known one or from nothing.
 
     Full entries and any split of them into deltas give the same view.
 
-    Raises: Fault E_VALIDATION when an entry is malformed, or is not the one after the version reached.
+    Raises: Fault E_VALIDATION when an entry is malformed, or is not the one after the version
+    reached.
     """
     folding = _LedgerFolding(LedgerView() if view is None else view)
     for entry in entries:
@@ -129,7 +134,7 @@ def fold_ledger(entries: Iterable[Entry], view: LedgerView | None = None) -> Led
 
 
 def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
-    """The constraints that these entries removed and did not bring back."""
+    """Return the constraints that these entries removed and did not restore."""
     removed: dict[str, Held] = {}
     for entry in entries:
         for change in entry.context_delta.constraints:
@@ -141,7 +146,7 @@ def removed_constraints(entries: Iterable[LedgerEntry]) -> tuple[Held, ...]:
 
 
 class _LedgerFolding:
-    """A view that is being built: an entry costs only what it changes, however much the view holds."""
+    """A view that is being built: an entry costs only what it changes, however large the view is."""
 
     def __init__(self, view: LedgerView) -> None:
         self._objective, self._state, self._version = view.objective, view.state, view.version
@@ -164,7 +169,7 @@ class _LedgerFolding:
             for change in changes:
                 if change.action == "remove":
                     held.pop(change.id, None)
-                else:  # an id that is already held keeps its place and takes the new value
+                else:  # a known id keeps its place and takes the new value
                     held[change.id] = Held(id=change.id, value=change.value)
 
     def view(self) -> LedgerView:

@@ -1,7 +1,8 @@
-"""What an operation returns before a surface renders it: an Outcome, which is a Success or a Failure. Pure.
+"""What an operation returns before an interface renders it: an Outcome, a Success or a Failure.
+Pure.
 
-Trouble travels as a Fault and becomes a Failure in one place. `Commits` records what a call has changed for
-good: from then on, no trouble can turn its answer into a failure.
+Errors are raised as a Fault and become a Failure in one place. `Commits` records what a call has
+changed permanently: from then on, no error can turn its answer into a failure.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from handrail.contract.catalogue import INTERNAL_ERROR, VALIDATION_ERROR, Kind
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A payload whose names EXEC owns: camelCase on the wire; fields are only ever added."""
+    """A payload whose names EXEC defines: camelCase on the wire; fields are only ever added."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Any other payload: snake_case, every key always there."""
+    """Any other payload: snake_case, with every key always present."""
 
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
 
 def make_from(kind: type[_S], /, *held: msgspec.Struct, **own: Any) -> _S:
-    """A record with these fields of its own, and with what others hold under the names that it shares with
-    them; the first that has a name gives it.
+    """Return a record with the given fields, and the remaining ones from other records that have the same
+    names; the first record with a name provides it.
     """
     for one in held:
         shared = (name for name in kind.__struct_fields__ if name in one.__struct_fields__)
@@ -48,32 +49,38 @@ HINT_LIMIT = 512
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """A window on a list. `items` are the rows of this page; the surface mints the cursor."""
+    """One page of a list. `items` are its rows; the interface creates the cursor."""
 
     items: tuple[Json, ...]
     list_key: str = "items"
-    """The rows' name in the payload. Another one means a document with its own shape: no `count` is added."""
+    """Name of the rows in the payload. Another name means a document with its own shape: no `count`
+    is added.
+    """
     sort_keys: tuple[tuple[str, ...], ...] = ()
-    """One stable sort key per item, the id last; a cursor continues after the last one shown."""
+    """One stable sort key per item, the id last; a cursor continues after the last item shown."""
     style: Literal["cursor", "offset", "none"] = "cursor"
-    """`none`: a short list without a way to go on; a cut one says `truncated`."""
+    """`none` for a short list without further pages; if it is cut it says `truncated`."""
     limit: int = 50
     offset: int = 0
     has_more: bool = False
     total: int | None = None
     truncated: bool = False
     is_whole: bool = False
-    """The payload speaks about exactly these rows, so a budget asks again for fewer instead of cutting it."""
+    """Whether the payload is about exactly these rows, so that a budget repeats the query instead
+    of cutting.
+    """
     next_cursor: str | None = None
-    """Minted after disclosure, when the last item that is really sent is known."""
+    """The cursor, created after disclosure, when the last item that is really sent is known."""
 
 
 WITH_DEPRECATIONS: frozenset[str] = frozenset()
-"""The operations that `deprecations` has entries of: other calls need not load the table."""
+"""The operations that have entries in `deprecations`: other calls need not load the table."""
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """An ambient or disclosure fact beside the payload: `meta.notices` or LAFS `_meta.warnings`."""
+    """A fact besides the payload, about the context or the disclosure: `meta.notices` or LAFS
+    `_meta.warnings`.
+    """
 
     type: str
     message: str
@@ -82,7 +89,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LedgerRef(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the run's context ledger stood when the outcome was recorded."""
+    """Version of the run's context ledger when the outcome was recorded."""
 
     ledger_id: str
     version: int
@@ -104,13 +111,13 @@ class Success(msgspec.Struct, frozen=True, kw_only=True):
     notices: tuple[Notice, ...] = ()
     ledger: LedgerRef | None = None
     disclosure: Literal["minimal", "standard", "full", "custom"] = "standard"
-    """Set by `disclose`: what LAFS reports as `_meta.mvi`."""
+    """The level that `disclose` sets, which LAFS reports as `_meta.mvi`."""
     extensions: dict[str, Json] = {}
     """LAFS `_extensions` of this outcome, `x-token-estimate` after a cut."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """Trouble with a row of the catalogue. It has no payload; partial facts go to `details`."""
+    """An error with a row of the catalogue. It has no payload; known facts are in `details`."""
 
     kind: Kind
     message: str
@@ -143,7 +150,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fault(Exception):
-    """Trouble that a caller can cause or suffer; the runtime turns it into a Failure, once."""
+    """An error that a caller can cause or meet; the runtime turns it into a Failure, once."""
 
     def __init__(
         self,
@@ -175,13 +182,13 @@ def refuse_argument(
     next_call: NextCall | None = None,
     **details: Json,
 ) -> Fault:
-    """Return the refusal of one argument: what is wrong with it, and what would do."""
+    """Return the refusal of one argument: what is wrong with it, and what would be accepted."""
     row = {"param": param, "problem": problem} | ({"expected": expected} if expected else {})
     return Fault(kind, message, details={"problems": [row], **details}, hint=hint, next_call=next_call)
 
 
 class PartlyDone(Fault):
-    """Trouble in the middle of a batch; its details say which parts are done and stay done."""
+    """An error in the middle of a batch; its details say which parts are done and stay done."""
 
 
 def failure_of(fault: Fault) -> Failure:
@@ -190,7 +197,7 @@ def failure_of(fault: Fault) -> Failure:
 
 
 def success_of(outcome: Outcome) -> Success:
-    """Return the success. Raises the Fault that a failure stands for."""
+    """Return the success, or raise the Fault for a failure."""
     if isinstance(outcome, Success):
         return outcome
     raise Fault(**msgspec.structs.asdict(outcome))
@@ -210,7 +217,9 @@ def failure_of_defect(defect: Exception, incident: str) -> Failure:
 
 
 def _is_out_of_memory(defect: Exception) -> bool:
-    """Python raises its own class, the system a number (ENOMEM), the import system only a text."""
+    """Whether memory ran out. Python raises its own class, the system a number (ENOMEM), the import system
+    a text.
+    """
     match defect:
         case MemoryError() | OSError(errno=12):
             return True
@@ -223,7 +232,7 @@ def _is_out_of_memory(defect: Exception) -> bool:
 # Answers after a commit
 
 STAND_IN = "reply_not_built"
-"""The type of the notice on an answer whose reply could not be built."""
+"""Type of the notice on an answer whose reply could not be built."""
 DONE = "The change is made and stored, but its answer could not be built."
 
 
@@ -234,9 +243,11 @@ class Commits:
         self.reads_back: NextCall | None = None
         """The call that reads the change; None while nothing has changed."""
         self.notify: Any = None
-        """Who gets a notice about it; None: nobody."""
+        """Who gets a notice about it; None if there is none."""
         self.is_sent = False
-        """A server of a team has the call and has not answered: only it knows what it has changed."""
+        """Whether a team server has received the call but not answered, so that only it knows what
+        it changed.
+        """
 
     @property
     def is_made(self) -> bool:
@@ -248,7 +259,7 @@ class Commits:
 
 
 def make_stand_in(commits: Commits, *, cause: str = "", incident: str = "") -> Success:
-    """Make the answer that replaces a reply which could not be built: what to call to read the change."""
+    """Return the answer that replaces a reply which could not be built: which call reads the change."""
     following = commits.reads_back
     assert following is not None, "only a change that was made is answered this way"
     read: dict[str, Json] = {"operation": following.operation, "params": following.params}

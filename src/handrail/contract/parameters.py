@@ -1,8 +1,9 @@
-"""What a parameter of an operation holds, declared with its type: an id, a path, a token, or free text. Pure.
+"""What a parameter of an operation contains, declared with its type: an id, a path, a token, or free text.
+Pure.
 
-A text field without a marker is free text, so a new field is safe before anybody thinks of it. Only ids,
-numbers, words of a closed set and paths are shown in an audit; of free text it has the size and a digest.
-Roots of a server are asked for every path, found by the same markers.
+A text field without a marker is free text, so a new field is safe by default. An audit shows only ids,
+numbers, words of a closed set and paths; for free text it shows the size and a digest. A server finds the
+paths that it must check against its roots by the same markers.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from handrail.contract.redaction import REDACTED, redact_shapes
 from handrail.contract.wording import make_readable
 
 Holding: TypeAlias = Literal["id", "number", "word", "path", "token", "text"]
-"""What a parameter holds. The first four may be shown to people who audit."""
+"""Kinds of content of a parameter. The first four may be shown in an audit."""
 
 _KEY = "holds"
 _SHAPE = "shape"
 
-# Markers: the second argument of `Annotated`, or a type that stands for a text
+# Markers: the second argument of `Annotated`, or a type that replaces a text
 
 _MINTED = r"(?:ses|run|nod|evt|bnd|rcp|gap|out|acc|ws|cred)_[0-9a-z]{7,40}"
 _DIGEST = r"(?:sha1:|sha256:)?[0-9a-f]{12,128}"
@@ -39,12 +40,12 @@ def _mark(held: Holding, shape: str = "") -> Meta:
 
 
 MINTED_ID = _mark("id", rf"{_MINTED}|{_DIGEST}")
-"""An id that Handrail made, or a digest. Anything else in its place is hidden as text is."""
+"""An id that Handrail made, or a digest. Other content in its place is hidden like free text."""
 NAMED_ID = _mark("id", _DOTTED)
 """An id that people choose: of a workflow, a check, a setting."""
 REQUEST_KEY = _mark("id", _KEYED)
 PATH = _mark("path")
-"""A file or a directory, relative to the project if it is not absolute."""
+"""A file or a directory, relative to the project unless absolute."""
 TOKEN = _mark("token")
 
 MintedId = Annotated[str, MINTED_ID]
@@ -56,7 +57,7 @@ ProjectPath = Annotated[str, Meta(description="Project directory."), PATH]
 Cursor = Annotated[str, Meta(description="next_cursor of the page before."), TOKEN]
 
 
-# What the type of an input says
+# What the type of an input declares
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,18 +67,18 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     """Wire names from the outside in; `[]` stands for each item of a list."""
     held: Holding
     is_marked: bool
-    """Whether its type says so; a text that nobody marked is free text."""
+    """Whether its type has a marker; text without one is free text."""
 
 
 class _ParameterPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """What may stand at one place of an input."""
+    """What one place of an input may contain."""
 
     held: Holding = "text"
     is_marked: bool = False
     shape: re.Pattern[str] | None = None
     words: frozenset[str] = frozenset()
     is_plain: bool = True
-    """Whether something that is neither an object nor a list may stand here."""
+    """Whether it may contain something that is neither an object nor a list."""
     members: Mapping[str, _ParameterPlace] | None = None
     items: _ParameterPlace | None = None
 
@@ -114,7 +115,7 @@ def _read(kind: inspect.Type, extra: Mapping[str, Any]) -> _ParameterPlace:
 
 
 def _join(places: list[_ParameterPlace]) -> _ParameterPlace:
-    """Return the place where any of these may stand; a text that may be of two kinds is free text."""
+    """Return a place that allows any of these; text of two possible kinds is free text."""
     plain = [one for one in places if one.is_plain]
     texts = [one for one in plain if one.held not in ("number", "word")]
     words = frozenset(word for one in plain for word in one.words)
@@ -167,16 +168,18 @@ def _find_paths(place: _ParameterPlace, value: Json, name: str) -> Iterator[tupl
                 yield from _find_paths(place.items, one, f"{name}[]")
 
 
-# What an audit may hold of a call
+# What an audit may store of a call
 
 MOST_ITEMS = 50
 LONGEST = 256
-"""Characters of an id or a path; more is accounted for by its size."""
+"""Characters of an id or a path in an audit; for longer ones it shows the size."""
 UNKNOWN = "unknown_fields"
 
 
 def describe_params(struct: type[msgspec.Struct], params: Mapping[str, Json]) -> dict[str, Json]:
-    """The parameters of a call as an audit may hold them; names that the operation lacks are counted."""
+    """Return a call's parameters as an audit may store them; names that the operation lacks are
+    only counted.
+    """
     described = _describe(_place_of(struct), dict(params))
     assert isinstance(described, dict), "an input has members"
     return described
@@ -209,7 +212,7 @@ def _describe_text(place: _ParameterPlace, text: str) -> Json:
         return REDACTED
     if len(text) <= LONGEST and _is_shown(place, text):
         return redact_shapes(make_readable(text))
-    if place.held == "id":  # no id of ours, so perhaps a name, which its digest would give away
+    if place.held == "id":  # no id of ours; perhaps a name, which its digest would reveal
         return {"bytes": len(text.encode("utf-8", "surrogatepass"))}
     return measure(text)
 
@@ -225,7 +228,7 @@ def _is_shown(place: _ParameterPlace, text: str) -> bool:
 
 
 def measure(value: Json) -> dict[str, Json]:
-    """Return the size and digest of a value; a value that is no JSON is accounted for by its type."""
+    """Return the size and digest of a value; for a value that is not JSON its type."""
     if isinstance(value, str):
         encoded = value.encode("utf-8", "surrogatepass")
     else:

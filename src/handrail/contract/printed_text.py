@@ -1,4 +1,4 @@
-"""What another program prints, and the words that it is started with: safe to keep and safe to show. Pure."""
+"""Make another program's output and command line safe to store and to show. Pure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ LONGEST_LINE = 2_000
 """Characters of a line that are shown and kept."""
 
 _LINE_BYTES = 16_384
-"""Bytes of a line that are looked at; more are counted and dropped."""
+"""Bytes of a line that are read; more are counted and dropped."""
 _LOST_AT_THE_CUT = 512
-"""A secret may be cut in two where the looking ends."""
+"""Overlap for a secret that may be cut in two at that limit."""
 
 # Strings for the terminal, control sequences, two-byte escapes, and overstrikes.
 _ESCAPES = (
@@ -38,10 +38,10 @@ _NAMES = {
     "api": "api[_-]?key",
     "private": "private[_-]?key",
 }
-"""Names of secrets, each by a part that every spelling of it has."""
+"""Names of secrets, each by a part that all its spellings share."""
 _VALUE = r"(?:\"[^\"]{4,}\"|'[^']{4,}'|[^\s\"',;)}\]]{4,})"
 _ASSIGNS = r"[\"']?(?:\s{0,4}=\s{0,4}|:\s{1,4}|:(?=[\"']))"
-_ASSIGNED = re.compile(  # what comes before a name stays anyway
+_ASSIGNED = re.compile(  # the text before a name stays
     rf"(?i)((?:{'|'.join(_NAMES.values())})[\w-]{{0,64}}{_ASSIGNS})({_VALUE})"
 )
 _PLAIN_VALUE = r"(?i)[\"']?(?:[\d.,_%]+|true|false|null|none|undefined|required|optional)[\"']?"
@@ -62,7 +62,7 @@ _KNOWN_SHAPES = {
     "hf_": r"hf_\w{16,}",
     "eyj": r"eyJ[\w-]{6,}\.[\w-]{6,}\.?[\w-]*",
 }
-"""Secrets of known services, each by a part that it always has, in small letters."""
+"""Secrets of known services, each by a part that it always contains, in lower case."""
 _KNOWN = re.compile(  # also after an escape inside a quoted text
     rf"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))(?:{'|'.join(_KNOWN_SHAPES.values())})"
 )
@@ -79,26 +79,29 @@ _Rule: TypeAlias = tuple[tuple[str, ...], Callable[[str], str]]
 _RULES: tuple[_Rule, ...] = (
     (("://", "?"), redact_credentials),
     (MINTED_BEGINNINGS, cut_minted_tokens),
-    # Before the next, which would take the scheme for the secret.
+    # Before the next pattern, which would take the scheme for the secret.
     (("bearer", "basic", "token"), lambda text: _SCHEMES.sub(rf"\1 {REDACTED}", text)),
     (tuple(_NAMES), lambda text: _ASSIGNED.sub(_hide_value, text)),
     (tuple(_KNOWN_SHAPES), lambda text: _KNOWN.sub(REDACTED, text)),
 )
-"""What removes secrets, each with parts one of which every secret of its kind has, in small letters.
+"""Functions that remove secrets, each with parts of which every secret of its kind has one, in
+lower case.
 
-Looking for a part costs a hundredth of looking for the pattern, and few lines have one.
+Searching for a part costs a hundredth of searching for the pattern, and few lines have one.
 """
 _LIKE_ASCII = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
-"""The letters outside ASCII that a pattern takes for one in it when case does not count."""
+"""Letters outside ASCII that a case-insensitive pattern takes for ASCII ones."""
 
 
 def redact_line(text: str, secrets: Secrets) -> str:
-    """One line without secrets: those that this process knows, named ones, and those with a known shape."""
+    """Return one line without secrets: known to this process, named ones, and those with a known shape."""
     return redact_lines([text], secrets)[0]
 
 
 def redact_lines(lines: list[str], secrets: Secrets) -> list[str]:
-    """The same for many lines at the price of a few: what the whole does not have, no line has."""
+    """Return lines without secrets. A part that the joined text lacks is in no line, so few patterns run
+    per line.
+    """
     whole = "\n".join(lines)
     if secrets.redact_text(whole) != whole:
         lines = [secrets.redact_text(line) for line in lines]
@@ -122,20 +125,20 @@ def _fold(text: str) -> str:
 
 
 def strip_escapes(text: str) -> str:
-    """Text that cannot steer a terminal: no escape sequences, no control or invisible characters."""
+    """Return text that cannot steer a terminal: no escape sequences, no control or invisible characters."""
     if text.isprintable():
         return text
     return drop_invisible(re.sub(_ESCAPES, "", text)).replace("\n", " ")
 
 
 def spell_whole(text: str) -> str:
-    """What a person agrees to: what cannot be seen is spelled, and many blanks are counted."""
+    """Return a text for approval: invisible characters are spelled out, and many blanks are counted."""
     seen = (one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
     return break_marks(re.sub(r" {9,}", lambda run: f" ({len(run[0])} blanks) ", "".join(seen)))
 
 
 class PrintedText:
-    """Everything that a program prints, as it comes: a digest of the whole, its first and its last part."""
+    """Everything that a program prints, as it arrives: a digest of all, its first and its last part."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -149,7 +152,7 @@ class PrintedText:
         self._tail = ""
 
     def take(self, chunk: bytes) -> list[str]:
-        """The lines that are complete now, ready to be shown."""
+        """Return the lines that are complete now, ready to be shown."""
         self._whole.update(chunk)
         self.size += len(chunk)
         *ended, rest = re.split(rb"\r\n|\n|\r(?!\Z)", chunk)
@@ -158,7 +161,7 @@ class PrintedText:
         return lines
 
     def finish(self) -> list[str]:
-        """The last line, if it has no end."""
+        """Return the last line, if it has no end."""
         return self._end_lines([b""]) if self._line or self._is_cut else []
 
     @property
@@ -171,7 +174,7 @@ class PrintedText:
 
     @property
     def tail(self) -> str:
-        """What followed the head, its last part."""
+        """Return the last part of what followed the head."""
         return _cut_front(self._tail)
 
     def _add(self, part: bytes) -> None:
@@ -180,7 +183,7 @@ class PrintedText:
         self._is_cut = self._is_cut or len(part) > room
 
     def _end_lines(self, parts: Sequence[bytes]) -> list[str]:
-        """Lines that ended, all at once; the first part completes what was there of its line."""
+        """Return lines that ended, redacted; the first part completes the pending line."""
         self._add(parts[0])
         cut = {at for at, part in enumerate(parts) if len(part) > _LINE_BYTES}
         cut |= {0} if self._is_cut else set()
@@ -195,7 +198,7 @@ class PrintedText:
         return lines
 
     def _redact(self, texts: list[str]) -> list[str]:
-        """A private key spans lines: all of it goes."""
+        """Redact lines; a private key spans several, and all of them are removed."""
         if not self._is_key and not any(_KEY in text for text in texts):
             return redact_lines(texts, self._secrets)
         return [self._redact_beside_key(text) for text in texts]
@@ -226,7 +229,7 @@ def _shorten(line: str, *, is_cut: bool) -> str:
 
 
 def _cut_front(text: str) -> str:
-    """The last whole lines that fit into the tail; of one line that is longer, its end."""
+    """Return the last whole lines that fit into the tail; if a single line is longer, its end."""
     content = text.encode()
     if len(content) <= TAIL_BYTES:
         return text
@@ -235,7 +238,7 @@ def _cut_front(text: str) -> str:
     return rest if end and rest else kept
 
 
-# The words that a program is started with
+# The words of a program's command line
 
 MOST_WORDS = 40
 LONGEST_WORD = 200
@@ -248,7 +251,7 @@ _LOGINS = {
     "https": ("-a", "--auth"),
     "xh": ("-a", "--auth"),
 }
-"""Options whose value is a login: what follows the colon in it is a password."""
+"""Options whose value is a login: the text after its colon is a password."""
 _MYSQL = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow", "mariadb", "mariadb-dump", "mycli")
 _JOINED = {
     **dict.fromkeys(_MYSQL, "-p"),
@@ -272,7 +275,7 @@ _FOLLOWED = {
     "openssl": ("-passin", "-passout", "-pass"),
     "zip": ("-P",),
 }
-"""Options with the password in the next word; of docker only where it logs in."""
+"""Options with the password in the next word; for docker only in `login`."""
 _CONTAINERS = frozenset({"docker", "podman"})
 _JOINED_ANYWHERE = re.compile(r"-p(?=\w*[A-Za-z])(?=\w*\d)\w{8,}")
 """Letters and digits joined to `-p`: no port, no path and no word."""
@@ -281,18 +284,18 @@ _HEADER = re.compile(
 )
 _ASSIGNMENT = re.compile(r"(--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=(.+)", re.DOTALL)
 _PASSWORD_NAME = re.compile(r"(?i)passw|passphrase|secret|(?<!old)(?<!^)pwd$|pass$")
-"""Names whose value is never a plain number or word."""
+"""Names whose value is always secret, even a plain number or word."""
 _PLAIN = re.compile(r"(?i)[\d.,_%]+|true|false|null|none")
 _FIRST_WORDS = 2
 
 
 def redact_whole_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:
-    """The words of a command for who agrees to them: redacted, and nothing else is left out."""
+    """Return the words of a command for a person who approves it: redacted, and otherwise complete."""
     return tuple(_hide_in_words(list(map(spell_whole, argv)), secrets))
 
 
 def redact_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:
-    """The words of a command for readers: redacted, one line each, and not too many of them."""
+    """Return the words of a command for readers: redacted, one line each, and limited in number."""
     words = _hide_in_words([strip_escapes(word) for word in argv[:MOST_WORDS]], secrets)
     shown = [word if len(word) <= LONGEST_WORD else word[: LONGEST_WORD - 1] + "…" for word in words]
     more = len(argv) - MOST_WORDS
@@ -300,7 +303,7 @@ def redact_argv(argv: Sequence[str], secrets: Secrets) -> tuple[str, ...]:
 
 
 def redact_command_line(line: str, secrets: Secrets) -> str:
-    """The same for a line as a shell gets it; what stands between the words stays."""
+    """Return a redacted shell line; the text between the words stays."""
     tokens: list[str] = _TOKENS.findall(line)
     done: list[str] = []
     words: list[int] = []
@@ -318,7 +321,7 @@ def redact_command_line(line: str, secrets: Secrets) -> str:
 
 
 def _hide_in_words(words: list[str], secrets: Secrets) -> list[str]:
-    """The words of one command."""
+    """Return the words of one command without secrets."""
     program, first = _find_program(words)
     shown: list[str] = []
     before = ""
@@ -334,7 +337,7 @@ def _hide_in_words(words: list[str], secrets: Secrets) -> list[str]:
 
 
 def _find_program(words: list[str]) -> tuple[str, int]:
-    """The name of the program, and where it stands; assignments and wrappers come before it."""
+    """Return the name of the program and its position, after assignments and wrappers."""
     for at, word in enumerate(words):
         name = word.strip("'\"").rpartition("/")[2]
         if name in _WRAPPERS or word.startswith("-") or _ASSIGNMENT.fullmatch(word):
@@ -344,7 +347,7 @@ def _find_program(words: list[str]) -> tuple[str, int]:
 
 
 def _hide_value_of(word: str, option: str, program: str, beginning: list[str]) -> str | None:
-    """The value after an option; None where the option asks for no secret."""
+    """Return the redacted value after an option; None if the option takes no secret."""
     if not option.startswith("-") or "=" in option or not word:
         return None
     if option in _LOGINS.get(program, ()):
@@ -358,7 +361,7 @@ def _hide_value_of(word: str, option: str, program: str, beginning: list[str]) -
 
 
 def _hide_in_word(word: str, program: str, secrets: Secrets) -> str:
-    """A word that tells by itself what it is."""
+    """Return a word without the secret that its own form reveals."""
     joined = _JOINED.get(program, "")
     if joined and word.startswith(joined) and len(word) > len(joined) and not word.startswith("--"):
         return joined + REDACTED
@@ -383,14 +386,16 @@ def _hide_in_word(word: str, program: str, secrets: Secrets) -> str:
 
 
 def _hide_login(word: str) -> str:
-    """A user alone stays, and so do two numbers."""
+    """Return a login without its password; a user alone stays, and so do two numbers."""
     user, colon, password = word.partition(":")
     is_secret = colon and password and not password.startswith("//") and not (user + password).isdigit()
     return f"{user}:{REDACTED}" if is_secret else word
 
 
 def _is_plain(name: str, value: str) -> bool:
-    """A number after a name such as `--max-tokens` is none; after a password it is one."""
+    """Whether a plain number needs no hiding: after `--max-tokens` it does not, after a password
+    name it does.
+    """
     return _PASSWORD_NAME.search(name) is None and _PLAIN.fullmatch(value) is not None
 
 

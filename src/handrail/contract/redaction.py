@@ -1,7 +1,7 @@
-"""Keeping secrets out of everything that is written: by field name, by shape, and by value. Pure.
+"""Keep secrets out of everything that is written: by field name, by shape, and by value. Pure.
 
-Names catch what callers send. Shapes catch secrets in fields with other names, and in addresses. Values
-catch the secrets that this process has read, wherever they appear in a text.
+Names catch what callers send. Shapes catch secrets in fields with other names, and in addresses.
+Values catch the secrets that this process has read, wherever they appear in a text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from handrail.contract.outcome import Json
 
 REDACTED = "[redacted]"
 SHORTEST = 8
-"""A shorter secret would be found in words that have nothing to do with it."""
+"""Shortest secret; a shorter one would occur in unrelated words."""
 
 OWN_TOKENS = frozenset(
     {
@@ -34,17 +34,17 @@ OWN_TOKENS = frozenset(
         "workToken",
     }
 )
-"""Fields that hold tokens of ours, which a caller must get back."""
+"""Fields with tokens of ours, which a caller must receive."""
 
 OWN_FIELDS = OWN_TOKENS | {"token_kind"}
-"""Those, and the field that says which kind of token is meant."""
+"""Those, and the field that names the kind of token."""
 
 _FOREIGN = frozenset({"context", "artifacts", "body"})
-"""Below these everything comes from the caller: no name in there is one of ours."""
+"""Fields below which everything comes from the caller, so that no name in there is ours."""
 _TELLING_NAME = (
     r"(?i)password|passwd|secret|token|authorization|cookie|api[ _-]?key|private[ _-]?key|credential"
 )
-# No scheme before it: looking for one would take quadratic time in a long word.
+# Without a scheme in front, because searching for one takes quadratic time in a long word.
 _CREDENTIALS = r"(://)[^/?#\s\"'<>]*@"
 _TELLING_QUERY = rf"(?i)([?&][^=&#\s\"'<>]{{0,64}}(?:{_TELLING_NAME[4:]})[^=&#\s\"'<>]{{0,64}}=)[^&#\s\"'<>]+"
 _KINDS = ("st", "ak", "ck", "ch", "cu", "wk")
@@ -55,7 +55,7 @@ MINTED_BEGINNINGS = (
     "ct_",
     *("hra_", "hri_", "hrp_"),
 )
-"""What tokens of ours begin with, in small letters."""
+"""Prefixes of our tokens, in lower case."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -65,7 +65,7 @@ def is_secret_name(name: str) -> bool:
 
 
 def redact_named_secrets(value: Json, own: frozenset[str] = OWN_FIELDS) -> Json:
-    """The same value with every text under a secret-looking name replaced; numbers and booleans stay."""
+    """Return the value with every text under a secret-looking name replaced; numbers and booleans stay."""
     match value:
         case dict():
             return {name: _field(name, inner, own) for name, inner in value.items()}
@@ -84,7 +84,7 @@ def _field(name: str, value: Json, own: frozenset[str]) -> Json:
 
 
 def change_texts(value: Json, change: Callable[[str], str], *, with_names: bool = False) -> Json:
-    """Return the same value with every text in it changed; `with_names`: the names of its members too."""
+    """Return the value with every text in it changed; `with_names` changes the names of its members too."""
     match value:
         case str():
             return change(value)
@@ -100,21 +100,21 @@ def change_texts(value: Json, change: Callable[[str], str], *, with_names: bool 
 
 
 def redact_credentials(text: str) -> str:
-    """Return the same text with the login, password and keys of every address in it replaced."""
+    """Return the text with the login, password and keys of every address in it replaced."""
     if "@" in text:
         text = re.sub(_CREDENTIALS, rf"\1{REDACTED}@", text)
     return re.sub(_TELLING_QUERY, rf"\1{REDACTED}", text) if "=" in text and "?" in text else text
 
 
 def cut_minted_tokens(text: str) -> str:
-    """Return the same text with every token of ours cut short, so that a reader cannot act with one."""
+    """Return the text with every token of ours cut short, so that a reader cannot act with one."""
     if len(text) < _SHORTEST_MINTED or not re.search(_MINTED, text):  # cheaper than replacing nothing
         return text
     return re.sub(_MINTED, r"\1…", text)
 
 
 def redact_shapes(text: str) -> str:
-    """Return the same text without anything that looks like a secret, for text that is only kept and read."""
+    """Return the text without anything that looks like a secret, for text that is only stored and read."""
     return cut_minted_tokens(redact_credentials(text))
 
 
@@ -138,7 +138,9 @@ def _redact_shapes_in(value: Json, own: frozenset[str]) -> Json:
 
 
 def find_credentials(address: str) -> tuple[bytes, ...]:
-    """The password in an address, alone and with its user, as written and as meant; often there is none."""
+    """Return the password in an address, alone and with its user, as written and decoded; often
+    there is none.
+    """
     found = re.search(_CREDENTIALS, address)
     if found is None:
         return ()
@@ -148,17 +150,19 @@ def find_credentials(address: str) -> tuple[bytes, ...]:
 
 
 class Secrets:
-    """The secrets that this process has read. Whatever it writes goes through `redact` first."""
+    """The secrets that this process has read. Everything it writes goes through `redact` first."""
 
     def __init__(self) -> None:
         self._spellings: tuple[bytes, ...] = ()
         self._in_json: tuple[bytes, ...] = ()
-        """The same as they stand in encoded JSON."""
+        """The secrets as they appear in encoded JSON."""
 
     def register(self, secret: bytes) -> None:
-        """Never let these bytes out again, plain or in hex, base64, percent signs or a JSON string."""
+        """Keep these bytes out of all further output, plain or in hex, base64, percent signs or a
+        JSON string.
+        """
         found = {form for form in _spellings(secret) if len(form) >= SHORTEST}
-        # Longest first: a part must not be replaced before the whole is found.
+        # Longest first, because a part must not be replaced before the whole is found.
         self._spellings = tuple(sorted(found | set(self._spellings), key=lambda form: (-len(form), form)))
         self._in_json = tuple(_in_json(form) for form in self._spellings)
 
@@ -174,10 +178,10 @@ class Secrets:
         return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def redact_json(self, value: Json) -> Json:
-        """Return the same value with every text in it redacted, the names too; most values hold no secret."""
+        """Return the value with every text in it redacted, names too; most values contain no secret."""
         try:
             encoded = msgspec.json.encode(value)
-        except (ValueError, TypeError):  # no JSON, such as half of a surrogate pair: look at each text
+        except (ValueError, TypeError):  # no JSON, such as half of a surrogate pair, so each text is redacted
             encoded = b""
         if encoded and not any(form in encoded for form in self._in_json):
             return value
@@ -200,5 +204,5 @@ def _spellings(secret: bytes) -> list[bytes]:
 
 
 def _in_json(form: bytes) -> bytes:
-    """Return the bytes as they stand inside an encoded string: only ASCII is escaped there."""
+    """Return the bytes as they appear inside an encoded string; only ASCII is escaped there."""
     return msgspec.json.encode(form.decode("latin-1"))[1:-1].decode().encode("latin-1")

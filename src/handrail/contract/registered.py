@@ -1,4 +1,4 @@
-"""The 13 registered LAFS codes, and the addresses and warnings LAFS names itself. Pure."""
+"""The 13 registered LAFS codes, and the addresses and warnings that LAFS itself names. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 
 
 class Registered(msgspec.Struct, frozen=True, kw_only=True):
-    """What the LAFS registry says about one of its codes; a row may say it more precisely."""
+    """The LAFS registry's facts about one of its codes; a row may be more precise."""
 
     category: str
     is_retryable: bool = False
     agent_action: str
     title: str
-    """Ours: the fixed title of problem details."""
+    """Handrail's fixed title of problem details."""
 
 
 # fmt: off
@@ -52,5 +52,5 @@ BUDGET_TRUNCATED_WARNING = "E_MVI_BUDGET_TRUNCATED"
 
 
 def type_uri(lafs_code: str) -> str:
-    """The registry's address of a code, the `type` of problem details."""
+    """Return the registry's address of a code, the `type` of problem details."""
     return "https://lafs.dev/errors/v1/" + lafs_code.removeprefix("E_").lower().replace("_", "-")

@@ -1,8 +1,8 @@
-"""The one tokenizer of every search: of runs, sessions, notes and workflows. Pure.
+"""The tokenizer of every search: of runs, sessions, notes and workflows. Pure.
 
-A word is a run of letters, marks and digits after NFKC and case folding. Words that `-` or `_` join are one
-term and each part is a term too. Chinese, Japanese, Thai and other scripts that set no spaces between words
-give every pair of neighbouring characters.
+A word is a run of letters, marks and digits after NFKC and case folding. Words that `-` or `_` join
+are one term and each part is a term too. Chinese, Japanese, Thai and other scripts that set no
+spaces between words give every pair of neighbouring characters.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import TypeAlias
 import msgspec
 
 SHORTEST_PREFIX = 4
-"""A word is found by its beginning if that has at least so many characters."""
+"""Characters that the beginning of a word needs at least to find it."""
 LONGEST_TERM = 64
 MOST_TERMS = 20_000
-"""Of one text; the rest of a longer one is not searched."""
+"""Terms of one text; the rest of a longer one is not searched."""
 _PREFIX_MARK = "~"
-"""No text holds it as part of a word, so a beginning is never taken for a whole word."""
+"""Mark of a beginning; no word contains it, so a beginning never equals a whole word."""
 IDENTIFIER_WEIGHT = 3.0
 PREFIX_WEIGHT = 0.6
 PART_WEIGHT = 0.5
@@ -41,7 +41,7 @@ _UNSPACED = re.compile(
 
 
 def list_terms(text: str) -> Iterator[str]:
-    """Every term of a text in its order, repetitions included."""
+    """Yield every term of a text in order, with repetitions."""
     count = 0
     for run in _runs_of(text):
         for term in _terms_of_run(run):
@@ -52,7 +52,7 @@ def list_terms(text: str) -> Iterator[str]:
 
 
 def index_terms(texts: Iterable[str]) -> frozenset[str]:
-    """What an index keeps of texts: their terms, and the beginnings by which these are found."""
+    """Return the keys that an index stores for texts: terms, and the beginnings that find them."""
     found: set[str] = set()
     for text in texts:
         for term in list_terms(text):
@@ -64,26 +64,26 @@ def index_terms(texts: Iterable[str]) -> frozenset[str]:
 
 
 class QueryTerm(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is looked for."""
+    """One term of a query."""
 
     term: str
     weight: float
-    """An identifier such as `auth-1` says more than a word; its parts say less."""
+    """Whether it is an identifier such as `auth-1`, which counts more than a word; its parts count less."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What to look up in an index, the whole word first."""
+        """Return the keys to look up in an index, the whole word first."""
         return (self.term, self.term + _PREFIX_MARK) if len(self.term) >= SHORTEST_PREFIX else (self.term,)
 
     def hit_by(self, terms: Collection[str]) -> float:
-        """How well it is among the terms of an index: 0.0 not at all, 1.0 as a whole word."""
+        """Return how well the terms of an index match: 0.0 not at all, 1.0 as a whole word."""
         if self.term in terms:
             return 1.0
         return PREFIX_WEIGHT if len(self.keys) == 2 and self.keys[1] in terms else 0.0
 
 
 def read_query(text: str) -> tuple[QueryTerm, ...]:
-    """The terms that a query asks for, each once, in the order of the query."""
+    """Return the terms of a query, each once, in the order of the query."""
     found: dict[str, float] = {}
     for run in _runs_of(text):
         whole, *parts = _terms_of_run(run)
@@ -100,7 +100,7 @@ Choice: TypeAlias = tuple[str, ...]
 
 
 def require_terms(query: str) -> tuple[Choice, ...]:
-    """What a text must have to hold every word of a query; nothing if the query has no word."""
+    """Return what a text must contain to match every word of a query; empty if the query has no word."""
     needed: dict[str, None] = {}
     for run in _runs_of(query):
         whole, *parts = _terms_of_run(run)
@@ -110,14 +110,15 @@ def require_terms(query: str) -> tuple[Choice, ...]:
 
 
 def has_every_word(needed: Sequence[Choice], terms: Collection[str]) -> bool:
-    """Whether the terms of an index have one key of each choice."""
+    """Whether the terms of an index contain one key of each choice."""
     return all(any(key in terms for key in choice) for choice in needed)
 
 
 def weigh_by_rarity(asked: Iterable[QueryTerm], found_in: Mapping[str, int], total: int) -> dict[str, float]:
-    """The weight of each term, larger where fewer texts have it; terms that no text has are left out.
+    """Return the weight of each term, larger if fewer texts have it; terms that no text has are
+    left out.
 
-    `found_in` counts the texts that have a term, by the term.
+    `found_in` counts, for each term, the texts that have it.
     """
     return {
         one.term: one.weight * log(1 + total / held)
@@ -127,7 +128,7 @@ def weigh_by_rarity(asked: Iterable[QueryTerm], found_in: Mapping[str, int], tot
 
 
 def _runs_of(text: str) -> Iterator[str]:
-    """Words as they stand, joined ones whole; a stretch without spaces stands alone."""
+    """Yield words as they are written, joined ones whole; a stretch without spaces is one run of its own."""
     if text.isascii():
         yield from (match.group() for match in _ASCII_RUN.finditer(text.lower()))
         return
@@ -162,8 +163,8 @@ def _terms_of_run(run: str) -> Iterator[str]:
 
 
 def _is_identifier(run: str) -> bool:
-    """Whether it looks like a name that people give to one thing: joined words, a number of three digits or
-    more, or letters with digits.
+    """Whether it looks like a name for one thing: joined words, a number of three digits or more, or
+    letters with digits.
     """
     if _UNSPACED.fullmatch(run):
         return False

@@ -1,7 +1,7 @@
-"""The nearest known name to a misspelt one: every refusal of a name offers it. Pure.
+"""The nearest known name to a misspelt one, which every refusal of a name offers. Pure.
 
-Near is not the same: what says the opposite (`unready` for `ready`) is never offered, and only a name that
-is certainly the same word may be written without asking.
+A name with the opposite meaning (`unready` for `ready`) is never offered, and only a name that is
+certainly the same word may be used without asking.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 MOST_CELLS = 60_000
-"""Pairs of letters that one search compares; a suggestion is optional, so its cost is bounded."""
+"""Pairs of letters that one search compares; a suggestion is optional, so its cost is limited."""
 _WORDS = r"!+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _PREFIXES = "! no not non never without un in im il ir dis de anti a n x ex re pre post mis min max"
 _TURNING = frozenset(_PREFIXES.split(" "))
-"""Prefixes that turn a word into another one, most often its opposite."""
+"""Prefixes that change the meaning of a word, most often to its opposite."""
 _OPPOSED = (
     *("min max", "minimum maximum", "minimal maximal", "while until", "include exclude", "enable disable"),
     *("enabled disabled", "before after", "in out", "on off", "true false", "all any", "and or", "gt lt"),
@@ -26,26 +26,28 @@ _OPPOSED = (
 )
 _OPPOSITES = frozenset(frozenset(pair.split()) for pair in _OPPOSED)
 _LONGEST = 64
-"""Characters of a name that are looked at."""
+"""Characters of a name that are compared."""
 _LEAST_LETTERS = 5
-"""In a shorter word, most slips make another word."""
+"""Shortest word for which a slip is assumed; in a shorter one, most slips make another word."""
 _SHORT_LETTERS = 4
 _VOWELS = frozenset("aeiou")
 
 Scored: TypeAlias = tuple[int, bool, str]
-"""How far away, whether it begins otherwise, and the name."""
+"""Distance, whether it begins differently, and the name."""
 
 
 def find_nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
-    """Known names within a quarter of the length, closest first, then alphabetical; at most `most`.
+    """Return known names within a quarter of the length, closest first, then alphabetical; at most
+    `most`.
 
-    None that says the opposite.
+    It leaves out names with the opposite meaning.
     """
     return [candidate for *_, candidate in _scored(name, known)[:most]]
 
 
 def find_only_near(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is nearer than every other; empty where two are equally near, or none is.
+    """Return the known name that is nearer than every other; empty if two are equally near, or none
+    is near.
 
     A short name may have one slip only: with more, it could be any word.
     """
@@ -54,7 +56,7 @@ def find_only_near(name: str, known: Iterable[str]) -> str:
 
 
 def find_clearly_nearest(name: str, known: Iterable[str]) -> str:
-    """Return the same for a question to the caller, where short names count too."""
+    """Return the nearest known name for a question to the caller, where short names count too."""
     scored = _first(name, known)
     return scored[0][2] if scored else ""
 
@@ -65,9 +67,10 @@ def _first(name: str, known: Iterable[str]) -> list[Scored]:
 
 
 def find_same_word(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is certainly meant; empty where that is not certain.
+    """Return the known name that is certainly meant; empty if that is not certain.
 
-    It differs in case or in what joins its words, or by one slip of the keyboard, and no other is as near.
+    It differs in case or in what joins its words, or by one slip of the keyboard, and no other is
+    as near.
     """
     names = list(dict.fromkeys(known))
     same = [one for one in names if _joined(one) == _joined(name[:_LONGEST])]
@@ -85,10 +88,10 @@ def _joined(name: str) -> str:
 
 
 def _is_slip(written: str, meant: str) -> bool:
-    """Whether one slip inside one word makes the one of the other.
+    """Whether one slip inside one word turns one name into the other.
 
-    The word keeps its first letter, since a letter before it makes another word; its last one is not
-    exchanged (an employer is no employee), and a number is never a slip of another one.
+    The word keeps its first letter, since a letter before it makes another word. Its last letter is
+    not replaced (an employer is no employee), and a number is never a slip of another one.
     """
     left, right = _words(written), _words(meant)
     differing = [pair for pair in zip(left, right, strict=False) if pair[0] != pair[1]]
@@ -104,9 +107,9 @@ def _is_slip(written: str, meant: str) -> bool:
 
 
 def _is_short_slip(one: str, other: str, *, is_swap: bool) -> bool:
-    """Whether what became of a word of four letters is hardly a word.
+    """Whether a slip in a word of four letters leaves something that is hardly a word.
 
-    Two letters behind the first changed places, or a vowel between consonants is lost.
+    Either two letters after the first changed places, or a vowel between consonants is lost.
     """
     short, long = sorted((one, other), key=len)
     if len(long) != _SHORT_LETTERS or one[0] != other[0]:
@@ -122,12 +125,14 @@ def _words(name: str) -> list[str]:
 
 
 def _joined_by(name: str) -> list[str]:
-    """Return what is neither letter nor digit nor a joint of words."""
+    """Return the characters that are neither letters nor digits nor join words."""
     return [one for one in name if not one.isalnum() and one not in "_- "]
 
 
 def is_opposed(left: str, right: str) -> bool:
-    """Whether one name says the opposite of the other, or a turning word makes the one of the other."""
+    """Whether one name means the opposite of the other, or a word that changes the meaning is the only
+    difference.
+    """
     ones, others = _words(left), _words(right)
     if ones and all(word in _TURNING for word in ones):
         return ones != others  # `never` is no short form of anything
@@ -145,7 +150,7 @@ def is_opposed(left: str, right: str) -> bool:
 
 
 def _is_turned(one: str, other: str) -> bool:
-    """Whether the one is the other behind a prefix that turns it."""
+    """Whether one name is the other with a prefix that changes its meaning."""
     short, long = sorted((one, other), key=len)
     return long != short and bool(short) and long.endswith(short) and long[: -len(short)] in _TURNING
 
@@ -157,7 +162,7 @@ def _scored(name: str, known: Iterable[str]) -> list[Scored]:
     left = MOST_CELLS
     for candidate in sorted(set(known)):
         folded = candidate.lower()[:_LONGEST]
-        # Only where it begins a word: `done` stands in `abandoned`, and says nothing of it.
+        # Only at the beginning of a word: `abandoned` contains `done` and does not mean it.
         begins = bool(wanted) and wanted in folded and _begins_word(name, candidate)
         if abs(len(folded) - len(wanted)) > allowed and not begins:
             continue
@@ -180,7 +185,9 @@ def _begins_word(name: str, candidate: str) -> bool:
 
 
 def count_edits(left: str, right: str, most: int = 64) -> int:
-    """Edits (insert, delete, replace, swap neighbours) from one to the other; beyond `most` only that."""
+    """Return the edits (insert, delete, replace, swap neighbours) between both; `most` + 1 if there
+    are more.
+    """
     left, right = _where_they_differ(left, right)
     before: list[int] = []
     previous = list(range(len(right) + 1))
@@ -202,7 +209,7 @@ def count_edits(left: str, right: str, most: int = 64) -> int:
 
 
 def _where_they_differ(left: str, right: str) -> tuple[str, str]:
-    """Both without what they begin and end with alike: no edit is there."""
+    """Return both without their common beginning and end, which need no edits."""
     start = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
         start += 1

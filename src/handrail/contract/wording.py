@@ -14,7 +14,7 @@ LONGEST_QUOTE = 80
 """Characters of outside text that a message shows at most."""
 
 _LOOKED_AT = 4 * LONGEST_QUOTE
-"""Only this much is cleaned; more would not be shown anyway."""
+"""Characters that are cleaned; later ones would not be shown anyway."""
 
 # Patterns are texts here: `re` compiles one when it is first used, and most calls quote nothing.
 _SPACES = r"[\t-\r\x1c-\x20\x85\u2028\u2029]+"
@@ -28,7 +28,7 @@ _HIDDEN = (
     "\U000e0000-\U000e0fff]+"
 )
 
-# The one after the white space is a filler of Braille, which fonts draw as nothing.
+# The character after the white space is a Braille filler, which fonts draw as nothing.
 _SEEN = f"[^{_HIDDEN[1:-2]}\\s\u2800]"
 _BLANK = r"[^\S\x1c-\x1f]*"
 
@@ -36,13 +36,13 @@ _BLANK = r"[^\S\x1c-\x1f]*"
 _STEERING = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 
 _STEERING_IN_JSON = ("\\u", "\\r", "\\b", "\\f")
-"""How an encoder writes the first of them; all others it leaves as they are."""
+"""How an encoder writes the first characters of the set; it leaves all others as they are."""
 
 _ESCAPED_IN_JSON = f"{_HIDDEN}|[\u2028\u2029]"
 
 
 MORE_WORK = "Older sessions were not searched: ask with a branch or an id."
-"""Beside the count, where a search for work shows only the best."""
+"""Words beside the count, if a search for work shows only the best."""
 
 
 def count_work(items: Sequence[Mapping[str, Any]]) -> str:
@@ -54,7 +54,7 @@ def count_work(items: Sequence[Mapping[str, Any]]) -> str:
 
 
 def make_readable(text: str) -> str:
-    """Text that the system gave as bytes: bytes that are no UTF-8 stand in it as escapes such as `\\xff`."""
+    """Return text from bytes of the system; bytes that are not UTF-8 become escapes (backslash and hex)."""
     try:
         content = text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair, which stands for no byte
@@ -63,9 +63,11 @@ def make_readable(text: str) -> str:
 
 
 def make_prompt_json(value: Any) -> Any:
-    """The value for an agent: every encoder takes it, and no text in it can steer a terminal or a reader.
+    """Return a value for an agent: every encoder accepts it, and its text cannot steer a terminal
+    or a reader.
 
-    Paths may hold bytes that are no text, and any text may hold escapes; most values hold neither.
+    Paths may contain bytes that are no text, and any text may contain escapes; most values contain
+    neither.
     """
     try:
         encoded = msgspec.json.encode(value).decode()
@@ -81,12 +83,12 @@ def _stop_steering(text: str) -> str:
 
 
 def make_readable_json(value: Any) -> Any:
-    """Return the same value in a form that every encoder takes; most values are already."""
+    """Return the value in a form that every encoder accepts; most values already have it."""
     return value if has_whole_characters(value) else change_texts(value, make_readable, with_names=True)
 
 
 def has_whole_characters(value: Any) -> bool:
-    """Whether no text in it holds half of a surrogate pair, as a name of a file may that is no UTF-8."""
+    """Whether no text in it has half of a surrogate pair, as a file name that is not UTF-8 may."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -95,12 +97,12 @@ def has_whole_characters(value: Any) -> bool:
 
 
 def format_count(number: int, one: str, many: str = "") -> str:
-    """`1 session`, `2 sessions`, `12 000 entries`."""
+    """Return a count with its noun: `1 session`, `2 sessions`, `12 000 entries`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}".replace(",", " ")
 
 
 MOST_NAMED = 5
-"""Names of one sentence."""
+"""Names that one sentence lists at most."""
 
 
 def list_names(names: Sequence[str], between: str = ", ") -> str:
@@ -115,16 +117,17 @@ def end_sentence(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Outside text for a message: in double quotes, at most 80 characters, nothing invisible, no whole token.
+    """Return outside text for a message: in double quotes, at most 80 characters, nothing invisible, no
+    whole token.
 
-    White space becomes one space, invisible characters become U+FFFD so that their presence shows,
-    inner double quotes become single ones, and a cut is marked by an ellipsis.
+    White space becomes one space, invisible characters become U+FFFD so that their presence shows, inner
+    double quotes become single ones, and a cut is marked by an ellipsis.
     """
     return f'"{shorten(text)}"'
 
 
 def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
-    """Return the same without the quotes around it, for a field of its own; at most four times as long."""
+    """Return quoted text without its quotes, for a field of its own; at most four times as long."""
     clean = re.sub(_HIDDEN, "\ufffd", re.sub(_SPACES, " ", text[:_LOOKED_AT]))
     clean = redact_shapes(clean).replace('"', "'")  # a message ends up in logs
     if len(clean) > longest or len(text) > _LOOKED_AT:
@@ -133,7 +136,7 @@ def shorten(text: str, longest: int = LONGEST_QUOTE) -> str:
 
 
 def spell_argv(argv: Sequence[str], environment: Sequence[str] = ()) -> str:
-    """The words of a command as a line that a shell takes, after variables that are given as NAME=value."""
+    """Return the words of a command as a shell line, after variables given as NAME=value."""
     given = (one.partition("=") for one in environment)
     variables = [f"{name}={quote_for_shell(value)}" for name, _, value in given]
     words = (word if word.startswith("…") else quote_for_shell(word) for word in argv)
@@ -147,7 +150,9 @@ def quote_for_shell(text: str) -> str:
 
 
 def escape_hidden(json_text: str) -> str:
-    """JSON text with hidden characters and odd line ends as escapes: the same document, all of it visible."""
+    """Return JSON text with hidden characters and odd line ends as escapes: the same document, all of it
+    visible.
+    """
     beyond_ascii = re.sub("[ -~]+", "", json_text)  # usually little, and the search below is slow
     if re.search(_ESCAPED_IN_JSON, beyond_ascii) is None:
         return json_text
@@ -155,7 +160,7 @@ def escape_hidden(json_text: str) -> str:
 
 
 def explain_unseen(text: str) -> str:
-    """Why nothing of a text can be read, as the end of a sentence about it; empty if something can."""
+    """Return why nothing of a text can be read, as the end of a sentence about it; empty if something can."""
     first = text[:1]
     if (first.isascii() and first.isalnum()) or re.search(_SEEN, text) is not None:
         return ""
@@ -163,7 +168,7 @@ def explain_unseen(text: str) -> str:
 
 
 def spell_hidden(text: str) -> str:
-    """Outside text in which every hidden character but line ends and tabs stands as its escape."""
+    """Return outside text in which every hidden character except line ends and tabs is an escape."""
     return re.sub(_HIDDEN, _spelled, text.replace("\r\n", "\n"))
 
 
@@ -177,9 +182,10 @@ def _escapes(match: re.Match[str]) -> str:
 
 
 def mark_hidden(text: str) -> str:
-    """Outside text of any length for people's eyes: lines stay, nothing hides, reorders or carries a token.
+    """Return outside text of any length for people: lines stay; nothing hides, reorders or carries
+    a token.
 
-    What joins or colours an emoji stays, because it is seen.
+    Characters that join or colour an emoji stay, because they are visible.
     """
     if not (text.isascii() and text.isprintable()):  # most texts are, and a page has thousands
         text = re.sub(_HIDDEN, _marked, text.replace("\r\n", "\n"))
@@ -199,5 +205,5 @@ _EMOJI_PARTS = ("\ufe0f", "\ufe0e", "\u200d", "\ufe0f\u200d")
 
 
 def name_person(who: str) -> str:
-    """Who answered, in words for readers; older logs have the number of an account where it has no name."""
+    """Return the name of the person who answered; older logs have an account number in place of a name."""
     return f"user {who}" if who.isdigit() else who or "somebody at the terminal"

@@ -1,4 +1,4 @@
-"""A workflow or contract file as it was found, before anyone read it. Pure."""
+"""A workflow or contract file as it was found, before anything reads it. Pure."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from handrail.contract.ids import SourceKind
 
 
 class WorkflowFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as found; `workflows` reads it."""
+    """A file as it was found; `workflows` reads it."""
 
     source_kind: SourceKind
     source_ref: str
-    """Where it came from, without a machine path: file name, or package resource."""
+    """Its source without a machine path: file name, or package resource."""
     content: bytes
     holds: Literal["workflow", "contract"] = "workflow"
     trouble: str = ""
-    """Why it cannot be used before anyone reads it, in a sentence; empty when it can."""
+    """Why it cannot be used even before it is read, in a sentence; empty if it can."""
     remedy: str = ""
-    """What to do about the trouble."""
+    """What to do about the problem."""
     summary: bytes = b""
-    """What `workflows` said about this content earlier; empty when nothing is remembered."""
+    """What `workflows` reported about this content earlier; empty if nothing is stored."""
     decoded: bytes = b""
-    """The document of this content as JSON, where it came with the file; empty where it is read from it."""
+    """The document of this content as JSON, if it came with the file; empty if it must be read from the
+    content.
+    """
     namespaces: dict[str, str] = {}
-    """How the user who configured the source calls its namespaces, such as wr. to workrail."""
+    """Namespace aliases that the user configured for the source, such as wr. for workrail."""
     address: str = ""
-    """Of a repository: its path or its URL, as the user's settings have it, without credentials."""
+    """For a repository: its path or its URL, as the user's settings have it, without credentials."""

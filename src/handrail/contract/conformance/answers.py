@@ -1,4 +1,5 @@
-"""Answers, checked: the LAFS envelope (LAFS 12.1), CLI envelopes and stream lines, flags of a format. Pure.
+"""Checks of answers: the LAFS envelope (LAFS 12.1), CLI envelopes and stream lines, and format
+flags. Pure.
 
 Each check returns why the document fails; an empty text means that it passes.
 """
@@ -121,7 +122,7 @@ _LENIENT = _envelope(is_closed=False)
 
 
 def envelope_findings(doc: Json) -> Iterator[Finding]:
-    """Every rule of the envelope schema that the document breaks."""
+    """Return every rule of the envelope schema that the document breaks."""
     yield from findings(doc, _STRICT if _is_strict(doc) else _LENIENT)
     if isinstance(doc, dict):
         yield from _error_findings(doc)
@@ -134,7 +135,7 @@ def _is_strict(doc: Json) -> bool:
 
 
 def _error_findings(doc: dict[str, Json]) -> Iterator[Finding]:
-    """`error` belongs to a failure, and only to a failure."""
+    """Yield what is wrong with `error`: only a failure has one, and every failure does."""
     error = doc.get("error")
     if doc.get("success") is True and isinstance(error, dict):
         message = "A success has no error; leave the key out."
@@ -146,7 +147,7 @@ def _error_findings(doc: dict[str, Json]) -> Iterator[Finding]:
 
 
 def _page_findings(page: Json) -> Iterator[Finding]:
-    """What each paging mode needs; what it must not have is a check of its own."""
+    """Yield what the paging mode requires and the page lacks; what it must not have is a separate check."""
     mode = page.get("mode") if isinstance(page, dict) else None
     for key in _PAGE_NEEDS.get(mode, ()) if isinstance(mode, str) else ():
         if key not in page:
@@ -173,7 +174,7 @@ def _code_registered(doc: Envelope) -> str:
 
 
 def _never_fails(_: Envelope) -> str:
-    """Of what LAFS only advises, or what the shape says already: no document of another shape is shown."""
+    """Return no finding: LAFS only advises this, or the shape check already covers it."""
     return ""
 
 
@@ -275,7 +276,9 @@ def _needs_context(extensions: Envelope) -> bool:
 
 
 def _ledger(extensions: Envelope) -> Envelope | None:
-    """The ledger extension, by its name or by the older `context`; an array counts as one without members."""
+    """Return the ledger extension, by its name or by the older `context`; an array counts as one without
+    members.
+    """
     found = extensions.get("contextLedger")
     ledger = extensions.get("context") if found is None else found
     if isinstance(ledger, list):
@@ -346,7 +349,9 @@ _DOCUMENT = Members(
 
 
 def cli_findings(doc: Json) -> Iterator[Finding]:
-    """Every broken rule of the envelope; a stream line is known by its `type` and may leave `meta` out."""
+    """Return every broken rule of the envelope. A stream line is recognised by its `type` and may
+    omit `meta`.
+    """
     yield from findings(doc, _DOCUMENT)
     if isinstance(doc, dict) and "type" not in doc and "meta" not in doc:
         message = "The key meta is missing; only a stream line may leave it out."
@@ -398,7 +403,7 @@ _CAMEL = {
     "projectDefault": "project_default",
     "userDefault": "user_default",
 }
-"""How the reference implementation spells the same input."""
+"""The reference implementation's spelling of the same input."""
 _FORMAT = Either(rules=(Text(), Null()))
 _INPUT = Members(
     optional={
@@ -424,7 +429,7 @@ def snake_case(doc: Json) -> Json:
 
 
 def flag_profile(resolve: Resolver) -> Profile:
-    """How flag input is judged with this resolver."""
+    """Return the profile that judges flag input with this resolver."""
 
     def against(check: Callable[[FlagInput, ResolvedFormat | Fault], str]) -> Callable[[Json], str]:
         def why_not(doc: Json) -> str:
@@ -483,7 +488,7 @@ def _has_flag(flags: FlagInput) -> bool:
 
 
 def _config(flags: FlagInput) -> str | None:
-    """The strongest configured default that is set."""
+    """Return the strongest configured default that is set."""
     configured = (flags.environment or None, flags.project_default, flags.user_default)
     return next((value for value in configured if value is not None), None)
 

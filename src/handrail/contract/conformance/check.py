@@ -1,4 +1,4 @@
-"""The conformance checker: does a document, or a server, keep LAFS and the CLI contract. Pure."""
+"""The conformance checker: whether a document or a server keeps LAFS and the CLI contract. Pure."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _SUMMARY = Members(
 
 
 def ledger_findings(doc: Json) -> Iterator[Finding]:
-    """Every broken rule of the form that the document takes; its own keys say which one."""
+    """Return every broken rule of the document's form, which its own keys identify."""
     if isinstance(doc, dict) and "mode" in doc:
         return findings(doc, _DELTA)
     if isinstance(doc, dict) and "entryCount" in doc:
@@ -85,7 +85,7 @@ def ledger_findings(doc: Json) -> Iterator[Finding]:
 
 
 def _versions_rise(doc: dict[str, Json]) -> str:
-    """Filters and paging leave entries out, so versions may have gaps, but they never stand still."""
+    """Check that versions rise; filters and paging leave entries out, so gaps are allowed."""
     first, last = doc.get("fromVersion", 0), doc.get("toVersion", doc.get("version", 0))
     if first > last:
         return "fromVersion is above toVersion."
@@ -109,7 +109,9 @@ def _entries_bounded(doc: dict[str, Json]) -> str:
 
 
 def _advice(doc: dict[str, Json]) -> Iterator[Advisory]:
-    """LAFS leaves the checksum to the producer; a whole ledger of ours can be recomputed."""
+    """Return advice: LAFS leaves the checksum to the producer, but Handrail's can be recomputed if the
+    ledger is whole.
+    """
     entries = doc.get("entries", [])
     versions = [entry.get("version") for entry in entries]
     if not entries or versions != list(range(1, len(entries) + 1)) or doc.get("version") != len(entries):
@@ -120,7 +122,7 @@ def _advice(doc: dict[str, Json]) -> Iterator[Advisory]:
 
 
 def _chain(ledger_id: str, entries: list[Json]) -> str:
-    """The checksum of the entries; empty when one of them has no canonical form."""
+    """Return the checksum of the entries; empty if one of them has no canonical form."""
     try:
         checksum = start_checksum(ledger_id)
         for entry in entries:
@@ -247,11 +249,11 @@ _SIGNS: tuple[tuple[DocumentKind, tuple[str, ...]], ...] = (
     ("discovery", ("lafs_version", "endpoints")),
     ("card", ("skills", "defaultInputModes", "defaultOutputModes")),
 )
-"""Keys by which each kind is known, tried in this order."""
+"""Keys that identify each kind, tried in this order."""
 
 
 class NotConformant(Exception):
-    """A document failed a check of its tier; `report` says which."""
+    """Raised when a document failed a check of its tier; `report` says which."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(f"{report.kind} document fails {', '.join(report.failed)} at tier {report.tier}")
@@ -259,7 +261,7 @@ class NotConformant(Exception):
 
 
 def check(doc: Json, kind: AnyKind = "auto", tier: Tier = "complete", source: str = "") -> Report:
-    """The verdict on one decoded document. `source` is echoed in the report."""
+    """Return the report on one decoded document. `source` is repeated in the report."""
     assert kind in KINDS_OF_DOCUMENT, (
         "a document kind is one of auto, lafs, cli, ledger, flags, discovery, card"
     )
@@ -270,12 +272,12 @@ def check(doc: Json, kind: AnyKind = "auto", tier: Tier = "complete", source: st
 def check_flags(
     flags: FlagInput, tier: Tier = "complete", source: str = "", resolve: Resolver = resolve_format
 ) -> Report:
-    """The verdict on how formats are resolved; pass your own `resolve` to have it checked."""
+    """Return the report on how formats are resolved; pass your own `resolve` to have it checked."""
     return judge(msgspec.to_builtins(flags), flag_profile(resolve), tier, source)
 
 
 def assert_conformant(doc: Json, kind: AnyKind = "auto", tier: Tier = "complete", source: str = "") -> Report:
-    """The report of a document that passes; for the tests of a tool.
+    """Return the report of a document that passes; for the tests of a tool.
 
     Raises: NotConformant with the report when a check fails.
     """
@@ -286,7 +288,7 @@ def assert_conformant(doc: Json, kind: AnyKind = "auto", tier: Tier = "complete"
 
 
 def kind_of(doc: Json) -> DocumentKind:
-    """What a document means to be, by its keys; anything else is checked as an envelope."""
+    """Return the kind of a document by its keys; anything unknown is checked as an envelope."""
     if not isinstance(doc, dict):
         return "lafs"
     for kind, signs in _SIGNS:

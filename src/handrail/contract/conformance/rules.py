@@ -1,6 +1,6 @@
-"""How a document is judged: rules of shape as data, checks at a tier, and the report about it. Pure.
+"""How documents are judged: shape rules as data, checks at a tier, and the report. Pure.
 
-The names of broken rules are those of JSON Schema, and so are the meanings, with Python's traps closed:
+The names of broken rules and their meanings are those of JSON Schema, with Python's traps avoided:
 `True` is no integer, `1.0` is one, lengths count code points, patterns match the whole text.
 """
 
@@ -20,7 +20,7 @@ Tier: TypeAlias = Literal["core", "standard", "complete"]
 
 
 class SchemaError(msgspec.Struct, frozen=True, kw_only=True):
-    """One broken rule of shape. `rule` is the JSON Schema keyword that says the same."""
+    """One broken shape rule. `rule` is the JSON Schema keyword for it."""
 
     pointer: str
     """JSON Pointer (RFC 6901) to the value, or to where a missing key belongs."""
@@ -29,14 +29,14 @@ class SchemaError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Advisory(msgspec.Struct, frozen=True, kw_only=True):
-    """Allowed, but good to know."""
+    """A remark about something that is allowed."""
 
     name: str
     detail: str
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}):
-    """One named check; `pass` is null when an earlier failure left nothing to check."""
+    """One named check; `pass` is null if an earlier failure left nothing to check."""
 
     name: str
     passed: bool | None
@@ -44,7 +44,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True, rename={"passed": "pass"}
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict on one document. `ok`: every check of the tier passed."""
+    """The result for one document; `ok` if every check of the tier passed."""
 
     source: str
     kind: DocumentKind | Literal["problem"]
@@ -102,7 +102,9 @@ def is_date_time(text: str) -> bool:
 
 
 def loose_parts(text: str) -> list[str]:
-    """What in an accepted time goes beyond RFC 3339 as most readers know it; empty when nothing does."""
+    """Return what in an accepted time differs from RFC 3339 as most readers know it; empty if
+    nothing does.
+    """
     found = _DATE_TIME.fullmatch(text)
     assert found is not None, "only a time that was accepted can be loose"
     loose = []
@@ -121,7 +123,7 @@ Finding: TypeAlias = SchemaError | Advisory
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
-    """A string."""
+    """A rule for a string."""
 
     least: int = 0
     most: int | None = None
@@ -131,35 +133,35 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
-    """An integer; JSON does not tell 1 from 1.0."""
+    """A rule for an integer; JSON does not distinguish 1 from 1.0."""
 
     least: int | None = None
     most: int | None = None
 
 
 class Truth(msgspec.Struct, frozen=True, kw_only=True):
-    """A boolean."""
+    """A rule for a boolean."""
 
 
 class Null(msgspec.Struct, frozen=True, kw_only=True):
-    """null, and nothing else."""
+    """A rule for null."""
 
 
 class Items(msgspec.Struct, frozen=True, kw_only=True):
-    """An array."""
+    """A rule for an array."""
 
     of: Rule | None = None
     least: int = 0
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):
-    """An object."""
+    """A rule for an object."""
 
     required: dict[str, Rule] = {}
     optional: dict[str, Rule] = {}
     is_closed: bool = False
     others: Rule | None = None
-    """What every other member must be, when the object is open."""
+    """The rule for all other members, if the object is open."""
 
 
 class Either(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,7 +180,7 @@ ANY_ARRAY = Items()
 
 
 def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
-    """Every broken rule below `pointer`, in the order of the document, and advice on loose times."""
+    """Yield every broken rule below `pointer`, in the order of the document, and advice on unusual times."""
     offered = rule.rules if isinstance(rule, Either) else (rule,)
     match next((one for one in offered if _TYPES[type(one)][1](value)), None):
         case None:
@@ -193,7 +195,7 @@ def findings(value: Json, rule: Rule, pointer: str = "") -> Iterator[Finding]:
         case Members() as members:
             yield from _members(value, members, pointer)
         case Truth() | Null() | Either():
-            pass  # the type says it all
+            pass  # the type check covers it
 
 
 def is_whole(value: Json) -> bool:
@@ -210,7 +212,7 @@ _TYPES: dict[type[Rule], tuple[str, Callable[[Json], bool]]] = {
     Items: ("an array", lambda value: isinstance(value, list)),
     Members: ("an object", lambda value: isinstance(value, dict)),
 }
-"""What the values of a rule are called, and which are of that type."""
+"""For the values of each rule: their name, and whether a value is of that type."""
 
 
 def _text(value: str, rule: Text, pointer: str) -> Iterator[Finding]:
@@ -275,22 +277,24 @@ def _members(value: dict[str, Json], rule: Members, pointer: str) -> Iterator[Fi
 # Profiles: how one kind of document is judged at a tier
 
 TIERS: tuple[Tier, ...] = ("core", "standard", "complete")
-"""Each tier asks for everything the one before it asks for (LAFS 12.1)."""
+"""Tiers in ascending order; each requires everything that the one before it requires (LAFS 12.1)."""
 
 MOST_FINDINGS = 1_000
-"""A report stays readable, and a hostile document cannot make it grow without end (LAFS 13.5)."""
+"""Limits of a report: it stays readable, and a hostile document cannot make it grow without end
+(LAFS 13.5).
+"""
 
 
 class NamedCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """One check beyond shape. It sees only documents of the right shape."""
+    """One check beyond the shape. It is run only on documents of the right shape."""
 
     name: str
     tier: Tier
-    """The first tier that asks for it."""
+    """The first tier that requires it."""
     why_not: Callable[[Json], str]
-    """Why the document fails; empty when it passes."""
+    """Returns why the document fails; empty if it passes."""
     note: str = ""
-    """Shown when it passes."""
+    """A text to report if it passes."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
@@ -326,7 +330,7 @@ def judge(doc: Json, profile: Profile, tier: Tier, source: str) -> Report:
 
 
 def _shape(doc: Json, profile: Profile) -> tuple[list[SchemaError], list[Advisory], int]:
-    """What is wrong with the shape, what is loose in it, and how many rules are broken in all."""
+    """Return what is wrong with the shape, what is unusual in it, and how many rules are broken in all."""
     errors: list[SchemaError] = []
     advisories: list[Advisory] = []
     broken = 0
@@ -358,7 +362,7 @@ def _decided(check: NamedCheck, doc: Json) -> Check:
 
 
 def reserve_checks(names: Iterable[str]) -> Iterator[NamedCheck]:
-    """Names that LAFS 12.1.3 keeps for later; they pass until it defines them."""
+    """Return checks for names that LAFS 12.1.3 reserves; they pass until LAFS defines them."""
     for name in names:
         note = "Reserved by LAFS 12.1.3; it passes until it is defined."
         yield NamedCheck(name=name, tier="complete", why_not=lambda _: "", note=note)

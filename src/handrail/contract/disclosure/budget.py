@@ -52,22 +52,23 @@ from handrail.contract.outcome import Failure, Json, Notice, Outcome, Page, Succ
 
 TOKEN_ESTIMATE = "x-token-estimate"  # noqa: S105 - the name of a LAFS extension, no secret
 
-# A cursor beside its sort key: member names, expiry, scope digest, an operation name of 50 characters, MAC.
+# Size of a cursor besides its sort key: member names, expiry, scope digest, operation name (50 characters),
+# MAC.
 _CURSOR_ROOM = 160
 _CURSOR_LIMIT = 2048
 
 
 class _Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """One way to answer, and how large it may get."""
+    """One possible answer, and its largest size."""
 
     success: Success
     widest: Success
-    """The same with a stand-in for the cursor that the surface mints once the last item is known."""
+    """The answer with a stand-in for the cursor that the interface creates once the last item is known."""
     tokens: float
 
 
 class _Limit(msgspec.Struct, frozen=True, kw_only=True):
-    """One given part of the budget and how to measure against it."""
+    """One part of the budget, and how to measure an answer against it."""
 
     constraint: str
     unit: str
@@ -89,9 +90,10 @@ def fit(
     measure: Callable[[Success], int],
     narrower: Callable[[int], Success] | None = None,
 ) -> Outcome:
-    """The largest answer that meets every limit, or BUDGET_EXCEEDED.
+    """Return the largest answer that meets every limit, or the failure BUDGET_EXCEEDED.
 
-    `narrower` makes the answer with so many rows, where what stands beside the rows depends on them.
+    `narrower` builds the answer with fewer rows; it is given if the data beside the rows depends on
+    them.
     """
     limits = _limits(budget, shape, measure)
     tried = [_candidate(success)]
@@ -106,13 +108,15 @@ def fit(
 
 
 def cursor_width(page: Page) -> int:
-    """Characters that the cursor of this page takes at most; it never shrinks as items are added."""
+    """Return the most characters that the cursor of this page takes; the number never shrinks as items are
+    added.
+    """
     longest = max((len(msgspec.json.encode(key)) for key in page.sort_keys), default=0)
     return min(_CURSOR_LIMIT, 3 + ceil((_CURSOR_ROOM + longest) * 4 / 3))
 
 
 def _limits(budget: Budget, shape: Shape | None, measure: Callable[[Success], int]) -> list[_Limit]:
-    """The given limits, in the order in which a broken one is named."""
+    """Return the given limits, in the order in which a broken one is named."""
     parts: list[tuple[str, str, int | None, Callable[[_Candidate], float]]] = [
         ("maxTokens", "tokens", budget.max_tokens, lambda candidate: candidate.tokens),
         ("maxBytes", "bytes", budget.max_bytes, lambda candidate: measure(candidate.widest)),
@@ -130,7 +134,7 @@ def _fits(candidate: _Candidate, limits: Sequence[_Limit]) -> bool:
 
 
 def _largest(stage: _Stage, limits: Sequence[_Limit]) -> _Candidate:
-    """The largest cut that fits; the smallest one is known to."""
+    """Return the largest cut that fits; the smallest one is known to fit."""
     low, high = 1, stage.most
     while low < high:
         middle = (low + high + 1) // 2
@@ -146,7 +150,7 @@ def _stages(
 ) -> Iterator[_Stage]:
     if success.page is not None:
         yield from _page_stages(success, success.page, budget, narrower)
-    elif isinstance(success.data, dict):  # a plain array has no place for a mark, so it is never cut
+    elif isinstance(success.data, dict):  # a plain array cannot carry a mark, so it is never cut
         yield from _payload_stages(success, shape, budget)
 
 
@@ -177,7 +181,9 @@ def _page_stages(
 
 
 def _payload_stages(success: Success, shape: Shape | None, budget: Budget) -> Iterator[_Stage]:
-    """Windows down to the item limit, then one after the other down to one item, then fields one by one."""
+    """Yield the stages: windows down to the item limit, then one after the other to one item, then fields
+    one by one.
+    """
     current, gone, strategy = success, _truncated_before(success), "fields"
     windows = _windows(success, shape)
     most = inf if budget.max_items is None else budget.max_items
@@ -237,7 +243,7 @@ def _droppable(success: Success, shape: Shape | None) -> list[str]:
 
 
 def _holders(success: Success, shape: Shape | None) -> list[Object]:
-    """What `windows` and `drop_order` are relative to; the wrapper, when it lists items without a page."""
+    """Return the objects that `windows` and `drop_order` refer to; for a list without paging, its wrapper."""
     if shape is not None and shape.select == ITEMS:
         return [success.data] if isinstance(success.data, dict) else []
     return select_objects(success, shape)
@@ -266,7 +272,7 @@ def _length(value: Json, path: tuple[str, ...]) -> int:
 
 
 def _listed(success: Success, shape: Shape | None) -> int:
-    """How many items are listed: of the page or array, else of the longest window."""
+    """Return the number of listed items: of the page or array, or of the longest window."""
     if success.page is not None:
         return len(success.page.items)
     if isinstance(success.data, list):
@@ -275,7 +281,9 @@ def _listed(success: Success, shape: Shape | None) -> int:
 
 
 def _windows(success: Success, shape: Shape | None) -> tuple[str, ...]:
-    """The inner lists that may be cut: first the declared ones, then every other list of the payload."""
+    """Return the inner lists that may be cut: first the declared ones, then every other list of the
+    payload.
+    """
     if shape is None:
         return ()
     lists = [
@@ -288,13 +296,13 @@ def _windows(success: Success, shape: Shape | None) -> tuple[str, ...]:
 
 
 def _truncated_before(success: Success) -> list[str]:
-    """What the operation itself already left out."""
+    """Return the fields that the operation itself already left out."""
     listed = success.data.get(TRUNCATED_FIELDS) if isinstance(success.data, dict) else None
     return list(listed) if isinstance(listed, list | tuple) else []
 
 
 def _with_name(gone: list[str], name: str) -> list[str]:
-    """A window may first be cut and then dropped; it is named once."""
+    """Add a name once: a window may first be cut and then dropped."""
     return gone if name in gone else [*gone, name]
 
 
@@ -304,7 +312,7 @@ def _with_marks(success: Success, gone: list[str]) -> Success:
 
 
 def _mark(success: Success, strategy: str, budget: Budget) -> _Candidate:
-    """A cut answer with its notice and, for LAFS, its estimate."""
+    """Return a cut answer with its notice and, for LAFS, its estimate."""
     candidate = _candidate(success)
     estimate: Object = {"estimated": _finite(candidate.tokens), "method": "character_based"}
     if budget.max_tokens is not None:
@@ -372,9 +380,9 @@ def _refuse(tried: Sequence[_Candidate], limits: Sequence[_Limit]) -> Failure:
 
 
 def _smallest_raise(tried: Sequence[_Candidate], limits: Sequence[_Limit]) -> tuple[_Limit, float]:
-    """The limit to raise and the least value of it that works.
+    """Return the limit to raise, and the smallest value of it that works.
 
-    One raise that is enough on its own comes first; else the first limit that nothing meets.
+    A single raise that is sufficient comes first; otherwise the first limit that no answer meets.
     """
     for limit in limits:
         others = [other for other in limits if other is not limit]

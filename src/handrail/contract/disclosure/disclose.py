@@ -1,4 +1,4 @@
-"""Progressive disclosure: the one step between an operation's outcome and any renderer. Pure.
+"""Progressive disclosure: the only step between an operation's outcome and a renderer. Pure.
 
 Order: level, expand, fields, window, budget.
 """
@@ -35,7 +35,9 @@ MAX_EXPANSION_DEPTH = 3
 
 
 def refuse_ask(ask: Ask, shape: Shape | None, declared: Declared | None = None) -> Failure | None:
-    """Refuse a request that no answer could satisfy, before anything is done; None if it can be met."""
+    """Return the refusal of a request that no answer could satisfy, before anything is done;
+    otherwise None.
+    """
     refusal = _field_conflict(ask) or _expansion_refused(ask.expand, shape)
     if refusal is not None or declared is None:
         return refusal
@@ -53,11 +55,13 @@ def disclose(
     declared: Declared | None = None,
     narrower: Callable[[int], Success] | None = None,
 ) -> Outcome:
-    """What the caller may and wants to see of an outcome; a Failure is never reduced.
+    """Return the part of an outcome that the caller may and wants to see; a Failure is never
+    reduced.
 
-    `measure` gives the bytes of the whole document as it would be written, with everything that is not
-    yet known (cursor, duration) at its widest. `declared` are the names that exist; without it, those of
-    the outcome do. `narrower` asks again for fewer rows, where a page cannot be cut as it stands.
+    `measure` returns the bytes of the whole document as it would be written, with everything that
+    is not yet known (cursor, duration) at its widest. `declared` are the names that exist; without
+    it, those of the outcome do. `narrower` repeats the query for fewer rows, if a page cannot
+    simply be cut.
     """
     if isinstance(outcome, Failure):
         return outcome
@@ -79,9 +83,10 @@ def disclose(
 
 
 def _show(outcome: Success, shape: Shape | None, ask: Ask, declared: Declared | None) -> Outcome:
-    """The outcome at its level, with its fields, before any budget."""
+    """Return the outcome at its level, with its fields, before any budget applies."""
     expanded = _with_parents(ask.expand)
-    marked = _stamp(outcome, shape)  # whole: the field that marks a text as ours may be left out later
+    # Marked before cutting, because the field that marks a text as ours may be cut.
+    marked = _stamp(outcome, shape)
     plain = _without_relations(_at_level(marked, shape, ask, expanded), shape, expanded)
     shown: Outcome = plain
     if ask.fields is not None:
@@ -119,13 +124,13 @@ def _expansion_refused(names: Sequence[str], shape: Shape | None) -> Failure | N
 
 
 def _with_parents(names: Sequence[str]) -> tuple[str, ...]:
-    """The names and what they lie in: expanding `runs.nodes` shows `runs` too."""
+    """Return the names and their parents: expanding `runs.nodes` shows `runs` too."""
     paths = [path_of(name) for name in names]
     return tuple(dict.fromkeys(".".join(path[:end]) for path in paths for end in range(1, len(path) + 1)))
 
 
 def _at_level(success: Success, shape: Shape | None, ask: Ask, expanded: Sequence[str]) -> Success:
-    """The fields of the level. Fields that are asked for by name are not bound to a level (LAFS 9.2)."""
+    """Return the fields of the level. Fields that the caller named are not bound to a level (LAFS 9.2)."""
     success = msgspec.structs.replace(success, disclosure=ask.mvi)
     names = shape.levels.get(ask.mvi) if shape is not None else None
     if shape is None or names is None or ask.fields is not None or ask.field is not None:
@@ -159,7 +164,7 @@ def _stamp(success: Success, shape: Shape | None) -> Success:
 
 
 def _named_beside(success: Success, names: Sequence[str]) -> Success:
-    """Rows that a checksum proves stay as they are: the document around them says what they hold."""
+    """Mark the document instead of its rows, because a checksum covers the rows and they must not change."""
     data, page = success.data, success.page
     assert isinstance(data, dict), "a document with rows is an object"
     whole = data if page is None else {**data, page.list_key: list(page.items)}
@@ -176,7 +181,7 @@ def _is_held(value: Json, path: Sequence[str]) -> bool:
 
 
 def _apply_window(success: Success) -> Success:
-    """A page never shows more than its limit, however many rows the operation handed over."""
+    """Cut a page to its limit, however many rows the operation returned."""
     page = success.page
     if page is None or len(page.items) <= page.limit:
         return success

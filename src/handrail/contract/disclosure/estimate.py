@@ -1,8 +1,9 @@
-"""The token estimate of LAFS 9.5.4: about how much of an agent's window a value takes. Pure.
+"""The token estimate of LAFS 9.5.4: about how many tokens of an agent's context a value takes.
+Pure.
 
-The rule is exact and cheap: no tokenizer, only lengths and grapheme clusters. Text is counted by the
-fastest way that is still right; only text with joined emoji, loose Hangul jamo or a script that stacks
-its letters needs the full Unicode rules.
+The rule is exact and cheap: no tokenizer, only lengths and grapheme clusters. Text is counted by
+the fastest way that is still right; only text with joined emoji, loose Hangul jamo or a script that
+stacks its letters needs the full Unicode rules.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _FLAG = "[\U0001f1e6-\U0001f1ff]{1,2}"
 
 
 def estimate_tokens(value: Json) -> int | None:
-    """Tokens that `value` takes as JSON; None when it is nested too deep or contains itself."""
+    """Return the tokens that `value` takes as JSON; None if it is nested too deep or contains itself."""
     total = _tokens(value, 0)
     return None if total == inf else ceil(total)
 
@@ -57,7 +58,7 @@ def _array(items: list[Json] | tuple[Json, ...], depth: int) -> float:
         kind = type(item)
         if kind is str:
             total += _text(item)
-        elif kind is int:  # long lists of small numbers are common
+        elif kind is int:  # a shortcut, because long lists of small numbers are common
             total += 1.0 if -1000 < item < 10000 else _scalar(item)
         else:
             total += _tokens(item, depth + 1)
@@ -97,11 +98,11 @@ def _text(text: str) -> float:
 
 
 def _graphemes(text: str) -> int:
-    """Grapheme clusters, CR LF still counted as two."""
+    """Return the number of grapheme clusters; CR LF still counts as two."""
     if re.search(_BEYOND_LATIN, text) is None:
         return len(text)
     not_plain, nothing_to_join, joining = _plain_patterns()
-    # A flag counts as any letter does; left in, long runs of them would take quadratic time below.
+    # A flag counts as any letter; without this, long runs of flags would take quadratic time below.
     text = re.sub(_FLAG, "x", text)
     if not_plain.search(text) or nothing_to_join.search(text) or joining.match(text):
         return _involved_graphemes(text)
@@ -110,7 +111,9 @@ def _graphemes(text: str) -> int:
 
 @cache
 def _plain_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Compiled on first need: large sets of characters take longer than most estimates."""
+    """Return the patterns for plain text. They are compiled on first use, which takes longer than most
+    estimates.
+    """
     return (
         re.compile(f"[^{_ALONE}{_JOINS}]"),
         re.compile(f"[\x00-\x1f\x7f][{_JOINS}]"),
@@ -120,12 +123,14 @@ def _plain_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]
 
 @cache
 def _involved_run() -> re.Pattern[str]:
-    """What is not plain, with the plain neighbours it may join; compiled on first need."""
+    """Return the pattern for text that is not plain, with the plain neighbours it may join; compiled on
+    first use.
+    """
     return re.compile(f"[{_ALONE}]?(?:[^{_ALONE}]+[{_ALONE}]?)+")
 
 
 def _involved_graphemes(text: str) -> int:
-    # Only here the full Unicode rules are needed, and loading them costs more than all of a short command.
+    # Only this path needs the full Unicode rules, and loading them costs more than all of a short command.
     import regex  # type: ignore[import-untyped]  # noqa: PLC0415 - has no stubs; loaded on first need
 
     runs = _involved_run().findall(text)

@@ -16,7 +16,7 @@ from handrail.contract.outcome import UNTRUSTED, Fault, Json, Success
 Level: TypeAlias = Literal["minimal", "standard", "full"]
 
 LONGEST_NAME = 80
-"""Outside text is echoed up to this many characters."""
+"""Characters of outside text that a message repeats at most."""
 
 _AMOUNT = "[0-9]{1,15}"
 _BUDGET_USAGE = "--budget tokens=N,bytes=N,items=N"
@@ -38,27 +38,29 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     levels: dict[Level, tuple[str, ...] | None] = {}
-    """Field names per disclosure level; None, or a level that is not listed: everything."""
+    """Field names per disclosure level; None, or a level that is not listed, means everything."""
     id_field: str = ""
-    """Kept by every projection and every cut. Without one, `--fields` keeps the first name that is an id."""
+    """Field that every projection and every cut keeps. Without one, `--fields` keeps the first name that is
+    an id.
+    """
     required: tuple[str, ...] = ()
-    """What `--fields` keeps beside the id, because the next call needs it (LAFS 9.2)."""
+    """Fields that `--fields` keeps beside the id, because the next call needs them (LAFS 9.2)."""
     select: str = "top"
     """`items`, `entity:<key>` or `top`."""
     rows: str = ""
-    """Of a document that pages a list of its own: the name of that list."""
+    """For a document that pages a list of its own: the name of that list."""
     relations: tuple[str, ...] = ()
     """Fields that appear only when `--expand` asks for them."""
     on_demand: tuple[str, ...] = ()
     """Fields of the level full, too heavy for the others; `--expand` adds them to any level."""
     drop_order: tuple[str, ...] = ()
-    """Fields a budget may drop, first dropped first. With `items`: keys of the wrapper, without a page."""
+    """Fields that a budget may drop, in this order. With `items`: keys of the wrapper, without a page."""
     windows: tuple[str, ...] = ()
-    """Inner lists a budget may cut, first cut first. With `items`: keys of the wrapper, without a page."""
+    """Inner lists that a budget may cut, in this order. With `items`: keys of the wrapper, without a page."""
     untrusted: tuple[str, ...] = ()
     """Fields that hold text from outside; they are listed in `_untrusted` beside them."""
     trusted_where: tuple[str, str] = ("", "")
-    """The field and value that mark an object whose text came with the program, if there is one."""
+    """The field and value that mark an object whose text came with the program; empty if there are none."""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +74,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_fields(text: str, flag: str = "--fields") -> tuple[str, ...]:
-    """Return the names of a comma list: trimmed, without empties and doubles. `--expand` uses it too.
+    """Return the names of a comma list, trimmed, without empty ones and duplicates. `--expand` uses
+    it too.
 
     Raises: Fault E_USAGE when no name is left.
     """
@@ -119,7 +122,7 @@ def _bad_budget(message: str) -> Fault:
 TRUNCATED = "truncated"
 TRUNCATED_FIELDS = "truncated_fields"
 MARKS = (TRUNCATED, TRUNCATED_FIELDS, UNTRUSTED)
-"""Keys about the payload rather than of it; no projection takes them away."""
+"""Keys that describe the payload; no projection removes them."""
 
 Path: TypeAlias = tuple[str, ...]
 Object: TypeAlias = dict[str, Json]
@@ -141,9 +144,10 @@ def tree_of(names: Iterable[str]) -> NameTree:
 
 
 def project(value: Json, tree: NameTree, *, has_ids: bool = False, knows_id: bool = False) -> Json:
-    """Only the named fields and the marks; what has no fields stays as it is.
+    """Return only the named fields and the marks; a value without fields is returned unchanged.
 
-    `has_ids`: also the id of every object that is cut; `knows_id`: the tree names that of the outermost.
+    `has_ids` also keeps the id of every object that is cut; `knows_id` means that the tree names
+    the outermost id.
     """
     match value:
         case dict():
@@ -170,7 +174,7 @@ def id_name(holder: Object) -> str:
 
 
 def remove_field(value: Json, path: Path) -> Json:
-    """Everything but the field at `path`."""
+    """Return everything but the field at `path`."""
     return edit_at(value, path, lambda holder, key: {k: v for k, v in holder.items() if k != key})
 
 
@@ -180,7 +184,7 @@ def shorten_list(value: Json, path: Path, length: int) -> Json:
 
 
 def edit_at(value: Json, path: Path, edit: Callable[[Object, str], Object]) -> Json:
-    """`edit` applied to every object that holds the last part of `path`, if it is there."""
+    """Return the value with `edit` applied to every object that has the last part of `path`."""
     match value:
         case dict() if path[0] in value:
             key, rest = path[0], path[1:]
@@ -193,7 +197,7 @@ def edit_at(value: Json, path: Path, edit: Callable[[Object, str], Object]) -> J
 
 
 def presence(value: Json, path: Path) -> Presence:
-    """Whether the field exists; unclear where a null or an empty list hides what would be below."""
+    """Return whether the field exists; `unclear` if a null or an empty list hides what would be below."""
     if not path:
         return "there"
     match value:
@@ -208,7 +212,7 @@ def presence(value: Json, path: Path) -> Presence:
 
 
 def combine_presence(found: Iterable[Presence]) -> Presence:
-    """There if it is anywhere; unclear if nothing was checked or one was unclear; else absent."""
+    """Return `there` if any is; `unclear` if nothing was checked or one was unclear; otherwise `absent`."""
     seen = set(found)
     if "there" in seen:
         return "there"
@@ -232,7 +236,7 @@ def stamp_untrusted(holder: Object, names: Sequence[str]) -> Object:
         elif presence(holder, path) == "there":
             here.append(name)
     changed = holder
-    for path, below in inside.items():  # each list once: the rail of a run has thousands of items
+    for path, below in inside.items():  # each list once, because the drawing of a run has thousands of items
         changed = _stamped_items(changed, path, below)
     listed = list(dict.fromkeys([*_names_in(holder), *here]))
     return {**changed, UNTRUSTED: listed} if listed else changed
@@ -252,7 +256,7 @@ def _head(value: Json, length: int) -> Json:
 
 
 def _honest(holder: Object) -> Object:
-    """`_untrusted` reduced to the names still present; dropped when none is."""
+    """Return `_untrusted` reduced to the names still present, or without it if none is."""
     if UNTRUSTED not in holder:
         return holder
     names = [name for name in _names_in(holder) if presence(holder, path_of(name)) == "there"]
@@ -293,7 +297,7 @@ ITEMS = "items"
 _ENTITY = "entity:"
 
 PAGING_KEYS = (ITEMS, "count", "next_cursor", "has_more")
-"""Keys of a list's wrapper in the CLI form; no projection takes them away."""
+"""Keys of a list's wrapper in the CLI form; no projection removes them."""
 
 
 def is_list(success: Success, shape: Shape | None) -> bool:

@@ -1,4 +1,4 @@
-"""Fields asked for by name: `--fields` keeps some of a payload, `--field` prints one value. Pure."""
+"""Fields that the caller names: `--fields` keeps some of a payload, `--field` prints one value. Pure."""
 
 from __future__ import annotations
 
@@ -32,26 +32,25 @@ from handrail.contract.disclosure.fields import (
 from handrail.contract.envelopes.cli import PLACE_KEYS, encode_document, payload_of
 from handrail.contract.outcome import Failure, Fault, Json, Notice, Outcome, Success
 
-# Declared names: taken from the types of a payload, never from one answer
-#
-# So an unknown name is refused before anything is done. Below an open value, any name is allowed.
+# Declared names come from the types of a payload, never from one answer, so an unknown name is rejected
+# before anything is done. Below an open value, any name is allowed.
 
 FieldTree: TypeAlias = "dict[str, FieldTree | None]"
-"""The names of an object and what lies below each: None is open, an empty tree has no names at all."""
+"""The names of an object and what lies below each. None allows any name; an empty tree allows none."""
 
 _MOST_DECLARED = 100
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What names may mean in the answers of one operation."""
+    """The names that the answers of one operation can have."""
 
     payload: FieldTree
     inner: FieldTree | None = {}
-    """Of each item of a list, or of the entity, where the shape selects one: names are relative to it."""
+    """Names in each item of a list, or in the entity, if the shape selects one; names are relative to it."""
 
 
 def declare_fields(types: Sequence[type[Any]], item: type[Any] | None, shape: Shape) -> Declared:
-    """The names of payloads of these types; `item` is the row of a list that they hold."""
+    """Return the names of payloads of these types; `item` is the row type of their list."""
     payload = _tree_of(types)
     assert payload is not None, "a payload is an object"
     if shape.rows:
@@ -64,13 +63,15 @@ def declare_fields(types: Sequence[type[Any]], item: type[Any] | None, shape: Sh
 
 
 def unknown_names(names: Iterable[str], declared: Declared) -> list[str]:
-    """Those that no answer can have."""
+    """Return the names that no answer can have."""
     trees = (declared.payload, declared.inner)
     return [name for name in names if not any(_leads(path_of(name), tree) for tree in trees)]
 
 
 def known_names(declared: Declared, unknown: Sequence[str] = ()) -> list[str]:
-    """The names to choose from, the most useful first: `results.id` for whoever asks for `id`."""
+    """Return the names to choose from, the most useful first: `results.id` for a caller that asked
+    for `id`.
+    """
     inner = list(declared.inner or ())
     holders = {
         outer: held
@@ -103,7 +104,7 @@ def _joined(trees: Iterable[FieldTree | None]) -> FieldTree | None:
 
 
 def _names_of(one: inspect.Type, above: tuple[type[Any], ...]) -> FieldTree | None:
-    """A type that holds itself is open from there on."""
+    """Return the names of a type; a type that contains itself allows any name from there on."""
     match one:
         case inspect.Metadata(type=inner):
             return _names_of(inner, above)
@@ -135,14 +136,16 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
 
     objects: list[Object]
     wrapper: tuple[str, ...] = ()
-    """Keys around the objects: always kept, so naming one is no mistake."""
+    """Keys around the objects. They are always kept, so naming one is no mistake."""
     prefix: str = ""
-    """A leading `items.` or `<entity>.` says what is meant anyway; the word alone means all of it."""
+    """The optional prefix `items.` or `<entity>.`; the word alone means all of it."""
     declared: tuple[str, ...] = ()
     is_complete: bool = False
-    """Whether `declared` holds every field there is."""
+    """Whether `declared` lists every field."""
     is_nested: bool = False
-    """Without a shape, names that match no top-level key mean the objects one level down."""
+    """Whether names refer to objects one level down, because no shape is given and no top-level key
+    matches.
+    """
 
 
 def keep_fields(
@@ -153,9 +156,10 @@ def keep_fields(
     expanded: Sequence[str],
     declared: Declared | None = None,
 ) -> Outcome:
-    """Only the named fields, ids, what the shape requires, what was expanded, and the marks.
+    """Return only the named fields, ids, what the shape requires, what was expanded, and the marks.
 
-    Which names exist is declared; else `whole`, the outcome before anything was left out, decides it.
+    The declared names exist; without a declaration, those of `whole`, the outcome before anything
+    was left out.
     """
     scope = _nested_if_needed(_scope(whole, shape), whole, shape, names)
     unknown = (
@@ -175,7 +179,7 @@ def keep_fields(
 
 
 def refuse_undeclared(names: Sequence[str], declared: Declared) -> Failure | None:
-    """The refusal of names of which no answer can have any."""
+    """Return the refusal if no answer can have any of the names; otherwise None."""
     unknown = unknown_names(names, declared)
     if not names or len(unknown) < len(names):
         return None
@@ -183,7 +187,7 @@ def refuse_undeclared(names: Sequence[str], declared: Declared) -> Failure | Non
 
 
 def select_field(success: Success, shape: Shape | None, name: str, declared: Declared | None = None) -> str:
-    """The bare value of a top-level key, else of the first list item, else of the entity.
+    """Return the bare value of a top-level key, or of the first list item, or of the entity.
 
     Raises: Fault FIELD_UNKNOWN when no such field exists, E_NOT_FOUND when it exists but not here.
     """
@@ -225,7 +229,7 @@ def _scope(success: Success, shape: Shape | None) -> _Scope:
 
 
 def _paging_keys(success: Success) -> tuple[str, ...]:
-    """What stands around the rows, by which kind of list it is."""
+    """Return the keys around the rows, depending on the kind of list."""
     if success.page is None:
         return ()
     return PAGING_KEYS if success.page.list_key == ITEMS else PLACE_KEYS
@@ -253,7 +257,8 @@ def _is_known(name: str, scope: _Scope) -> bool:
     is_root_declared = path[0] in scope.declared
     looked_at = [holder for holder in scope.objects if path[0] in holder or not is_root_declared]
     found = combine_presence(presence(holder, path) for holder in looked_at)
-    if found == "unclear" and not looked_at:  # nothing to look at: only a complete declaration can say no
+    # Without an object to check, only a complete declaration can rule a name out.
+    if found == "unclear" and not looked_at:
         return is_root_declared or not scope.is_complete
     return found != "absent"
 
@@ -270,7 +275,7 @@ def _always(shape: Shape | None) -> Sequence[str]:
 
 
 def _unless_named(expanded: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """An expansion stays whole unless fields inside it were picked."""
+    """Return the expanded names, without those inside which the caller named fields."""
     roots = {path_of(name)[0] for name in wanted}
     return [name for name in expanded if path_of(name)[0] not in roots]
 
@@ -312,7 +317,9 @@ def _valid(scope: _Scope) -> list[str]:
 
 
 def _value_at(value: Json, path: Path) -> Json:
-    """The value of the field, taking the first item of a list on the way; `_NOTHING` when there is none."""
+    """Return the value of the field, from the first item of each list on the way; `_NOTHING` if
+    there is none.
+    """
     if not path:
         return value
     match value:
@@ -325,7 +332,7 @@ def _value_at(value: Json, path: Path) -> Json:
 
 
 def _bare(value: Json) -> str:
-    """Text as it is, everything else as JSON on one line."""
+    """Return text as it is, everything else as JSON on one line."""
     match value:
         case str():
             return value

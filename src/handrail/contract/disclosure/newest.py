@@ -12,13 +12,14 @@ _R = TypeVar("_R")
 
 
 FENCE_BYTES = 64
-"""Room for the mark of untrusted data around an item: `_untrusted`, or the fence in a text."""
+"""Bytes for the mark of untrusted data around an item: `_untrusted`, or the fence in a text."""
 
 
 def take_newest(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[_T], int]:
-    """Take the items that fit from a list that is newest first; return them oldest first, with their bytes.
+    """Take the items that fit from a list that is newest first; return them oldest first, with
+    their bytes.
 
-    `beside` is the number of bytes that each item needs beyond its own encoding.
+    `beside` is the number of bytes that each item needs in addition to its own encoding.
     """
     kept, used = take_first(items, budget, beside)
     return kept[::-1], used
@@ -40,11 +41,11 @@ def take_first(items: Iterable[_T], budget: int, beside: int = 0) -> tuple[list[
 def take_newest_rows(
     items: Sequence[_T], row: Callable[[_T], _R], budget: int, beside: int = 0
 ) -> tuple[list[_R], int]:
-    """The rows of the newest items that fit, oldest first, and how many items are left out."""
+    """Return the rows of the newest items that fit, oldest first, and how many items are left out."""
     shown, _ = take_newest(map(row, reversed(items)), budget, beside)
     return shown, len(items) - len(shown)
 
 
 def encoded_size(item: Any) -> int:
-    """The bytes of an item in an answer, with the comma after it."""
+    """Return the bytes of an item in an answer, with the comma after it."""
     return len(msgspec.json.encode(item)) + 1

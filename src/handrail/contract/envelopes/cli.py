@@ -1,4 +1,5 @@
-"""The CLI dialect: an Outcome as `{ok, schema_version, data | error, meta}`, its bytes, and its format. Pure.
+"""The CLI dialect: an Outcome as `{ok, schema_version, data | error, meta}`, its bytes, and its
+format. Pure.
 
 The CLI resolves the format with this file and the conformance checker checks it (LAFS 5.1, 5.2).
 """
@@ -21,23 +22,25 @@ from handrail.contract.wording import escape_hidden, quote
 
 
 def hint_of(failure: Failure) -> str:
-    """Return what to do now: the failure's own words, else those of its row."""
+    """Return what to do now: the failure's own text, or that of its row."""
     return failure.hint or failure.kind.hint
 
 
 def wait_ms_of(failure: Failure) -> int | None:
-    """Return how long to wait before the same call may work; None when waiting is not the answer."""
+    """Return how long to wait before the same call may work; None if waiting does not help."""
     return failure.kind.wait_ms if failure.retry_after_ms is None else failure.retry_after_ms
 
 
 def domain_code_of(failure: Failure) -> dict[str, Json]:
-    """`domain_code`, unless the kind itself is a native code."""
+    """Return `domain_code`, unless the kind itself is a native code."""
     kind = failure.kind
     return {} if kind.code == kind.native else {"domain_code": kind.code}
 
 
 def native_details(failure: Failure) -> dict[str, Json]:
-    """The details of the CLI dialect without the next call, which each surface spells in its own way."""
+    """Return the details of the CLI dialect without the next call, which each interface spells in
+    its own way.
+    """
     details = {**failure.details, **domain_code_of(failure), "agent_action": failure.kind.agent_action}
     if failure.kind.needs_escalation:
         details["escalation_required"] = True
@@ -49,7 +52,7 @@ def native_details(failure: Failure) -> dict[str, Json]:
 
 
 def operation_call(call: NextCall) -> dict[str, Json]:
-    """Return the next call as a surface-neutral pair."""
+    """Return the next call in a form that every interface can spell."""
     return {"operation": call.operation, "params": call.params}
 
 
@@ -58,10 +61,10 @@ def operation_call(call: NextCall) -> dict[str, Json]:
 SCHEMA_VERSION = "1.0"
 
 PLACE_KEYS = ("next_cursor", "offset", "next_offset", "has_more")
-"""Where a page stands in its list: inside the payload here, in `page` in the LAFS dialect."""
+"""Keys for the position of a page in its list: inside the payload here, in `page` in the LAFS dialect."""
 
 CommandLine = Callable[[NextCall], str | None]
-"""Spells a next call as a command line that can be run as it stands; None when there is no such command."""
+"""A function that spells a next call as a command line; it returns None if there is no such command."""
 
 _LONE_SURROGATE = "[\ud800-\udfff]"
 
@@ -88,7 +91,9 @@ def to_cli(outcome: Outcome, call: Call, *, command_line: CommandLine) -> dict[s
 
 
 def payload_of(success: Success) -> dict[str, Json] | list[Json]:
-    """The payload with its paging keys: CLI `data`, MCP `structuredContent`, and LAFS before the split."""
+    """Return the payload with its paging keys: CLI `data`, MCP `structuredContent`, and LAFS before
+    the split.
+    """
     page, data = success.page, success.data
     if page is None:
         return data
@@ -109,7 +114,7 @@ def stream_line(data: Json) -> dict[str, Json]:
 
 
 def stream_summary(outcome: Outcome, call: Call, *, count: int, command_line: CommandLine) -> dict[str, Json]:
-    """Return the last line of a stream of `count` items; a Failure means that the stream broke off."""
+    """Return the last line of a stream of `count` items; with a Failure if the stream broke off."""
     document = to_cli(outcome, call, command_line=command_line)
     head = {"ok": document.pop("ok"), "schema_version": document.pop("schema_version"), "type": "summary"}
     match outcome:
@@ -124,7 +129,8 @@ def stream_summary(outcome: Outcome, call: Call, *, count: int, command_line: Co
 
 
 def encode_document(document: Json, *, compact: bool) -> bytes:
-    """The bytes of a document: UTF-8, keys in order, one newline at the end; indented by two unless compact.
+    """Return the bytes of a document: UTF-8, keys in order, one newline at the end; indented by two unless
+    compact.
 
     Lone surrogates become U+FFFD, integers that a double cannot hold become strings, and characters that
     hide or steer a terminal are written as escapes.
@@ -153,7 +159,7 @@ def _error(failure: Failure, command_line: CommandLine) -> dict[str, Json]:
 
 
 def _whole_problems(details: dict[str, Json]) -> dict[str, Json]:
-    """Return each problem of a call with all four keys, so that a reader needs no case for those left out."""
+    """Return each problem of a call with all four keys, so that a reader need not handle missing ones."""
     problems = details.get("problems")
     if not isinstance(problems, list):
         return details
@@ -199,7 +205,7 @@ def _place(page: Page) -> dict[str, Json]:
 
 
 def _sendable(value: Json) -> Json:
-    """Return the same value with what JSON readers cannot hold replaced."""
+    """Return the value without parts that JSON readers cannot represent; they are replaced."""
     kind = type(value)
     if kind is str:
         return value if value.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", value)
@@ -223,10 +229,9 @@ def _sendable_key(key: Json) -> str:
     return key if key.isascii() else re.sub(_LONE_SURROGATE, "\ufffd", key)
 
 
-# The bare document of CONT: what `js-scan` and `js-edit` print, with nothing around it.
-#
-# A success is its payload. A failure has `status`, `code`, `message` and `recovery` at the top, as in CONT
-# section 7; what else is known stays in `details`.
+# The bare document of CONT, which `js-scan` and `js-edit` print without an envelope. A success is its
+# payload. A failure has `status`, `code`, `message` and `recovery` at the top, as in CONT section 7; other
+# facts stay in `details`.
 
 
 _LIFTED = ("digest_mismatch", "recovery")
@@ -278,7 +283,7 @@ Format: TypeAlias = Literal["json", "text", "raw"]
 FormatSource: TypeAlias = Literal["flag", "environment", "project", "user", "default"]
 
 FORMATS: dict[str, Format] = {"json": "json", "text": "text", "human": "text", "raw": "raw"}
-"""Every accepted spelling; `human` is what LAFS calls `text`."""
+"""Every accepted spelling; LAFS calls `human` `text`."""
 
 _SETTINGS: dict[FormatSource, str] = {
     "environment": "HANDRAIL_FORMAT",
@@ -287,7 +292,7 @@ _SETTINGS: dict[FormatSource, str] = {
 }
 
 MOST_SECONDS = 3600
-"""The longest time that a call may be given."""
+"""The longest time limit that a call may have."""
 _VARIABLES: dict[str, tuple[Callable[[str], bool], str]] = {
     "HANDRAIL_FORMAT": (lambda text: text in FORMATS, "json, text or raw"),
     "HANDRAIL_ENVELOPE": (lambda text: text in ("cli", "lafs"), "cli or lafs"),
@@ -297,11 +302,11 @@ _VARIABLES: dict[str, tuple[Callable[[str], bool], str]] = {
         f"seconds from 1 to {MOST_SECONDS}",
     ),
 }
-"""What each variable about answers takes."""
+"""The values that each variable about answers accepts."""
 
 
 class FlagInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Everything that may ask for a format in one call."""
+    """Everything in one call that may choose a format."""
 
     human_flag: bool = False
     json_flag: bool = False
@@ -313,7 +318,7 @@ class FlagInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class ResolvedFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """The format and who asked for it."""
+    """The format, and the source that chose it."""
 
     format: Format
     source: FormatSource
@@ -351,7 +356,7 @@ def resolve_format(flags: FlagInput) -> ResolvedFormat:
 
 
 def find_wrong_variables(environment: Mapping[str, str]) -> dict[str, Fault]:
-    """The variables about answers that hold something else than they take; an empty one counts as not set."""
+    """Return the variables about answers that have an unaccepted value; an empty one counts as not set."""
     found = {}
     for name, (fits, takes) in _VARIABLES.items():
         value = environment.get(name, "")

@@ -22,7 +22,7 @@ from handrail.contract.registered import BUDGET_TRUNCATED_WARNING, REGISTRY
 
 
 def deprecation_warning(notice: Notice) -> dict[str, Json]:
-    """The same notice as LAFS says it."""
+    """Return the notice in the form of LAFS."""
     facts = notice.extra
     return {
         "code": "W_DEPRECATED_" + re.sub("[._-]", "_", facts["id"]).upper(),
@@ -41,10 +41,10 @@ Mvi: TypeAlias = Literal["minimal", "standard", "full"]
 
 SCHEMA_URI = "https://lafs.dev/schemas/v1/envelope.schema.json"
 VERSION = "1.0.0"
-"""Both `specVersion` and `schemaVersion`."""
+"""Value of both `specVersion` and `schemaVersion`."""
 
 CONTEXT_REQUIRED_OPERATIONS = frozenset({"run.continue", "run.checkpoint"})
-"""Steps that act on context which must not be lost (LAFS section 8)."""
+"""Operations that need the session's context, which must not be lost (LAFS section 8)."""
 
 _CONTEXT_CODES = frozenset({CONTEXT_MISSING.lafs_code, CONTEXT_STALE.lafs_code})
 _RENAMED_DETAILS = {"estimated_tokens": "estimatedTokens", "excess_tokens": "excessTokens"}
@@ -55,7 +55,7 @@ _MINIMAL_ERROR = ("code", "agentAction", "escalationRequired", "retryAfterMs", "
 
 
 def to_lafs(outcome: Outcome, call: Call, *, mvi: Mvi = "standard") -> Document:
-    """The envelope of one call; schema-complete unless `mvi` asks for the minimal rendering."""
+    """Return the envelope of one call; schema-complete unless `mvi` asks for the minimal rendering."""
     envelope: Document = {"$schema": SCHEMA_URI, "_meta": _meta(outcome, call, mvi)}
     match outcome:
         case Success():
@@ -73,7 +73,9 @@ def to_lafs(outcome: Outcome, call: Call, *, mvi: Mvi = "standard") -> Document:
 
 
 def about_session(outcome: Outcome, call: Call) -> Call:
-    """The call with the one session that its answer is about; a list is about none."""
+    """Return the call with the one session that its answer is about; an answer that lists several
+    has none.
+    """
     facts = outcome.details if isinstance(outcome, Failure) else outcome.data
     held = facts if isinstance(facts, dict) else {}
     inner = held.get("session")
@@ -84,11 +86,12 @@ def about_session(outcome: Outcome, call: Call) -> Call:
 
 
 def expand_minimal(document: Document, call: Call) -> Document:
-    """A schema-complete envelope from a minimal one and from what its caller knows about the call.
+    """Return a schema-complete envelope from a minimal one and from what its caller knows about the
+    call.
 
-    Constants come back as they were. Category and retry rule come from the catalogue row that the details
-    name, else from the registry. The message is lost, and the title of the code stands in for it.
-    Whatever the document says itself is kept, so a complete envelope comes back unchanged.
+    Constants come back as they were. Category and retry rule come from the catalogue row that the
+    details name, or else from the registry. The message is lost, so the title of the code replaces
+    it. What the document itself contains is kept, so a complete envelope comes back unchanged.
     """
     known = _known_meta(call)
     restored: Document = {"$schema": SCHEMA_URI, "_meta": known}
@@ -117,7 +120,7 @@ def _meta(outcome: Outcome, call: Call, mvi: Mvi) -> Document:
 
 
 def _known_meta(call: Call) -> Document:
-    """What anyone who made the call knows: the constants and the facts of the call."""
+    """Return what every caller knows: the constants and the facts of the call."""
     meta: Document = {
         "specVersion": VERSION,
         "schemaVersion": VERSION,
@@ -197,7 +200,7 @@ def _error(failure: Failure) -> Document:
 
 
 def _marks_beside(success: Success) -> list[Json]:
-    """What a document of LAFS holds from outside, in dotted names: its own keys are a closed set."""
+    """Return the dotted names of outside text in a LAFS document, whose own keys are a closed set."""
     is_closed = success.page is not None and success.page.list_key != "items"
     marks: list[Json] = (
         success.data.get(UNTRUSTED, []) if is_closed and isinstance(success.data, dict) else []
@@ -223,7 +226,9 @@ def _extensions(outcome: Outcome, call: Call) -> Document:
 
 
 def _is_context_required(outcome: Outcome, call: Call) -> bool:
-    """Whether the claim can be proven; an answer without proof would fail the check that it asks for."""
+    """Whether the required context can be proven; an answer without proof would fail the check that it asks
+    for.
+    """
     if call.operation not in CONTEXT_REQUIRED_OPERATIONS:
         return False
     if isinstance(outcome, Failure):
@@ -232,7 +237,9 @@ def _is_context_required(outcome: Outcome, call: Call) -> bool:
 
 
 def _minimal(envelope: Document) -> Document:
-    """LAFS 9.1.1 to 9.1.3: without constants, echoes and what is in the registry; `page` stays."""
+    """Return the minimal envelope (LAFS 9.1.1 to 9.1.3) without constants, echoes and registry facts;
+    `page` stays.
+    """
     minimal: Document = {
         "_meta": {name: value for name, value in envelope["_meta"].items() if name in _MINIMAL_META},
         "success": envelope["success"],
@@ -251,7 +258,7 @@ def _minimal(envelope: Document) -> Document:
 def _restored_error(error: Document) -> Document:
     code = error.get("code")
     registered = REGISTRY.get(code) if isinstance(code, str) else None
-    if registered is None:  # not ours to explain; the checker will name it
+    if registered is None:  # an unknown code, which the checker will report
         return error
     restored: Document = {
         "code": code,

@@ -30,11 +30,11 @@ from handrail.contract.registered import REGISTRY, type_uri
 # MCP: text for clients that show only text, and a structured copy
 
 ToolCall = Callable[[NextCall], dict[str, Json] | None]
-"""Spells a next call as `{tool, params}`; None when no tool offers the operation."""
+"""A function that spells a next call as `{tool, params}`; it returns None if no tool offers the operation."""
 
 
 def to_mcp_error(failure: Failure, *, tool_call: ToolCall) -> tuple[str, dict[str, Json]]:
-    """The text lines and the structured copy; each is complete alone."""
+    """Return the text lines and the structured copy; each is complete alone."""
     next_call = None if failure.next_call is None else tool_call(failure.next_call)
     retry = retry_of(failure)
     structured = {
@@ -57,7 +57,7 @@ def to_mcp_error(failure: Failure, *, tool_call: ToolCall) -> tuple[str, dict[st
 
 
 def retry_of(failure: Failure) -> dict[str, Json]:
-    """Whether the same call may be sent again, and when; never stored, always derived from the row."""
+    """Return whether the same call may be sent again, and when; never stored, always derived from the row."""
     if not failure.kind.is_retryable:
         return {"kind": "not_retryable"}
     wait_ms = wait_ms_of(failure)
@@ -67,11 +67,11 @@ def retry_of(failure: Failure) -> dict[str, Json]:
 
 
 _NAMED = ("setting", "minimum", "limit", "reason")
-"""Single values that a fix speaks of."""
+"""Details with a single value that a fix mentions."""
 
 
 def _text_needs_details(failure: Failure) -> bool:
-    """Problems, choices and whatever the fix points at must also reach a client that shows only text."""
+    """Whether problems, choices and facts of the fix must be in the text, for clients that show only text."""
     is_listed = any(isinstance(value, list | tuple | dict) for value in failure.details.values())
     return is_listed or any(name in failure.details for name in _NAMED)
 
@@ -86,11 +86,15 @@ MEDIA_TYPE = "application/problem+json"
 
 _NOT_IN_A_URN = re.compile("[^0-9A-Za-z._~:-]")
 _UNREGISTERED = {401: "Unauthorized", 403: "Forbidden", 421: "Misdirected Request"}
-"""The registry has no code for who may not: the status says it all (RFC 9457, 4.2.1), and `code` which."""
+"""The registry has no code for missing permission: the status says it (RFC 9457, 4.2.1), and `code` gives
+the kind.
+"""
 
 
 def to_problem(failure: Failure, request_id: str) -> dict[str, Json]:
-    """The body; the standard members first, ours after them, details nested so that none can hide another."""
+    """Return the body: the standard members first, ours after them, details nested so that none can hide
+    another.
+    """
     kind = failure.kind
     unregistered = _UNREGISTERED.get(kind.http_status)
     return {
@@ -110,7 +114,7 @@ def to_problem(failure: Failure, request_id: str) -> dict[str, Json]:
 
 
 def retry_after_seconds(failure: Failure) -> int | None:
-    """The `Retry-After` header: whole seconds, rounded up; None when there is nothing to wait for."""
+    """Return the `Retry-After` header: whole seconds, rounded up; None if there is nothing to wait for."""
     wait_ms = wait_ms_of(failure)
     return None if wait_ms is None else -(-wait_ms // 1000)
 
@@ -129,11 +133,11 @@ def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "replace"))
 
 
-# An Outcome as one program of ours hands it to another: whole, for every surface to spell
+# An Outcome as one Handrail program passes it to another: complete, so that every interface can render it
 
 
 class _EnvelopeTrouble(msgspec.Struct, frozen=True, kw_only=True):
-    """A Failure by the code of its row."""
+    """A Failure, with the code of its row."""
 
     code: str
     message: str
@@ -149,7 +153,7 @@ class _Encoded(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def describe_outcome(outcome: Outcome) -> dict[str, Json]:
-    """The outcome as plain values."""
+    """Return the outcome as plain values."""
     if isinstance(outcome, Success):
         encoded = _Encoded(success=outcome)
     else:
@@ -159,9 +163,10 @@ def describe_outcome(outcome: Outcome) -> dict[str, Json]:
 
 
 def read_outcome(plain: Json) -> Outcome:
-    """The outcome again. A code that this version does not know is trouble of the server.
+    """Return the outcome from plain values. A code that this version does not know counts as a
+    server error.
 
-    Raises msgspec.ValidationError for anything else.
+    Raises: msgspec.ValidationError for anything else.
     """
     held = msgspec.convert(plain, _Encoded)
     if held.success is not None:

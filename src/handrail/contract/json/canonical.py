@@ -18,7 +18,8 @@ from handrail.contract.outcome import Json
 
 _UNSURE_NUMBERS = tuple(before + rb"-?(?:[0-9]+[.eE]|[0-9]{16})" for before in (rb'":', rb",", rb"\[", rb"^"))
 """In compact JSON: a fraction, an exponent, or more digits than a double is sure to hold. Text in a string
-may look like one; then the long way is taken for nothing. One pattern for all would search much longer."""
+may look like one; then the long way is taken without need. One pattern for all would search much longer.
+"""
 
 
 def canonical_bytes(value: Json) -> bytes:
@@ -35,14 +36,15 @@ def canonical_bytes(value: Json) -> bytes:
         return _WRITERS[type(value)](value)
     except (ValueError, TypeError, KeyError, RecursionError):  # a lone surrogate is a ValueError, too
         pass
-    # Only what was refused pays for saying where.
+    # Finding the place costs time, so it is done only for a rejected value.
     from handrail.contract.json.trouble import explain_refused_value  # noqa: PLC0415 - see above
 
     raise explain_refused_value(value)
 
 
 def canonical_bytes_of_decoded(value: Json) -> bytes:
-    """The same for what a JSON reader gave, where every key is a string: large documents take a short way.
+    """Return the RFC 8785 bytes of decoded JSON, in which every key is a string; large documents take a
+    short way.
 
     msgspec sorts and escapes as RFC 8785 does as long as all is ASCII, and writes small integers alike.
 
@@ -58,7 +60,7 @@ def canonical_bytes_of_decoded(value: Json) -> bytes:
 
 
 def digest(value: Json) -> str:
-    """`sha256:` and the hex SHA-256 of the canonical bytes."""
+    """Return `sha256:` and the hex SHA-256 of the canonical bytes."""
     return "sha256:" + sha256(canonical_bytes(value)).hexdigest()
 
 
@@ -91,7 +93,7 @@ _WRITERS: dict[type, Callable[[Json], bytes]] = {
     bool: {True: b"true", False: b"false"}.__getitem__,
     type(None): {None: b"null"}.__getitem__,
 }
-"""By exact type, looked up in place: this is the inner loop of every digest."""
+"""A lookup by exact type, because this is the inner loop of every digest."""
 
 
 # The hash chain

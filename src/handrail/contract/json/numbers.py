@@ -5,13 +5,14 @@ from __future__ import annotations
 from math import isfinite
 
 LARGEST_INTEGER = 2**53 - 1
-"""I-JSON (RFC 7493, 2.2): up to here, and down to its negative, every integer survives."""
+"""The largest integer that I-JSON keeps (RFC 7493, 2.2); its negative is the smallest."""
 
 _FIRST_WITH_EXPONENT = 10**21
 
 
 def float_text(value: float) -> str:
-    """ECMAScript's Number::toString: Python finds the same shortest digits and lays them out differently.
+    """Return ECMAScript's Number::toString: Python finds the same shortest digits but lays them out
+    differently.
 
     Raises: ValueError for NaN and the infinities.
     """
@@ -31,9 +32,10 @@ def float_text(value: float) -> str:
 
 
 def integer_text(value: int) -> str:
-    """The digits, if a reader that holds doubles would write the same ones.
+    """Return the digits, if a reader that uses doubles would write the same ones.
 
-    A large double is written with all its digits and comes back as an integer, so those are taken, too.
+    A large double is written with all its digits and is read back as an integer, so those are
+    accepted, too.
 
     Raises: ValueError for an integer that such a reader would round.
     """
@@ -45,7 +47,7 @@ def integer_text(value: int) -> str:
 
 
 def is_exact_integer(value: int) -> bool:
-    """Whether `integer_text` takes the integer."""
+    """Whether `integer_text` accepts the integer."""
     try:
         integer_text(value)
     except ValueError:

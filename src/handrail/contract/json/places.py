@@ -9,11 +9,11 @@ CLOSING = ("}", "]")
 
 # An unclosed string matches up to the end; otherwise a failing match would be tried again at every quote.
 PART = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},:]|[^\s"\[\]{},:]++', re.DOTALL)
-"""The brackets, commas, colons, strings and words of a text, in their order, even if it is not JSON."""
+"""Pattern for the brackets, commas, colons, strings and words of a text, in order, even if it is not JSON."""
 
 
 def find_place(text: str, offset: int) -> tuple[int, int]:
-    """Line and column, both from 1, the column in characters."""
+    """Return line and column, both from 1, the column in characters."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 

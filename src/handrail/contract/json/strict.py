@@ -17,16 +17,16 @@ from handrail.contract.outcome import Json
 from handrail.contract.wording import has_whole_characters
 
 DEPTH_LIMIT = 64
-"""Arrays and objects inside each other that `decode_json` takes by default."""
+"""Default limit of `decode_json` for nested arrays and objects."""
 
 
 def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIMIT) -> Json:
-    """Return one JSON value from outside text, or a refusal that says where the trouble is.
+    """Return one JSON value from outside text, or raise a Fault that says where the error is.
 
-    Refused: more than `max_bytes`, more than `max_depth` arrays and objects inside each other, a byte
-    order mark, bytes that are not UTF-8, a key twice in one object, NaN and the infinities (also as a
+    It rejects more than `max_bytes`, more than `max_depth` nested arrays and objects, a byte order
+    mark, bytes that are not UTF-8, a key twice in one object, NaN and the infinities (also as a
     number that overflows), lone surrogates, and everything else that is not JSON. Integers keep all
-    their digits; those that no other reader would keep are refused where they are hashed.
+    their digits; those that other readers would round are rejected where they are hashed.
 
     Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE.
     """
@@ -36,7 +36,7 @@ def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIM
         value = _DECODER.decode(text)
     except JSONDecodeError as error:
         raise explain_broken_syntax(text, error.pos, error.msg) from None
-    except (ValueError, RecursionError):  # what the hooks refuse, endless digits, endless nesting
+    except (ValueError, RecursionError):  # what the hooks reject, endless digits, endless nesting
         raise explain_refused_text(text, max_depth) from None
     if text.count("[") + text.count("{") > max_depth and is_deeper(value, max_depth):
         raise explain_refused_text(text, max_depth)
@@ -47,7 +47,8 @@ def decode_json(data: bytes | str, *, max_bytes: int, max_depth: int = DEPTH_LIM
 
 
 def check_json(text: str, max_depth: int) -> None:
-    """Refuse a long text that `decode_json` refuses, in little memory, for a reader that decodes its parts.
+    """Reject a long text that `decode_json` rejects, in little memory, for a reader that decodes
+    its parts.
 
     Halves of surrogate pairs are left to that reader.
 
@@ -64,7 +65,7 @@ def check_json(text: str, max_depth: int) -> None:
 
 
 def repeats_a_key(text: str) -> bool:
-    """Whether a key stands twice in one object, for a reader that takes the rest more leniently."""
+    """Whether an object has a key twice, for a reader that is otherwise more lenient."""
     try:
         _REPEATS.decode(text)
     except _RepeatedKeyError:
@@ -96,7 +97,7 @@ def utf8_text(data: bytes | str, max_bytes: int) -> str:
 
 
 class _RepeatedKeyError(ValueError):
-    """Which of the two is meant is never guessed."""
+    """Raised for a repeated key, because a reader must not guess which value is meant."""
 
 
 def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -122,7 +123,7 @@ _REPEATS = JSONDecoder(object_pairs_hook=_members, parse_float=str, parse_int=st
 
 
 class _Depth(int):
-    """How many arrays and objects stand inside each other where an object was."""
+    """Depth of nesting at an object."""
 
 
 def _measure_depth(value: Json) -> int:
@@ -142,7 +143,7 @@ _CONTAINERS = (dict, list)
 
 
 def is_deeper(value: Json, limit: int) -> bool:
-    """Whether more than `limit` arrays and objects stand inside each other."""
+    """Whether arrays and objects are nested deeper than `limit`."""
     level = [value]
     for _ in range(limit):
         level = [

@@ -1,7 +1,7 @@
-"""What is wrong with a refused JSON value or text, and where: a Fault with a place and a way out. Pure.
+"""Explain a rejected JSON value or text: a Fault with the place and a correction. Pure.
 
-Nothing here runs unless something was already refused, so clarity comes before speed. Of the caller's
-text a message shows at most a key or a place, quoted.
+This code runs only after something was rejected, so clarity comes before speed. A message shows at
+most a key or a place of the caller's text, quoted.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from handrail.contract.json.places import CLOSING, OPENING, PART, find_place, jo
 from handrail.contract.outcome import Fault, Json
 from handrail.contract.wording import has_whole_characters, quote
 
-# Text that is almost JSON: an extra comma, a comment, other quotes, other literals
-#
-# The decoder says where it stopped. The text at that place shows which mistake it is, and most mistakes have
-# exactly one correction.
+# Text that is almost JSON: an extra comma, a comment, other quotes, other literals. The decoder says where
+# it stopped. The text at that place shows which mistake it is, and most mistakes have exactly one
+# correction.
 
 _TRAILING_COMMA = "Illegal trailing comma"
 _SYNTAX = {
@@ -34,7 +33,9 @@ _SYNTAX = {
     "Invalid \\uXXXX escape": "a string holds an incomplete \\u escape",
     "Extra data": "there is more text after the end of the value",
 }
-"""How messages of the decoder begin, and ours instead, so that answers do not depend on the interpreter."""
+"""How messages of the decoder begin, and our replacement, so that answers do not depend on the
+interpreter.
+"""
 
 _LITERALS = {
     "True": "true",
@@ -57,7 +58,9 @@ _LONGEST_STRING = 100_000
 
 
 class SyntaxTrouble(NamedTuple):
-    """What is wrong at `position`; `text` in place of `length` characters corrects it, unless it is None."""
+    """What is wrong at `position`; replacing `length` characters by `text` corrects it, unless
+    `text` is None.
+    """
 
     sentence: str
     position: int
@@ -67,14 +70,14 @@ class SyntaxTrouble(NamedTuple):
 
 
 def syntax_trouble(text: str, position: int, reason: str) -> SyntaxTrouble:
-    """The trouble where the decoder stopped and said why."""
+    """Return the error at the place where the decoder stopped."""
     if reason.startswith(_TRAILING_COMMA):  # newer interpreters point at the comma, older ones behind it
         position = len(text) - len(text[position + 1 :].lstrip())
     return _other_language(text) or _meant(text, position, reason) or _plain(text, position, reason)
 
 
 def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
-    """The first place where a text is not JSON; None if the grammar allows it."""
+    """Return the first place where a text is not JSON; None if the grammar allows it."""
     if text.startswith("\ufeff"):
         return SyntaxTrouble("it begins with a byte order mark", 0, "Remove the byte order mark.", 1, "")
     try:
@@ -87,7 +90,7 @@ def find_syntax_trouble(text: str) -> SyntaxTrouble | None:
 
 
 def _other_language(text: str) -> SyntaxTrouble | None:
-    """A whole file in another language is one problem, not one at its first character."""
+    """Return one error for a whole file in another language, instead of one at its first character."""
     if _YAML.match(text):
         fix = "Name the file .yaml if it is one, or write the same as JSON: braces, double quotes, commas."
         return SyntaxTrouble("this is YAML, not JSON", 0, fix)
@@ -123,7 +126,7 @@ def _meant(text: str, position: int, reason: str) -> SyntaxTrouble | None:
 
 
 def _comma_before(text: str, position: int) -> int:
-    """The place of the comma that is the last thing before a position; -1 when it is something else."""
+    """Return the place of the comma directly before a position; -1 if there is no comma."""
     before = text[:position].rstrip()
     return len(before) - 1 if before.endswith(",") else -1
 
@@ -164,7 +167,7 @@ def _word(text: str, position: int, reason: str) -> SyntaxTrouble | None:
 
 
 def _missing_comma(text: str, position: int, reason: str) -> SyntaxTrouble | None:
-    """Two values on two lines without a comma; on one line it is as likely a quote inside a text."""
+    """Whether a comma is missing between values on two lines; on one line it may be a quote inside a text."""
     before = text[:position].rstrip()
     between = text[len(before) : position]
     if (
@@ -188,10 +191,10 @@ def _plain(text: str, position: int, reason: str) -> SyntaxTrouble:
     return SyntaxTrouble(sentence, position)
 
 
-# Faults for refused texts and values
+# Faults for rejected texts and values
 
 DEEPEST = 200
-"""Arrays and objects inside each other that every step can walk without exhausting the stack."""
+"""Nesting that every step can walk without exhausting the stack."""
 
 _AS_STRING = "Send large integers as strings."
 _NO_SUCH_NUMBER = "Leave the number out, or write null."
@@ -201,7 +204,7 @@ _WAYS_OUT = {
     "an integer": _AS_STRING,
     "a string": "Send whole characters.",
 }
-"""By how a sentence about a refused text begins."""
+"""Kinds of errors, by how a sentence about a rejected text begins."""
 
 _INTEGER = re.compile("-?[0-9]+")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -220,7 +223,7 @@ _SEND_AGAIN = "Correct the text at that place and send the call again."
 
 
 def explain_broken_text(text: str, position: int, sentence: str, hint: str = _SEND_AGAIN) -> Fault:
-    """A Fault for a text that is sound up to `position`; the sentence says what is wrong there."""
+    """Return a Fault for a text that is valid up to `position`; the sentence says what is wrong there."""
     line, column = find_place(text, position)
     return Fault(
         E_VALIDATION,
@@ -231,13 +234,13 @@ def explain_broken_text(text: str, position: int, sentence: str, hint: str = _SE
 
 
 def explain_broken_syntax(text: str, position: int, reason: str) -> Fault:
-    """The decoder stopped at `position` and said why."""
+    """Return a Fault for the place where the decoder stopped."""
     trouble = syntax_trouble(text, position, reason)
     return explain_broken_text(text, trouble.position, trouble.sentence)
 
 
 def explain_refused_text(text: str, max_depth: int) -> Fault:
-    """The first thing in a text that the grammar allows and `decode_json` does not."""
+    """Return a Fault for the first thing in a text that the grammar allows and `decode_json` rejects."""
     brackets: list[set[str] | None] = []  # per open bracket: the keys so far, None for an array
     key_is_next = False
     for match in PART.finditer(text):
@@ -268,7 +271,7 @@ def _too_deep(text: str, position: int, limit: int) -> Fault:
 
 
 def _refused_string(part: str, keys: set[str] | None) -> str:
-    """What is wrong with a string; `keys` are those of its object when it is itself a key."""
+    """Return what is wrong with a string; `keys` are those of its object if it is itself a key."""
     if part[0] != '"':
         return ""
     string = loads(part)
@@ -283,7 +286,7 @@ def _refused_string(part: str, keys: set[str] | None) -> str:
 
 
 def _refused_number(part: str) -> str:
-    """What is wrong with a number; text directly after it does not count."""
+    """Return what is wrong with a number; text directly after it does not count."""
     if part[0] == '"' or part in ("true", "false", "null"):
         return ""
     number = _NUMBER.match(part)
@@ -296,7 +299,7 @@ def _refused_number(part: str) -> str:
 
 
 def _is_readable(digits: str) -> bool:
-    """Whether the interpreter reads an integer this long; it refuses to spend quadratic time."""
+    """Whether the interpreter reads an integer of this length; it rejects those that take quadratic time."""
     try:
         int(digits)
     except ValueError:
@@ -305,7 +308,7 @@ def _is_readable(digits: str) -> bool:
 
 
 def explain_refused_value(value: Json) -> Fault:
-    """Why a value has no canonical form; the value was refused, so there is a reason."""
+    """Return a Fault that says why a rejected value has no canonical form."""
     waiting: list[tuple[str, int, Json]] = [("", 0, value)]
     while waiting:
         pointer, depth, current = waiting.pop()
@@ -322,7 +325,7 @@ def explain_refused_value(value: Json) -> Fault:
 
 
 def _refused_part(value: Json, depth: int) -> tuple[str, str]:
-    """What is wrong with this value alone, and what to do about it; empty texts when nothing is."""
+    """Return what is wrong with this value alone, and what to do about it; empty texts if nothing is."""
     if depth > DEEPEST:
         return "is nested too deep", "Send a flatter value."
     if type(value) is dict:

@@ -1,7 +1,8 @@
-"""Confirm tokens (`ct_`): permission to make exactly the change that a dry run showed, once and soon. Pure.
+"""Confirm tokens (`ct_`): permission to make exactly the change that a dry run showed, once and
+soon. Pure.
 
-Three digests are bound, so that a refusal can say what changed. Single use is kept by the store of
-consumed fingerprints, not here: `already_used` is decided where the fingerprint is claimed.
+Three digests are bound, so that a refusal can say what changed. Single use is enforced by the store
+of consumed fingerprints, not here: `already_used` is decided where the fingerprint is recorded.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ _SENTENCES: dict[ConfirmReason, str] = {
 
 
 class ConfirmScope(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about a call, beside its targets, that must be the same at `--confirm`."""
+    """Everything about a call, besides its targets, that must be the same at `--confirm`."""
 
     command_path: tuple[str, ...]
     arguments: dict[str, Json]
-    """Parsed and defaulted, without those that only shape the output."""
+    """The arguments, parsed and with defaults, without those that only shape the output."""
     account: str
     max_effect: str
     workspace: str
@@ -53,17 +54,17 @@ class ConfirmScope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConfirmClaims(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one dry run showed. The field names are those of the payload."""
+    """What one dry run showed; the field names are those of the payload."""
 
     arguments: str
-    """From `arguments_digest`."""
+    """Digest from `arguments_digest`."""
     targets: str
-    """From `targets_digest`."""
+    """Digest from `targets_digest`."""
     versions: str
-    """From `versions_digest`."""
+    """Digest from `versions_digest`."""
     expires_at: int
     nonce: str
-    """16 hex digits: two dry runs within one second give two tokens."""
+    """16 hex digits, so that two dry runs within one second give two tokens."""
 
 
 class ReadConfirm(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,12 +80,12 @@ def arguments_digest(scope: ConfirmScope) -> str:
 
 
 def targets_digest(targets: Sequence[Json]) -> str:
-    """Return the resolved targets; their order counts."""
+    """Return the digest of the resolved targets; their order counts."""
     return sealed.scope_digest({"targets": list(targets)})
 
 
 def versions_digest(versions: Mapping[str, str]) -> str:
-    """Return the version (content hash, log head) of each resource that was read during the dry run."""
+    """Return the digest of the version (content hash, log head) of each resource that the dry run read."""
     return sealed.scope_digest({"versions": dict(versions)})
 
 
@@ -96,9 +97,10 @@ def mint_confirm(key: bytes, claims: ConfirmClaims) -> str:
 
 
 def read_confirm(keys: Sequence[bytes], text: str, *, now: int) -> ReadConfirm:
-    """Return the claims of a token; nothing is compared with the call yet, and nothing is used up.
+    """Return the fields of a token; they are not compared with the call yet, and the token is not
+    used up.
 
-    Raises Fault E_CONFLICT with reason `not_from_this_machine` or `expired`.
+    Raises: Fault E_CONFLICT with reason `not_from_this_machine` or `expired`.
     """
     token = unwrap(text) if len(text) <= 2 * _LENGTH_LIMIT else ""
     claims = _open(keys, token)
@@ -109,7 +111,9 @@ def read_confirm(keys: Sequence[bytes], text: str, *, now: int) -> ReadConfirm:
 
 
 def check_expiry(claims: ConfirmClaims, now: int) -> None:
-    """Also called after the fingerprint was claimed: waiting for the disk takes time."""
+    """Raise a Fault if it expired; also called after the fingerprint is recorded, because disks can
+    be slow.
+    """
     if now >= claims.expires_at:
         raise refusal("expired")
 
@@ -132,7 +136,7 @@ def fingerprint_of(text: str) -> str:
 
 
 def fingerprint(token: str) -> str:
-    """SHA-256 of the canonical token, in hex. Not a secret, and nobody can act with it."""
+    """Return the SHA-256 of the canonical token, in hex. It is not secret, and no one can act with it."""
     return sha256(token.encode()).hexdigest()
 
 

@@ -25,9 +25,9 @@ from handrail.contract.tokens.workflow import unwrap
 
 LIFETIME_SECONDS = 3600
 LENGTH_LIMIT = 2047
-"""CONT 5.1: a token stays under 2 KB."""
+"""Size limit of a token: CONT 5.1 requires less than 2 KB."""
 DIGEST_KEY = "$digest"
-"""A parameter that did not fit is `{"$digest": "sha256:…"}`; re-fetching brings the value back."""
+"""The key that replaces a parameter that did not fit (`{"$digest": "sha256:…"}`); re-fetching restores it."""
 
 _SIGNATURE_BYTES = 16
 _DIGEST_SIZE = len(f'{{"{DIGEST_KEY}":"sha256:{"0" * 64}"}}')
@@ -40,19 +40,19 @@ class ContinuationContext(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     source_token: str = ""
     """`token_digest` of the parent: enough to trace a chain, not enough to act."""
     results_digest: str = ""
-    """The digest of the results that the token was minted with; empty when there were none."""
+    """Digest of the results that the token was created with; empty if there were none."""
     can_refetch: bool = False
-    """Parameters were replaced by digests; the caller repeats them and adds `--refetch`."""
+    """Whether digests replaced parameters; the caller then repeats them and adds `--refetch`."""
 
 
 class NextAction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing the token allows (CONT 2.2 `next_actions`)."""
+    """One action that the token allows (CONT 2.2 `next_actions`)."""
 
     id: str
     label: str
     description: str = ""
     guard: bool = False
-    """It writes, so it needs `--fix` as well."""
+    """Whether it writes, so that it also needs `--fix`."""
 
 
 class ContinuationMetadata(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: int
     command: str
     action: str
-    """What was just done."""
+    """The action that was just done."""
     context: ContinuationContext
     parameters: dict[str, Json]
     next_actions: tuple[NextAction, ...]
@@ -80,11 +80,13 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mint_continuation(key: bytes, continuation: Continuation) -> str:
-    """The token, in the fullest form that stays under 2 KB. Digests are cut to what a payload carries."""
+    """Return the token, in the fullest form that stays under 2 KB. Digests are cut to what a
+    payload carries.
+    """
     for form in _list_forms(continuation):
         document = msgspec.to_builtins(form)
         if len(canonical_bytes(document)) >= INFLATED_LIMIT:
-            continue  # it could not be read again
+            continue  # it could not be read back
         packed = pack(document)
         token = sealed.encode(packed + _sign(key, packed))
         if len(token) <= LENGTH_LIMIT:
@@ -93,7 +95,7 @@ def mint_continuation(key: bytes, continuation: Continuation) -> str:
 
 
 def mint_each(key: bytes, continuation: Continuation, actions: Sequence[NextAction]) -> dict[str, str]:
-    """CONT's `continuation_tokens`: per action id a token that allows this action and no other.
+    """Return CONT's `continuation_tokens`: per action id a token that allows only this action.
 
     A guarded action writes, so its token is neither replayable nor idempotent.
     """
@@ -101,7 +103,7 @@ def mint_each(key: bytes, continuation: Continuation, actions: Sequence[NextActi
 
 
 def open_continuation(keys: Sequence[bytes], token: str) -> Continuation | None:
-    """The continuation of a token that one of the keys signed; None for anything else."""
+    """Return the continuation of a token that one of the keys signed; None for anything else."""
     framed = frame(token)
     if framed is None:
         return None
@@ -111,7 +113,7 @@ def open_continuation(keys: Sequence[bytes], token: str) -> Continuation | None:
 
 
 def frame(token: str) -> tuple[bytes, bytes] | None:
-    """Payload and signature, as bytes that nobody has looked into."""
+    """Return payload and signature as bytes, before anything reads them."""
     data = sealed.decode(token) if len(token) <= LENGTH_LIMIT else None
     if data is None or len(data) <= _SIGNATURE_BYTES:
         return None
@@ -119,7 +121,7 @@ def frame(token: str) -> tuple[bytes, bytes] | None:
 
 
 def parse(payload: bytes, *, has_more: bool = False) -> Continuation | None:
-    """What the payload says, where other bytes may follow it; proves nothing about who wrote it."""
+    """Return the content of a payload that other bytes may follow; it does not prove who wrote it."""
     document = unpack(payload, has_more=has_more)
     try:
         return None if document is None else msgspec.convert(document, type=Continuation)
@@ -128,13 +130,13 @@ def parse(payload: bytes, *, has_more: bool = False) -> Continuation | None:
 
 
 def read_unproven(token: str) -> Continuation | None:
-    """What a token says; None for anything else. Proves nothing about who wrote it."""
+    """Return the content of a token; None for anything else. It does not prove who wrote it."""
     framed = frame(token)
     return None if framed is None else parse(framed[0])
 
 
 def _parse_cut(token: str) -> Continuation | None:
-    """What the payload says of a token that lost its end or got another one: it says itself where it ends."""
+    """Return the content of a token that lost or changed its end; the payload itself marks where it ends."""
     data = sealed.decode(token[: len(token) // 4 * 4]) if len(token) <= LENGTH_LIMIT else None
     return None if data is None else parse(data, has_more=True)
 
@@ -144,17 +146,17 @@ def _sign(key: bytes, payload: bytes) -> bytes:
 
 
 def token_digest(token: str) -> str:
-    """How a child token names its parent."""
+    """Return the digest by which a child token names its parent."""
     return "sha256:" + sha256(token.encode()).hexdigest()
 
 
 def missing_parameters(continuation: Continuation) -> tuple[str, ...]:
-    """The names of the parameters that must be re-fetched."""
+    """Return the names of the parameters that must be re-fetched."""
     return tuple(name for name, value in continuation.parameters.items() if _is_digest(value))
 
 
 def restore_parameters(continuation: Continuation, parameters: dict[str, Json]) -> Continuation | None:
-    """The continuation with its left-out parameters back; None if one is absent or not the original."""
+    """Return the continuation with its omitted parameters; None if one is absent or not the original."""
     restored = dict(continuation.parameters)
     for name in missing_parameters(continuation):
         if name not in parameters or digest(parameters[name]) != restored[name][DIGEST_KEY]:
@@ -171,7 +173,9 @@ def _for_action(continuation: Continuation, action: NextAction) -> Continuation:
 
 
 def _list_forms(continuation: Continuation) -> list[Continuation]:
-    """From full to lean (CONT 5.2): all of it, parameters as digests, no descriptions."""
+    """Return the forms of a token from full to lean (CONT 5.2): all, parameters as digests, no
+    descriptions.
+    """
     forms, lean = [continuation], continuation
     sizes = {name: len(canonical_bytes(value)) for name, value in continuation.parameters.items()}
     large = [name for name, size in sizes.items() if size > _DIGEST_SIZE]
@@ -191,7 +195,7 @@ def _is_digest(value: Json) -> bool:
 # Reading a token, and what a refusal offers instead (CONT 3.3)
 
 _UNAUTHORIZED, _GONE, _BAD_REQUEST, _STALE_READ, _STALE_WRITE, _NOT_FOUND = 401, 410, 400, 202, 409, 404
-"""CONT 3.3, the number in `details.status`; the status of an HTTP answer is the catalogue's."""
+"""The number in `details.status` (CONT 3.3); an HTTP status comes from the catalogue instead."""
 
 _TOOLS = frozenset({"js-scan", "js-edit"})
 """The tools whose queries can be repeated."""
@@ -209,12 +213,12 @@ _COMMANDS = {
     "rename": "rename",
     "move": "move",
 }
-"""What each mode of theirs is called under `handrail code`, which sees every language."""
+"""Names of their modes under `handrail code`, which reads every language."""
 _FIRST_LINES = {
     "js-scan": "js-scan --search NAME --ai-mode",
     "js-edit": "js-edit --locate NAME --ai-mode",
 }
-"""What gets a token where nothing of an old one can be read."""
+"""The command that gets a token if nothing of an old one can be read."""
 _PYTHON = (".py", ".pyi")
 _READS = frozenset({"search", "analyze", "trace", "ripple", "outline", "deps", "locate", "context"})
 # fmt: off
@@ -224,10 +228,11 @@ _PARAMETERS = (
     "kind", "exported", "hash", "span", "depth", "down", "text", "names",
 )
 # fmt: on
-"""The parameters of a query or a preview, in the order of a command line. Nothing else enters a suggestion or
-a repeated token: an unproven token must not bring in `--fix`, or a program of its own."""
+"""The parameters of a query or a preview, in the order of a command line. Only these enter a suggestion or
+a repeated token: an unproven token must not add `--fix`, or a program of its own.
+"""
 _CARRIED = frozenset({"target", "offset"})
-"""What a token carries beside them: which symbol it is about, and where the next page begins."""
+"""Further parameters of a token: the symbol that it is about, and where the next page begins."""
 _SUBJECTS = ("search", "locate", "extract", "replace", "rename", "move", "context")
 _PREVIEWS = frozenset(
     {"extract_preview", "replace_preview", "rename_preview", "move_preview", "changes_preview"}
@@ -241,13 +246,13 @@ _LARGEST_INTEGER = 2**53 - 1
 
 
 class Stale(msgspec.Struct, frozen=True, kw_only=True):
-    """The results that a token was minted with are no longer what the files say."""
+    """The results that a token was created with no longer match the files."""
 
     expected: str
     actual: str
     suggestion: str
     reissue_token: str
-    """Repeats the query; empty when it is not one that may be repeated without asking."""
+    """A token that repeats the query; empty if it may not be repeated without asking."""
 
 
 def read_continuation(keys: Sequence[bytes], text: str, *, now: int, command: str = "") -> Continuation:
@@ -267,9 +272,9 @@ def read_continuation(keys: Sequence[bytes], text: str, *, now: int, command: st
 
 
 def allowed_action(continuation: Continuation, command: str) -> NextAction:
-    """The one action that this token stands for in this tool.
+    """Return the one action that this token allows in this tool.
 
-    Raises Fault ACTION_NOT_ALLOWED with the ids that are allowed.
+    Raises: Fault ACTION_NOT_ALLOWED with the ids that are allowed.
     """
     allowed = [action.id for action in continuation.next_actions]
     details: dict[str, Json] = {"allowed": allowed, "status": _BAD_REQUEST}
@@ -285,7 +290,7 @@ def allowed_action(continuation: Continuation, command: str) -> NextAction:
 
 
 def stale_results(key: bytes, continuation: Continuation, actual_digest: str, *, now: int) -> Stale | None:
-    """None when the results are the same, or when the token was minted without any."""
+    """Return None if the results are the same, or if the token was created without any."""
     if has_results(continuation, actual_digest):
         return None
     expected = continuation.context.results_digest
@@ -298,12 +303,12 @@ def stale_results(key: bytes, continuation: Continuation, actual_digest: str, *,
 
 
 def has_results(continuation: Continuation, actual_digest: str) -> bool:
-    """Whether these are the results that the token was minted with, or it was minted without any."""
+    """Whether these are the results that the token was created with, or it was created without any."""
     return actual_digest.startswith(continuation.context.results_digest)
 
 
 def stale_warning(stale: Stale) -> dict[str, Json]:
-    """What a read says beside its fresh results."""
+    """Return the warning that a read adds to its fresh results."""
     return {
         "code": catalogue.RESULTS_STALE.code,
         "message": "The source changed since the token was issued; these are the results of now.",
@@ -312,21 +317,21 @@ def stale_warning(stale: Stale) -> dict[str, Json]:
 
 
 def stale_refusal(stale: Stale, why: str = "The source changed since the preview") -> Fault:
-    """What a write says instead of writing."""
+    """Return the refusal of a write because the results changed."""
     message = f"{why}, so nothing was written. {_REPEAT}"
     details = _stale_details(stale, _STALE_WRITE)
     return Fault(catalogue.RESULTS_STALE, message, details=details)
 
 
 def used_refusal(stale: Stale, continuation: Continuation) -> Fault:
-    """What a write says to a token that has written already: the same preview again would find nothing."""
+    """Return the refusal of a token that has written already: the same preview would find nothing now."""
     message = "This token was used: its edit is written, and nothing was written again. Preview a new edit."
     line = _search_line(continuation, continuation.parameters.get("to", ""))
     return _refuse_for_good(stale, message, f"See what it wrote: {line}" if line else _LOOK)
 
 
 def gone_refusal(stale: Stale, continuation: Continuation) -> Fault:
-    """What a write says of a preview whose definition is no longer there."""
+    """Return the refusal of a write whose preview named a definition that no longer exists."""
     message = "What the preview was about is no longer there, so nothing was written. Search for it again."
     line = _search_line(continuation)
     return _refuse_for_good(stale, message, f"Search again: {line}" if line else _LOOK)
@@ -339,7 +344,7 @@ def _refuse_for_good(stale: Stale, message: str, suggestion: str) -> Fault:
 
 
 def _search_line(continuation: Continuation, *names: Json) -> str:
-    """The line that searches for one of these names, else for what the token is about; empty: unknown."""
+    """Return a command that searches for one of these names, or for the token's subject; empty if unknown."""
     named = [continuation.parameters[name] for name in _SUBJECTS if name in continuation.parameters]
     subject = next((value for value in (*names, *named) if value != "" and _is_plain(value)), None)
     search = "handrail code search" if _is_python(continuation) else "js-scan --search"
@@ -347,7 +352,7 @@ def _search_line(continuation: Continuation, *names: Json) -> str:
 
 
 def subject_gone(continuation: Continuation, resource: str, name: str) -> Fault:
-    """The file or the definition that a token speaks of is no longer there."""
+    """Return a Fault: the file or definition that the token names no longer exists."""
     line = _search_line(continuation) or _search_line(continuation, name.rpartition("/")[2].partition(".")[0])
     suggestion = f"Search again: {line}" if line else _REPEAT
     details: dict[str, Json] = {
@@ -361,7 +366,9 @@ def subject_gone(continuation: Continuation, resource: str, name: str) -> Fault:
 
 
 def _refuse_unproven(keys: Sequence[bytes], token: str, now: int, command: str) -> NoReturn:
-    """Anyone can write a readable payload, so only a query is offered again, never a write."""
+    """Raise a Fault for an unproven token. It offers only queries, because a forger can write a readable
+    payload.
+    """
     claimed = read_unproven(token) or _parse_cut(token)
     first = _FIRST_LINES.get(command)
     recovery: dict[str, Json] = {"suggestion": _REPEAT if first is None else _RUN.format(first)}
@@ -393,7 +400,7 @@ def _refuse_expired(keys: Sequence[bytes], continuation: Continuation, now: int)
 
 
 def _reissue(key: bytes, continuation: Continuation, now: int) -> str:
-    """A token that repeats what led to this one; empty unless that was a query or a preview."""
+    """Return a token that repeats the previous query or preview; empty if it was neither."""
     action = continuation.action
     if action not in _READS and action not in _PREVIEWS:
         return ""
@@ -419,7 +426,7 @@ def _stale_details(stale: Stale, status: int) -> dict[str, Json]:
 
 
 def _suggestion(continuation: Continuation) -> str:
-    """The command line that gets a new token, as far as it can be written down safely."""
+    """Return the command line that gets a new token, as far as it can be written safely."""
     if not _is_repeatable(continuation):
         return _REPEAT
     modes = [name for name in _COMMANDS if name in continuation.parameters]
@@ -437,14 +444,16 @@ def _suggestion(continuation: Continuation) -> str:
 
 
 def _is_python(continuation: Continuation) -> bool:
-    """`js-scan` and `js-edit` see JavaScript alone, so a line about another source begins otherwise."""
+    """Whether the source is Python; `js-scan` and `js-edit` read only JavaScript, so Python needs another
+    command.
+    """
     held = continuation.parameters
     file = str(held.get("target", "")).partition("#")[0] or str(held.get("file", ""))
     return file.endswith(_PYTHON)
 
 
 def _is_repeatable(continuation: Continuation) -> bool:
-    """A known tool with known parameters, each a short word or a number."""
+    """Whether it is a known tool with known parameters, each a short word or a number."""
     parameters = continuation.parameters
     return (
         continuation.command in _TOOLS
@@ -462,7 +471,7 @@ def _is_plain(value: Json) -> bool:
 
 
 def _quote(value: Json) -> str:
-    """A word for a POSIX shell."""
+    """Return a word quoted for a POSIX shell."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, list):

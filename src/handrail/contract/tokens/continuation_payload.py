@@ -20,9 +20,9 @@ from handrail.contract.outcome import Json
 
 VERSION = 2
 INFLATED_LIMIT = 64 * 1024
-"""A payload that does not end before this when inflated is not one of ours."""
+"""Largest size of an inflated payload; a larger one is not ours."""
 _USUAL_SECONDS = 3600
-"""A token that lives as long as this does not say so."""
+"""Default lifetime, which a token does not state."""
 
 Document: TypeAlias = dict[str, Any]
 
@@ -38,7 +38,9 @@ _DIGESTS: Final = (
     ("source_token", "sha256:", 8),
     ("request_id", "req_", 6),
 )
-"""How much of each is carried: 128 bits decide whether results are the same, the others only tell apart."""
+"""Bytes of each digest that are carried: 128 bits decide whether results are equal, the others only
+identify.
+"""
 _RAW = -15
 _PARAMETERS = (
     *(
@@ -108,11 +110,11 @@ _WORDS = "".join(
         *_BEGINNINGS,
     )
 ).encode()
-"""What deflate finds near its end costs least."""
+"""The dictionary. Deflate encodes words near its end in the fewest bits."""
 
 
 def pack(document: Document) -> bytes:
-    """The bytes of a whole payload, as CONT 2.2 has it."""
+    """Return the bytes of a whole payload as CONT 2.2 defines it."""
     rest = {name: value for name, value in document.items() if name not in ("version", "issued_at")}
     context = dict(rest.pop("context"))
     flags, digests = 0, b""
@@ -136,7 +138,7 @@ def pack(document: Document) -> bytes:
 
 
 def unpack(payload: bytes, *, has_more: bool = False) -> Document | None:
-    """The whole payload again, with digests as long as they were carried; None for anything else.
+    """Return the whole payload, with digests as long as they were carried; None for anything else.
 
     With `has_more` other bytes may follow it.
     """
@@ -162,7 +164,9 @@ def unpack(payload: bytes, *, has_more: bool = False) -> Document | None:
 
 
 def _read_hex(text: str, prefix: str, length: int) -> bytes | None:
-    """The first bytes of a digest; None where there is none, or one that would not come back the same."""
+    """Return the first bytes of a digest; None if there is none, or if it would not be read back
+    unchanged.
+    """
     digits = text.removeprefix(prefix)
     if digits == text or len(digits) < 2 * length or digits.strip("0123456789abcdef"):
         return None

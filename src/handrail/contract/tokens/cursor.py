@@ -23,13 +23,13 @@ _AGAIN = "Repeat the query without the cursor to start from the first page."
 
 
 class CursorClaims(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Continue this list after this item. The field names are those of the payload."""
+    """Continue this list after this item; the field names are those of the payload."""
 
     operation: str
     scope: str
-    """From `cursor_scope`: the filters and the order of the list."""
+    """Digest from `cursor_scope`: the filters and the order of the list."""
     after: tuple[str, ...]
-    """The sort key of the last item that was sent, the id last."""
+    """Sort key of the last item that was sent, the id last."""
     expires_at: int
 
 
@@ -47,11 +47,10 @@ def mint_cursor(key: bytes, claims: CursorClaims) -> str:
 
 
 def read_cursor(keys: Sequence[bytes], text: str, *, operation: str, scope: str, now: int) -> tuple[str, ...]:
-    """The sort key to continue after.
+    """Return the sort key to continue after.
 
-    Raises:
-        Fault INVALID_TOKEN when it is not one of our cursors, TOKEN_SCOPE_MISMATCH when it belongs to
-        another list, TOKEN_EXPIRED after an hour.
+    Raises: Fault INVALID_TOKEN if it is not one of our cursors, TOKEN_SCOPE_MISMATCH if it belongs
+    to another list, TOKEN_EXPIRED after an hour.
     """
     payload = _open(keys, text)
     if payload is None:

@@ -64,9 +64,9 @@ class ReadToken(msgspec.Struct, frozen=True, kw_only=True):
 
     claims: Claims
     text: str
-    """The canonical spelling, which is not always what was sent."""
+    """The canonical spelling, which can differ from what was sent."""
     repaired: bool
-    """A character was wrong; the reply should carry the corrected token."""
+    """Whether a character was wrong; the reply then carries the corrected token."""
 
 
 def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> ReadToken:
@@ -87,7 +87,8 @@ def read_token(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]
 def read_tokens(
     keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]
 ) -> dict[TokenKind, ReadToken]:
-    """Every token in `text`, by kind; more than one when an agent pasted, say, state and ack together.
+    """Return every token in `text`, by kind; several if an agent pasted, for example, state and ack
+    together.
 
     Exactly one of them must be of an expected kind. Raises as `read_token`.
     """
@@ -102,7 +103,7 @@ def read_tokens(
 
 
 def _read_all(keys: Sequence[bytes], text: str, expected: tuple[TokenKind, ...]) -> list[ReadToken]:
-    """The different tokens in the text, at least one, at most one per kind of token."""
+    """Return the different tokens in the text, at least one, at most one per kind of token."""
     verified = verify(keys, text)
     if verified is not None:
         return [ReadToken(claims=verified, text=text, repaired=False)]
@@ -133,10 +134,12 @@ _HEAD_BYTES = 16
 
 
 def repair(keys: Sequence[bytes], text: str) -> str | None:
-    """The one token that a single edit of `text` makes and that verifies; None when none or several do.
+    """Return the one verified token that a single edit of `text` makes; None if there is none or
+    several.
 
-    `text` is cleaned: base32, with `?` for every other character. The cheap side is tried first: a body
-    whose own MAC is one edit away is the token, for any other would need a collision of 130 bits.
+    `text` is cleaned: base32, with `?` for every other character. The cheap side is tried first: a
+    body whose own MAC is one edit away is the token, for any other would need a collision of 130
+    bits.
     """
     if text.count(BAD_CHARACTER) > 1:
         return None
@@ -149,7 +152,7 @@ def repair(keys: Sequence[bytes], text: str) -> str | None:
 
 
 def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterator[str]:
-    """The error is in the MAC: the body says what the MAC should have been."""
+    """Return the token if the error is in the MAC; the body determines the right one."""
     body, given = text[: layout.body_length], text[layout.body_length :]
     if body.startswith(layout.prefix) and is_base32(body):
         for key in keys:
@@ -159,7 +162,9 @@ def _with_right_body(keys: Sequence[bytes], layout: Layout, text: str) -> Iterat
 
 
 def _is_one_edit_apart(right: str, given: str) -> bool:
-    """Every way is compared, each in constant time, so the answer's timing tells nothing about `right`."""
+    """Whether one edit separates them. Every way is compared in constant time, so timing reveals nothing of
+    `right`.
+    """
     if len(given) == len(right):
         pairs = [(_drop(right, at), _drop(given, at)) for at in range(len(right))]
         pairs += [(right, _swap(given, at)) for at in range(len(right) - 1)]
@@ -171,7 +176,7 @@ def _is_one_edit_apart(right: str, given: str) -> bool:
 
 
 def _with_right_mac(keys: Sequence[bytes], layout: Layout, text: str) -> Iterator[str]:
-    """The error is in the body: each corrected body is tried against the MAC at the end."""
+    """Yield tokens if the error is in the body: each corrected body is tried against the MAC at the end."""
     head, given = text[:-MAC_LENGTH], text[-MAC_LENGTH:]
     if is_base32(given):
         yield from _find_matching(keys, layout, _payloads(layout, head), given)
@@ -195,7 +200,7 @@ def _find_matching(
 
 
 def _with_digest_head(key: bytes, layout: Layout, payloads: list[bytes], head: bytes) -> Iterator[bytes]:
-    """The payloads whose HMAC begins like this; HMAC (RFC 2104) with both key blocks hashed only once."""
+    """Return payloads whose HMAC begins like this; HMAC (RFC 2104) with both key blocks hashed only once."""
     assert len(key) <= _BLOCK_BYTES, "a longer key would have to be hashed first"
     block = key.ljust(_BLOCK_BYTES, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in block) + layout.mac_domain)
@@ -209,7 +214,7 @@ def _with_digest_head(key: bytes, layout: Layout, payloads: list[bytes], head: b
 
 
 def _payloads(layout: Layout, head: str) -> set[str]:
-    """Every payload that one edit of `head` gives under this prefix."""
+    """Yield every payload that one edit of `head` makes under this prefix."""
     missing = layout.body_length - len(head)
     bad = head.find(BAD_CHARACTER)
     if missing == 0:
@@ -247,13 +252,13 @@ def _swap(text: str, at: int) -> str:
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
 
 
-# Why a text is not the token that was wanted. No message and no detail holds a whole token: a reader of logs
+# Why a text is not the expected token. No message and no detail contains a whole token: a reader of logs
 # must not be able to act with one.
 
 _COPY_AGAIN = "Copy it whole from the newest reply; if it is lost, resume the session."
 _SEND_THE_RIGHT_ONE = "Send the token of the newest reply; if it is lost, resume the session."
 _LOOK_AROUND = NextCall(operation="session.resume", params={})
-"""The way back when a text does not name its session."""
+"""What to do if a text does not name its session."""
 
 _LAYOUT_BY_LETTERS = {layout.prefix[:-1]: layout for layout in LAYOUTS.values()}
 _OTHER_VERSIONS = frozenset("23456789") - {str(VERSION)}
@@ -268,7 +273,7 @@ _OTHER_THINGS = {
 
 
 def explain_text(expected: tuple[TokenKind, ...], found: str, predicate: str, **more: Json) -> Fault:
-    """A text that is no token; `predicate` is the rest of the sentence about it."""
+    """Return a Fault for a text that is no token; `predicate` completes the sentence about it."""
     details = {"token_kind": expected[0], "found": found, **more}
     message = f"The {_field(expected)} {predicate}"
     return Fault(catalogue.TOKEN_INVALID_FORMAT, message, details=details, next_call=_LOOK_AROUND)
@@ -280,7 +285,9 @@ def explain_several(expected: tuple[TokenKind, ...], count: int) -> Fault:
 
 
 def explain_wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Fault:
-    """The token is genuine, but reading and advancing differ, so its purpose is never guessed."""
+    """Return a Fault for a genuine token in the wrong field: reading and advancing differ, so Handrail
+    never guesses.
+    """
     kind = kind_of(claims)
     found = f"{'an' if kind == 'ack' else 'a'} {kind} token"
     message = (
@@ -292,7 +299,7 @@ def explain_wrong_field(expected: tuple[TokenKind, ...], claims: Claims) -> Faul
 
 
 def explain_other_thing(expected: tuple[TokenKind, ...], original: str) -> Fault | None:
-    """A thing of ours that is no workflow token, or a token that someone shortened for display."""
+    """Return a Fault for another id or token of Handrail's, or for a token that was shortened for display."""
     text = original.strip(" \t\r\n\"'`").lower()
     for start, name in _OTHER_THINGS.items():
         if text.startswith(start):
@@ -315,7 +322,7 @@ def is_of_another_version(cleaned: str) -> bool:
 
 
 def explain_refused(expected: tuple[TokenKind, ...], cleaned: str) -> Fault:
-    """What is wrong with a cleaned text that neither verifies nor can be repaired."""
+    """Return a Fault that explains a cleaned text that neither verifies nor can be repaired."""
     if not cleaned:
         return _malformed(expected, cleaned, "nothing", "holds no token")
     layout = LAYOUT_BY_PREFIX.get(cleaned[:PREFIX_LENGTH])
@@ -362,7 +369,7 @@ def _malformed(
 
 
 def _with_session(kind: catalogue.Kind, message: str, details: dict[str, Json], cleaned: str) -> Fault:
-    """Adds the way back: the session that the text names, which is not proven."""
+    """Return the Fault with the session that the text names, which is not proven."""
     body = cleaned[PREFIX_LENGTH : PREFIX_LENGTH + SESSION_BODY_LENGTH]
     is_named = cleaned[:PREFIX_LENGTH] in LAYOUT_BY_PREFIX and len(body) == SESSION_BODY_LENGTH
     if not (is_named and is_base32(body)):

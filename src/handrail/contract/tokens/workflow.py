@@ -38,24 +38,24 @@ _SECRET_SALT = b"handrail.secret"
 
 
 def purpose_key(ring_key: bytes, purpose: str) -> bytes:
-    """Return the key of one purpose; knowing it tells nothing about the ring key or another purpose."""
+    """Return the key of one purpose; it reveals nothing about the ring key or another purpose."""
     assert len(ring_key) == KEY_LENGTH, "a ring key has 32 bytes"
     assert purpose, "a purpose key needs a purpose"
     return hkdf_sha256(ring_key, _RING_SALT, purpose.encode())
 
 
 def continuation_purpose(repo_root_digest: str, version: int) -> str:
-    """Binds continuation tokens to one checkout and one token version (CONT 2.3)."""
+    """Return the purpose that binds continuation tokens to one checkout and one token version (CONT 2.3)."""
     return f"continuation:{repo_root_digest}:{version}"
 
 
 def ring_key_of_secret(secret: bytes) -> bytes:
-    """Return the ring key that a secret from outside stands for, whatever its length."""
+    """Return the ring key that an external secret of any length stands for."""
     return hkdf_sha256(secret, _SECRET_SALT, b"ring")
 
 
 def hkdf_sha256(secret: bytes, salt: bytes, info: bytes) -> bytes:
-    """RFC 5869, extract then expand: the first block of its output, which is a key."""
+    """Return the first block of HKDF (RFC 5869, extract then expand), which is a key."""
     # HMAC pads a short key with zeros, so an empty salt is the RFC's default salt.
     return hmac.digest(hmac.digest(salt, secret, "sha256"), info + b"\1", "sha256")
 
@@ -68,13 +68,13 @@ VERSION = 1
 PREFIX_LENGTH = 3
 MAC_LENGTH = 26
 OPTION_LIMIT = 32
-"""A choice step offers at most this many options: one base32 character."""
+"""Most options of a choice step: one base32 character."""
 
 _TAG_START = PREFIX_LENGTH + SESSION_BODY_LENGTH
 _ATTEMPT_START = _TAG_START + NODE_TAG_LENGTH
 _ATTEMPT_END = _ATTEMPT_START + ATTEMPT_LENGTH
 _UNCHOSEN = ids.ALPHABET[0]
-"""Where a choice token carries its option, the attempt id of a choice step has this character."""
+"""The attempt id of a choice step has this character in the place that carries the option in a token."""
 
 _MAC_BYTES = 17
 _MAC_SPARE_BITS = _MAC_BYTES * 8 - MAC_LENGTH * 5
@@ -83,7 +83,7 @@ _TO_PYTHON_DIGITS = str.maketrans(ids.ALPHABET, "0123456789abcdefghijklmnopqrstu
 
 
 class StateClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands: enough to read, never enough to advance."""
+    """The position of a run: enough to read, never enough to advance."""
 
     session_id: SessionId
     node_tag: str
@@ -115,7 +115,7 @@ class ChoiceClaims(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkClaims(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that was delegated, by its first node: the token leads to its present step, wherever that is."""
+    """A delegated run, by its first node: the token leads to its present step, wherever that is."""
 
     session_id: SessionId
     node_tag: str
@@ -130,7 +130,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     kind: TokenKind
     prefix: str
     body_length: int
-    """Characters before the MAC, prefix included."""
+    """Characters before the MAC, including the prefix."""
     field: str
     """The argument in which a caller passes this kind."""
 
@@ -140,7 +140,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def mac_domain(self) -> bytes:
-        """What the MAC covers before the payload; keeps kinds and versions apart."""
+        """Return what the MAC covers before the payload; it separates kinds and versions."""
         return f"handrail.token\0{self.kind}\0{VERSION}\0".encode()
 
 
@@ -189,7 +189,8 @@ def kind_of(claims: Claims) -> TokenKind:
 
 
 def choice_attempt(attempt_id: AttemptId) -> AttemptId:
-    """The attempt of a choice step: its last character is fixed, because the token puts the option there.
+    """Return the attempt of a choice step. Its last character is fixed, because the token puts the option
+    there.
 
     All options of a step share the attempt, so only the first choice is recorded.
     """
@@ -248,10 +249,10 @@ def _claims(kind: TokenKind, body: str) -> Claims:
 # Cleaning: labels, quotes, punctuation and line breaks around a token
 
 INPUT_LIMIT = 1024
-"""Longer input is refused before anything looks at it; four tokens in a JSON object need about 350."""
+"""Longest input; longer ones are rejected unread. Four tokens in a JSON object need about 350."""
 
 BAD_CHARACTER = "?"
-"""Stands for any character that is not base32, so that everything after cleaning is ASCII."""
+"""Replaces any character that is not base32, so that cleaned text is ASCII."""
 
 # fmt: off
 _LABELS = frozenset({
@@ -277,14 +278,16 @@ _INVISIBLE = dict.fromkeys(
 def clean(text: str) -> str:
     """Return the token as it was meant: no label, no wrapping, lower case, look-alikes folded.
 
-    Only the outside is stripped and only white space is taken out of the inside: a wrong character in
-    the middle stays, as `?`, because the repair needs to know where it stood.
+    Only the outside is stripped, and only white space is removed from the inside. A wrong character
+    in the middle stays, as `?`, because the repair needs its position.
     """
     return fold(_after_labels(drop_zero_width(text)))
 
 
 def fold(text: str) -> str:
-    """White space out, ends stripped to letters and digits, spelling forgiven."""
+    """Return the text without white space, stripped to letters and digits at the ends, with look-alikes
+    folded.
+    """
     joined = "".join(text.split())
     start, end = _next(joined, 0, is_word=True), len(joined)
     while start < end and (not joined[end - 1].isalnum() or joined[end - 2 : end] in _ESCAPES):
@@ -296,7 +299,7 @@ def fold(text: str) -> str:
 
 
 def drop_zero_width(text: str) -> str:
-    """Without zero-width and direction characters."""
+    """Return the text without zero-width and direction characters."""
     return text.translate(_INVISIBLE)
 
 
@@ -338,9 +341,10 @@ def _next(text: str, position: int, *, is_word: bool) -> int:
 
 
 def split_glued(text: str) -> list[str]:
-    """Return each token in its cleaned spelling; one element, the whole, when there is nothing to take apart.
+    """Return each token in its cleaned spelling; the whole text as one element if it cannot be
+    taken apart.
 
-    Nothing is verified here. A piece may be one character short or long, for the repair to settle.
+    Nothing is verified here. A piece may be one character short or long; the repair handles that.
     """
     assert len(text) <= INPUT_LIMIT, "the caller refuses longer input"
     whole = clean(text)
@@ -364,7 +368,7 @@ def _fragments(text: str) -> list[str]:
 
 
 def _cut(text: str) -> list[str]:
-    """Tokens that follow each other without a gap; empty when the text is not made of tokens alone."""
+    """Return tokens that follow each other without a gap; empty if the text contains anything else."""
     pieces = []
     start = 0
     while start < len(text):
