@@ -1,4 +1,4 @@
-"""One operation for one command line: gather its input, run it shielded from signals, pick a field."""
+"""One operation for one command line: gather its input, run it protected from signals, pick a field."""
 
 # ruff: noqa: PLC0415 - few calls ask for one field or for a file
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _Port = TypeVar("_Port")
 
 
-# Operations that only a command line has: they describe the command table itself
+# Operations that only the command line has: they describe the command table itself
 
 _PLACES = {
     "self.reference": "reference:OPERATION",
@@ -54,7 +54,9 @@ OWN_OPERATION_NAMES: tuple[str, ...] = tuple(_PLACES)
 
 
 def operation_of(registry: Registry, name: str) -> Operation:
-    """One operation, ours or the registry's. Its module is imported when it is called."""
+    """Return one operation, of this interface or of the registry. Its module is imported when it is
+    called.
+    """
     if name not in _PLACES:
         return registry.operation(name)
     module, _, held = _PLACES[name].partition(":")
@@ -69,7 +71,7 @@ def operation_of(registry: Registry, name: str) -> Operation:
 def write_to_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> dict[str, Json]:
     """Write the chunks to a new file, and return its path, size and digest.
 
-    Raises Fault E_CONFLICT, and what the file system or the chunks refuse.
+    Raises: Fault E_CONFLICT, and errors of the file system or the chunks.
     """
     full = os.path.abspath(path)
     whole = hashlib.sha256()
@@ -95,14 +97,15 @@ def write_to_file(files: AuthoredFiles, path: str, chunks: Iterator[bytes]) -> d
 # Progress, for a person at a terminal
 
 PATIENCE_SECONDS = 0.8
-"""Before the first line of progress, and between lines."""
+"""Seconds before the first line of progress, and between lines."""
 
 
 class TerminalProgress:
-    """`ports.Progress` on stderr: of text at a terminal, or where it is asked for; never if quiet is.
+    """`ports.Progress` on stderr, if the answer is text at a terminal or the caller asks for it; never if
+    quiet.
 
-    What a check prints is passed on to a person, or if the caller asks for it. An agent that reads the
-    document and stderr would read it twice.
+    A person sees what a check prints; an agent sees it only if it asks for it, because it reads both the
+    document and stderr, and would read the output twice.
     """
 
     def __init__(self, process: Process, *, is_quiet: bool, is_asked: bool, is_text: bool) -> None:
@@ -129,11 +132,11 @@ class TerminalProgress:
             self.write(lines)
 
 
-# Ports that a signal cannot interrupt in the middle of a commit: it waits, and then the result is reported
+# Ports that a signal cannot interrupt in the middle of a commit; it waits, and then the result is reported
 
 
 class _Passing:
-    """A port that passes everything on but what stands in for some of its methods."""
+    """A port that passes every call on, except to methods that were replaced."""
 
     def __init__(self, port: object, own: Mapping[str, Callable[..., Any]]) -> None:
         self._port = port
@@ -146,9 +149,9 @@ class _Passing:
 def shield(
     port: _Port, process: Process, *names: str, is_made: Callable[[Any], bool] = lambda answer: answer is True
 ) -> _Port:
-    """The same port; these of its methods are not interrupted, and what they made is reported.
+    """Return the port with these methods protected from signals; what they made is reported.
 
-    They are looked up when they are called: many a port is loaded at its first use.
+    They are looked up when they are called, because many a port is loaded at its first use.
     """
 
     def shielded(name: str, *given: Any, **named: Any) -> Any:
@@ -163,7 +166,7 @@ def shield(
 
 
 def shield_log(log: EventLog, process: Process) -> EventLog:
-    """The same log; only appending is shielded."""
+    """Return the log with appending protected from signals."""
 
     @contextmanager
     def held(name: str, *given: Any, **named: Any) -> Iterator[SessionHold]:
@@ -175,7 +178,9 @@ def shield_log(log: EventLog, process: Process) -> EventLog:
 
 
 def _shield_programs(programs: CheckPrograms, process: Process) -> CheckPrograms:
-    """Checks: a second signal, which ends this process at once, ends what it started too."""
+    """Return the check programs, so that a second signal, which ends this process at once, also ends what
+    they started.
+    """
 
     def run(*given: Any, **named: Any) -> ProgramEnd:
         process.before_leaving = programs.end_now
@@ -196,15 +201,15 @@ def answer_command(
     ask: Ask,
     measure: Callable[[Success], int],
 ) -> Outcome | str:
-    """The outcome, or the bare value when one field was asked for.
+    """Return the outcome, or the bare value if one field was asked for.
 
-    Raises Fault for trouble before the operation runs.
+    Raises: Fault for an error before the operation runs.
     """
     runtime, params, called = _gather(build_runtime, process, parsed)
     caller = _caller(parsed)
     started_ms = runtime.clock.monotonic_ms()
     try:
-        if "out" in parsed.options:  # the file gets all of it, whatever the answer shows
+        if "out" in parsed.options:  # the file gets everything, whatever the answer shows
             keep = partial(write_to_file, runtime.authored, str(parsed.options["out"]))
             return perform_chunked(runtime, called, params, keep, caller, process.commits)
         outcome = perform_operation(runtime, called, params, ask, measure, caller, process.commits)
@@ -231,7 +236,7 @@ def answer_command(
 
 
 def _name_flags(refused: Failure, parsed: Parsed) -> Failure:
-    """The same, where a missing object that several flags fill is named by them."""
+    """Return the refusal with flags as names, if a missing object is filled by several flags."""
     params = () if parsed.command is None else parsed.command["params"]
     rows = [dict(row) for row in refused.details.get("problems") or ()]
     named = [row | _flags_of(row, params) for row in rows]
@@ -251,7 +256,9 @@ def _flags_of(row: dict[str, Any], params: Sequence[Param]) -> dict[str, str]:
 
 
 def input_problems(registry: Registry, parsed: Parsed) -> list[Problem]:
-    """What the operation would refuse in the values of the line; a missing one may only be misspelt."""
+    """Return what the operation would reject in the values of the line; a missing one may only be
+    misspelt.
+    """
     if parsed.command is None or not parsed.command["operation"]:
         return []
     params = params_in_line(parsed)
@@ -279,9 +286,10 @@ def _listed(expected: Json) -> str:
 def write_raw_field(
     build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed
 ) -> Outcome | OSError:
-    """Write the long field of an answer to stdout, part by part. Returns the outcome, or the error of stdout.
+    """Write the long field of an answer to stdout, part by part. Return the outcome, or the error
+    of stdout.
 
-    Raises Fault for trouble before the operation runs.
+    Raises: Fault for an error before the operation runs.
     """
     runtime, params, called = _gather(build_runtime, process, parsed)
     trouble: OSError | None = None
@@ -303,16 +311,16 @@ def stream(
 ) -> Iterator[StreamItem | Outcome]:
     """Yield the lines of a stream as they come, then the outcome.
 
-    Raises Fault for trouble before the operation runs.
+    Raises: Fault for an error before the operation runs.
     """
     runtime, params, called = _gather(build_runtime, process, parsed)
     return perform_stream(runtime, called.name, params, ask, _caller(parsed))
 
 
 def output_settings(runtime: Runtime, parsed: Parsed) -> Settings | None:
-    """The settings for this call; None for a command that reports what is wrong with them.
+    """Return the settings for this call; None for a command that reports problems of the settings.
 
-    Raises Fault E_CONFIG.
+    Raises: Fault E_CONFIG.
     """
     assert parsed.command is not None, "only a command is answered"
     try:
@@ -330,7 +338,7 @@ def output_settings(runtime: Runtime, parsed: Parsed) -> Settings | None:
 def _gather(
     build_runtime: Callable[[], Runtime], process: Process, parsed: Parsed
 ) -> tuple[Runtime, dict[str, Json], Operation]:
-    """What a line asks for: by which runtime, with which input, and which operation."""
+    """Return the runtime, the input and the operation for a command line."""
     assert parsed.command is not None, "only a command is answered"
     runtime = _shield(build_runtime(), process, parsed)
     params = params_of(parsed, process, runtime)
@@ -338,7 +346,7 @@ def _gather(
 
 
 def _caller(parsed: Parsed) -> Caller:
-    """A shell may lose an answer and repeat the call, so a creation needs its key here."""
+    """Return the caller. Its creations need a key, because a shell may lose an answer and repeat the call."""
     return Caller(tool=TOOL, command=parsed.words, needs_key=True)
 
 

@@ -1,6 +1,6 @@
-"""`handrail hook EVENT`: what an agent's client calls around a compaction and when a session starts.
+"""`handrail hook EVENT`: called by an agent's client around a compaction and when a session starts.
 
-It never fails its host: any trouble is one line on stderr, and the exit status is 0.
+It never fails its host: any error is one line on stderr, and the exit status is 0.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
 
 SECONDS = 5
-"""What the client allows; the hook ends a little earlier."""
+"""Time limit of the client; the hook ends a little earlier."""
 _STDIN_SECONDS = 2.0
-"""The rest of the time is for the work."""
+"""Time for reading; the rest is for the work."""
 MOST_OUTPUT_BYTES = 1_024
 BEFORE_COMPACTION = frozenset({"PreCompact", "PreCompress", "preCompact"})
 AT_SESSION_START = frozenset({"SessionStart", "sessionStart"})
 EVENTS = tuple(sorted(BEFORE_COMPACTION | AT_SESSION_START))
-"""As the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
+"""Names as the clients spell them: Claude Code and Codex, Gemini CLI, Cursor."""
 
 _CALLER = Caller(tool="handrail hook", command="hook")
 _TRIGGERS = ("manual", "auto")
 _FACTS_BEGIN = "The chat was compacted here"
-"""The start of notes in our own checkpoints, which an agent need not read."""
+"""The beginning of notes in our own checkpoints, which an agent need not read."""
 _GOAL_LENGTH = 80
 _SO_FAR_LENGTH = 300
 _TITLE_LENGTH = 80
 _MOST_TITLES = 5
 _STATUSES_SHOWN = ("blocked", "needs_person", "closed")
-"""How work that was delegated may stand that its parent must hear of."""
+"""Statuses of delegated work that its parent must learn."""
 
 
 class HookAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client reads on stdout, and what a person may read on stderr."""
+    """Output for the client on stdout, and for a person on stderr."""
 
     out: str = ""
     note: str = ""
 
 
 class _Given(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a client's message that matters here."""
+    """The relevant part of a client's message."""
 
     trigger: str = ""
     directory: str = ""
 
 
 def receive_message() -> bytes:
-    """What the client sends on stdin. The process goes to the directory that it names."""
+    """Return the client's message from stdin, and change to the directory that it names."""
     content = _read_stdin()
     directory = _given(content).directory
     if directory and os.path.isdir(directory):
@@ -69,9 +69,9 @@ def receive_message() -> bytes:
 
 
 def _read_stdin() -> bytes:
-    """Everything that the client sends; nothing when stdin is closed or a terminal.
+    """Return everything that the client sends; empty if stdin is closed or a terminal.
 
-    A client that keeps stdin open is taken to have finished after a while.
+    A client that keeps stdin open counts as finished after a while.
     """
     kept = bytearray()
     ends_at = time.monotonic() + _STDIN_SECONDS
@@ -114,7 +114,7 @@ def answer_hook(
 
 
 def _wrap(text: str, client: str) -> str:
-    """The form in which a client takes text for its agent."""
+    """Return the text for the agent in the client's format."""
     content: Json
     match client:
         case "codex" | "gemini":
@@ -127,7 +127,7 @@ def _wrap(text: str, client: str) -> str:
 
 
 def _given(content: bytes) -> _Given:
-    """A message that is not a JSON object is empty, and a field of another type is ignored."""
+    """Return the message. One that is not a JSON object is empty, and a field of another type is ignored."""
     message = read_object(content)
     roots = message.get("workspace_roots")  # Cursor names no working directory, but the folders it has open
     places = [message.get("cwd"), *(roots if isinstance(roots, list) else [])]
@@ -141,7 +141,9 @@ def _given(content: bytes) -> _Given:
 def _before_compaction(
     rt: Runtime, project: str, trigger: str, changed_files: Callable[[str], int | None]
 ) -> HookAnswer:
-    """A checkpoint on the work that was delegated, or the one run in progress; with equal facts, nothing."""
+    """Save a checkpoint on the delegated work, or on the one run in progress; skip it if the facts are
+    unchanged.
+    """
     params = _find_own_work(rt)
     if not params:
         here = _find_work(rt, project)
@@ -166,13 +168,13 @@ def _before_compaction(
 
 
 def _find_own_work(rt: Runtime) -> dict[str, Json]:
-    """The call of the work that was handed to this agent; empty: none was."""
+    """Return the call for the work that was delegated to this agent; empty if there is none."""
     token = rt.workspace.work_token()
     return {"stateToken": token} if token else {}
 
 
 def _find_work(rt: Runtime, project: str) -> WorkHere:
-    """What is under way here; the server of a team knows it for its projects. Raises Fault."""
+    """Return the work in progress here, from the team server for its projects. Raises Fault."""
     if rt.team is None:
         return find_work_in_progress(rt, project)
     outcome = perform_operation(rt, WORK_HERE, {"project": project}, caller=_CALLER)
@@ -180,7 +182,7 @@ def _find_work(rt: Runtime, project: str) -> WorkHere:
 
 
 def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:
-    """Facts that the machine knows by itself; equal facts give equal text."""
+    """Return facts that the machine can observe alone; equal facts give equal text."""
     seen = rt.workspace.observations(project)
     lines = [
         f"{_FACTS_BEGIN} ({trigger if trigger in _TRIGGERS else 'unknown'}).",
@@ -192,7 +194,7 @@ def _facts(rt: Runtime, project: str, trigger: str, changed: int | None) -> str:
 
 
 def _is_there(reply: dict[str, Any], notes: str) -> bool:
-    """Clients fire several times for one compaction."""
+    """Whether the checkpoint already exists, because clients call several times for one compaction."""
     entries = reply.get("recap", {}).get("entries", [])
     if not entries or "pending" not in reply:
         return False
@@ -232,7 +234,7 @@ def _at_session_start(rt: Runtime, project: str) -> HookAnswer:
 
 
 def _damage(damaged: Sequence[SessionId]) -> str:
-    """A line about sessions of this project that no longer go on; nothing when all are sound."""
+    """Return a line about damaged sessions of this project; empty if all are intact."""
     if not damaged:
         return ""
     named = damaged[0] if len(damaged) == 1 else f"{damaged[0]} and {len(damaged) - 1} more"
@@ -241,7 +243,7 @@ def _damage(damaged: Sequence[SessionId]) -> str:
 
 
 def _rehydrated(rt: Runtime, params: dict[str, Json], project: str) -> dict[str, Any] | Failure:
-    """The reply at the tip; reading it writes nothing."""
+    """Return the reply at the tip; reading it writes nothing."""
     outcome = perform(rt, "run.continue", {**params, "project": project}, caller=_CALLER)
     if isinstance(outcome, Failure):
         return outcome
@@ -252,7 +254,7 @@ def _rehydrated(rt: Runtime, params: dict[str, Json], project: str) -> dict[str,
 def _one(
     head: str, title: str, params: dict[str, Json], lines: list[str], reply: dict[str, Any], most_bytes: int
 ) -> str:
-    """The run, its step, the last notes as data, and the call that brings everything back."""
+    """Return the run, its step, the last notes as data, and the call that restores the context."""
     head += f"Pending step: {flatten_text(title)[:_TITLE_LENGTH]}\n"
     parts = [one for one in reply.get("children", ()) if one["status"] in _STATUSES_SHOWN]
     if parts:
@@ -271,7 +273,7 @@ def _one(
 
 
 def _fence_within(text: str, most_bytes: int) -> str:
-    """As much of the text as fits inside its fence; nothing if the fence alone does not fit."""
+    """Return as much of the text as fits inside its fence; empty if the fence alone does not fit."""
     if not text:
         return ""
     kept, is_cut = text, False
@@ -304,12 +306,11 @@ def _trouble(failure: Failure) -> HookAnswer:
 
 
 MOST_INPUT_BYTES = 4_194_304
-"""The part of a message that is kept; the rest is read and dropped, so that the client can finish writing."""
+"""Bytes of a message that are kept; the rest is read and dropped, so that the client can finish writing."""
 
 
 def read_object(content: bytes) -> dict[str, Any]:
-    """The object that a client sends. What two readers could take differently, such as a key that is there
-    twice, tells nothing."""
+    """Return the object that a client sends; empty if it is ambiguous, for example with a repeated key."""
     try:
         value = decode_json(content, max_bytes=MOST_INPUT_BYTES)
     except Fault:

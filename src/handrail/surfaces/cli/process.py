@@ -25,7 +25,7 @@ _GONE = frozenset({errno.EPIPE, errno.ECONNRESET})
 class Interrupted(BaseException):
     """A signal, or the deadline, ended the call before anything was committed.
 
-    Not an Exception: nothing below may catch it as trouble of its own.
+    It is no Exception, so that code below does not catch it as an error of its own.
     """
 
     def __init__(self, *, is_deadline: bool) -> None:
@@ -46,15 +46,15 @@ class Process:
         self.farewell: Callable[[], tuple[bytes, bytes, int]] | None = None
         """Builds the answer to a second signal: stdout, stderr, exit status."""
         self.before_leaving: Callable[[], None] = _do_nothing
-        """What a second signal still has to end before the process does."""
+        """Ends what must not outlive the process after a second signal."""
         self.commits: Commits | None = None
         """What the call has changed, as the operation records it."""
         self.passed_status: int | None = None
-        """The exit status of a program that the call ran, where the caller asked for it."""
+        """The exit status of a program that the call ran, if the caller asked for it."""
         self.trees_due: list[Due] = []
-        """Nodes whose files are looked at once the answer is written."""
+        """Nodes whose files are read after the answer was written."""
         self.untold: Callable[[], bytes] = bytes
-        """The line about a change for stderr, when stdout refuses the answer."""
+        """The line about a change for stderr, if stdout does not accept the answer."""
         self._shields = 1
         self._is_settled = False
         self._is_delivering = False
@@ -64,11 +64,11 @@ class Process:
         self._began_ns = time.monotonic_ns()
 
     def seconds_so_far(self) -> float:
-        """How long the call has taken."""
+        """Return how long the call has taken."""
         return (time.monotonic_ns() - self._began_ns) / 1e9
 
     def take_over(self) -> None:
-        """Open closed descriptors 0 to 2 and handle signals. The first thing a call does."""
+        """Open closed descriptors 0 to 2 and handle signals. Every call begins with this."""
         self.stdout_was_closed = _repair_descriptors()
         signal.signal(signal.SIGINT, self._on_signal)
         signal.signal(signal.SIGTERM, self._on_signal)
@@ -86,33 +86,35 @@ class Process:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
     def open_to_signals(self) -> None:
-        """From here on a signal raises Interrupted in the main thread; one that waited raises now."""
+        """Let signals raise Interrupted in the main thread from here on; one that waited raises now."""
         self._shields = 0
         self._raise_pending()
 
     def shielded(self) -> Shield:
-        """The scope of a commit: a signal inside waits until it ends."""
+        """Return the scope of a commit: a signal inside waits until it ends."""
         return Shield(self)
 
     def defer(self) -> Shield:
-        """The scope of work in parts: it asks between them whether to end (`ports.Interruptions`)."""
+        """Return the scope of work in parts, which asks between them whether to end
+        (`ports.Interruptions`).
+        """
         return Shield(self, is_settling=True)
 
     def stop_reason(self) -> Literal["", "signal", "deadline"]:
-        """What is waiting to end the call."""
+        """Return what is waiting to end the call; empty if nothing is."""
         if self._pending is None:
             return ""
         return "deadline" if self._pending.is_deadline else "signal"
 
     def end_here(self) -> None:
-        """Nothing to do: a signal raises by itself, or at the end of a shield."""
+        """Do nothing: a signal raises by itself, or at the end of a shield."""
 
     def pause(self, milliseconds: int) -> None:
         """Sleep; a signal ends the sleep and the call."""
         time.sleep(milliseconds / 1000)
 
     def settle(self) -> None:
-        """The outcome is certain: from here on it is reported, whatever signal arrives."""
+        """Mark the outcome as certain: from here on it is reported, whatever signal arrives."""
         self._is_settled = True
         self._settle_timer()
 
@@ -129,14 +131,14 @@ class Process:
         return None if self._ends_at is None else max(0.0, self._ends_at - time.monotonic())
 
     def read_stdin(self, limit_bytes: int) -> bytes:
-        """Everything on stdin, or `limit_bytes` + 1 bytes of it. Waits no longer than the deadline."""
+        """Return everything on stdin, or `limit_bytes` + 1 bytes of it. Wait no longer than the deadline."""
         chunks: list[bytes] = []
         missing = limit_bytes + 1
         while missing > 0:
             # A signal right before a blocking read would be lost; select has its own timeout.
             ready, _, _ = select.select([STDIN], [], [], self.seconds_left())
             if not ready:
-                self.settle()  # the alarm is due at the same moment, and one of them is answered
+                self.settle()  # the alarm is due at the same moment, and only one of them is answered
                 raise Interrupted(is_deadline=True)
             chunk = os.read(STDIN, min(_CHUNK_BYTES, missing))
             if not chunk:
@@ -146,7 +148,9 @@ class Process:
         return b"".join(chunks)
 
     def deliver(self, out: bytes, err: bytes, status: int, undelivered: int) -> int:
-        """Write the whole answer once. Returns the exit status: `undelivered` if stdout refuses a success."""
+        """Write the whole answer once. Return the exit status: `undelivered` if stdout does not accept a
+        success.
+        """
         self.settle()
         self._is_delivering = True
         _write_if_possible(STDERR, self.redact(err))
@@ -157,7 +161,7 @@ class Process:
         return status
 
     def deliver_line(self, line: bytes) -> OSError | None:
-        """Write one whole line of a stream, whatever signal arrives. Returns the error of stdout."""
+        """Write one whole line of a stream, whatever signal arrives. Return the error of stdout."""
         with Shield(self):
             try:
                 _write_all(STDOUT, self.redact(line))
@@ -166,7 +170,7 @@ class Process:
         return None
 
     def end_stream(self, error: OSError, undelivered: int) -> int:
-        """The exit status of a stream that could not be written to its end."""
+        """Return the exit status of a stream that could not be written to its end."""
         self.settle()
         return self._undelivered(error, 0, undelivered)
 
@@ -194,13 +198,14 @@ class Process:
     def _stop(self, cause: Interrupted) -> None:
         if self._is_settled:
             return
-        if self._pending is None or not cause.is_deadline:  # who waits with a deadline still hears a signal
+        # A signal still ends a call whose deadline is pending.
+        if self._pending is None or not cause.is_deadline:
             self._pending = cause
         if not self._shields:
             self._raise_pending()
 
     def _raise_pending(self) -> None:
-        """Raise once: who catches it answers, and must not be interrupted again."""
+        """Raise once, because the code that catches it answers, and must not be interrupted again."""
         if self._pending is not None and not self._is_settled:
             self.settle()
             raise self._pending
@@ -224,7 +229,7 @@ class Process:
 
 
 class Shield:
-    """The scope in which a signal waits; after one that ends its process, what was done is reported."""
+    """The scope in which a signal waits; a settling one reports what was done after a signal."""
 
     def __init__(self, process: Process, *, is_settling: bool = False) -> None:
         self._process = process
@@ -250,12 +255,12 @@ def _unchanged(content: bytes) -> bytes:
 
 
 def request_id() -> str:
-    """A random id of this call, for the LAFS envelope and for reports."""
+    """Return a random id of this call, for the LAFS envelope and for reports."""
     return "req_" + os.urandom(10).hex()
 
 
 def timestamp() -> str:
-    """Now, in UTC, as the envelopes write it."""
+    """Return the present time in UTC, as the envelopes write it."""
     seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03}Z"
 
@@ -265,7 +270,7 @@ def is_terminal(descriptor: int) -> bool:
 
 
 def terminal_width() -> int:
-    """Columns of the terminal; 0 when stdout is none."""
+    """Return the columns of the terminal; 0 if stdout is none."""
     try:
         return os.get_terminal_size(STDOUT).columns
     except OSError:
@@ -273,7 +278,7 @@ def terminal_width() -> int:
 
 
 def _repair_descriptors() -> bool:
-    """Open the null device where 0, 1 or 2 is closed, else a store file would become descriptor 1."""
+    """Open the null device if 0, 1 or 2 is closed; otherwise a store file would become descriptor 1."""
     was_closed = False
     for descriptor in (STDIN, STDOUT, STDERR):
         try:
@@ -298,4 +303,4 @@ def _write_if_possible(descriptor: int, content: bytes) -> None:
     try:
         _write_all(descriptor, content)
     except OSError:
-        return  # nobody reads it; the exit status still tells
+        return  # no reader is left; the exit status still reports it

@@ -1,7 +1,7 @@
 """One command line from argv to exit status: parse, answer, render, deliver.
 
-What only some commands need is loaded for them alone, so that a usage error pays for nothing else; what other
-packages bring comes through `CommandParts`.
+Modules that only some commands need are loaded for those alone, so that a usage error is cheap.
+Parts of other packages come through `CommandParts`.
 """
 
 # ruff: noqa: PLC0415 - most lines are spelled right, and a refused one needs no operation
@@ -75,9 +75,9 @@ _T = TypeVar("_T")
 
 TOOL = "handrail"
 _OF_UV_RUN = "UV_RUN_RECURSION_DEPTH"
-"""What `uv run` tells the programs that it starts."""
+"""The variable that `uv run` sets for the programs that it starts."""
 NEVER_FAILS = "hook"
-"""Its host stops on a refusal, so the command itself reports what is wrong with its line."""
+"""The hook: its host stops on a refusal, so the command itself reports what is wrong with its line."""
 
 
 def _no_notices(_: str) -> Sequence[Notice]:
@@ -85,18 +85,18 @@ def _no_notices(_: str) -> Sequence[Notice]:
 
 
 class CommandParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What comes from outside this surface; `main` imports each part when it is called."""
+    """Parts from outside this package; `main` imports each one when it is called."""
 
     runtime: Callable[[], Runtime]
     serve: Callable[[Parsed], int]
     demo: Callable[[Parsed], Outcome | int]
-    """A document, or the exit status of what it has written itself."""
+    """Returns a document, or the exit status if it wrote its answer itself."""
     load_the_rest: Callable[[], None]
     """Loads what an answer may still need, before the files of this program are replaced."""
     take_trees: Callable[[Process], None]
-    """Looks at the files of the nodes that the call made, when its answer is written."""
+    """Takes the file snapshots of the nodes that the call made, after its answer is written."""
     notices: Callable[[str], Sequence[Notice]]
-    """The stored notices that answers of this operation carry."""
+    """Returns the stored notices that answers of this operation include."""
 
 
 class _Caller:
@@ -112,7 +112,7 @@ class _Caller:
         self.raw = ""
         self.commits = Commits()
         self.has_handed_over = False
-        """Whether stdout belongs to a server: only its refusal to start is a document there."""
+        """Whether stdout belongs to a server, so that only its refusal to start is a document there."""
         self.notices: Callable[[str], Sequence[Notice]] = _no_notices
         self.passed_over: tuple[Notice, ...] = ()
         """Environment variables that are wrong and were ignored."""
@@ -125,9 +125,10 @@ def run(
     parts: CommandParts,
     envelope: Envelope = "cli",
 ) -> int:
-    """Answer one command line. Returns the exit status; never raises, never prints a traceback.
+    """Answer one command line and return the exit status; never raise, never print a traceback.
 
-    `envelope` is what the script answers with unless its line, the environment or the settings say.
+    `envelope` is the script's default, unless the line, the environment or the settings choose
+    another.
     """
     caller = _Caller(envelope)
     process.farewell = lambda: _answer_second_signal(caller)
@@ -155,10 +156,11 @@ def _answer(
     environment: Mapping[str, str],
     parts: CommandParts,
 ) -> Rendered | int:
-    """What to write, or the exit status of a server or demo that wrote itself. Raises for any trouble."""
-    # `caller.output` is set as soon as the line is read, and again with the settings: whatever is raised
+    """Return what to write, or the exit status of a server or demo that wrote itself. Any error is raised."""
+    # `caller.output` is set as soon as the line is read, and again with the settings, so an error in
     # between is reported in the format that the line asks for. Questions about the tool, and the hook that
-    # never fails its host, come before the line is checked: they have to work when all else is wrong.
+    # never fails its host, come before the line is checked, because they have to work when all else is
+    # wrong.
     process.open_to_signals()
     parsed = parse(arguments)
     environment = _drop_wrong_variables(caller, parsed, environment)
@@ -181,11 +183,11 @@ def _answer(
         caller.has_handed_over = True
         done = parts.serve(parsed) if effect == "server" else parts.demo(parsed)
         return done if isinstance(done, int) else _render(caller, done)
-    if process.stdout_was_closed and effect != "read":  # nobody could read the tokens that it makes
+    if process.stdout_was_closed and effect != "read":  # the caller could not read the tokens that it makes
         return _refuse_closed_stdout()
     from handrail.surfaces.cli.call import answer_command, output_settings, stream, write_raw_field
 
-    # Only now: a line that is refused does not say which project's settings apply.
+    # Only now, because a rejected line does not say which project's settings apply.
     output, _ = output_of(parsed, environment, output_settings(parts.runtime(), parsed), caller.usual)
     caller.output = _set_page(msgspec.structs.replace(output, program=program), arguments, environment)
     seconds = timeout_of(parsed, environment)
@@ -212,9 +214,9 @@ def _answer(
 
 
 def _run_guarded(caller: _Caller, parts: CommandParts, work: Callable[[], Rendered | int]) -> Rendered | int:
-    """The answer of the work; else of its failure; else, if that cannot be rendered, the fallback.
+    """Return the answer of the work, or of its failure, or the fallback if that cannot be rendered.
 
-    A call that has changed something has succeeded: no later trouble is reported as a failure.
+    A call that has changed something has succeeded: no later error is reported as a failure.
     """
     done = _try(work)
     if not isinstance(done, Exception):
@@ -249,7 +251,7 @@ def _deliver(process: Process, caller: _Caller, answer: Rendered) -> int:
 
 
 def _describe_change(caller: _Caller) -> bytes:
-    """The line for stderr when stdout refuses the answer."""
+    """Return the line for stderr if stdout does not accept the answer."""
     following = caller.commits.reads_back
     line = None if following is None else command_line(following, caller.output.program)
     read = f" Read what is there with: {line}" if line else ""
@@ -264,7 +266,9 @@ def _try(work: Callable[[], _T]) -> _T | Exception:
 
 
 def _record_incident(parts: CommandParts, defect: Exception) -> str:
-    """The id of the stored traceback; storing may fail for the same reason: no memory, no descriptor."""
+    """Return the id of the stored traceback; storing may fail for the same reason: no memory, no
+    descriptor.
+    """
     from traceback import format_exception
 
     incident = _try(lambda: parts.runtime().incidents.record("".join(format_exception(defect))))
@@ -272,7 +276,7 @@ def _record_incident(parts: CommandParts, defect: Exception) -> str:
 
 
 def _add_read_command(caller: _Caller, outcome: Outcome) -> Outcome:
-    """Name the command that reads the reply, in an answer that lacks it."""
+    """Return the answer with the command that reads the reply, if it lacks the reply."""
     following = caller.commits.reads_back
     if following is None or isinstance(outcome, Failure) or not is_stand_in(outcome):
         return outcome
@@ -281,7 +285,7 @@ def _add_read_command(caller: _Caller, outcome: Outcome) -> Outcome:
 
 
 def _build_fallback(caller: _Caller) -> Rendered:
-    """A document made of constants, for when nothing else can be built."""
+    """Return a document made of constants, if nothing else can be built."""
     if caller.commits.is_made:
         data = b'"data":{"committed":true,"message":"' + DONE.encode() + b'"}'
         return Rendered(out=b'{"ok":true,"schema_version":"1.0",' + data + b',"meta":{"duration_ms":0}}\n')
@@ -300,7 +304,9 @@ def _set_page(
 
 
 def _name_program(environment: Mapping[str, str]) -> str:
-    """What is typed here to start the program: its name where the shell finds it, else as it was started."""
+    """Return how the program is started here: by its name if the shell finds it, otherwise as it
+    was started.
+    """
     started = sys.argv[0]
     if os.path.basename(started) != PROGRAM:  # a script beside it, a test or a program that calls it
         return PROGRAM
@@ -318,9 +324,10 @@ def _deliver_stream(
     lines: Iterator[StreamItem | Outcome],
     goes_on: Callable[[Json], NextCall] | None,
 ) -> Rendered | int:
-    """Write line by line. Returns the summary line, or an ordinary failure if no line was written.
+    """Write line by line. Return the summary line, or an ordinary failure if no line was written.
 
-    Where it can go on, a stream that broke off ends with the call for what comes after its last line.
+    If a stream that broke off can be resumed, it ends with the call for what comes after its last
+    line.
     """
     count = 0
     last: Json = None
@@ -347,7 +354,7 @@ def _deliver_stream(
 
 
 def _end_raw(process: Process, caller: _Caller, ended: Outcome | OSError) -> Rendered | int:
-    """What is left to write after the raw bytes."""
+    """Return what is left to write after the raw bytes."""
     if isinstance(ended, OSError):
         return process.end_stream(ended, E_IO.exit_status)
     return _render(caller, ended) if isinstance(ended, Failure) else Rendered()
@@ -356,7 +363,9 @@ def _end_raw(process: Process, caller: _Caller, ended: Outcome | OSError) -> Ren
 def _drop_wrong_variables(
     caller: _Caller, parsed: Parsed, environment: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Commands that describe the program work in any environment: a wrong variable is named and ignored."""
+    """Drop wrong variables: commands that describe the program work in any environment and only
+    report them.
+    """
     if parsed.command is None or not parsed.command["operation"].startswith(SELF_DESCRIPTION):
         return environment
     wrong = find_wrong_variables(environment)
@@ -368,7 +377,7 @@ def _drop_wrong_variables(
 
 
 def _name_call(caller: _Caller, parsed: Parsed) -> None:
-    """Name the call by its operation, and note the columns of its answer."""
+    """Name the call by its operation, and record the columns of its answer."""
     if parsed.command is None:
         return
     caller.columns, caller.raw = tuple(parsed.command["columns"]), parsed.command["raw"]
@@ -377,7 +386,7 @@ def _name_call(caller: _Caller, parsed: Parsed) -> None:
 
 
 def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered | None:
-    """`--version` and `--help`: text, or a document when a flag asks for JSON."""
+    """Return `--version` or `--help` as text, or as a document if a flag asks for JSON."""
     if "version" in parsed.options:
         if not caller.output.is_json_asked:
             return render_plain(f"{TOOL} {__version__}\n")
@@ -396,14 +405,14 @@ def _answer_about_tool(caller: _Caller, parsed: Parsed, parts: CommandParts) -> 
 
 
 def _help_text(parts: CommandParts, words: str, width: int) -> str:
-    """Of a command, a group or the tool; a width of 0 means the default."""
+    """Return the help of a command, a group or the tool; a width of 0 means the default."""
     from handrail.surfaces.cli.self_description.help import front_page, help_text
 
     return help_text(parts.runtime().registry, words, width) if words else front_page(width)
 
 
 def _greet(caller: _Caller, parsed: Parsed, parts: CommandParts) -> Rendered:
-    """A line without a command: a short document for programs, and the page for whoever reads stderr."""
+    """Answer a line without a command: a short document for programs, and a page on stderr for people."""
     page = _help_text(parts, "", caller.output.width)
     if caller.output.format != "json":
         return render_plain(page)
@@ -426,9 +435,9 @@ def _check_line(
     troubles: Sequence[Fault],
     runtime: Callable[[], Runtime],
 ) -> Ask:
-    """What to disclose, if nothing is wrong with the command line.
+    """Return what to disclose, if nothing is wrong with the command line.
 
-    Raises Fault: conflicts of format first, then every problem at once.
+    Raises: Fault for conflicts of format first, then for every problem at once.
     """
     if troubles:
         raise troubles[0]
@@ -455,10 +464,10 @@ def _render(caller: _Caller, outcome: Outcome) -> Rendered:
 
 
 def _finish_call(caller: _Caller) -> Call:
-    """The facts of the call at its end, with the notices, even one that the call itself stored."""
+    """Return the facts of the call at its end, with the notices, even one that the call itself stored."""
     duration_ms = (time.monotonic_ns() - caller.started_ns) // 1_000_000
     notices = _try(lambda: tuple(caller.notices(caller.call.operation)))
-    if isinstance(notices, Exception):  # a notice must not cost the answer
+    if isinstance(notices, Exception):  # a failing notice must not lose the answer
         notices = ()
     return msgspec.structs.replace(
         caller.call, duration_ms=duration_ms, notices=(*caller.passed_over, *notices)
@@ -470,7 +479,7 @@ def _size(caller: _Caller, success: Success) -> int:
 
 
 def _answer_second_signal(caller: _Caller) -> tuple[bytes, bytes, int]:
-    """The answer to a second signal, which may arrive in the middle of a commit."""
+    """Return the answer to a second signal, which may arrive in the middle of a commit."""
     caller.notices = _no_notices
     if caller.commits.is_made:
         done = _render(caller, make_stand_in(caller.commits))
@@ -486,6 +495,6 @@ def _answer_second_signal(caller: _Caller) -> tuple[bytes, bytes, int]:
 
 
 def _refuse_closed_stdout() -> Rendered:
-    """Refuse a change whose reply nobody can read: the reply has the tokens to go on."""
+    """Refuse a change if stdout is closed: its reply has the tokens to continue, and could not be read."""
     line = b"handrail: stdout is closed, so nothing was done; open it and send the call again.\n"
     return Rendered(err=line, status=E_IO.exit_status)

@@ -1,7 +1,9 @@
-"""What this server offers, as plain data for any transport: tools, prompts, resources, completion, questions.
+"""The server's offers as plain data for any transport: tools, prompts, resources, completion,
+questions.
 
-Every method is synchronous and returns a result or a refusal. Keys are in the order of the published schemas,
-so that both transports send the same bytes. Nothing here imports a protocol library.
+Every method is synchronous and returns a result or a refusal. Keys are in the order of the
+published schemas, so that both transports send the same bytes. Nothing here imports a protocol
+library.
 """
 
 from __future__ import annotations
@@ -56,11 +58,11 @@ from handrail.surfaces.mcp.tools import Tool, offered_tools, spell_call
 _T = TypeVar("_T")
 
 MOST_QUESTIONS = 5
-"""That a person is asked in one call: a value, then a yes to what became of it."""
+"""Questions to a person in one call: for example a value, then an approval of its result."""
 
 
 class Adapter:
-    """One runtime as clients see it. Holds nothing that a call changes."""
+    """One runtime as clients see it. A call changes nothing in it."""
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class Adapter:
         return _refuse_cursor(cursor, "tools") or {"tools": self._definitions}
 
     def call_tool(self, runtime: Runtime, call: ToolCall, asking: Asking) -> ResultOrRefusal | Waiting:
-        """The tool's result; `Waiting` only where a person is asked in the middle of the call."""
+        """Return the tool's result; `Waiting` only if a person is asked in the middle of the call."""
         tool = self.tools.get(call.name)
         if tool is None:
             return _unknown_tool(call.name, list(self.tools))
@@ -90,7 +92,7 @@ class Adapter:
         return self._ask_or_answer(runtime, tool, call, asking, reply)
 
     def overdue(self, name: str | None, seconds: float) -> ResultOrRefusal:
-        """The answer to a call whose time is over: a result for a tool, else a refusal."""
+        """Return the answer to a call whose time is over: a result for a tool, otherwise a refusal."""
         failure = Failure(
             kind=E_TIMEOUT,
             message=f"The call took more than {seconds:g} seconds; its outcome is unknown.",
@@ -115,7 +117,9 @@ class Adapter:
         return _refuse_cursor(cursor, "templates") or {"resourceTemplates": _TEMPLATES}
 
     def read_resource(self, runtime: Runtime, uri: str, missing: int) -> ResultOrRefusal:
-        """`missing` is the code of the client's revision for an address that does not exist."""
+        """Return a resource; `missing` is the error code of the client's revision for an address that does
+        not exist.
+        """
         content = run_guarded(runtime, lambda: read_resource(runtime, uri))
         if not isinstance(content, Failure):
             return {"contents": [{"mimeType": content.mime_type, "text": content.text, "uri": content.uri}]}
@@ -127,7 +131,7 @@ class Adapter:
     def complete(
         self, runtime: Runtime, reference: dict[str, str], argument: str, typed: str
     ) -> ResultOrRefusal:
-        """`reference` has the `name` of a prompt or the `uri` of a template."""
+        """Return completions; `reference` has the `name` of a prompt or the `uri` of a template."""
 
         def found() -> dict[str, Json]:
             if "uri" in reference:
@@ -139,16 +143,18 @@ class Adapter:
         return self._run_or_refuse(runtime, found)
 
     def refusal(self, failure: Failure) -> Refusal:
-        """The failure as a protocol error, with the text that a tool result would have."""
+        """Return the failure as a protocol error, with the text that a tool result would have."""
         return refusal_of(failure, lambda call: spell_call(self.tools, call))
 
     def _ask_or_answer(
         self, runtime: Runtime, tool: Tool, call: ToolCall, asking: Asking, reply: Rendered, asked: int = 0
     ) -> ResultOrRefusal | Waiting:
-        """The reply, or the question that it waits for; answers that were recorded before are taken at once.
+        """Return the reply, or the question that it waits for; answers that were recorded before are used
+        at once.
 
-        Also by a client that cannot ask: the repeat of a call gets the same reply through every connection.
-        In the stateless era the client brings the answer with the same call, which finds its question again.
+        This holds for a client that cannot ask, too: a repeated call gets the same reply through every
+        connection. In the stateless era the client sends the answer with the same call, which finds its
+        question again.
         """
         is_brought = call.request_state is not None
         for number in range(asked, MOST_QUESTIONS):
@@ -184,7 +190,7 @@ class Adapter:
     def _go_on(
         self, runtime: Runtime, tool: Tool, call: ToolCall, question: Question, value: Json
     ) -> Rendered | None:
-        """The reply to the call with a person's answer; None where it changes nothing."""
+        """Return the reply to the call with a person's answer; None if the answer changes nothing."""
         retry = take_answer(runtime, tool, call.arguments, question, value)
         again = None if retry is None else answer_call(runtime, self.tools, tool, retry, self._mvi)
         return again if again is not None and is_taken(again) else None
@@ -194,7 +200,7 @@ class Adapter:
         return self.refusal(answered) if isinstance(answered, Failure) else answered
 
     def _result(self, rendered: Rendered) -> dict[str, Json]:
-        """Clients often show only the text of an error, so an error always has text."""
+        """Return the result. An error always has text, because clients often show only that."""
         has_text = self._results != "structured" or rendered.is_error
         result: dict[str, Json] = {
             "content": [{"text": rendered.text, "type": "text"}] if has_text else [],
@@ -213,7 +219,9 @@ def _tools_of(tool_set: ToolSet, runtime: Runtime) -> dict[str, Tool]:
 
 
 def _may_start_sessions(runtime: Runtime) -> bool:
-    """Settings that cannot be read enable nothing; every call says what is wrong with them."""
+    """Whether the settings allow it; unreadable settings enable nothing, and every call reports
+    their problem.
+    """
     try:
         return runtime.settings.of().start_session
     except Fault:
@@ -241,7 +249,7 @@ _TEMPLATES: list[dict[str, Json]] = [
 
 
 def _definition(tool: Tool, results: Results) -> dict[str, Any]:
-    """Without structured results, an output schema has nothing to describe."""
+    """Return the definition of a tool, without output schema if the server sends no structured results."""
     withheld = ("outputSchema",) if results == "text" else ()
     shown = {key: tool.definition[key] for key in sorted(tool.definition) if key not in withheld}
     hints = tool.definition["annotations"]
@@ -254,24 +262,22 @@ def _unknown_tool(name: str, known: list[str]) -> Refusal:
     return Refusal(code=INVALID_PARAMS, message=f"There is no tool {quote(name)}. {advice}")
 
 
-# Prompts that people pick in their client, and completion while they type an argument.
-#
-# There is one prompt per workflow, and one to continue with earlier work. A prompt starts nothing. It tells
-# the
-# agent which call to make, in our own words: from the author, only the workflow's id reaches the message.
+# Prompts that people pick in their client, and completion while they type an argument. There is one prompt
+# per workflow, and one to continue earlier work. A prompt starts nothing. It names the call to make, in our
+# own words: from the author, only the workflow's id reaches the message.
 
 
 RESUME = "resume"
 GOAL, QUERY = "goal", "query"
 PROMPTS_PER_PAGE = 100
 LONGEST_ARGUMENT = 200
-"""Characters of a goal or a query; the operations take no more."""
+"""Characters of a goal or a query, the limit of the operations."""
 LONGEST_TITLE, LONGEST_DESCRIPTION = 80, 200
 _KNOWN_AT_MOST = 500
 
 
 def list_prompts(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
-    """The prompts in the order of the catalog, `resume` first. Raises Fault for a cursor that is not ours."""
+    """Return the prompts in the order of the catalog, `resume` first. Raises Fault for a foreign cursor."""
     params: dict[str, Json] = {"kind": "workflow", "limit": PROMPTS_PER_PAGE}
     listed = read_payload(runtime, "workflow.list", params | ({"cursor": cursor} if cursor else {}))
     rows = [_workflow_prompt(row) for row in listed["items"] if _can_start(row) and row["id"] != RESUME]
@@ -286,13 +292,13 @@ def list_prompts(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
 
 
 def _prompt(name: str, title: str, description: str, argument: str, about: str) -> dict[str, Json]:
-    """One prompt as a client lists it; `about` says what its only argument is for."""
+    """Return one prompt as a client lists it; `about` describes its only argument."""
     taken: dict[str, Json] = {"description": about, "name": argument, "required": False}
     return {"arguments": [taken], "description": description, "name": name, "title": title}
 
 
 def prompt_text(runtime: Runtime, name: str, arguments: dict[str, str]) -> str:
-    """The text for the agent. Raises Fault when there is no such prompt or an argument does not fit."""
+    """Return the text for the agent. Raises Fault if there is no such prompt or an argument is invalid."""
     _check_arguments(name, arguments)
     if name == RESUME:
         return _resume_text(arguments.get(QUERY, "").strip())
@@ -375,16 +381,16 @@ def _resume_text(query: str) -> str:
 
 MOST_VALUES = 20
 LOOKED_AT = 500
-"""The latest sessions; a search finds more."""
+"""Latest sessions that completion reads; a search finds more."""
 
 
 def known_arguments(runtime: Runtime, name: str, argument: str) -> Iterable[str]:
-    """For the query of `resume` the sessions; a goal is the person's own words."""
+    """Return the sessions for the query of `resume`; for a goal nothing, because a person words it freely."""
     return _session_ids(runtime) if (name, argument) == (RESUME, QUERY) else ()
 
 
 def known_addresses(runtime: Runtime, template: str) -> Iterable[str]:
-    """For the variable part of a resource template; a template that is not ours has no values."""
+    """Return values for the variable part of a resource template; none for an unknown template."""
     match template.removeprefix(SCHEME):
         case "workflows/{id}":
             return _workflow_ids(runtime)
@@ -395,7 +401,7 @@ def known_addresses(runtime: Runtime, template: str) -> Iterable[str]:
 
 
 def filter_by_start(known: Iterable[str], typed: str) -> dict[str, Json]:
-    """The values to offer, and how many there are."""
+    """Return the values to offer, and how many there are."""
     folded = typed.casefold()
     fitting = [value for value in dict.fromkeys(known) if value.casefold().startswith(folded)]
     values: list[Json] = [*fitting[:MOST_VALUES]]

@@ -1,6 +1,6 @@
-"""A tool call's arguments, checked by name before an operation sees them. Pure.
+"""Check a tool call's arguments by name before an operation reads them. Pure.
 
-Lossy agents invent argument names and send objects as text. Every refusal here carries the
+Lossy agents invent argument names and send objects as text. Every refusal here contains the
 caller's own call with the fault repaired, so one copied retry is enough.
 """
 
@@ -22,16 +22,18 @@ from handrail.contract.wording import quote
 from handrail.runtime.operation import OFFERED_CALL_BYTES
 from handrail.surfaces.mcp.tools import Tool, fields_of
 
-# Limits of one call, measured before anything reads the content
+# Limits of one call, measured before the content is read
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Of all names and texts together; the punctuation hardly counts."""
+"""Limit of all names and texts together; punctuation hardly counts."""
 MAX_DEPTH = 64
 MAX_MEMBERS = 100_000
 
 
 def check_size(arguments: dict[str, Json]) -> Failure | None:
-    """The refusal of arguments over a limit. Walks level by level, so depth cannot exhaust the stack."""
+    """Return the refusal of arguments over a limit. It walks level by level, so depth cannot exhaust the
+    stack.
+    """
     size_bytes = members = depth = 0
     level: list[Json] = [arguments]
     while level:
@@ -74,7 +76,7 @@ _LIST, _OBJECT = "a list of objects", "an object"
 
 
 def read_texts(fields: dict[str, Any], given: dict[str, Json]) -> tuple[dict[str, Json], dict[str, str]]:
-    """The arguments with such texts decoded, and where: dotted name → what belongs there.
+    """Return the arguments with JSON texts decoded, and where: dotted name to expected type.
 
     Only declared fields are decoded; text inside context or an artifact's body is content.
     """
@@ -103,7 +105,7 @@ def _object(
 def _list(item: dict[str, Any], value: Json, place: str, found: dict[str, str]) -> Json:
     if isinstance(value, str):
         value = _read(value, "[{", place, _LIST, found)
-        return [value] if isinstance(value, dict) else value  # one item alone, where a list belongs
+        return [value] if isinstance(value, dict) else value  # one item alone in place of a list
     if isinstance(value, list) and item.get("type") == "object":
         return [_read(part, "{", place, _LIST, found) for part in value]
     return value
@@ -126,7 +128,7 @@ def _read(value: Json, openings: str, place: str, meant: str, found: dict[str, s
 def drop_absent(schema: dict[str, Any], given: dict[str, Json]) -> dict[str, Json]:
     """Return the arguments without the optional ones that are null or an empty text.
 
-    Only declared parameters are looked at, so a null inside `context` still deletes a fact.
+    Only declared parameters are checked, so a null inside `context` still deletes a fact.
     """
     required = schema.get("required", ())
     kept: dict[str, Json] = {}
@@ -147,15 +149,15 @@ def drop_absent(schema: dict[str, Any], given: dict[str, Json]) -> dict[str, Jso
 # Names, choices and repairs
 
 MOST_FLAWS = 20
-"""A call with more is not repaired."""
+"""Most flaws of a call that is repaired."""
 MOST_SLIPS = 2
 """Wrong letters that are corrected in a word of a closed set, if the call changes something."""
 _HANDLES = frozenset({"ackToken", "stateToken", "checkpointToken"})
-"""Such a token says what a call is about."""
+"""Tokens that identify what a call is about."""
 _INPUT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 _SYMBOL = ("search", "analyze", "trace", "ripple", "locate")
-"""Where the tools about code take a name."""
+"""Parameters of the code tools that take a name."""
 
 _MEANT: tuple[tuple[str, str], ...] = (
     ("output.notesMarkdown", "notes note markdown summary result text message content comment"),
@@ -195,7 +197,7 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     for _, names in _MEANT
     for name in names.split()
 }
-"""By name: the first place that the tool has is meant. Wins over similar spelling."""
+"""Places by name: the first one that the tool has is meant. They take precedence over similar spelling."""
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,9 +214,11 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     fix: str
     to: tuple[str, ...] | None = None
-    """Where what is meant belongs; empty: nowhere. None: only the caller knows, so it must not be dropped."""
+    """Where the value belongs; empty if nowhere. None if only the caller knows, so that it must not be
+    dropped.
+    """
     value: Json = None
-    """What is meant."""
+    """The corrected value."""
 
     @property
     def is_moved(self) -> bool:
@@ -222,7 +226,7 @@ class Flaw(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_arguments(tool: Tool, arguments: dict[str, Json]) -> Accepted | Failure:
-    """The params for the tool's operation, or the refusal with the repaired call.
+    """Return the params for the tool's operation, or the refusal with the repaired call.
 
     The operation checks types; this checks names, narrowed choices and size.
     """
@@ -266,7 +270,7 @@ def _flaws(
 
 
 def _belongs_in_list(schema: dict[str, Any], value: Json) -> bool:
-    """One item alone, where a list of such items belongs."""
+    """Whether it is one item alone in place of a list of such items."""
     item = schema.get("items", {}).get("type")
     return isinstance(value, dict) if item == "object" else isinstance(value, str) and item == "string"
 
@@ -290,7 +294,7 @@ def _unknown(tool: Tool, siblings: dict[str, Any], path: tuple[str, ...], value:
 
 
 def _schema_at(tool: Tool, place: tuple[str, ...]) -> dict[str, Any]:
-    """The schema of a field; empty for what is inside context."""
+    """Return the schema of a field; empty for anything inside context."""
     schema: dict[str, Any] = {"properties": fields_of(tool)}
     for name in place:
         schema = schema.get("properties", {}).get(name, {})
@@ -332,7 +336,7 @@ def _not_an_object(schema: dict[str, Any], path: tuple[str, ...], value: Json) -
 
 
 def _field_for(fields: dict[str, Any], value: Json) -> str | None:
-    """The field that a bare value is meant for: the notes, or the one that offers the word."""
+    """Return the field that a bare value is meant for: the notes, or the one that offers the word."""
     if isinstance(value, str) and "notesMarkdown" in fields:
         return "notesMarkdown"
     if isinstance(value, list) and "artifacts" in fields:
@@ -348,7 +352,7 @@ def _not_offered(tool: Tool, choices: list[str], path: tuple[str, ...], value: s
     if same or tool.definition["annotations"]["readOnlyHint"]:
         near = same or find_nearest(value, choices, most=1)
         to = path if near else ()
-    else:  # what an agent may do is never guessed; a typo in a word that can be no other is not a guess
+    else:  # what an agent may do is never guessed; a typo with only one reading is no guess
         near = [choice for choice in choices if count_edits(value, choice) <= MOST_SLIPS]
         to = path if len(near) == 1 else None
     return Flaw(path=path, problem=problem, fix=fix, to=to, value=near[0] if near else None)
@@ -380,7 +384,7 @@ def _refuse(tool: Tool, params: dict[str, Json], flaws: list[Flaw]) -> Failure:
 
 
 def _is_whole(tool: Tool, params: dict[str, Json], call: dict[str, Json]) -> bool:
-    """Whether the repair left out nothing that the tool cannot do without: such a call would be refused."""
+    """Whether the repaired call has everything that the tool requires; otherwise it would be rejected."""
     handles = _HANDLES & fields_of(tool).keys()
     is_about_something = not handles or not handles.isdisjoint(call)
     required = tool.definition["inputSchema"].get("required", ())
@@ -388,7 +392,7 @@ def _is_whole(tool: Tool, params: dict[str, Json], call: dict[str, Json]) -> boo
 
 
 def _repair(params: dict[str, Json], flaws: list[Flaw]) -> dict[str, Json] | None:
-    """The caller's own call without its flaws; None when that would lose a value or is too long."""
+    """Return the caller's own call without its flaws; None if that would lose a value or is too long."""
     if len(flaws) > MOST_FLAWS:
         return None
     call = copy.deepcopy(params)

@@ -1,6 +1,8 @@
-"""Asking a person through the client what a blocked step waits for: one typed value, a yes, or an option.
+"""Ask a person through the client for what a blocked step waits for: a typed value, a yes, or an
+option.
 
-Never a secret, and only if the client can ask. If anything goes wrong, the blocked reply stays as it is.
+Never for a secret, and only if the client can ask. If anything goes wrong, the blocked reply stays
+as it is.
 """
 
 from __future__ import annotations
@@ -34,13 +36,13 @@ _SECRET = re.compile(
     r"pass(?:word|phrase|code)|secret|token|credential|private.?key|api.?key|access.?key|\bpin\b|\botp\b",
     re.IGNORECASE,
 )
-"""A form in a chat client must not ask for these, whatever the author wrote."""
+"""Names of secrets, which a form in a chat client must not ask for, whatever the author wrote."""
 _CONFIRM, _CHOICE = "confirm", "choice"
 _KEPT = "Your answer is kept in the log of the session, with the account that this server runs under."
 
 
 def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | None:
-    """The question whose answer unblocks this reply; None if there is none."""
+    """Return the question whose answer unblocks this reply; None if there is none."""
     tokens = _retry_tokens(tool, reply)
     if not tokens:
         return None
@@ -63,9 +65,9 @@ def find_question(runtime: Runtime, tool: Tool, reply: Rendered) -> Question | N
 def take_answer(
     runtime: Runtime, tool: Tool, arguments: dict[str, Json], question: Question, value: Json
 ) -> dict[str, Json] | None:
-    """Record what a person answered, and make the call that continues with it.
+    """Record what a person answered, and return the call that continues with it.
 
-    It is the caller's report again, for the attempt that waits; None where the answer is of no use.
+    It is the caller's report again, for the attempt that waits; None if the answer cannot be used.
     """
     read = read_arguments(tool, arguments)
     meant = _read_answer(question.answers, value)
@@ -76,12 +78,12 @@ def take_answer(
     if question.answers.ask.kind == "choose":
         ids = [option.id for option in question.answers.ask.options]
         token = question.tokens[ids.index(meant.option_id) if meant.option_id else 0]
-        kept.pop("context", None)  # kept by the blocked attempt, and it may fit the agent's option only
+        kept.pop("context", None)  # the blocked attempt has it, and it may match the agent's option only
     return {**kept, "ackToken": token}
 
 
 def _read_answer(needed: NeededAnswer, value: Json) -> Meant | None:
-    """What a value of the form means; None: it is no answer."""
+    """Return the meaning of a form's value; None if it is no answer."""
     match needed.ask.kind:
         case "give":
             text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
@@ -105,7 +107,7 @@ def is_taken(reply: Rendered) -> bool:
 
 
 def _record(runtime: Runtime, question: Question, meant: Meant) -> bool:
-    """Record what a person answered, unless a call before did; whether it is recorded now."""
+    """Record what a person answered, unless an earlier call did; return whether it is recorded now."""
     if question.given is not UNSET:
         return True
     recorded = run_guarded(
@@ -120,7 +122,7 @@ def _belongs_to_report(reply: Rendered) -> bool:
 
 
 def _retry_tokens(tool: Tool, reply: Rendered) -> tuple[str, ...]:
-    """The tokens of a reply that only one answer of the user unblocks: one per option, or one."""
+    """Return the tokens of a reply that only one answer of the user unblocks: one per option, or one."""
     payload = reply.structured
     if tool.operation != "run.continue" or reply.is_error or payload.get("kind") != "blocked":
         return ()
@@ -175,7 +177,7 @@ def _ask_to_choose(runtime: Runtime, asked: NeededAnswer, tokens: tuple[str, ...
 def _ask_about_shown(
     asked: NeededAnswer, tokens: tuple[str, ...], name: str, field: dict[str, Any], declined: Json
 ) -> Question:
-    """The question of a field whose title asks it, about what the person is shown."""
+    """Return a question whose field title asks it, about the text that the person sees."""
     return Question(
         message=f"{field['title']}\n\n{asked.shown}\n\n{_KEPT}",
         schema=_form(name, field),
@@ -188,12 +190,14 @@ def _ask_about_shown(
 
 
 def _state(tokens: tuple[str, ...], shown: str) -> str:
-    """An answer counts for the text that was shown: a client that brings it later brings this too."""
+    """Return the state that binds an answer to the shown text; a client that sends it later sends
+    this too.
+    """
     return f"{tokens[0]}.{digest(shown)}"
 
 
 def _form(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """A flat form with one field, as far as clients can show it."""
+    """Return a flat form with one field, because clients can show no more."""
     return {"type": "object", "properties": {name: field}, "required": [name]}
 
 

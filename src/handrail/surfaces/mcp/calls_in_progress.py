@@ -1,9 +1,10 @@
 """Calls in progress: answered at once, run by threads, cancelled, overdue, or waiting for a person.
 
-The reading thread takes messages and writes nothing after the handshake. One thread, the desk, sends answers
-that are known at once and watches deadlines. Up to sixteen workers run operations. A worker whose call is
-over, because its client cancelled it or its time passed, no longer counts, so calls that hang block nobody.
-A question to a person keeps no thread. Files are looked at by one more thread, after the answers.
+The reading thread takes messages and writes nothing after the handshake. One thread, the desk,
+sends answers that are known at once and watches deadlines. Up to sixteen workers run operations. A
+worker whose call is over, because its client cancelled it or its time passed, no longer counts, so
+calls that hang block no others. A question to a person occupies no thread. One more thread takes
+file snapshots, after the answers.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ if TYPE_CHECKING:  # its first use loads it, which is after the first answer
 
 _CANCELLED = "notifications/cancelled"
 _TIDY_UP = b""
-"""Tells the desk to give memory back, in place of a line to send."""
+"""Makes the desk give memory back, in place of a line to send."""
 _NO_LISTS = Refusal(
     code=INVALID_REQUEST,
     message="This protocol revision has no lists of messages. Send one message per line.",
@@ -67,18 +68,18 @@ HANGING_CALLS = 48
 """Threads that still work on calls that are over; with more of them, no further call is started."""
 OWED_ANSWERS = 10_000
 OWED_BYTES = 64 * 1024 * 1024
-"""Of requests without an answer yet; nothing more is read while there are more."""
+"""Bytes of requests without an answer yet; nothing more is read above this."""
 BURST_BYTES = 4 * 1024 * 1024
-"""After this much input, memory is given back once nothing is owed."""
+"""Bytes of input after which memory is given back once every answer is sent."""
 CALL_SECONDS = 55
 """Less than the minute after which most clients give up, so that they still get an answer."""
 LAST_ANSWERS_SECONDS = 30
 MOST_TREES_WAITING = 64
-"""Trees that wait to be taken; of a further call, none is."""
+"""File snapshots that may wait; further calls then get none."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many calls are in progress at most, and for how long."""
+    """The most calls in progress, and their longest time."""
 
     calls_at_once: int = CALLS_AT_ONCE
     hanging_calls: int = HANGING_CALLS
@@ -93,17 +94,17 @@ LIMITS = Limits()
 
 
 class ServerParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What `main` provides and the first answer does not need."""
+    """Parts that `main` provides and the first answer does not need."""
 
     offer: Callable[[], Adapter]
     give_back_memory: Callable[[], None]
     tool_set: ToolSet = WORKFLOW_SET
     take_tree: Callable[[Due], None] | None = None
-    """Looks at the files of a node that a call made, when its answer is sent; None: they are not read."""
+    """Takes the file snapshot of a node after its answer is sent; None if files are not read."""
 
 
 class Outlet:
-    """Where answers go: whole lines, one at a time, from any thread."""
+    """The output for answers: whole lines, one at a time, from any thread."""
 
     def __init__(self, descriptor: int, wake: FileIO) -> None:
         self.trouble: OSError | None = None
@@ -113,7 +114,7 @@ class Outlet:
         self._is_closed = False
 
     def send(self, line: bytes) -> None:
-        """Write the line. Never raises: an error is kept, wakes the reader and ends the writing."""
+        """Write the line. Never raise: an error is stored, wakes the reader and ends the writing."""
         with self._lock:
             if self._is_closed or self.trouble is not None:
                 return
@@ -125,7 +126,7 @@ class Outlet:
                     self._wake.write(b".")
 
     def close(self) -> None:
-        """A hanging thread may finish after the end; then nobody reads its answer."""
+        """Close the output; a hanging thread may finish later, and its answer is dropped."""
         self._is_closed = True
 
 
@@ -137,7 +138,7 @@ class Batch:
         self._lines: list[bytes] = []
 
     def add(self, line: bytes | None) -> bytes | None:
-        """The whole list once it has the last answer. `line` is None for a request that gets none."""
+        """Return the whole list once it has the last answer. `line` is None for a request that gets none."""
         self._missing -= 1
         if line is not None:
             self._lines.append(line)
@@ -148,7 +149,7 @@ class Turn:
     """One worker's time with a call."""
 
     is_left = False
-    """The call was over before the worker finished it."""
+    """Whether the call was over before the worker finished it."""
 
 
 class Call:
@@ -161,7 +162,7 @@ class Call:
         self.batch = batch
         self.ends_at = float("inf")
         self.is_over = False
-        """Answered, cancelled or overdue: a later result is dropped."""
+        """Whether it was answered, cancelled or overdue, so that a later result is dropped."""
         self.is_cancelled = False
         self.turn = Turn()
         self.waiting: Waiting | None = None
@@ -198,7 +199,7 @@ class Call:
         time.sleep(min(milliseconds / 1000, left))
 
     def report(self, done: int, total: int, what: str) -> None:
-        """How far the operation is, for a client that asked (`ports.Progress`)."""
+        """Report how far the operation is, to a client that asked (`ports.Progress`)."""
         token = self.work.progress_token
         if token is None or self.is_over:
             return
@@ -208,13 +209,13 @@ class Call:
         )
 
     def write(self, line: str) -> None:
-        del line  # for a terminal
+        del line  # it is for a terminal
 
     pass_on = write
 
 
 class CallsInProgress:
-    """Everything between a line that comes in and the line that answers it."""
+    """Everything between an incoming line and the line that answers it."""
 
     def __init__(self, runtime: Runtime, parts: ServerParts, outlet: Outlet, limits: Limits = LIMITS) -> None:
         self._runtime = runtime
@@ -226,12 +227,14 @@ class CallsInProgress:
         self._connection = Connection(parts.tool_set)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        """Fewer answers are owed than before."""
+        """Notified if fewer answers are pending than before."""
         self._jobs: SimpleQueue[Call | None] = SimpleQueue()
         self._quick: SimpleQueue[bytes | None] = SimpleQueue()
         self._by_key: dict[Key, Call] = {}
         self._working: dict[Call, None] = {}
-        """In the order of their start, so the first one is overdue first; the questions too."""
+        """Calls in the order of their start, so the first one is overdue first; the same goes for
+        questions.
+        """
         self._asked: dict[int, Call] = {}
         self._questions = 0
         self._owed = self._owed_bytes = self._carried_bytes = 0
@@ -239,15 +242,15 @@ class CallsInProgress:
         self._is_closing = False
         self._due: SimpleQueue[Due | None] = SimpleQueue()
         self._trees = 0
-        """Trees that are still to be taken."""
+        """File snapshots that are still to be taken."""
         self._is_looking = False
 
     def start(self) -> None:
-        """Raises RuntimeError when no thread can be started."""
+        """Start the threads. Raises RuntimeError if no thread can be started."""
         threading.Thread(target=self._run_desk, name="desk", daemon=True).start()
 
     def take(self, line: bytes | None) -> None:
-        """Take one line of the client, None if it was too long. Waits while too much is owed."""
+        """Take one line of the client, None if it was too long. Wait while too many answers are pending."""
         self._wait_for_room()
         if line is None:
             self._write_line(answer_line(None, TOO_LONG))
@@ -263,7 +266,7 @@ class CallsInProgress:
                 self._take_one(member, len(line) // len(message), batch)
 
     def finish(self) -> None:
-        """The client has closed its end: answer what is open, and ask nobody."""
+        """Answer what is open after the client closed its end; ask no person."""
         with self._lock:
             self._is_closing = True
             asked = list(self._asked.values())
@@ -277,7 +280,7 @@ class CallsInProgress:
             )
 
     def stop(self) -> None:
-        """End, after the looks at files that answers have left; they need no client."""
+        """End after the file snapshots that answers have left; they need no client."""
         with self._changed:
             self._changed.wait_for(lambda: not self._trees, self._limits.last_answers_seconds)
         self._outlet.close()
@@ -323,7 +326,7 @@ class CallsInProgress:
             self._settle(call, self._no_worker())
 
     def _take_response(self, response: Response) -> None:
-        """Take the answer of a person; the call goes on in a worker."""
+        """Take the answer of a person; the call continues in a worker."""
         with self._lock:
             call = self._asked.pop(response.key, None) if isinstance(response.key, int) else None
             if call is None or call.waiting is None:
@@ -340,9 +343,9 @@ class CallsInProgress:
             self._settle(call, waiting.unanswered)
 
     def _enqueue(self, call: Call) -> bool:
-        """Hand the call to a worker, a new one if all are busy; False when there is none.
+        """Give the call to a worker, a new one if all are busy; return False if there is none.
 
-        Under the lock.
+        Called under the lock.
         """
         self._queued += 1
         may_hang = min(self._hanging, self._limits.hanging_calls)
@@ -368,7 +371,7 @@ class CallsInProgress:
             turn = self._begin(call)
             if not call.is_over:
                 self._perform(call)
-            del call  # else an idle worker keeps the last input in memory
+            del call  # otherwise an idle worker keeps the last input in memory
             if self._has_too_many(turn):
                 return
 
@@ -405,41 +408,41 @@ class CallsInProgress:
             self._ask(call, found)
         else:
             self._settle(call, refusal_of(found) if isinstance(found, Failure) else found)
-        for one in trees:  # only now: the answer goes first
+        for one in trees:  # only now, because the answer goes first
             self._due.put(one)
 
     def _expect_trees(self, due: list[Due]) -> list[Due]:
-        """Those that will be taken, by one thread of its own: no call waits for a look at files."""
+        """Queue the snapshots for one thread of their own, so that no call waits for them."""
         with self._lock:
             expected = due[: max(0, MOST_TREES_WAITING - self._trees)]
             if expected and not self._is_looking:
                 try:
                     threading.Thread(target=self._take_trees, name="trees", daemon=True).start()
-                except RuntimeError:  # no more threads: the next node brings its own tree
+                except RuntimeError:  # no more threads; the next node takes its own snapshot
                     return []
                 self._is_looking = True
             self._trees += len(expected)
         return expected
 
     def _take_trees(self) -> None:
-        """Trouble here is kept as an incident, and changes nothing that was said."""
+        """Take the snapshots. An error is stored as an incident and changes no answer."""
         take = self._parts.take_tree
         assert take is not None, "without it no call leaves a tree to be taken"
         while (due := self._due.get()) is not None:
             run_guarded(self._runtime, partial(take, due))
-            del due  # else an idle thread keeps the last tree in memory
+            del due  # otherwise an idle thread keeps the last snapshot in memory
             with self._changed:
                 self._trees -= 1
                 self._changed.notify_all()
 
     def _adapter(self) -> Adapter:
-        """Created once, by the first caller; the others wait."""
+        """Return the adapter. The first caller creates it; the others wait."""
         with self._offering:
             self._offered = self._offered or self._parts.offer()
             return self._offered
 
     def _ask(self, call: Call, waiting: Waiting) -> None:
-        """Send the question and free the worker; the answer comes in like any other message."""
+        """Send the question and free the worker; the answer arrives like any other message."""
         with self._lock:
             if call.is_over:
                 return
@@ -461,7 +464,7 @@ class CallsInProgress:
         self._settle(call, call.waiting.unanswered)
 
     def _cancel(self, key: Key | None) -> None:
-        """The client no longer wants the answer, and gets none."""
+        """Cancel the call; the client then gets no answer."""
         with self._lock:
             call = None if key is None else self._by_key.get(key)
             if call is None or call.is_over:
@@ -474,7 +477,9 @@ class CallsInProgress:
         self._reply(call, None)
 
     def _end(self, call: Call) -> None:
-        """The call is over though its operation may go on: its worker no longer counts. Under the lock."""
+        """End the call though its operation may continue, so that its worker no longer counts.
+        Under the lock.
+        """
         call.is_over = True
         if call in self._working:
             del self._working[call]
@@ -502,7 +507,7 @@ class CallsInProgress:
             self._count_answer()
 
     def _count_answer(self) -> None:
-        """One answer less is owed. Under the lock."""
+        """Count one pending answer less. Under the lock."""
         self._owed -= 1
         self._changed.notify_all()
         if not self._owed and self._carried_bytes >= BURST_BYTES:
@@ -517,7 +522,9 @@ class CallsInProgress:
             self._outlet.send(line)
 
     def _write_line(self, line: bytes, batch: Batch | None = None) -> None:
-        """Leave a line at the desk: the reading thread must not wait for a client that does not read."""
+        """Leave a line at the desk, because the reading thread must not wait for a client that does
+        not read.
+        """
         if batch is not None:
             with self._lock:
                 joined = batch.add(line)
@@ -533,7 +540,7 @@ class CallsInProgress:
         self._write_line(notification_line(_CANCELLED, {"requestId": call.question, "reason": reason}))
 
     def _run_desk(self) -> None:
-        """The desk: send the next line, or end what is overdue, whichever comes first."""
+        """Run the desk: send the next line, or end what is overdue, whichever comes first."""
         longest = min(self._limits.call_seconds, self._limits.answer_seconds)
         while True:
             with self._lock:

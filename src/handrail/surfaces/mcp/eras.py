@@ -1,8 +1,9 @@
-"""The two eras of the protocol: how a connection opens, the shape of requests, and what answers add.
+"""The two eras of the protocol: how a connection opens, the form of requests, and additions to
+answers.
 
-The client's first request decides: one with the 2026-07-28 envelope opens a stateless connection, any other
-one the older handshake; behind HTTP each request is a connection, and a header decides. Both answer what the
-protocol library answers, byte for byte.
+The client's first request decides: one with the 2026-07-28 envelope opens a stateless connection,
+any other one the older handshake; behind HTTP each request is a connection, and a header decides.
+Both answer what the protocol library answers, byte for byte.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _Shaped = TypeVar("_Shaped")
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared options of what a client sends: unknown fields are ignored, a wrong type is refused."""
+    """Shared options of client data: unknown fields are ignored, a wrong type is rejected."""
 
 
 class _Icon(_Part, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ class _Roots(_Part, frozen=True, kw_only=True):
 
 
 class _Capabilities(_Part, frozen=True, kw_only=True):
-    """What a client can do; this server uses the first."""
+    """Capabilities of a client; this server uses the first."""
 
     elicitation: _Elicitation | None = None
     experimental: dict[str, dict[str, Any]] | None = None
@@ -101,7 +102,7 @@ class _Meta(_Part, frozen=True, kw_only=True):
 
 
 class _EraEnvelope(_Part, frozen=True, kw_only=True):
-    """What every request of the stateless era says about its client."""
+    """Facts about its client that every request of the stateless era contains."""
 
     version: str = msgspec.field(name=_VERSION)
     capabilities: _Capabilities = msgspec.field(name=_CAPABILITIES)
@@ -135,7 +136,7 @@ class _CallTool(_Bare, frozen=True, kw_only=True):
 
 
 class _AnsweredCall(_CallTool, frozen=True, kw_only=True):
-    """A tool call of the stateless era, which may carry answers."""
+    """A tool call of the stateless era, which may contain answers."""
 
     request_state: str | None = None
     input_responses: dict[str, dict[str, Any]] | None = None
@@ -212,7 +213,7 @@ _STATELESS = _IN_BOTH | {
     "tools/call": _AnsweredCall,
     "subscriptions/listen": _Listen,
 }
-"""The requests of each era with the shape of their params; others do not exist there."""
+"""The requests of each era with the types of their params; others do not exist there."""
 _UNSERVED = frozenset({"resources/subscribe", "resources/unsubscribe", "subscriptions/listen"})
 """Requests that exist but are not served; their params are still checked first."""
 _BY_CAPABILITY = {"prompts": "prompts", "resources": "resources", "completion": "completions"}
@@ -228,14 +229,14 @@ _LIFETIMES_MS = {
 
 
 UNNAMED = "an MCP client"
-"""Of a request that does not say whose it is: one by HTTP of the handshake era."""
+"""Client name of a request that does not state one: an HTTP request of the handshake era."""
 
 
 class Connection:
-    """One connection: its era, and what its client said about itself. Only the reading thread uses it."""
+    """One connection: its era, and what its client stated about itself. Only the reading thread uses it."""
 
     def __init__(self, tool_set: ToolSet = WORKFLOW_SET, era: _Era | None = None) -> None:
-        """`era` is given for a connection of one request, which no handshake opens."""
+        """Create a connection; `era` is given for a connection of one request, which no handshake opens."""
         self._tool_set = tool_set
         self._is_one_request = era is not None
         self._era = era
@@ -249,12 +250,12 @@ class Connection:
         return self._is_accepted and self._version == LISTS_OF_MESSAGES and self._era != "stateless"
 
     def hear(self, notification: Notification) -> None:
-        """Take note of the handshake; cancelling is handled where requests are run."""
+        """Process a notification of the handshake; cancelling is handled where requests are run."""
         if notification.method == "notifications/initialized" and self._era != "stateless":
             self._is_accepted = self._is_accepted or _is_meta(notification.params.get("_meta"))
 
     def answer(self, request: ClientRequest) -> ResultOrRefusal | Work:
-        """The answer if it is known at once, else the work that finds it."""
+        """Return the answer if it is known at once, or else the work that finds it."""
         is_enveloped = request.method != "initialize" and _has_envelope(request.params)
         if self._era is None:
             self._era = "stateless" if is_enveloped else "handshake"
@@ -346,14 +347,14 @@ def _name_of(client: _Implementation | None) -> str:
 
 
 def _name_client(work: Work, name: str) -> Work:
-    """The same work, by a runtime that knows what the client calls itself."""
+    """Return the work with a runtime that knows the client's name."""
     return msgspec.structs.replace(
         work, perform=lambda adapter, rt: work.perform(adapter, msgspec.structs.replace(rt, client=name))
     )
 
 
 def _work(method: str, params: _Bare, asking: Asking, token: int | str | None, missing: int) -> Work:
-    """The call of the adapter; `missing` is the code for an address that does not exist."""
+    """Return the adapter's call; `missing` is the error code for an address that does not exist."""
     match params:
         case _EraListing(cursor=cursor) if method == "tools/list":
             return Work(perform=lambda adapter, _: adapter.list_tools(cursor))
@@ -392,7 +393,7 @@ def _tool_call(params: _CallTool) -> ToolCall:
 
 
 def complete_result(method: str, answer: ResultOrRefusal) -> ResultOrRefusal:
-    """Add what the stateless era requires: the type and the lifetime of the result."""
+    """Return the result with what the stateless era requires: type and lifetime."""
     if isinstance(answer, Refusal):
         return answer
     added: dict[str, Json] = {"resultType": "complete"}
@@ -403,13 +404,13 @@ def complete_result(method: str, answer: ResultOrRefusal) -> ResultOrRefusal:
 
 
 def _sign_result(method: str, answer: ResultOrRefusal) -> ResultOrRefusal:
-    """The same, with the server info that the protocol library adds by itself."""
+    """Return the result with the server info, which the protocol library adds by itself."""
     whole = complete_result(method, answer)
     return whole if isinstance(whole, Refusal) else whole | {"_meta": {_ENVELOPE + "serverInfo": SERVER_INFO}}
 
 
 def _order_keys(answer: ResultOrRefusal | Waiting) -> ResultOrRefusal | Waiting:
-    """The older schema names three keys of a tool's schemas; these come first, in its order."""
+    """Order the keys as the older schema does: it names three keys of a tool's schemas, which come first."""
     if not isinstance(answer, dict):
         return answer
     return {"tools": [{key: _order_schema(value) for key, value in tool.items()} for tool in answer["tools"]]}
@@ -423,13 +424,13 @@ def _order_schema(value: Json) -> Json:
 
 
 def _can_ask(capabilities: _Capabilities) -> bool:
-    """The client said that it can show a form."""
+    """Whether the client stated that it can show a form."""
     elicitation = capabilities.elicitation
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 def _has_envelope(params: dict[str, Json]) -> bool:
-    """Half of an envelope counts, so that the client learns which half is missing."""
+    """Whether the request has an envelope; half of one counts, so that the client learns what is missing."""
     meta = params.get("_meta")
     return isinstance(meta, dict) and _VERSION in meta
 
@@ -453,7 +454,7 @@ def _envelope_flaw(params: dict[str, Json]) -> Refusal | None:
 
 
 def named_version(params: dict[str, Json]) -> Json | UnsetType:
-    """The version that a whole envelope names; UNSET where the envelope is not whole."""
+    """Return the version that a whole envelope names; UNSET if the envelope is not whole."""
     meta = params.get("_meta")
     return meta.get(_VERSION, UNSET) if isinstance(meta, dict) and _CAPABILITIES in meta else UNSET
 

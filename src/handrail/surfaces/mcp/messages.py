@@ -1,4 +1,4 @@
-"""JSON-RPC messages, one per line, and what the server says about itself on both transports. Pure.
+"""JSON-RPC messages, one per line, and the server's description of itself on both transports. Pure.
 
 A client's first request is answered from here, before any operation is loaded.
 """
@@ -17,9 +17,8 @@ from handrail.contract.json.strict import repeats_a_key
 from handrail.contract.outcome import Json
 from handrail.version import __version__
 
-# Messages
-#
-# A line that is not a message is refused with its id if that can be read, because a client waits for its id.
+# Messages. A line that is not a message is rejected with its id if that can be read, because a client waits
+# for its id.
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -33,12 +32,12 @@ RESOURCE_NOT_FOUND = -32002
 """The code of the older revisions; since 2026-07-28 it is an invalid parameter."""
 
 FRAME_BYTES = 16 * 1024 * 1024
-"""Of one line; a longer one is skipped while it is read, so that it is never in memory as a whole."""
+"""Bytes of one line; a longer one is skipped while it is read, so that it is never in memory as a whole."""
 BATCH_MESSAGES = 100
-"""Of one list of messages, in the one revision that has such lists."""
+"""Messages of one list, in the one revision that has such lists."""
 
 Key: TypeAlias = str | int | float
-"""What an id is looked up by: 7, 7.0 and "7" are equal, because clients are careless when they cancel."""
+"""The lookup key of an id: 7, 7.0 and "7" are equal, because clients are careless when they cancel."""
 
 _BOM = b"\xef\xbb\xbf"
 _NULL = b"null"
@@ -67,7 +66,7 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Response(msgspec.Struct, frozen=True, kw_only=True):
-    """A client's answer to a question of ours; `result` is None when it could not give one."""
+    """A client's answer to a question of ours; `result` is None if it could not give one."""
 
     key: Key
     result: dict[str, Json] | None
@@ -120,7 +119,7 @@ _list = msgspec.json.Decoder(list[Raw])
 
 
 class Lines:
-    """Splits input into lines; of one over the limit, only the end is looked for."""
+    """Splits input into lines; for one over the limit it only searches for the end."""
 
     def __init__(self, most_bytes: int = FRAME_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -128,7 +127,7 @@ class Lines:
         self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[bytes | None]:
-        """The lines that end here; None for one that was too long. Empty lines are skipped."""
+        """Return the lines that end here; None for one that was too long. Empty lines are skipped."""
         *ended, rest = chunk.split(b"\n")
         for part in ended:
             self._take(part)
@@ -136,7 +135,7 @@ class Lines:
         self._take(rest)
 
     def end(self) -> Iterator[bytes | None]:
-        """The last line, ended by the closed pipe."""
+        """Return the last line, ended by the closed pipe."""
         if self._size > self._most_bytes:
             yield None
         elif line := b"".join(self._parts).strip():
@@ -152,7 +151,7 @@ class Lines:
 
 
 def read_line(line: bytes) -> Message | list[Message]:
-    """The message of a line, or the messages of a list. Never raises."""
+    """Return the message of a line, or the messages of a list. Never raise."""
     text = _utf8(line.removeprefix(_BOM))
     return _read_list(text) if text.startswith(b"[") else _read(text)
 
@@ -169,7 +168,9 @@ def _read_list(text: bytes) -> Message | list[Message]:
 
 
 def _read(text: bytes) -> Message:
-    """Which of two keys is meant is not guessed, on this interface as on the others."""
+    """Return the message; a repeated key is rejected, as on the other interfaces, because its meaning is
+    unclear.
+    """
     message = _read_once(text)
     if isinstance(message, Malformed) or not repeats_a_key(text.decode()):
         return message
@@ -203,12 +204,16 @@ def _message(frame: _Frame) -> Message:
 
 
 def _is_notification(method: str) -> bool:
-    """Some serialisers write every field; a notification with the id null is not a request."""
+    """Whether it is a notification: some serialisers write every field, so an id of null does not make a
+    request.
+    """
     return method.startswith("notifications/")
 
 
 def _response(frame: _Frame, request_id: Id | None) -> Message:
-    """An error without an id answers no question; a client reports a line that it could not read."""
+    """Return a response. An error without an id answers no question; a client reports an unreadable line
+    this way.
+    """
     result, error = bytes(frame.result), bytes(frame.error)
     if not result and not error:
         return Malformed(refusal=_invalid("It has no method."), id=request_id)
@@ -218,7 +223,7 @@ def _response(frame: _Frame, request_id: Id | None) -> Message:
 
 
 def _refuse_shape(text: bytes) -> Message:
-    """Refuse JSON that is not a message, with what is wrong and its id."""
+    """Return the refusal of JSON that is not a message, with what is wrong and its id."""
     try:
         members = _members.decode(text)
     except msgspec.MsgspecError:
@@ -234,7 +239,7 @@ def _invalid(flaw: str) -> Refusal:
 
 
 def _id(raw: bytes) -> Id | None:
-    """Numbers go back as they were written, so that none is changed by reading it."""
+    """Return the id. A number is returned as it was written, so that reading does not change it."""
     if raw[:1] == b'"':
         text: str = msgspec.json.decode(raw)
         return Id(text=msgspec.json.encode(text), key=_key(text))
@@ -244,7 +249,7 @@ def _id(raw: bytes) -> Id | None:
 
 
 def key_of(value: Json) -> Key | None:
-    """The key of the request that a client names by this value; None when it cannot be one."""
+    """Return the key of the request that a client names by this value; None if it cannot be one."""
     if isinstance(value, str):
         return _key(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -268,7 +273,7 @@ def _key_of_number(raw: bytes) -> Key:
 
 
 def _params(raw: bytes) -> dict[str, Json] | Refusal:
-    """Missing params and null are an empty object."""
+    """Return the params; missing ones and null count as an empty object."""
     if raw in (b"", _NULL):
         return {}
     if raw[:1] != b"{":
@@ -281,7 +286,7 @@ def _params(raw: bytes) -> dict[str, Json] | Refusal:
 
 
 def _utf8(line: bytes) -> bytes:
-    """A client with another encoding still gets an answer; what is not UTF-8 is replaced."""
+    """Return UTF-8 with other bytes replaced, so that a client with another encoding still gets an answer."""
     if line.isascii():
         return line
     try:
@@ -292,8 +297,9 @@ def _utf8(line: bytes) -> bytes:
 
 
 def _read_leniently(text: bytes) -> Message:
-    """Read what is almost JSON: bare control characters, and half a surrogate pair, which a client sends that
-    cut an emoji in two. Anything else is refused with its id."""
+    """Return a message from almost valid JSON: bare control characters, and half a surrogate pair from a
+    client that cut an emoji in two. Anything else is rejected with its id.
+    """
     try:
         document = json.loads(text, strict=False)
         written = json.dumps(document, ensure_ascii=False)
@@ -309,7 +315,7 @@ def _read_leniently(text: bytes) -> Message:
 
 
 def answer_line(request_id: Id | None, answer: ResultOrRefusal) -> bytes:
-    """The answer to a request, as one line without its end."""
+    """Return the answer to a request, as one line without its end."""
     text = _NULL if request_id is None else request_id.text
     if isinstance(answer, Refusal):
         error = {"code": answer.code, "message": answer.message}
@@ -320,7 +326,7 @@ def answer_line(request_id: Id | None, answer: ResultOrRefusal) -> bytes:
 
 
 def request_line(number: int, method: str, params: dict[str, Json]) -> bytes:
-    """A question of ours to the client."""
+    """Return a question of ours to the client."""
     return msgspec.json.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
 
 
@@ -354,13 +360,13 @@ CAPABILITIES: dict[str, Json] = {
 
 
 class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
-    """One closed set of tools, and what its server says about itself. One server serves one set."""
+    """One closed set of tools, and its server's description of itself. One server serves one set."""
 
     name: str
     instructions: str
     capabilities: dict[str, Json]
     tools: str = ""
-    """The module that defines `tools()`, of a set that a part beside the core brings."""
+    """The module that defines `tools()`, for a set of a part outside the core."""
 
 
 WORKFLOW_SET = ToolSet(name="workflow", instructions=INSTRUCTIONS, capabilities=CAPABILITIES)

@@ -27,19 +27,20 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person is asked, and the attempt that the answer goes to."""
+    """The question to a person, and the attempt that the answer belongs to."""
 
     message: str
     schema: dict[str, Any]
     input: str
     state: str
-    """The token of the attempt: signed by us, so it proves that we asked for it. Where it is recorded what
-    the person saw, a digest of the text follows."""
+    """The token of the attempt: Handrail signed it, so it proves that Handrail asked. If the text shown to
+    the person is recorded, its digest follows.
+    """
     answers: NeededAnswer
     tokens: tuple[str, ...]
-    """The ack of the attempt; of a choice, the token of each option."""
+    """The ack token of the attempt; for a choice, the token of each option."""
     declined: Json | UnsetType = UNSET
-    """What it means if the person declines (None stands for no option); UNSET: nothing."""
+    """The value if the person declines (None means no option); UNSET if declining has no meaning."""
 
     @property
     def given(self) -> Json | UnsetType:
@@ -48,7 +49,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that continues when a person has answered; without an answer, `unanswered` is its result."""
+    """A call that continues after a person answered; without an answer, `unanswered` is its result."""
 
     question: Question
     unanswered: ResultOrRefusal
@@ -56,19 +57,19 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Form(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client returns from a person."""
+    """A person's answer as a client returns it."""
 
     action: Literal["accept", "cancel", "decline"]
     content: dict[str, list[str] | str | int | float | bool | None] | None = None
 
 
 def elicitation(question: Question) -> dict[str, Json]:
-    """The params of the request that shows a person the form."""
+    """Return the params of the request that shows a person the form."""
     return {"mode": "form", "message": question.message, "requestedSchema": question.schema}
 
 
 def input_required(question: Question) -> dict[str, Json]:
-    """The same as the answer of a call, which the client repeats with the person's answer."""
+    """Return the same as the answer of a call, which the client repeats with the person's answer."""
     schema = {name: question.schema[name] for name in sorted(question.schema)}
     form = {"message": question.message, "mode": "form", "requestedSchema": schema}
     return {
@@ -79,19 +80,19 @@ def input_required(question: Question) -> dict[str, Json]:
 
 
 def answers_question(call: ToolCall, question: Question) -> bool:
-    """Whether a repeated call brings the answer to this question."""
+    """Whether a repeated call contains the answer to this question."""
     return hmac.compare_digest((call.request_state or "").encode(), question.state.encode())
 
 
 def read_brought_value(call: ToolCall, question: Question) -> Json | UnsetType:
-    """The value in a repeated call; UNSET if it answers another question."""
+    """Return the value in a repeated call; UNSET if it answers another question."""
     if not answers_question(call, question):
-        return UNSET  # not our state: nobody was asked this
+        return UNSET  # not our state, so this question was not asked
     return read_value(question, call.input_responses.get(question.input))
 
 
 def read_value(question: Question, brought: Json) -> Json | UnsetType:
-    """What a person answered; UNSET if they did not, or the client sent something else."""
+    """Return what a person answered; UNSET if they did not, or the client sent something else."""
     try:
         form = msgspec.convert(brought, _Form)
     except msgspec.ValidationError:
@@ -100,7 +101,7 @@ def read_value(question: Question, brought: Json) -> Json | UnsetType:
 
 
 def read_answer(question: Question, action: str, content: dict[str, Any] | None) -> Json | UnsetType:
-    """The value that a person gave; UNSET when they left, or the client sent something else."""
+    """Return the value that a person gave; UNSET if they left, or the client sent something else."""
     if action == "decline":
         return question.declined
     if action != "accept" or not isinstance(content, dict):

@@ -1,6 +1,7 @@
 """The reply of a run as text that is complete without its structured copy. Pure.
 
-Most important first, because clients cut long results at the end: the step, the calls, then the recap.
+The most important part comes first, because clients cut long results at the end: step, calls, then
+recap.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _BESIDE_CHILDREN = "Instead of doing it again, you may make the call of an optio
 
 
 def reply_text(reply: dict[str, Any]) -> str:
-    """Return what start, continue and checkpoint answer."""
+    """Return the text for what start, continue and checkpoint answer."""
     return "\n".join(
         [
             *_warnings(reply, is_first=True),
@@ -51,7 +52,7 @@ def reply_text(reply: dict[str, Any]) -> str:
 
 
 def session_text(reply: dict[str, Any]) -> str:
-    """Return what is answered about a session itself, without a step."""
+    """Return the text of an answer about a session itself, without a step."""
     recap = reply.get("recap") or {}
     lines = [
         *_warnings(reply, is_first=True),
@@ -69,7 +70,7 @@ def session_text(reply: dict[str, Any]) -> str:
 
 
 def _session_calls(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what can be done with a session itself; with a damaged one nothing but reading."""
+    """Yield the calls for a session itself; for a damaged one only calls that read."""
     call = reply["nextCall"]
     if call is None:
         return
@@ -101,7 +102,9 @@ def _example(example: dict[str, Any]) -> str:
 
 
 def _blockers(blockers: Iterable[dict[str, Any]], issues: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """What stands in the way, each with its faults and its fix; then the faults that no blocker is about."""
+    """Yield what blocks the report, each with its faults and its fix; then the faults that belong to no
+    blocker.
+    """
     made, rest = explain_all(blockers, issues, "agent")
     for blocker, parts in made:
         pointer = ", ".join(f"{key} {value}" for key, value in blocker.pointer.items())
@@ -125,7 +128,7 @@ def _step(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _warnings(reply: dict[str, Any], *, is_first: bool) -> Iterator[str]:
-    """Those that a reply begins with, or the others."""
+    """Return the warnings that a reply begins with, or the others."""
     for warning in reply.get("warnings", ()):
         if (warning["code"] in SHOWN_FIRST) is not is_first:
             continue
@@ -159,7 +162,7 @@ def _calls(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def children_lines(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what was delegated: what a helper needs, or what it delivered."""
+    """Yield the delegated work: what a helper needs, or what it delivered."""
     for child in reply.get("children", ()):
         place = f" at {child['stepId']}" if "stepId" in child else ""
         worker = f", {child['worker']}" if "worker" in child else ""
@@ -171,7 +174,7 @@ def children_lines(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _options(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what a choice offers, each option with its own call."""
+    """Yield the options of a choice, each with its own call."""
     choices = (reply.get("pending") or {}).get("choices", ())
     call = reply.get("nextCall") or {}
     params_by_id = {option["id"]: option["params"] for option in call.get("options", ())}
@@ -202,7 +205,7 @@ def _standing(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _place(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield that the work belongs elsewhere, for an agent that would do it here."""
+    """Yield the place where the work belongs, for an agent that would do it here."""
     here = (reply.get("recap") or {}).get("readIn")
     if here:
         project = flatten_text(reply.get("project", "")) or "another one"
@@ -213,7 +216,7 @@ def _place(reply: dict[str, Any]) -> Iterator[str]:
 
 
 def _session(session: dict[str, Any]) -> str:
-    """Return which work this is; the goal is quoted because an agent wrote it."""
+    """Return a line that names the work; the goal is quoted because an agent wrote it."""
     run = f", run {session['runId']} of {session['workflowId']}" if "runId" in session else ""
     goal = f', goal (data) "{flatten_text(session["goal"])}"' if "goal" in session else ""
     return f"Session {session['sessionId']}{run}{goal}"
@@ -224,7 +227,7 @@ def _call(call: dict[str, Any]) -> str:
 
 
 def recap_lines(recap: dict[str, Any]) -> Iterator[str]:
-    """Yield what was done before, stored text fenced; nothing where there is nothing to tell."""
+    """Yield what was done before, with stored text fenced; nothing if the recap is empty."""
     if recap.get("closed"):
         held = recap["closed"]
         note = f' (data) "{flatten_text(held["note"])}"' if "note" in held else ""
@@ -273,7 +276,7 @@ def _answered(answer: dict[str, Any]) -> str:
 
 
 def _branches(recap: dict[str, Any]) -> Iterator[str]:
-    """Yield what was done with this step before, on this branch or beside it."""
+    """Yield earlier work on this step, on this branch or beside it."""
     is_fork = "stoodAt" in recap
     if recap.get("children"):
         yield "\nThis step was worked on before. Branches that exist:"
@@ -291,7 +294,7 @@ def _branches(recap: dict[str, Any]) -> Iterator[str]:
 
 
 def _stood_at(place: dict[str, Any]) -> Iterator[str]:
-    """Yield where a fork left the run; what the run does now is this reply."""
+    """Yield the state in which a fork left the run; this reply has the present state."""
     yield (
         f"\nThis is a fork, and the run continues on it. Before, it was at node {place['nodeId']}, "
         f"{place['status']}, {_pending_there(place)}, after {_done_since(place)}."

@@ -1,4 +1,4 @@
-"""Resources: what read operations answer, by address. Never needed to work through a workflow."""
+"""Resources: answers of read operations, by address. No workflow needs them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CALLER = Caller(tool="handrail mcp")
 def read_payload(
     runtime: Runtime, name: str, params: dict[str, Json], ask: Ask = DEFAULT_ASK
 ) -> dict[str, Any]:
-    """The payload, as every surface sends it. Raises Fault for a failure."""
+    """Return the payload, as every interface sends it. Raises Fault for a failure."""
     assert runtime.registry.operation(name).effect == "read", "only tools may change something"
     payload = payload_of(success_of(perform(runtime, name, params, ask, caller=_CALLER)))
     assert isinstance(payload, dict), "every read answers with an object"
@@ -44,7 +44,7 @@ def read_payload(
 
 
 def session_text(runtime: Runtime, session_id: str) -> str:
-    """The recap at the position of the current run, without tokens. Raises Fault SESSION_NOT_FOUND."""
+    """Return the recap at the position of the current run, without tokens. Raises Fault SESSION_NOT_FOUND."""
     shown = read_payload(runtime, "session.show", {"sessionId": session_id})
     query: dict[str, Json] = {"query": shown["session_id"]}
     banner = shown["health"]["banner"]
@@ -85,7 +85,7 @@ SCHEME = "handrail://"
 WORKFLOWS = SCHEME + "workflows"
 JSON, MARKDOWN = "application/json", "text/markdown"
 LISTED_WORKFLOWS, LISTED_SESSIONS = 25, 20
-"""Per page; the latest sessions are on the first page only. Templates reach all of them."""
+"""Resources per page; the latest sessions are on the first page only. Templates reach all of them."""
 LONGEST_URI = 512
 LONGEST_DESCRIPTION = 300
 FOR_BOTH: dict[str, Json] = {"audience": ["user", "assistant"]}
@@ -114,7 +114,9 @@ class Content(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_resource(runtime: Runtime, uri: str) -> Content:
-    """The content of the address. Raises Fault; with the native code of E_NOT_FOUND if there is none."""
+    """Return the content of the address. Raises Fault; with the native code of E_NOT_FOUND if there
+    is none.
+    """
     if uri == WORKFLOWS:
         return _content(runtime, uri, JSON, _json(read_payload(runtime, "workflow.list", {})))
     for template in TEMPLATES:
@@ -129,7 +131,7 @@ def read_resource(runtime: Runtime, uri: str) -> Content:
 
 
 def list_resources(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
-    """The listing of workflows, every workflow, and the latest sessions, each with its size."""
+    """Return the listing of workflows, every workflow, and the latest sessions, each with its size."""
     params: dict[str, Json] = {"limit": LISTED_WORKFLOWS} | ({"cursor": cursor} if cursor else {})
     listed = read_payload(runtime, "workflow.list", params)
     rows = [*_readable(listed["items"], lambda row: _workflow_row(runtime, row))]
@@ -142,14 +144,16 @@ def list_resources(runtime: Runtime, cursor: str | None) -> dict[str, Json]:
 
 
 def make_page(name: str, rows: list[dict[str, Json]], next_cursor: str | None) -> dict[str, Json]:
-    """One window of a listing."""
+    """Return one page of a listing."""
     return {name: rows} if next_cursor is None else {"nextCursor": next_cursor, name: rows}
 
 
 def _readable(
     items: list[dict[str, Any]], row: Callable[[dict[str, Any]], dict[str, Json]]
 ) -> Iterator[dict[str, Json]]:
-    """One workflow that does not compile, or one damaged session, never hides the others."""
+    """Return the readable ones: one workflow that does not compile, or one damaged session, never hides the
+    others.
+    """
     for item in items:
         try:
             yield row(item)
@@ -160,7 +164,7 @@ def _readable(
 def _row(
     runtime: Runtime, uri: str, name: str, title: str, description: str, mime_type: str
 ) -> dict[str, Json]:
-    """One resource as a client lists it."""
+    """Return one resource as a client lists it."""
     return {
         "annotations": FOR_BOTH,
         "description": description,
@@ -190,7 +194,7 @@ def _about(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _workflow(runtime: Runtime, workflow_id: str) -> str:
-    """The summary with its inputs, and the outline of the steps, in one document."""
+    """Return the summary with its inputs, and the outline of the steps, in one document."""
     summary = read_payload(runtime, "workflow.inspect", {"workflowId": workflow_id})
     outlined = read_payload(runtime, "workflow.inspect", {"workflowId": workflow_id, "part": "steps"})
     steps = {name: outlined["workflow"][name] for name in _OUTLINE if name in outlined["workflow"]}
@@ -198,13 +202,13 @@ def _workflow(runtime: Runtime, workflow_id: str) -> str:
 
 
 def _content(runtime: Runtime, uri: str, mime_type: str, text: str) -> Content:
-    """Encodable text, without the secrets that this process has read."""
+    """Return encodable text, without the secrets that this process has read."""
     clean = runtime.secrets.redact_text(text).encode("utf-8", "replace").decode()
     return Content(uri=uri, mime_type=mime_type, text=clean)
 
 
 def _decoded(text: str) -> str:
-    """Decode the percent escapes of an address (RFC 3986); a broken one stays as it is."""
+    """Return an address with its percent escapes decoded (RFC 3986); a broken one stays as it is."""
     return _ESCAPED.sub(
         lambda found: bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace"), text
     )

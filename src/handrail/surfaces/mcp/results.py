@@ -1,4 +1,4 @@
-"""One tool call: its operation, and what the result carries, text and structured copy, each complete alone.
+"""One tool call: its operation, and its result as text and structured copy, each complete alone.
 
 Some clients show the model only one of the two. Equal outcomes give equal bytes.
 """
@@ -50,11 +50,11 @@ _CALLS = {
     "complete_with_gaps": "Finished with gaps; to read it",
     "closed": "Closed; to read it, or to open it again with the ackToken there",
 }
-"""The purpose of a candidate's call, if it does not go on."""
+"""Purpose of a candidate's call that does not continue a run."""
 
 
 def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
-    """The answer of list_workflows."""
+    """Return the answer of list_workflows."""
     lines = [_count(listed, "workflow")]
     lines += [_SAID_ONCE] if listed["items"] else []
     for row in listed["items"]:
@@ -68,7 +68,7 @@ def workflows_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
 
 
 def workflow_text(inspected: dict[str, Any]) -> str:
-    """The answer of inspect_workflow."""
+    """Return the answer of inspect_workflow."""
     workflow = inspected["workflow"]
     facts = _naming(workflow)
     if workflow.get("version"):
@@ -92,7 +92,7 @@ def workflow_text(inspected: dict[str, Any]) -> str:
 
 
 def candidates_text(listed: dict[str, Any], params: dict[str, Json]) -> str:
-    """The answer of resume_session. That nothing matched is said before anything is listed."""
+    """Return the answer of resume_session. If nothing matched, it says so before it lists anything."""
     is_matched = listed.get("matched", True)
     lines = [] if is_matched else ["Nothing matches what was asked for."]
     if not is_matched and listed["items"]:
@@ -151,7 +151,7 @@ def _words(values: list[Json]) -> str:
 
 
 def _start(workflow: dict[str, Any]) -> dict[str, Json]:
-    """The start call with a placeholder for every required input."""
+    """Return the start call with a placeholder for every required input."""
     context = {
         held["name"]: f"<{_words(held['enum']) if 'enum' in held else held['type']}>"
         for held in workflow.get("inputs", ())
@@ -161,7 +161,7 @@ def _start(workflow: dict[str, Any]) -> dict[str, Json]:
 
 
 def _outline(parts: list[dict[str, Any]]) -> Iterator[str]:
-    """Steps by number, with the steps of a loop indented below it."""
+    """Return steps by number, with the steps of a loop indented below it."""
     depth = {"": 0}
     number = 0
     for part in parts:
@@ -191,7 +191,7 @@ def _part_facts(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _workflow_row(row: dict[str, Any]) -> Iterator[str]:
-    """One line, in which only what is unusual is named."""
+    """Return one line, which names only what is unusual."""
     named = row["id"].rpartition(".")[2].replace("_", " ").replace("-", " ")
     name = "" if row["name"].casefold() == named.casefold() else f"{row['name']}. "
     facts = [one for one in _naming(row) if one not in _USUAL]
@@ -211,7 +211,7 @@ _SAID_ONCE = "Each is a bundled workflow with a namespaced id unless it says oth
 
 
 def _naming(workflow: dict[str, Any]) -> list[str]:
-    """Its kind, its source, and whether its id should change."""
+    """Return its kind, its source, and whether its id should change."""
     facts = [workflow[key] for key in ("kind", "sourceKind", "idStatus") if key in workflow]
     return [*facts, f"better id {workflow['suggestedId']}"] if "suggestedId" in workflow else facts
 
@@ -249,7 +249,7 @@ def _candidate(candidate: dict[str, Any]) -> Iterator[str]:
 
 
 def _next_page(tool: str, listed: dict[str, Any], params: dict[str, Json]) -> Iterator[str]:
-    """The same call with the cursor, which is bound to its filters."""
+    """Return the call with the cursor, which is bound to its filters."""
     if listed.get("next_cursor"):
         yield f"More: {call_text(tool, {**params, 'cursor': listed['next_cursor']})}"
 
@@ -283,7 +283,7 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render(tools: dict[str, Tool], tool: Tool, params: dict[str, Json], outcome: Outcome) -> Rendered:
-    """The result of one call with these params."""
+    """Return the result of one call with these params."""
     match outcome:
         case Failure():
             if tool.wording is not None:
@@ -332,7 +332,7 @@ def _text(tool: Tool, params: dict[str, Json], payload: dict[str, Any]) -> str:
 
 
 def _spell(tools: dict[str, Tool], tool: Tool, call: NextCall) -> dict[str, Json] | None:
-    """The call that is offered; where several tools take it, their set chooses."""
+    """Return the offered call as a tool call; if several tools take it, their set chooses."""
     chosen = None if tool.wording is None else tool.wording.spell_call(call)
     if chosen is not None:
         return chosen
@@ -340,24 +340,26 @@ def _spell(tools: dict[str, Tool], tool: Tool, call: NextCall) -> dict[str, Json
 
 
 def _sendable(document: Any) -> dict[str, Json]:
-    """The document after a round trip through JSON: exactly what the command line prints as `data`."""
+    """Return the document after a round trip through JSON: exactly what the command line prints as `data`."""
     decoded = msgspec.json.decode(encode_document(document, compact=True))
     assert isinstance(decoded, dict), "a structured result is an object in every protocol era"
     return decoded
 
 
 def _sendable_text(text: str) -> str:
-    """Replace lone surrogates, which a file name can hold: they would end the connection."""
+    """Return text without lone surrogates, which a file name can contain and which would end the
+    connection.
+    """
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
 
 
-# The one place of this surface where an exception becomes a failure
+# The only place of this interface where an exception becomes a failure
 
 _T = TypeVar("_T")
 
 
 def run_guarded(runtime: Runtime, work: Callable[[], _T]) -> _T | Failure:
-    """The answer of the work; a fault or a defect becomes a Failure."""
+    """Return the answer of the work; a fault or a defect becomes a Failure."""
     return _try(work, lambda: runtime.incidents.record(traceback.format_exc()))
 
 
@@ -373,7 +375,7 @@ def _try(work: Callable[[], _T], record: Callable[[], str]) -> _T | Failure:
 
 
 def refusal_of(failure: Failure, tool_call: ToolCall = lambda _: None) -> Refusal:
-    """The failure as a protocol error; `tool_call` spells the call that is offered instead."""
+    """Return the failure as a protocol error; `tool_call` spells the call that is offered instead."""
     text, structured = to_mcp_error(failure, tool_call=tool_call)
     is_callers = failure.kind.http_status < DEFECT.http_status
     return Refusal(code=INVALID_PARAMS if is_callers else INTERNAL_ERROR, message=text, data=structured)
@@ -384,13 +386,13 @@ def refusal_of(failure: Failure, tool_call: ToolCall = lambda _: None) -> Refusa
 LAST_WORD = Rendered(text=DONE, structured={"committed": True, "message": DONE}, is_error=False)
 """The fallback for a call that changed something and whose answer cannot be rendered."""
 LIST_BYTES = 8_192
-"""A list continues with a cursor after this much; an agent rarely needs more at once."""
+"""Bytes after which a list continues with a cursor; an agent rarely needs more at once."""
 
 
 def answer_call(
     runtime: Runtime, tools: dict[str, Tool], tool: Tool, arguments: dict[str, Json], mvi: Level
 ) -> Rendered:
-    """The result of a tool for these arguments; faults and defects are results too.
+    """Return the result of a tool for these arguments; faults and defects are results too.
 
     Once the call has changed something, it has succeeded, whatever happens to its text.
     """
@@ -409,7 +411,7 @@ def answer_call(
 
 
 def _spell_read_back(tools: dict[str, Tool], commits: Commits, success: Success) -> Success:
-    """Name the tool call that reads the reply, in an answer that lacks it."""
+    """Return the answer with the tool call that reads the reply, if it lacks the reply."""
     if commits.reads_back is None or not is_stand_in(success):
         return success
     call = spell_call(tools, commits.reads_back)
@@ -463,7 +465,7 @@ def _perform(runtime: Runtime, tool: Tool, params: dict[str, Json], mvi: Level, 
     if isinstance(outcome, Failure) and outcome.kind is BUDGET_EXCEEDED:
         return perform(
             runtime, tool.operation, params, Ask(mvi=mvi), caller=caller
-        )  # one long item beats none
+        )  # one long item is better than none
     return outcome
 
 

@@ -23,7 +23,7 @@ _FIRST_FREE = 3
 
 
 def serve_stdio(runtime: Runtime, parts: ServerParts, store: str = "") -> None:
-    """Serve until the client closes either end. `store` is named only in the first line on stderr."""
+    """Serve until the client closes either end. Only the first line on stderr names `store`."""
     # Ending at once is safe: the log survives it, and every call may be repeated.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stderr.write(_greeting(runtime, store, parts.tool_set))
@@ -39,7 +39,7 @@ def serve_stdio(runtime: Runtime, parts: ServerParts, store: str = "") -> None:
 def serve(
     runtime: Runtime, parts: ServerParts, incoming: int, outgoing: int, limits: Limits = LIMITS
 ) -> OSError | None:
-    """Serve between two descriptors until one is closed. Returns what went wrong with the outgoing one."""
+    """Serve between two descriptors until one is closed. Return the error of the outgoing one."""
     ends = os.pipe()
     with os.fdopen(ends[0], "rb") as woken, os.fdopen(ends[1], "wb", 0) as wake:
         outlet = Outlet(outgoing, wake)
@@ -52,9 +52,10 @@ def serve(
 
 
 def _read_until_closed(calls: CallsInProgress, incoming: int, outgoing: int, woken: int) -> bool:
-    """Read until nothing more comes in. True if the client can still be answered then.
+    """Read until the input ends. Return True if the client can still be answered then.
 
-    A client that no longer reads is noticed without writing to it: its end of the pipe reports an error.
+    A client that no longer reads is detected without writing to it: its end of the pipe reports an
+    error.
     """
     lines = Lines()
     poll = select.poll()
@@ -76,13 +77,15 @@ def _read_until_closed(calls: CallsInProgress, incoming: int, outgoing: int, wok
 
 
 def _take_lines(calls: CallsInProgress, lines: Iterator[bytes | None]) -> None:
-    """In its own frame, because a loop that waits for input would keep the last line in memory."""
+    """Take lines in a frame of its own, because a loop that waits for input would keep the last line in
+    memory.
+    """
     for line in lines:
         calls.take(line)
 
 
 def _claim_descriptors() -> tuple[int, int]:
-    """Keep both ends for the protocol: other reads find nothing, and other prints go to stderr."""
+    """Reserve both ends for the protocol: other reads find nothing, and other prints go to stderr."""
     claimed = [fcntl.fcntl(each, fcntl.F_DUPFD_CLOEXEC, _FIRST_FREE) for each in (STDIN, STDOUT)]
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, STDIN)
@@ -92,7 +95,9 @@ def _claim_descriptors() -> tuple[int, int]:
 
 
 def _greeting(runtime: Runtime, store: str, tool_set: ToolSet) -> str:
-    """The first line names what a person needs to find a problem; in a terminal, also what this is."""
+    """Return the first line, with what a person needs to find a problem; in a terminal it also names the
+    program.
+    """
     try:
         project = runtime.workspace.project("")
     except Fault as fault:

@@ -23,7 +23,7 @@ Schema: TypeAlias = dict[str, Any]
 
 _REFERENCE = "#/$defs/"
 _UNREAD = ("title", "default", "minLength", "maxLength", "pattern")
-"""The operation refuses what breaks them, with a sentence that says more than a pattern."""
+"""Schema keywords that are left out, because the operation rejects violations with a better sentence."""
 _LIST: dict[str, Schema] = {"items": {"type": "array"}}
 
 
@@ -55,10 +55,11 @@ def input_schema(
 def output_schema(
     struct: type[Any], item: type[Any] | None, shape: Shape, clear_by_name: tuple[str, ...] = ()
 ) -> Schema:
-    """Return what every answer of a tool holds, one level deep; open, because fields are only ever added.
+    """Return the schema of a tool's answers, one level deep; open, because fields are only ever
+    added.
 
-    Nothing is required at the top: several clients hold the structured copy of an error against
-    this schema too, and would hide the error from the agent if it did not fit.
+    Nothing is required at the top: several clients check the structured copy of an error against
+    this schema too, and would hide the error from the agent if it did not match.
     """
     if item is not None:
         return {"type": "object", "properties": _LIST}
@@ -70,7 +71,8 @@ def output_schema(
 
 
 def _type_alone(schema: Schema) -> Schema:
-    """A closed set of words becomes a string: a client that cached the listing must accept a new word.
+    """Return the type of a field only: a client that cached the listing must accept a new word of a closed
+    set.
 
     A nullable field is only named: its type would cost more tokens than it saves.
     """
@@ -152,21 +154,21 @@ SWITCHED_ON = ("session.start",)
 """Operations that a setting adds when the server starts; without it, calling them is refused."""
 
 CLEAR_BY_NAME = ("project",)
-"""Arguments of every tool whose names say enough; a description would cost tokens seven times."""
+"""Arguments whose names say enough; a description would cost tokens in every tool."""
 
 
 class Wording(msgspec.Struct, frozen=True, kw_only=True):
-    """How a set tells its outcomes, where its operations speak of a command line."""
+    """How a set words its outcomes, if its operations mention a command line."""
 
     refuse: Callable[[Tool, dict[str, Json], Failure], Failure]
     respell: Callable[[dict[str, Json]], dict[str, Json]]
     text: Callable[[dict[str, Any]], str]
     spell_call: Callable[[NextCall], dict[str, Json] | None]
-    """A call as one of the tools of the set; None: as every other set would spell it."""
+    """Spells a call as one of the tools of the set; None for the spelling of every other set."""
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool: the operation it runs and the definition that clients see."""
+    """One tool: the operation it runs and the definition that clients read."""
 
     name: str
     operation: str
@@ -177,7 +179,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def offered_tools(*, start_session: bool = False) -> dict[str, Tool]:
-    """Every tool by its name, in listing order; the last one only where the user's settings allow it."""
+    """Return every tool by its name, in listing order; the last one only if the user's settings allow it."""
     tools = (_tool(operation(name)) for name in (*OFFERED, *(SWITCHED_ON if start_session else ())))
     return {tool.name: tool for tool in tools}
 
@@ -188,7 +190,7 @@ def tool_definitions(*, start_session: bool = False) -> list[dict[str, Any]]:
 
 
 def spell_call(tools: dict[str, Tool], call: NextCall) -> dict[str, Json] | None:
-    """Return the next call as a tool call; None when no tool takes these params."""
+    """Return the next call as a tool call; None if no tool takes these params."""
     for tool in tools.values():
         params = {name: value for name, value in call.params.items() if name not in tool.adds}
         if tool.operation == call.operation and set(params) <= set(fields_of(tool)):
@@ -217,7 +219,7 @@ def _tool(offered: Operation) -> Tool:
 
 
 def annotations_of(effect: Effect, *, is_overwriting: bool = False) -> dict[str, bool]:
-    """Return all four hints, always: a client that has to guess guesses the worst."""
+    """Return all four hints, always, because a client that has to guess assumes the worst."""
     is_read = effect == "read"
     return {
         "readOnlyHint": is_read,

@@ -1,4 +1,4 @@
-"""What the parser knows of every command and global flag, read from generated data.
+"""Every command and global flag as the parser needs it, read from generated data.
 
 `tools/generate.py` writes `packed/commands.json` from `tools/commands/` and the operations, because
 merging a command imports its operation. The data leaves out the default values.

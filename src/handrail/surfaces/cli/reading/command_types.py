@@ -1,4 +1,4 @@
-"""The types of what the parser and help know of a command, as the generated files hold it.
+"""Types of the command data for parser and help, as the generated files store it.
 
 The parser imports nothing of this at run time: the generated table has plain literals.
 """
@@ -35,14 +35,14 @@ class Param(TypedDict):
     """One flag or position."""
 
     name: str
-    """The input field in wire spelling, dotted where nested; of a global flag, its own name."""
+    """The input field in wire spelling, dotted if nested; for a global flag, its own name."""
     flag: str
-    """Empty when it is only a position."""
+    """The flag; empty if it is only a position."""
     kind: Kind
     value: str
-    """How usage lines call the value."""
+    """The name of the value in usage lines."""
     position: int
-    """Counted from 1; 0 is none."""
+    """The position, counted from 1; 0 if it has none."""
     required: bool
     choices: Sequence[str]
     least: int
@@ -54,56 +54,57 @@ class Command(TypedDict):
     """One leaf of the command tree."""
 
     path: str
-    """Its words without the tool name, joined by one space; then the flag that chooses this view of it, where
-    one command has several."""
+    """Its words without the tool name, joined by one space; then the flag that chooses this view, if one
+    command has several.
+    """
     operation: str
-    """Registry name; empty for a command that is not one operation (a server, the demo)."""
+    """Registry name; empty if it is not a single operation (a server, the demo)."""
     tool: str
-    """The MCP tool of the same operation; empty: none."""
+    """The MCP tool of the same operation; empty if there is none."""
     summary: str
     effect: str
     params: tuple[Param, ...]
     globals: Sequence[str]
-    """The global flags that mean something here."""
+    """The global flags that apply to it."""
     takes_project: bool
     raw: str
-    """The payload field that `--format raw` prints; empty: not offered."""
+    """The payload field that `--format raw` prints; empty if raw is not offered."""
     raw_when: Sequence[str]
-    """The field and value under which raw is offered; without a value, any; without a field, always."""
+    """The field and value for which raw is offered; without a value, any value; without a field, always."""
     columns: Sequence[str]
-    """Of a list: what text output shows."""
+    """For a list: the columns of text output."""
     shown: Sequence[str]
-    """Of a list: the fields of an item that are shown unless a flag asks for others; empty: all."""
+    """For a list: the fields of an item that are shown unless a flag asks for others; empty for all."""
     seconds: int
-    """When to give up unless a caller says; 0: as every command."""
+    """Default time limit; 0 for the one that all commands have."""
     out: str
-    """The payload field that `--out` puts into a new file; empty: not offered."""
+    """The payload field that `--out` writes into a new file; empty if not offered."""
 
 
 class CommandHelp(TypedDict):
-    """What help and reference say of a command, beside what the parser knows."""
+    """What help and reference say about a command, besides what the parser knows."""
 
     part: str
-    """The package that brings it."""
+    """The package that provides it."""
     usage: str
     authorised_by: str
     """The flag without which nothing is changed; empty for a read."""
     sort: str
     texts: Sequence[str]
-    """What each of its `params` is for."""
+    """Purpose of each of its `params`."""
     examples: Sequence[str]
     errors: Sequence[str]
     output: str
     blast_radius: str
-    """What can be lost or changed, in a sentence; empty for a read."""
+    """What can be lost or changed, as a sentence; empty for a read."""
     needs: Sequence[str]
-    """Dear modules that this command may import."""
+    """Modules that load slowly and that this command may import."""
     schema: Sequence[str]
-    """Of a command that is not one operation: the name of what it writes, then its fields."""
+    """For a command that is not one operation: the name of its output, then its fields."""
 
 
 class GlobalHelp(TypedDict):
-    """What help and reference say of a global flag."""
+    """What help and reference say about a global flag."""
 
     text: str
     environment: str

@@ -1,4 +1,4 @@
-"""Names that a command does not have, and the command that is meant. Pure."""
+"""Names that are no commands, and the command that each caller means. Pure."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ OTHER_WORDS = {
     "workflow show": "workflow inspect",
     "workflow start": "run start",
 }
-"""Names are exact, so these are refused, with the one that is meant: spelling alone would find another.
+"""Exact names that are rejected with the command that is meant, because similar spelling would find
+another.
 
-Some are what a command was called before the first release.
+Some are names from before the first release.
 """
 MODES = {
     "--analyze": "code explain",
@@ -48,4 +49,4 @@ MODES = {
     "--search": "code search",
     "--trace": "code trace",
 }
-"""What `scan` and `edit` were asked with a flag is a command of its own."""
+"""Modes of `scan` and `edit` that were flags and now are commands."""

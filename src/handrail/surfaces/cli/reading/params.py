@@ -40,19 +40,19 @@ _UNSUITABLE = frozenset({errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EI
 
 
 def file_content(path: str, limit_bytes: int) -> bytes:
-    """The bytes of a file, at most one more than the limit.
+    """Return the bytes of a file, at most one more than the limit.
 
-    Raises Fault E_NOT_FOUND, E_FORBIDDEN, E_VALIDATION or E_IO.
+    Raises: Fault E_NOT_FOUND, E_FORBIDDEN, E_VALIDATION or E_IO.
     """
     try:
-        with open(os.fsencode(path), "rb") as file:  # bytes: the locale must not touch the name
+        with open(os.fsencode(path), "rb") as file:  # as bytes, because the locale must not change the name
             return file.read(limit_bytes + 1)
     except OSError as error:
         raise _file_trouble(error, path) from error
 
 
 def is_workflow_id(word: str) -> bool:
-    """Whether a word must be an id: it is not a path, and nothing on disk has this name.
+    """Whether a word must be an id: it is not a path, and no file has this name.
 
     A workflow file that cannot be read is listed under its name, so a file name may be an id too.
     """
@@ -62,9 +62,10 @@ def is_workflow_id(word: str) -> bool:
 
 
 def workflow_files(rt: Runtime, path: str, project: str) -> Sequence[WorkflowFile]:
-    """Every file below a directory that a library would list, refused ones too.
+    """Return every file below a directory that a library would list, including rejected ones.
 
-    Raises Fault E_NOT_FOUND for a directory without any, and REQUEST_TOO_LARGE for one with too many.
+    Raises: Fault E_NOT_FOUND for a directory without any, and REQUEST_TOO_LARGE for one with too
+    many.
     """
     found = rt.library.named_files(path, project)
     if len(found) > MOST_FILES:
@@ -108,9 +109,11 @@ def _file_trouble(error: OSError, path: str) -> Fault:
 # The input of an operation
 
 DOCUMENT_LIMIT_BYTES = 16 * 1024 * 1024
-"""Of one document that an operation checks itself; one byte more is passed on, so that it can say so."""
+"""Size limit of a document that an operation checks itself; one byte more is passed on, so that it can
+report it.
+"""
 WORKFLOW_LIMIT_BYTES = 1_000_000
-"""Of a workflow file; one byte more is passed on, so that its size is reported as its problem."""
+"""Size limit of a workflow file; one byte more is passed on, so that the size is reported as its problem."""
 
 _CARRIED = {
     "project": "project",
@@ -119,13 +122,13 @@ _CARRIED = {
     "dangerous": "dangerous",
     "continue-on-error": "continueOnError",
 }
-"""Global flags that are part of an operation's input, and their names there."""
+"""Global flags that are part of an operation's input, with their input names."""
 
 
 def params_of(parsed: Parsed, process: Process, rt: Runtime) -> dict[str, Json]:
-    """The operation's input, by wire names.
+    """Return the operation's input, by wire names.
 
-    Raises Fault E_USAGE, E_VALIDATION, E_NOT_FOUND, E_FORBIDDEN, E_IO or REQUEST_TOO_LARGE.
+    Raises: Fault E_USAGE, E_VALIDATION, E_NOT_FOUND, E_FORBIDDEN, E_IO or REQUEST_TOO_LARGE.
     """
     assert parsed.command is not None, "params are made for a command"
     _check_stdin(parsed)
@@ -151,7 +154,7 @@ def params_of(parsed: Parsed, process: Process, rt: Runtime) -> dict[str, Json]:
 
 
 def params_in_line(parsed: Parsed) -> dict[str, Json]:
-    """The part of the input that is in the line itself; no file is opened."""
+    """Return the part of the input that is in the line itself; no file is opened."""
     whole = parsed.options.get("input")
     params: dict[str, Json] = dict(whole) if isinstance(whole, dict) else {}
     for param, value in parsed.values:
@@ -162,7 +165,7 @@ def params_in_line(parsed: Parsed) -> dict[str, Json]:
 
 
 def _operation_options(command: Command) -> list[tuple[str, str]]:
-    """The global flags that this operation takes."""
+    """Return the global flags that this operation takes."""
     return [
         (flag, name)
         for flag, name in _CARRIED.items()
@@ -171,7 +174,7 @@ def _operation_options(command: Command) -> list[tuple[str, str]]:
 
 
 def _check_stdin(parsed: Parsed) -> None:
-    """stdin can be read once, and never from a terminal: nobody is asked to type."""
+    """Raise a Fault unless stdin is read once and is no terminal, because no person is asked to type."""
     named = [label for label, reference in _references(parsed) if reference.path == "-"]
     if len(named) > 1:
         problem = "is the second to read stdin"
@@ -203,7 +206,7 @@ class _Files:
         return [_file_document(file) for file in workflow_files(self._rt, directory, self._project())]
 
     def workflow(self, reference: Reference) -> dict[str, Json]:
-        """One workflow file. One that no listing would read is not read either."""
+        """Return one workflow file. A file that a listing would not read is not read here either."""
         refused = None
         if reference.path != "-":
             refused = self._rt.library.refused_file(reference.path, self._project())
@@ -216,7 +219,9 @@ class _Files:
 
 
 def _file_document(file: WorkflowFile) -> dict[str, Json]:
-    """A file as the operation takes it; where only the name is wrong, the operation says so and reads on."""
+    """Return a file in the form that the operation takes; if only its name is wrong, the operation
+    reports it.
+    """
     document: dict[str, Json] = {
         "source": file.source_ref,
         "text": file.content.decode("utf-8", "surrogateescape"),
@@ -227,7 +232,7 @@ def _file_document(file: WorkflowFile) -> dict[str, Json]:
 
 
 def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]]:
-    """The fields that a value becomes: one, or two where ids and files may be mixed."""
+    """Return the fields that a value becomes: one, or two if ids and files may be mixed."""
     label, name, process = label_of(param), param["name"], files.process
     if isinstance(value, tuple):
         references = [one for one in value if isinstance(one, Reference)]
@@ -255,7 +260,7 @@ def _resolve(param: Param, value: Value, files: _Files) -> list[tuple[str, Json]
 
 
 def _from_here(path: str) -> str:
-    """A path as the line means it: from where it is typed, which the operation does not know."""
+    """Return a path relative to the caller's directory, which the operation does not know."""
     try:
         return path if path.startswith("~") else os.path.join(os.getcwd(), path)
     except OSError as error:
@@ -263,14 +268,14 @@ def _from_here(path: str) -> str:
 
 
 def _source(reference: Reference, files: _Files) -> list[tuple[str, Json]]:
-    """A workflow by its id, or the text of a file."""
+    """Return a workflow by its id, or the text of a file."""
     if is_workflow_id(reference.path):
         return [("workflowId", reference.path)]
     return [("document", files.workflow(reference))]
 
 
 def _sources(references: list[Reference], files: _Files) -> list[Json]:
-    """Workflows by id, files, and every file below a directory, in the order they were given, each once."""
+    """Return workflows by id, files, and every file below a directory, in the given order, each once."""
     documents: dict[str, Json] = {}
     for reference in references:
         path = reference.path
@@ -285,7 +290,9 @@ def _sources(references: list[Reference], files: _Files) -> list[Json]:
 
 
 def _read_document(reference: Reference, limit_bytes: int, process: Process) -> dict[str, Json]:
-    """The file as it is: if it is too long or not UTF-8, that is a problem of the file, not of the call."""
+    """Return the file unchecked: a file that is too long or not UTF-8 is a problem of the file, not of the
+    call.
+    """
     content = _bytes(reference, limit_bytes, process)
     return {"source": reference.path, "text": content.decode("utf-8", "surrogateescape")}
 
@@ -296,7 +303,7 @@ def _document(reference: Reference, label: str, process: Process) -> dict[str, J
 
 
 def _place(params: dict[str, Json], path: list[str], value: Json) -> bool:
-    """Put a value in its place; False when there is another one already."""
+    """Set a value in its place; return False if another value is there already."""
     *folders, name = path
     for folder in folders:
         inner = params.get(folder, {})
@@ -325,7 +332,7 @@ def _text(content: bytes, label: str) -> str:
 
 
 def _content(reference: Reference, label: str, limit_bytes: int, process: Process) -> bytes:
-    """The bytes of a file or of stdin."""
+    """Return the bytes of a file or of stdin."""
     content = _bytes(reference, limit_bytes, process)
     if len(content) > limit_bytes:
         raise Fault(
@@ -337,7 +344,7 @@ def _content(reference: Reference, label: str, limit_bytes: int, process: Proces
 
 
 def _bytes(reference: Reference, limit_bytes: int, process: Process) -> bytes:
-    """At most one byte more than the limit."""
+    """Return at most one byte more than the limit."""
     if reference.path == "-":
         return process.read_stdin(limit_bytes)
     return file_content(reference.path, limit_bytes)

@@ -1,4 +1,4 @@
-"""argv → the command, its values and every problem at once. Nothing is read or opened here."""
+"""Parse argv into the command, its values and every problem at once. Nothing is read or opened here."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _ID = rf"[\x20-\x7e]{{1,{ID_LENGTH}}}"
 
 
 _PATHS = frozenset({"file", "records", "document", "documents", "source", "sources", "directory"})
-"""Only a path may hold bytes that are not UTF-8, because the file system allows them."""
+"""Only a path may have bytes that are not UTF-8, because the file system allows them."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing wrong with the command line."""
+    """One problem of the command line."""
 
     param: str
     problem: str
     got: str = ""
     expected: str = ""
     is_usage: bool = True
-    """An unknown name or shape; otherwise the name is fine and its value is wrong."""
+    """Whether the name or shape is unknown; otherwise the name is right and its value is wrong."""
     near: tuple[str, ...] = ()
 
 
@@ -96,7 +96,7 @@ def value_of(param: Param, text: str) -> Value | Problem:
 
 
 def report_repeated(param: Param, texts: list[str]) -> Problem:
-    """Refuse a value that may be given once and was given with different texts."""
+    """Report a value that may be given once and was given with different texts."""
     shown = ", ".join(_shown(param, text) for text in texts[:3])
     return Problem(param=label_of(param), problem="is given more than once", got=shown, expected="one value")
 
@@ -104,7 +104,7 @@ def report_repeated(param: Param, texts: list[str]) -> Problem:
 def object_of(text: str | bytes, label: str) -> dict[str, Json]:
     """Return the JSON object that `text` is.
 
-    Raises Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
+    Raises: Fault E_VALIDATION or REQUEST_TOO_LARGE, as the decoder does.
     """
     value = _decoded_value(text)
     if isinstance(value, dict):
@@ -137,7 +137,7 @@ def _decoded_value(text: str | bytes) -> Json:
 
 
 def _expected_instead(param: Param, text: str) -> str:
-    """Return what would be right; empty when the text is."""
+    """Return what would be accepted; empty if the text is."""
     is_path = param["kind"] in _PATHS or text.startswith("@")
     if re.search(_NO_BYTE if is_path else _NO_TEXT, text):
         return "UTF-8 text"
@@ -185,12 +185,12 @@ def _json_or_reference(param: Param, text: str) -> Value | Problem:
 
 
 def show_briefly(text: str) -> str:
-    """Outside text for a problem: short, and without invisible characters."""
+    """Return outside text for a problem: short, and without invisible characters."""
     return quote(text).strip('"')
 
 
 def _shown(param: Param, text: str) -> str:
-    """Return what was given; a token is never echoed."""
+    """Return what was given; a token is never repeated."""
     return "a token" if param["kind"] == "token" else show_briefly(text)
 
 
@@ -203,13 +203,13 @@ def _json_kind(value: Json) -> str:
 
 HELP_WORD = "help"
 MORE_WORD = "more"
-"""After `help`: the commands that the first page only names."""
-"""Before the words of a command it asks for their help."""
+"""The word after `help` that lists the commands which the first page only names."""
+"""The word before a command that asks for its help."""
 SHORT_FLAGS = {"-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
-"""The prefix of operations that must answer even if everything else is broken."""
+"""Prefix of operations that must answer even if everything else is broken."""
 _FEW = 12
-"""More names than this make a list, not a sentence."""
+"""Most names in a sentence; more of them become a list."""
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,7 +223,7 @@ class Parsed(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, Value]
     """Global flags by name."""
     formats: tuple[str, ...]
-    """Every format asked for by a flag, in order."""
+    """Every format that a flag asked for, in order."""
     problems: tuple[Problem, ...]
 
 
@@ -244,7 +244,7 @@ class _Reading:
 
 
 def parse(arguments: Sequence[str]) -> Parsed:
-    """Everything that argv says. A problem never hides the next one."""
+    """Return everything that argv says. A problem never hides the next one."""
     reading = _Reading()
     texts = [_decoded(argument) for argument in arguments]
     index = 0
@@ -274,7 +274,7 @@ def commands_under(words: str) -> list[str]:
 
 
 def words_of(path: str) -> str:
-    """Return what is typed to name a command, whichever view of it."""
+    """Return the words that name a command, whichever view of it."""
     return path.partition(" --")[0]
 
 
@@ -289,7 +289,7 @@ def views_of(words: str) -> list[Command]:
 
 
 def _decoded(argument: str) -> str:
-    """Return an argument as UTF-8, whatever the locale made of it; a path may keep other bytes."""
+    """Return an argument as UTF-8, however the locale decoded it; a path may keep other bytes."""
     try:
         return os.fsencode(argument).decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair, which only a caller in Python can send
@@ -297,7 +297,7 @@ def _decoded(argument: str) -> str:
 
 
 def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
-    """Read one argument, and its value if it is a flag. Returns how many arguments were read."""
+    """Read one argument, and its value if it is a flag. Return how many arguments were read."""
     if reading.flags_ended or text == "-" or not text.startswith("-"):
         _take_word(reading, text)
         return 1
@@ -321,7 +321,7 @@ def _take(reading: _Reading, text: str, rest: Sequence[str]) -> int:
 
 
 def _take_words(reading: _Reading, rest: Sequence[str]) -> int:
-    """Everything after `--` is one value where the command starts a program; otherwise nothing is."""
+    """Take everything after `--` as one value if the command starts a program; otherwise report it."""
     params = () if reading.command is None else reading.command["params"]
     label = next((label_of(param) for param in params if param["kind"] == "words"), "")
     if not label or not rest:
@@ -332,7 +332,7 @@ def _take_words(reading: _Reading, rest: Sequence[str]) -> int:
 
 def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
     flag = param["flag"]
-    reading.given.setdefault(flag, [])  # without its value it still says which view is meant
+    reading.given.setdefault(flag, [])  # even without its value it chooses the view
     if not rest:
         reading.problems.append(
             Problem(param=flag, problem="needs a value", expected=f"{flag} {param['value']}")
@@ -340,7 +340,7 @@ def _take_value(reading: _Reading, param: Param, rest: Sequence[str]) -> int:
         return 1
     value = rest[0]
     if value == "--" or value.partition("=")[0] in reading.known:
-        # A forgotten value must not swallow the next flag and be stored as text.
+        # A forgotten value must not take the next flag and be stored as text.
         reading.problems.append(
             Problem(
                 param=flag,
@@ -377,7 +377,7 @@ def _take_word(reading: _Reading, word: str) -> None:
 
 
 def _refuse_flag(reading: _Reading, name: str, rest: Sequence[str], *, has_value: bool) -> int:
-    """Report an unknown flag. Returns how many arguments to skip with it.
+    """Report an unknown flag. Return how many arguments to skip with it.
 
     The word after a flag with a secret name is skipped too, so that it is not shown.
     """
@@ -437,7 +437,7 @@ def _report_unknown_command(reading: _Reading) -> None:
 
 
 def find_near_commands(words: Sequence[str], most: int = 3) -> list[str]:
-    """Return the commands that were probably meant by the first two words, else by the first."""
+    """Return the commands that were probably meant by the first two words, or else by the first."""
     if " ".join(words[:1]) in _groups() and len(words) == 1:
         return []
     near = find_near(" ".join(words[:2])) or find_near(words[0])
@@ -445,9 +445,10 @@ def find_near_commands(words: Sequence[str], most: int = 3) -> list[str]:
 
 
 def find_near(line: str) -> list[str]:
-    """Commands and groups of which each word is there, or a slip of the keyboard away.
+    """Return commands and groups of which each word matches, exactly or with one slip of the
+    keyboard.
 
-    Else those that end with the same word under another noun.
+    Otherwise those that end with the same word under another noun.
     """
     near = [path for path in (*commands_under(""), *_groups()) if _is_near(line, path)]
     last = line.rpartition(" ")[2]
@@ -461,7 +462,9 @@ def _groups() -> list[str]:
 
 
 def _is_near(typed: str, path: str) -> bool:
-    """Whether each word is the same, or differs by one slip in four letters and does not say the opposite."""
+    """Whether each word is the same, or differs by one slip in four letters and does not mean the
+    opposite.
+    """
 
     pairs = list(zip(typed.lower().split(" "), path.split(" "), strict=False))
     return typed.count(" ") == path.count(" ") and all(
@@ -478,7 +481,7 @@ def _report_missing_command(reading: _Reading) -> None:
 
 
 def _fill_positions(reading: _Reading) -> None:
-    """The words after the path, one per position; a plural position takes the rest."""
+    """Assign the words after the path, one per position; a plural position takes the rest."""
     if reading.command is None:
         return
     left = reading.arguments
@@ -503,7 +506,7 @@ def _fill_positions(reading: _Reading) -> None:
 
 
 def _choose_view(reading: _Reading) -> None:
-    """Of several views of one command, the one that takes most of what was given."""
+    """Return the view of a command that takes most of what was given."""
     views = views_of(" ".join(reading.words))
     if reading.command is None or len(views) == 1:
         return
@@ -517,14 +520,16 @@ def _choose_view(reading: _Reading) -> None:
 
 
 def _options(reading: _Reading) -> dict[str, Value]:
-    """Global flags. One that does not apply is still read, because it may set the format of the refusal."""
+    """Return the global flags. One that does not apply is still read, because it may set the
+    refusal's format.
+    """
     options = {}
     applying = None if reading.command is None else reading.command["globals"]
     own = () if reading.command is None else [param["flag"] for param in reading.command["params"]]
     for param in GLOBALS:
         flag = param["flag"]
         if flag in own:
-            continue  # the operation itself takes it, and gates what it writes
+            continue  # the operation itself takes it, and checks what it writes
         if flag in reading.given and applying is not None and flag not in applying:
             problem = f"does not apply to `{' '.join(reading.words)}`"
             reading.problems.append(Problem(param=flag, problem=problem))
@@ -551,7 +556,7 @@ def _own_values(reading: _Reading, *, has_input: bool) -> tuple[tuple[Param, Val
 
 
 def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None:
-    """Return what was given for one parameter; None when nothing was, or it was refused."""
+    """Return what was given for one parameter; None if nothing was given, or it was rejected."""
     texts = reading.given.get(label_of(param), [])
     values = [value_of(param, text) for text in texts]
     refused = [value for value in values if isinstance(value, Problem)]
@@ -577,7 +582,9 @@ def _value(reading: _Reading, param: Param, *, may_repeat: bool) -> Value | None
 
 
 def _formats(reading: _Reading) -> tuple[str, ...]:
-    """`--json` and `--human` are spellings of `--format`; two that differ are refused together, later."""
+    """Return the formats. `--json` and `--human` are spellings of `--format`; conflicts are
+    reported later.
+    """
     asked = list(reading.given.get("--format", []))
     asked += ["json"] * ("--json" in reading.given) + ["human"] * ("--human" in reading.given)
     return tuple(asked)

@@ -1,7 +1,7 @@
-"""A refused command line → the one that was meant, where only its spelling was wrong. Pure.
+"""Repair a rejected command line if only its spelling was wrong. Pure.
 
-Agents know the names of tools and of their fields, so they type `--ackToken`, `continue_workflow` or a bare
-token. Nothing is run on a guess: the refusal carries the line that would be understood.
+Agents know the names of tools and of their fields, so they type `--ackToken`, `continue_workflow`
+or a bare token. Nothing runs on a guess: the refusal contains the line that would be understood.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:  # only annotations name it, and typed dicts cost at start-up
 
 _TOOLS = {row["tool"]: path for path, row in COMMANDS.items() if row["tool"]}
 _MEANT_FIRST = {"start": "run start", "show": "session show"}
-"""Last words of several commands, and the one that is nearly always meant."""
+"""Last words of several commands, with the command that is nearly always meant."""
 _SPARE = {"session show --compare": "--compare", "session list": "--query"}
-"""Where a word that is one too many belongs."""
+"""The flag for an extra word."""
 _TOKEN = r"(?i)(ak|ch|st|ck)[0-9][0-9a-z]{16,}"  # noqa: S105 - the form of a token, not a token
 _TOKEN_FIELDS = {"ak": "ackToken", "ch": "ackToken", "st": "stateToken", "ck": "checkpointToken"}
 
 
 def repair_line(arguments: Sequence[str]) -> list[str] | None:
-    """The arguments as they were meant; None when a repair would have to guess."""
+    """Return the arguments as they were meant; None if a repair would have to guess."""
     words, rest = _split(arguments)
     found = _find_command(words, rest)
     if found is None:
@@ -39,7 +39,7 @@ def repair_line(arguments: Sequence[str]) -> list[str] | None:
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words before the first flag, and everything else; global flags may stand before the words."""
+    """Return the words before the first flag, and everything else; global flags may come before the words."""
     first = 0
     takes = {param["flag"]: 1 if param["kind"] == "switch" else 2 for param in GLOBALS}
     while first < len(arguments) and (name := arguments[first].partition("=")[0]) in takes:
@@ -50,7 +50,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _find_command(words: Sequence[str], rest: Sequence[str]) -> tuple[Command, int] | None:
-    """The command that the first words name or nearly name, and how many of them do."""
+    """Return the command that the first words name or nearly name, and how many of them do."""
     mode = next((MODES[name] for word in rest if (name := word.partition("=")[0]) in MODES), "")
     if mode and words[:1] in (["scan"], ["edit"]):
         return COMMANDS[mode], 1
@@ -73,8 +73,8 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
     known = {param["flag"]: param for param in (*GLOBALS, *command["params"]) if param["flag"]}
     here = [flag for flag, param in known.items() if param in command["params"] or flag in command["globals"]]
     by_name = {_plain(name): param for param in reversed(command["params"]) for name in _names(param)}
-    # Nothing is guessed that could change what is done: a word is taken for a flag by its letters alone only
-    # if one flag is near, and whatever fits nothing stays where it was for the parser to refuse by name.
+    # A guess must not change what is done. A word counts as a flag by its letters only if one flag is near,
+    # and whatever matches nothing stays in its place, so that the parser rejects it by name.
     flags: list[str] = []
     positions: list[str] = []
     at = 0
@@ -82,7 +82,8 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
         word = arguments[at]
         at += 1
         name, equals, inline = word.partition("=")
-        # By its own name, by that of the field that it fills (an agent knows those from MCP), by its letters.
+        # First by its own name, then by that of its field, which an agent knows from MCP, then by its
+        # letters.
         param = known.get(name)
         if param is None and name.startswith("--"):
             param = by_name.get(_plain(name)) or by_name.get(_plain(name) + "id")
@@ -94,7 +95,7 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
             flags.append(param["flag"] + equals + inline)
             continue
         if not equals and at == len(arguments):
-            flags.append(param["flag"])  # its value is the caller's alone
+            flags.append(param["flag"])  # its value can only come from the caller
             continue
         if not equals:
             inline = arguments[at]
@@ -117,7 +118,7 @@ def _repair_rest(command: Command, arguments: Sequence[str]) -> list[str]:
 
 
 def _place_word(command: Command, word: str, flags: list[str], positions: list[str]) -> None:
-    """A bare token goes behind the flag of its kind; any other word stays where it was."""
+    """Put a bare token after the flag of its kind; leave any other word in its place."""
     token = re.fullmatch(_TOKEN, word)
     field = _TOKEN_FIELDS[token[1].lower()] if token else ""
     flag = next((param["flag"] for param in command["params"] if param["name"] == field), "")
@@ -128,7 +129,9 @@ def _place_word(command: Command, word: str, flags: list[str], positions: list[s
 
 
 def _names(param: Param) -> list[str]:
-    """How a caller who knows the tools would call a parameter: by its flag or by its field."""
+    """Return the names by which a caller who knows the tools would call a parameter: its flag and
+    its field.
+    """
     return [param["flag"], param["name"].rpartition(".")[2]]
 
 

@@ -1,4 +1,4 @@
-"""How a call is spelled as a command line, and how a command line is refused. Pure."""
+"""Spell a call as a command line, and the refusal of a command line. Pure."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ PROGRAM = "handrail"
 
 
 def command_line(call: NextCall, program: str = PROGRAM) -> str | None:
-    """The call as a shell command; None when no command offers the operation.
+    """Return the call as a shell command; None if no command offers the operation.
 
-    `program` is how the command is typed here: `handrail`, or as it was started where that is not on PATH.
+    `program` is the name typed here: `handrail`, or its path if it is not on PATH.
     """
     if call.operation == HELP:
         return " ".join(filter(None, (program, "help", call.params.get("command", ""))))
@@ -58,12 +58,12 @@ def command_line(call: NextCall, program: str = PROGRAM) -> str | None:
 
 
 def is_followed(parsed: Parsed) -> bool:
-    """Whether the call waits for what is still to come."""
+    """Whether the call waits for future events."""
     return any(param["flag"] == "--follow" and value is True for param, value in parsed.values)
 
 
 def go_on_from(arguments: Sequence[str], last: Json) -> NextCall:
-    """The same line for what comes after an event; without one, the same line."""
+    """Return the same line for the events after a given one; without one, the same line."""
     index = last.get("eventIndex") if isinstance(last, dict) else None
     if index is None:
         return NextCall(operation=LINE, params={"arguments": list(arguments)})
@@ -76,10 +76,11 @@ def go_on_from(arguments: Sequence[str], last: Json) -> NextCall:
 
 
 def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, str]]:
-    """The payload's next call as a command line, and when to run it.
+    """Return the payload's next calls as command lines, each with when to run it.
 
-    A choice has one for each option; a list has that of its first item. Where a used token came with other
-    content, there is one that stores it, and one that leads to where the run stands instead of back.
+    A choice has one for each option; a list has that of its first item. If a used token was sent
+    with other content, one line stores that content, and one leads to the present step instead of
+    back.
     """
     held = success.page.items[0] if success.page is not None and success.page.items else success.data
     if not isinstance(held, dict):
@@ -95,7 +96,9 @@ def next_commands(success: Success, program: str = PROGRAM) -> list[tuple[str, s
 
 
 def _after_other_content(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
-    """Where a used token or key came with other content: what stores it, and what goes on."""
+    """Return the calls after a used token or key was sent with other content: one stores it, one
+    continues.
+    """
     warnings = [one for one in held.get("warnings") or [] if isinstance(one, dict)]  # some are sentences
     mismatches = [one for one in warnings if one.get("code") == "REPLAY_INPUT_MISMATCH"]
     calls = [
@@ -125,13 +128,13 @@ def _own_next_calls(held: dict[str, Json]) -> list[tuple[str, str, Json]]:
 
 
 def when_chosen(reply: dict[str, Json]) -> str:
-    """How the line of an option begins: whose choice it is."""
+    """Return how the line of an option begins: it says who chooses."""
     is_users = reply.get("nextIntent") == "await_user_confirmation"
     return "When the user chose" if is_users else "To choose"
 
 
 def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
-    """Positions, then flags; None when some part of the params has no flag."""
+    """Return positions, then flags; None if some part of the params has no flag."""
     left: dict[str, Json] = msgspec.json.decode(_json(params))  # a copy to take parts from
     words = []
     project = next(param for param in GLOBALS if param["name"] == "project")
@@ -145,7 +148,7 @@ def _flags(command: Command, params: dict[str, Json]) -> list[str] | None:
         if value is None:
             continue
         if param["kind"] == "document" and isinstance(value, dict):
-            value = value["source"]  # the text of the file would not fit a command line
+            value = value["source"]  # the text of the file is too long for a command line
         spelled = _spell(param, value)
         if spelled is None:
             return None
@@ -179,7 +182,7 @@ def _spell(param: Param, value: Json) -> str | None:
 
 
 def _take(params: dict[str, Json], path: list[str]) -> Json:
-    """Remove and return the value at a dotted path; None when there is none."""
+    """Remove and return the value at a dotted path; None if there is none."""
     name, *rest = path
     if not rest:
         return params.pop(name, None)
@@ -199,11 +202,11 @@ def _json(value: Json) -> str:
 # Problems of a command line → one refusal that names them all and what to run instead
 
 MOST_PROBLEMS = 50
-"""A longer list helps nobody; the message says how many there are."""
+"""Most problems in a list; the message says how many there are."""
 
 
 def refusal(problems: Sequence[Problem], words: str, meant: Sequence[str] | None = None) -> Fault:
-    """E_USAGE when a name or shape is wrong anywhere, else E_VALIDATION.
+    """Return E_USAGE if any name or shape is wrong, otherwise E_VALIDATION.
 
     `meant` is the same line with its spelling corrected.
     """
@@ -236,7 +239,7 @@ def _as_detail(problem: Problem) -> dict[str, Json]:
 
 
 def _message(problems: Sequence[Problem]) -> str:
-    """The first problem in a sentence, and how many follow it."""
+    """Return the first problem in a sentence, and how many follow it."""
     first = problems[0]
     subject = "The command" if first.param == "command" else first.param
     got = f' ("{first.got}")' if first.got else ""
@@ -256,7 +259,7 @@ def _hint(near: Sequence[str], words: str) -> str:
 
 
 def describe_stop(stop: Interrupted, commits: Commits | None) -> Failure:
-    """Nothing was changed, and that is certain, because a commit of ours cannot be interrupted."""
+    """Return the text that nothing was changed, which is certain, because a commit cannot be interrupted."""
     kind, why = (
         (E_TIMEOUT, "The deadline passed") if stop.is_deadline else (E_INTERRUPTED, "A signal ended the call")
     )

@@ -1,4 +1,6 @@
-"""How people see what a write would change, and what came of each target, or why not. Pure."""
+"""Text for people about what a write would change, about the result for each target, or why it
+failed. Pure.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,11 @@ _DIGEST = r"(?:sha256:)?[0-9a-f]{64}"
 _NAMED = {"size_bytes": "size", "bytes": "size"}
 _VERBS = {"none": "leave"}
 _APART = frozenset({"steps", "steps_total", "next_offset"})
-"""Of a preview: shown as text, below."""
+"""Fields of a preview that are shown as text below it."""
 
 
 def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What would change, one block each, and the line that does it."""
+    """Return what would change, one block each, and the command that does it."""
     preview = payload["preview"]
     changes = preview.get("changes", [])
     if preview["unchanged"]:
@@ -62,7 +64,7 @@ def preview_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def _texts(changes: list[dict[str, Json]], page: Page) -> list[str]:
-    """The texts that would come in, each fenced as data."""
+    """Return the texts that would be added, each fenced as data."""
     lines: list[str] = []
     for after in (change.get("after") for change in changes):
         if not isinstance(after, dict) or "steps" not in after:
@@ -86,7 +88,7 @@ def _plain(page: Page) -> Page:
 
 
 def _plain_words(typed: Sequence[str]) -> Iterator[str]:
-    """The words without those that only choose what a preview shows."""
+    """Return the words without those that only choose what a preview shows."""
     skips = False
     for word in typed:
         if skips or word.startswith(("--part=", "--offset=")):
@@ -114,7 +116,7 @@ def _change(change: dict[str, Json], page: Page) -> list[str]:
 
 
 def _differences(change: dict[str, Json]) -> list[str]:
-    """The parts that differ, as `name: before -> after`."""
+    """Return the parts that differ, as `name: before -> after`."""
     before, after = change.get("before"), change.get("after")
     if not isinstance(after, dict):
         return [_part(name, value) for name, value in (before or {}).items() if not _is_digest(value)]
@@ -145,7 +147,7 @@ def _text_of(name: str, value: Json) -> str:
 
 
 def _is_digest(value: Json) -> bool:
-    """Digests bind the preview; a person has no use for them."""
+    """Whether it is a digest: digests bind the preview, and people have no use for them."""
     return isinstance(value, str) and re.fullmatch(_DIGEST, value) is not None
 
 
@@ -159,7 +161,7 @@ def is_batch(payload: dict[str, Json]) -> bool:
 
 
 def batch_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One line per target with what is wrong with it below, then the tally and what comes next."""
+    """Return one line per target with its problems below, then the counts and the next step."""
     rows = [["ok" if item.get("ok") else "failed", one_line(item["target"])] for item in payload["items"]]
     table = format_table([*rows, *(["skipped", one_line(one)] for one in payload.get("skipped", []))])
     lines = []
@@ -180,7 +182,7 @@ def _troubles(item: dict[str, Json]) -> list[str]:
 
 
 def _tally(summary: dict[str, Json]) -> str:
-    """`2 of 2 ok.` or `1 of 2 ok, 1 failed, 3 skipped.`"""
+    """Return the counts: `2 of 2 ok.` or `1 of 2 ok, 1 failed, 3 skipped.`"""
     total, succeeded = summary["total"], summary["succeeded"]
     if succeeded == total and not summary.get("skipped"):
         return f"{succeeded} of {total} ok." if total else "There was nothing to do."
@@ -204,7 +206,7 @@ _SHOWN = {
 
 
 def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
-    """Everything a person needs to go on; the code comes last."""
+    """Return everything that a person needs to continue; the code comes last."""
     details = failure.details
     hint = failure.hint or failure.kind.hint
     message = failure.message.removesuffix(hint).rstrip()
@@ -222,7 +224,7 @@ def failure_lines(failure: Failure, operation: str, page: Page) -> list[str]:
 
 
 def _labelled(label: str, text: str, page: Page) -> list[str]:
-    """A label, and the text beside it in lines that fit."""
+    """Return a label, and the text beside it in lines that fit."""
     head = f"{label + ':':<6} "
     parts = [part for line in lines_of(text) for part in wrap(line, page.width - len(head))]
     return [head + parts[0], *(" " * len(head) + part for part in parts[1:])]
@@ -238,7 +240,7 @@ def _value(value: Json) -> str:
 
 
 def _describe_problem(problem: dict[str, Json]) -> str:
-    """One problem of a call or of a workflow file, as a sentence."""
+    """Return one problem of a call or of a workflow file as a sentence."""
     if "message" in problem:
         place = f"{problem['line']}:{problem['column']} " if problem.get("line") else ""
         what = f"{place}{problem['severity']} {problem['code']}: {problem['message']}"
@@ -250,7 +252,7 @@ def _describe_problem(problem: dict[str, Json]) -> str:
 
 
 def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
-    """What a verdict says about each of its targets."""
+    """Return what a verdict says about each of its targets."""
     if is_batch(details):
         return batch_lines(details, page)
     report = details.get("report")
@@ -258,7 +260,7 @@ def _report(details: dict[str, Json], operation: str, page: Page) -> list[str]:
         return value_lines(details["reports"], page.width)
     if not isinstance(report, dict):
         return []
-    if operation == "workflow.validate":  # as compilers write it: file, line, column, message
+    if operation == "workflow.validate":  # in the format of compilers: file, line, column, message
         return [
             f"{one_line(item.get('source_ref') or item['target'])}:{one_line(_describe_problem(problem))}"
             for item in report.get("items", [])

@@ -1,7 +1,7 @@
-"""Text mode: which of six layouts a payload gets. Pure.
+"""Text mode: choose one of six layouts for a payload. Pure.
 
-A step, a proof or receipt, blocks of sessions and checks, a preview with its batch, a table, and names with
-their values: what has no layout of its own is a table or the last one.
+A step, a proof or receipt, blocks of sessions and checks, a preview with its batch, a table, and
+names with their values. A payload without a layout of its own gets one of the last two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARKS = {"pass": "ok  ", "warn": "warn", "fail": "FAIL"}
 
 
 def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One line per check; what is not as it should be comes with its fix."""
+    """Return one line per check; a failed one includes its fix."""
     room = max((width_of(check["check"]) for check in payload["checks"]), default=0)
     lines = []
     for check in payload["checks"]:
@@ -54,7 +54,7 @@ def doctor_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def _fix(fix: str, page: Page, indent: str) -> list[str]:
-    """A sentence fits the page; a command stays whole, so that it can be copied."""
+    """Return a fix: a sentence is wrapped; a command stays on one line, so that it can be copied."""
     return [f"{indent}Fix: {fix}"] if fix.startswith("handrail ") else wrap(f"Fix: {fix}", page.width, indent)
 
 
@@ -77,7 +77,7 @@ def _verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def reference_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """One command with its flags and examples, or every command in one line."""
+    """Return one command with its flags and examples, or a line for every command."""
     commands = payload["commands"]
     if len(commands) == 1:
         views = payload.get("selection", {}).get("views", ())
@@ -132,7 +132,7 @@ def _describe_param(param: dict[str, Json]) -> str:
 
 
 def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
-    """How to put the script in place."""
+    """Return how to install the script."""
     size = format_count(payload["script"].count("\n"), "line")
     return [
         f"Completion for {one_line(payload['shell'])}, {size}. Put it in place with:",
@@ -144,7 +144,7 @@ def completion_lines(payload: dict[str, Json], _: Page) -> list[str]:
 
 
 def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Every setting in force, and the servers that still have another one."""
+    """Return every setting in force, and the servers that still use another value."""
     rows = [
         (row["name"], _setting_text(row["applied"]), one_line(row["source"]), _setting_text(row["desired"]))
         for row in payload["settings"]
@@ -162,7 +162,7 @@ def settings_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def _setting_text(value: Json) -> str:
-    """A value in one cell; of what stands under names of its own, the names."""
+    """Return a value as one cell; for an object only its names."""
     held = list(value) if isinstance(value, dict) else value
     if isinstance(held, list):
         return ", ".join(one_line(one) if isinstance(one, str) else "…" for one in held) or "-"
@@ -203,14 +203,14 @@ _TEXTS = {
     "workflow.convert": "text",
     "workflow.fmt": "text",
 }
-"""The field that is the answer itself, as it is: a drawing or a file."""
+"""The field that is the whole answer, such as a drawing or a file."""
 
 
 def human_text(payload: Json, page: Page, operation: str = "", *, is_selected: bool = False) -> str:
-    """The whole payload for people, one newline at the end.
+    """Return the whole payload for people, with one newline at the end.
 
-    A level, a budget or an older file may leave out what a layout draws, at any depth: then the rest is
-    shown plainly.
+    A level, a budget or an older file may leave out what a layout draws, at any depth; then the
+    rest is shown plainly.
     """
     try:
         lines = _layout(payload, operation, is_selected=is_selected)(payload, page)
@@ -240,7 +240,7 @@ def _layout(payload: Json, operation: str, *, is_selected: bool) -> Callable[[Js
 
 
 def _row_lines(payload: dict[str, Json], name: str, columns: tuple[str, ...], page: Page) -> list[str]:
-    """The rows as a table, then what the answer says beside its lists and objects."""
+    """Return the rows as a table, then the answer's other values."""
     rows = payload[name]
     cells = [[format_cell(row[column]) for column in columns] for row in rows]
     table = format_table([[heading(one) for one in columns], *cells], page.width, range(1, len(columns)))

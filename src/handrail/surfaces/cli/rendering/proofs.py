@@ -15,7 +15,7 @@ _KNOWN = frozenset(field.encode_name for field in msgspec.structs.fields(Proof))
 
 
 def proof_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Each check with its table; if none is declared, the lines that prove one."""
+    """Return each check with its table; if none is declared, the commands that declare and prove one."""
     lines: list[str] = []
     for row in payload["checks"]:
         lines += ["", *_describe_check(row, page, is_named=len(payload["checks"]) > 1)]
@@ -35,7 +35,7 @@ def _describe_check(row: dict[str, Any], page: Page, *, is_named: bool) -> list[
     known = {name: value for name, value in row.items() if name in _KNOWN}
     try:
         proof = msgspec.convert(known, Proof)
-    except msgspec.ValidationError as trouble:  # a budget left something out
+    except msgspec.ValidationError as trouble:  # a budget left a part out
         raise KeyError("checks") from trouble
     name = f"{one_line(proof.check)}: " if is_named and proof.check else ""
     first, *rest = map(one_line, render_text(proof))

@@ -15,7 +15,7 @@ _FROM = {"given": "given with --key", "pinned": "pinned on this machine", "own":
 
 
 def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The Markdown itself, or what the signed statement says and how to get it."""
+    """Return the Markdown itself, or what the signed statement says and how to get it."""
     if payload["as"] == "markdown" and isinstance(payload.get("content"), str):
         return lines_of(str(payload["content"]).rstrip("\n"))
     commit, tree = one_line(payload["commit"]), one_line(payload["tree"])
@@ -34,7 +34,7 @@ def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def verified_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """An authentic receipt in eight lines; the former form has no proofs and no statements to list."""
+    """Return an authentic receipt in eight lines; the former form has no proofs and no statements to list."""
     del page
     receipt = read_statement(payload["statement"])
     run = receipt.run if isinstance(receipt, TreeReceipt) else None

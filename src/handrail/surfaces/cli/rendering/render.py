@@ -1,4 +1,4 @@
-"""Outcome → the bytes for stdout and stderr and the exit status, in the format that was asked for. Pure."""
+"""Render an Outcome as bytes for stdout and stderr and an exit status, in the requested format. Pure."""
 
 # ruff: noqa: PLC0415 - text and the LAFS dialect are loaded by the calls that ask for them
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30
 LEAST_WIDTH, MOST_WIDTH = 40, 500
-"""Narrower lines cannot be read, and nobody reads wider ones."""
+"""Least and largest width: narrower lines cannot be read, and wider ones are hard to read."""
 SERVED_VERSIONS = ("1", "1.0", "1.0.0")
 
 _VERSION = r"[0-9]{1,9}(\.[0-9]{1,9}){0,2}"
@@ -51,7 +51,7 @@ Envelope: TypeAlias = Literal["cli", "lafs", "cont"]
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
-    """What the renderer must know."""
+    """Facts that the renderer needs."""
 
     format: Format = "json"
     envelope: Envelope = "cli"
@@ -59,19 +59,19 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
     is_quiet: bool = False
     mvi: Level = "standard"
     is_selected: bool = False
-    """`--field` or `--fields` chose a part of the payload."""
+    """Whether `--field` or `--fields` chose a part of the payload."""
     is_json_asked: bool = False
-    """By a flag, not by default: then `--help` and `--version` answer with a document."""
+    """Whether a flag chose the format; then `--help` and `--version` answer with a document."""
     shows_next: bool = True
-    """Whether a document may carry the next command; it must not use up a budget."""
+    """Whether a document may contain the next command; it must not use up a budget."""
     width: int = 0
-    """Of text; 0 means the default."""
+    """Width of text; 0 means the default."""
     typed: tuple[str, ...] = ()
     """The words of the command line, for text that shows what to run next."""
     program: str = PROGRAM
-    """What is typed here in place of `handrail`."""
+    """The program name that is typed here in place of `handrail`."""
     now: str = ""
-    """For text that says how long ago something was."""
+    """The present time, for text that says how long ago something was."""
 
 
 def output_of(
@@ -80,9 +80,11 @@ def output_of(
     settings: Settings | None = None,
     usual: Envelope = "cli",
 ) -> tuple[Output, list[Fault]]:
-    """The output, and what is wrong with the request; a refusal is rendered with what was understood.
+    """Return the output, and the problems of the request; a refusal is rendered with what was
+    understood.
 
-    A flag beats the environment, which beats the settings (LAFS 5.2), which beat what is usual here.
+    A flag overrides the environment, which overrides the settings (LAFS 5.2), which override the
+    default.
     """
     default_format = settings.output_format if settings is not None else ""
     default_envelope = settings.output_envelope if settings is not None else ""
@@ -116,7 +118,7 @@ def output_of(
 
 
 def _apply_flags(parsed: Parsed, chosen: Format, envelope: str) -> tuple[Format, str]:
-    """A variable or a setting gives way to a flag of this call that asks for something else."""
+    """Let a flag of this call override a variable or a setting that asks for something else."""
     options = parsed.options
     is_stream = "stream" in options
     if not parsed.formats:
@@ -135,16 +137,16 @@ def _takes_raw(parsed: Parsed) -> bool:
 def fit_to_page(
     output: Output, typed: Sequence[str], columns: str, terminal_width: Callable[[], int]
 ) -> Output:
-    """Add what text needs: the typed words, and the width from COLUMNS or the terminal."""
+    """Return the output with what text needs: the typed words, and the width from COLUMNS or the terminal."""
     asked = int(columns) if re.fullmatch("[0-9]{1,4}", columns) else terminal_width()
     width = min(max(asked, LEAST_WIDTH), MOST_WIDTH) if asked else 0
     return msgspec.structs.replace(output, width=width, typed=tuple(typed))
 
 
 def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
-    """What to disclose; texts that cannot be read are added to the problems.
+    """Return what to disclose; texts that cannot be read are added to the problems.
 
-    Raises Fault FIELD_CONFLICT.
+    Raises: Fault FIELD_CONFLICT.
     """
     fields, field = parsed.options.get("fields"), parsed.options.get("field")
     if fields is not None and field is not None:
@@ -177,7 +179,7 @@ def ask_of(parsed: Parsed, problems: list[Problem]) -> Ask:
 
 
 def _is_part_of_reference(parsed: Parsed) -> bool:
-    """Whether one command, domain or type is asked for; without any, the reference is an index."""
+    """Whether one command, domain or type is asked for; otherwise the reference is an index."""
     return (
         parsed.command is not None and parsed.command["operation"] == "self.reference" and bool(parsed.values)
     )
@@ -191,11 +193,12 @@ def _is_code_tool(parsed: Parsed) -> bool:
 
 
 def clash_problems(parsed: Parsed, output: Output) -> list[Problem]:
-    """What does not go together: each way to answer has its own form, and few commands offer them all.
+    """Return combinations that exclude each other: each kind of answer has its own form, and few commands
+    have all.
 
-    Only the code tools answer with the bare document of CONT. Raw bytes have no envelope and no fields; with
-    `--out`, a file holds the whole content, and the answer is a document about it; a stream is JSON lines in
-    one dialect, so there is no document to cut or to select from.
+    Only the code tools answer with the bare document of CONT. Raw bytes have no envelope and no fields;
+    with `--out`, a file gets the whole content, and the answer is a document about it; a stream is JSON
+    lines in one dialect, so there is no document to cut or to select from.
     """
     problems = []
     if output.envelope == "cont" and "envelope" in parsed.options and parsed.command is not None:
@@ -217,7 +220,9 @@ def clash_problems(parsed: Parsed, output: Output) -> list[Problem]:
 
 
 def _clashes(parsed: Parsed, output: Output, flags: Sequence[str], what: str) -> list[Problem]:
-    """What of this line asks for a document where there is none; only our own dialect has another form."""
+    """Yield flags of this line that need a document if there is none; only our own dialect has
+    another form.
+    """
     given = [flag for flag in flags if flag in parsed.options]
     problems = [Problem(param=f"--{flag}", problem=f"does not go with {what}") for flag in given]
     lafs = Problem(param="--envelope", problem=f"lafs does not go with {what}")
@@ -225,7 +230,7 @@ def _clashes(parsed: Parsed, output: Output, flags: Sequence[str], what: str) ->
 
 
 def _explain_not_raw(parsed: Parsed, command: Command) -> str:
-    """Why the command has no raw bytes here; empty when it has."""
+    """Return why the command has no raw bytes here; empty if it has."""
     name, value = command["raw_when"]
     given = {param["name"]: value for param, value in parsed.values}
     if not command["raw"]:
@@ -238,7 +243,7 @@ def _explain_not_raw(parsed: Parsed, command: Command) -> str:
 
 
 def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
-    """Raises Fault VERSION_UNSUPPORTED for a major that is not served."""
+    """Raise Fault VERSION_UNSUPPORTED for a major version that is not served."""
     asked = parsed.options.get("schema-version")
     if asked is None:
         return
@@ -258,9 +263,9 @@ def check_schema_version(parsed: Parsed, problems: list[Problem]) -> None:
 
 
 def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
-    """How long the call may take; 0 for as long as it likes, where it waits for what is still to come.
+    """Return the time limit of the call; 0 for none if it waits for future events.
 
-    Raises Fault E_CONFIG for a bad environment variable.
+    Raises: Fault E_CONFIG for a bad environment variable.
     """
     asked = parsed.options.get("timeout")
     if isinstance(asked, int):
@@ -278,14 +283,16 @@ def timeout_of(parsed: Parsed, environment: Mapping[str, str]) -> int:
 
 
 def _compact(variable: str, settings: Settings | None, parsed: Parsed) -> bool:
-    """The environment wins over the settings; `0` switches it off."""
+    """Whether the output is compact. The environment overrides the settings; `0` switches it off."""
     if variable:
         return _SWITCH.get(variable, False)
     return (settings is not None and settings.is_compact) or _is_about_one_command(parsed)
 
 
 def _is_about_one_command(parsed: Parsed) -> bool:
-    """What an agent reads before its first call is compact by default, to save tokens."""
+    """Whether the reference is about one command; agents read it before their first call, so it is
+    compact.
+    """
     if parsed.command is None:
         return False
     is_slice = any(param["name"] == "command" for param, _ in parsed.values)
@@ -293,7 +300,9 @@ def _is_about_one_command(parsed: Parsed) -> bool:
 
 
 def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default: str) -> FlagInput:
-    """Flags may repeat; only the set of formats counts. The parser reports unknown ones."""
+    """Return the format input. Flags may repeat; only the set of formats counts. The parser reports unknown
+    ones.
+    """
     asked = {FORMATS[name] for name in formats if name in FORMATS}
     return FlagInput(
         human_flag="text" in asked,
@@ -307,11 +316,11 @@ def _flag_input(formats: Sequence[str], environment: Mapping[str, str], default:
 # Rendering
 
 WIDEST_MS = 3_600_999
-"""A call ends at most a little after its deadline, which is at most an hour."""
+"""Digits of the longest duration: a call ends shortly after its deadline, which is at most an hour."""
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process writes, and how it ends."""
+    """The output of the process, and its exit status."""
 
     out: bytes = b""
     err: bytes = b""
@@ -340,7 +349,7 @@ def render(
 
 
 def prepare(output: Output) -> None:
-    """Load what this answer needs before a change: afterwards there may be no descriptor left."""
+    """Load what this answer needs before a change, because afterwards there may be no descriptor left."""
     if output.envelope == "lafs":
         import handrail.contract.envelopes.lafs
     if output.format == "text":
@@ -350,7 +359,7 @@ def prepare(output: Output) -> None:
 
 
 def summary_line(outcome: Outcome, call: Call, output: Output, count: int) -> Rendered:
-    """The last line of a stream, and the exit status that its error decides."""
+    """Return the last line of a stream, and the exit status that its error decides."""
     spell = partial(command_line, program=output.program)
     document = stream_summary(_as_started(outcome, output), call, count=count, command_line=spell)
     status = outcome.kind.exit_status if isinstance(outcome, Failure) else 0
@@ -358,17 +367,17 @@ def summary_line(outcome: Outcome, call: Call, output: Output, count: int) -> Re
 
 
 def render_bare(text: str, output: Output) -> Rendered:
-    """The value of `--field`, without an envelope."""
+    """Return the value of `--field`, without an envelope."""
     return Rendered(out=_bytes(text + "\n"), err=_bytes(_notes(output, ())))
 
 
 def render_plain(text: str) -> Rendered:
-    """Help and version: text, whatever the output format."""
+    """Return help or version as text, whatever the output format."""
     return Rendered(out=_bytes(text))
 
 
 def measure_widest(success: Success, call: Call, output: Output, columns: Sequence[str]) -> int:
-    """The size of the answer with its duration at its longest, so that a budget always holds."""
+    """Return the size of the answer with the longest duration, so that a budget always holds."""
     widest = msgspec.structs.replace(call, duration_ms=WIDEST_MS)
     return len(render(success, widest, output, columns=columns).out)
 
@@ -389,7 +398,7 @@ def _failure(failure: Failure, call: Call, output: Output, raw: str) -> Rendered
 
 
 def _show_proof(proven: dict[str, Json], call: Call, output: Output) -> bytes:
-    """What a failed check has to show, as it would be shown if it had passed."""
+    """Return the evidence of a failed check, in the form it would have if the check had passed."""
     if not proven:
         return b""
     from handrail.surfaces.cli.rendering.human import human_text
@@ -413,7 +422,7 @@ def _document(outcome: Outcome, call: Call, output: Output, *, is_compact: bool)
 
 
 def _as_started(outcome: Outcome, output: Output) -> Outcome:
-    """A refusal whose advice names commands as they are typed here."""
+    """Return a refusal whose advice uses the program name that is typed here."""
     if output.program == PROGRAM or isinstance(outcome, Success):
         return outcome
     hint = (outcome.hint or outcome.kind.hint).replace(f"`{PROGRAM} ", f"`{output.program} ")
@@ -421,7 +430,9 @@ def _as_started(outcome: Outcome, output: Output) -> Outcome:
 
 
 def _with_next_command(success: Success, output: Output) -> Success:
-    """Add the next call as a command line, outside the payload, which is the same on every surface."""
+    """Return the answer with the next call as a command line, outside the payload, which all
+    interfaces share.
+    """
     commands = next_commands(success, output.program)
     if not commands:
         return success
@@ -437,7 +448,7 @@ def _with_next_command(success: Success, output: Output) -> Success:
 
 
 def _prose(failure: Failure, call: Call, output: Output) -> str:
-    """What went wrong, everything that is wrong, and what to do."""
+    """Return what went wrong, all problems, and what to do."""
     from handrail.surfaces.cli.rendering.gate import failure_lines
     from handrail.surfaces.cli.rendering.text import join_lines
 
@@ -447,7 +458,7 @@ def _prose(failure: Failure, call: Call, output: Output) -> str:
 
 
 def _page(output: Output, columns: Sequence[str]) -> Page:
-    """The page that text is written on."""
+    """Return the page that text is written on."""
     from handrail.surfaces.cli.rendering.text import Page
 
     page = Page(columns=columns, typed=output.typed, program=output.program, now=output.now)
@@ -455,14 +466,14 @@ def _page(output: Output, columns: Sequence[str]) -> Page:
 
 
 def _alarms(output: Output, notices: Sequence[Notice]) -> str:
-    """Warnings that a person must see even if a program reads the document."""
+    """Return warnings that a person must see even if a program reads the document."""
     if output.is_quiet:
         return ""
     return "".join(f"Warning: {one.message}\n" for one in notices if one.type == "confirm_not_recorded")
 
 
 def _notes(output: Output, notices: Sequence[Notice]) -> str:
-    """The notices of a document, beside text. LAFS 5.4.1 asks for a note about a selection."""
+    """Return the notices of a document, beside text. LAFS 5.4.1 requires a note about a selection."""
     if output.format != "text" or output.is_quiet:
         return ""
     selected = ["Only the selected fields are shown."] if output.is_selected else []
@@ -476,12 +487,12 @@ def _at(value: Json, path: Sequence[str]) -> Json:
 
 
 def raw_bytes(value: Json) -> bytes:
-    """Text as it is; anything else as a JSON document of its own."""
+    """Return text as it is; anything else as a JSON document of its own."""
     return _bytes(value) if isinstance(value, str) else encode_document(value, compact=False)
 
 
 def _bytes(text: str) -> bytes:
-    """UTF-8, with U+FFFD for a lone surrogate."""
+    """Return UTF-8, with U+FFFD for a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""How people see a step to do, what came of one, and a diff of files. Pure."""
+"""Text for people about a step to do, its result, and a diff of files. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VERDICTS = {
 
 
 def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
-    """A step to do: its title, the prompt as written, and the commands that go on from here."""
+    """Return a step to do: its title, the prompt as written, and the commands that continue from here."""
     lines = [*_warnings(reply, page, is_first=True)]
     lines += [""] if lines else []
     pending = reply.get("pending")
@@ -52,7 +52,9 @@ def step_lines(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
-    """What was delegated: each with its brief and the command that begins it, or with what it delivered."""
+    """Return the delegated work: each child with its brief and the command that begins it, or with
+    its result.
+    """
     lines: list[str] = []
     for child in reply.get("children", []):
         facts = [one_line(child[name]) for name in ("status", "worker") if child.get(name)]
@@ -65,13 +67,15 @@ def children_lines(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def _progress(reply: dict[str, Json], pending: Json) -> list[tuple[str, str]]:
-    """How far the run is; at its end the summary says it."""
+    """Return how far the run is; at its end the summary says it."""
     held = reply.get("progress")
     return [("Done", f"{held['done']} of at least {held['atLeast']} steps")] if held and pending else []
 
 
 def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
-    """What came of a checkpoint, then the step that stays pending, or the session that keeps the notes."""
+    """Return the result of a checkpoint, then the step that stays pending, or the session that stores the
+    notes.
+    """
     codes = {warning["code"] for warning in reply.get("warnings", [])}
     is_refused = "REPLAY_INPUT_MISMATCH" in codes
     first = "Nothing was saved: this token was used before." if is_refused else "Saved."
@@ -79,7 +83,7 @@ def saved_lines(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What a person answered, or what they would be asked."""
+    """Return what a person answered, or the question that they would get."""
     if "shown" in payload:
         asked = (
             ["", *wrap(one_line(payload["question"]), page.width)] if payload.get("is_asked", True) else []
@@ -95,7 +99,7 @@ def confirmed_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def check_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What came of a check: the output itself went by while it ran."""
+    """Return the result of a check; its output was already shown while it ran."""
     verdict = "Passed" if payload["hasPassed"] else "Did not pass"
     lines = wrap(f"{verdict}: {one_line(payload['status'])}.", page.width)
     counts = payload["counts"]
@@ -118,7 +122,9 @@ def _calls(reply: dict[str, Json], pending: Json, page: Page) -> list[tuple[str,
 
 
 def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
-    """The whole next call, or one for each option of a choice, with placeholders for what it must carry."""
+    """Return the whole next call, or one for each option of a choice, with placeholders for missing
+    values.
+    """
     call = reply.get("nextCall") or {"params": {}}
     choices = pending.get("choices", []) if isinstance(pending, dict) else []
     labels = {choice["id"]: one_line(choice["label"]) for choice in choices}
@@ -133,7 +139,7 @@ def _following(reply: dict[str, Json], pending: Json) -> list[tuple[str, Json]]:
 
 
 def _warnings(reply: dict[str, Json], page: Page, *, is_first: bool) -> list[str]:
-    """Those that a reply begins with, or the others."""
+    """Return the warnings that a reply begins with, or the others."""
     lines = []
     for warning in reply.get("warnings", []):
         if (warning["code"] in SHOWN_FIRST) is not is_first:
@@ -182,13 +188,13 @@ def _recap(reply: dict[str, Json], page: Page) -> list[str]:
 
 
 def _session(session: dict[str, Json]) -> list[tuple[str, str]]:
-    """Which work this is."""
+    """Return a line that names the work."""
     named = [("Session", "sessionId"), ("Run", "runId"), ("Workflow", "workflowId"), ("Goal", "goal")]
     return [(label, one_line(session[key])) for label, key in named if session.get(key)]
 
 
 def _blocked(reply: dict[str, Json], page: Page) -> list[str]:
-    """Why the step was not accepted, and an example of what would be."""
+    """Return why the step was not accepted, and an example that would be."""
     lines = []
     made, rest = explain_all(reply.get("blockers", []), reply.get("issues", []), "shell")
     for _, parts in made:
@@ -214,7 +220,7 @@ def _shown(example: Json) -> list[str]:
 
 
 def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What a report would lead to; nothing was written."""
+    """Return what a report would lead to; nothing was written."""
     verdict = str(payload["verdict"])
     lines = wrap(_VERDICTS.get(verdict, one_line(verdict)), page.width)
     lines += [f"Step: {spell_step(one_line(payload['step_id']))}"] if payload.get("step_id") else []
@@ -226,7 +232,7 @@ def verdict_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The diff of files itself, then the files without lines."""
+    """Return the diff of files itself, then the files without lines."""
     unknown = [
         line
         for one in payload["unknown"]
@@ -242,7 +248,9 @@ def diff_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def file_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """A step of a workflow file: what ran before it, its prompt as written, and a command for each way on."""
+    """Return a step of a workflow file: what ran before it, its prompt, and a command for each way to
+    continue.
+    """
     lines: list[str] = []
     for warning in payload["warnings"]:
         lines += wrap(f"Warning: {one_line(warning['message'])}", page.width)

@@ -1,4 +1,6 @@
-"""How people see sessions and what waits: a line that names each, then facts and its command. Pure."""
+"""Text for people about sessions and inbox items: a line that names each, then facts and its
+command. Pure.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ _FINISHED = ("complete", "complete_with_gaps", "closed")
 
 
 def list_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Each session, the latest first; a selection of fields as a table."""
+    """Return a block for each session, the latest first; a selection of fields becomes a table."""
     items = payload["items"]
     if not items:
         return ["No session was found.", _searched(payload), *_how_to_start(page)]
@@ -66,7 +68,7 @@ def _searched(payload: dict[str, Json]) -> str:
 
 
 def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Work that was looked for, and the command that continues with each."""
+    """Return the work that a search found, and the command that continues each."""
     items = payload["items"]
     searched = _searched(payload)
     if not items:
@@ -106,7 +108,7 @@ def resume_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def session_lines(session: dict[str, Json], page: Page) -> list[str]:
-    """The session in a few lines, then each run with its graph; an export has all of it."""
+    """Return the session in a few lines, then each run with its graph; an export has all of it."""
     health = session.get("health", {})
     reason = f" ({one_line(health['reason'])})" if health.get("reason") else ""
     imported = session.get("imported") or {}
@@ -143,9 +145,9 @@ def _origin(label: dict[str, Json]) -> str:
 
 
 def _run(run: dict[str, Json], page: Page) -> list[str]:
-    # What an agent, a workflow or a bundle wrote passes `one_line`, else a line end or an escape in it would
-    # forge a line of this page. Equal lines of the graph stand once with their number: a loop of a hundred
-    # rounds is one thing to a reader.
+    # Text of an agent, a workflow or a bundle passes `one_line`; otherwise a line end or an escape in it
+    # would forge a line of this page. Equal lines of the graph are shown once with their number: a loop of
+    # a hundred iterations is one thing to a reader.
     name, workflow_id = one_line(run.get("workflow_name", "")), one_line(run.get("workflow_id", ""))
     status = spell_status(run.get("status", ""))
     lines = [f"Run {one_line(run['id'])}: {name} ({workflow_id}), {status}"]
@@ -172,7 +174,7 @@ def _run(run: dict[str, Json], page: Page) -> list[str]:
 
 
 def _describe_people(run: dict[str, Json]) -> Iterator[str]:
-    """Where an agent left the instructions, and what people answered."""
+    """Return where an agent left the instructions, and what people answered."""
     for one in run.get("divergences", [])[:_MOST_FACTS]:
         where = f" at {spell_step(one_line(one['step_id']))}" if one.get("step_id") else ""
         yield f"Left the instructions{where} ({one_line(one['reason'])}): {one_line(one['summary'])}"
@@ -184,7 +186,7 @@ def _describe_people(run: dict[str, Json]) -> Iterator[str]:
 
 
 def _notes(held: dict[str, Json]) -> list[str]:
-    """Notes oldest first, as data; what is cut here is whole in an export."""
+    """Return notes oldest first, as data; an export has the full text of what is cut here."""
     lines = []
     for note in held.get("notes", []):
         step = f" of {spell_step(one_line(note['step_id']))}" if note.get("step_id") else ""
@@ -199,7 +201,7 @@ def _closed(closing: dict[str, Json]) -> str:
 
 
 def _gaps(run: dict[str, Json], page: Page) -> list[str]:
-    """Each gap, and below an open one the line that resolves it."""
+    """Return each gap, and below an open one the command that resolves it."""
     lines: list[str] = []
     for gap in run.get("gaps", [])[:_MOST_FACTS]:
         state = "open" if gap.get("is_open") else "resolved"
@@ -217,14 +219,14 @@ def _evidence(counts: dict[str, Json]) -> str:
     return ", ".join(f"{counts[name]} {words}" for name, words in EVIDENCE_WORDS.items() if counts.get(name))
 
 
-# How people see what waits and what happened: sessions, needs, gaps, a timeline, a run.
+# Text for people about what waits and what happened: sessions, needs, gaps, a timeline, a run.
 
 
 _SOUND = ("", "healthy")
 
 
 def session_blocks(items: Iterable[Mapping[str, Json]], page: Page) -> list[str]:
-    """Two lines for each session: what it is about, then how it stands."""
+    """Return two lines for each session: its goal, then its state."""
     lines: list[str] = []
     for item in items:
         named = one_line(item.get("goal") or item.get("workflow_name") or "no goal")
@@ -259,7 +261,7 @@ def _join(parts: Iterable[str]) -> str:
 
 
 def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """Each thing that waits: the question, whose it is, and the line that answers it."""
+    """Return each inbox item: the question, the session, and the command that answers it."""
     items = payload["items"]
     if not items:
         return ["Nothing needs you.", f"Looked at: {one_line(payload.get('scope', ''))}."]
@@ -284,7 +286,7 @@ def needs_lines(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def export_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """What was written where; without a file, the report itself, or how to get the bundle."""
+    """Return what was written and where; without a file, the report itself, or how to get the bundle."""
     session_id, form = one_line(payload["session_id"]), one_line(payload["as"])
     if "path" in payload:
         rows = [

@@ -1,4 +1,4 @@
-"""Any payload → plain aligned text for people. It may change; programs read the JSON. Pure."""
+"""Any payload as plain aligned text for people. It may change; programs read the JSON. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from handrail.surfaces.cli.reading.spelling import PROGRAM, command_line
 # Width, tables, sizes and times
 
 USUAL_WIDTH = 100
-"""Of a page if the terminal width is unknown; the same everywhere, so that text can be compared."""
+"""Width of a page if the terminal width is unknown; the same everywhere, so that text can be compared."""
 _NARROWEST = 12
 _INSTANT = r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(?:\.\d+)?Z"
 _NO_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -24,7 +24,7 @@ _UNITS = ("kB", "MB", "GB", "TB")
 
 
 def width_of(text: str) -> int:
-    """Terminal columns: two for wide characters, none for marks that sit on another."""
+    """Return terminal columns: two for wide characters, none for combining marks."""
     if text.isascii():
         return len(text)
     return sum(_width(character) for character in text)
@@ -41,7 +41,7 @@ def pad(text: str, width: int) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """As much as fits, with an ellipsis where something is missing."""
+    """Return as much as fits, with an ellipsis if something is missing."""
     if width_of(text) <= width:
         return text
     kept, used = [], 1
@@ -54,7 +54,7 @@ def cut(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int, indent: str = "") -> list[str]:
-    """Prose in lines of at most this width; a longer word stays whole on its own line."""
+    """Return prose in lines of at most this width; a longer word stays whole on its own line."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
@@ -67,14 +67,14 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
 
 
 def least_width(rows: Sequence[Sequence[str]], yielding: Collection[int]) -> int:
-    """The width of the rows when the yielding columns are cut as far as possible."""
+    """Return the width of the rows if the yielding columns are cut as far as possible."""
     widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
     kept = [min(width, _NARROWEST) if place in yielding else width for place, width in enumerate(widths)]
     return sum(kept) + 2 * (len(kept) - 1)
 
 
 def format_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collection[int] = ()) -> list[str]:
-    """Columns as wide as their widest cell; on a narrow page the yielding ones are cut."""
+    """Return columns as wide as their widest cell; on a narrow page the yielding ones are cut."""
     if not rows:
         return []
     widths = [max(width_of(row[place]) for row in rows) for place in range(len(rows[0]))]
@@ -92,7 +92,7 @@ def format_table(rows: Sequence[Sequence[str]], width: int = 0, yielding: Collec
 
 
 def format_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]:
-    """Names in one column, values in the next; prose is wrapped if the page has a width."""
+    """Return names in one column, values in the next; prose is wrapped if the page has a width."""
     room = max((width_of(label) for label, _ in rows), default=0) + 2
     lines = []
     for label, value in rows:
@@ -102,7 +102,7 @@ def format_aligned(rows: Sequence[tuple[str, str]], width: int = 0) -> list[str]
 
 
 def size_text(size_bytes: int) -> str:
-    """`812 bytes`, `22.3 kB`."""
+    """Return a size with its unit: `812 bytes`, `22.3 kB`."""
     if size_bytes < 1000:
         return format_count(size_bytes, "byte")
     amount, unit = float(size_bytes), ""
@@ -114,13 +114,13 @@ def size_text(size_bytes: int) -> str:
 
 
 def moment_text(text: str) -> str:
-    """`2026-11-15 10:23 UTC` for a time as documents write it; any other text as it is."""
+    """Return `2026-11-15 10:23 UTC` for a time as documents write it; any other text as it is."""
     found = re.fullmatch(_INSTANT, text)
     return f"{found[1]} {found[2]} UTC" if found else text
 
 
 def ago(text: Json, page: Page) -> str:
-    """`5 min ago` for a time of the last days; any other as it is."""
+    """Return `5 min ago` for a time of the last days; any other as it is."""
     moment = one_line(str(text))
     try:
         passed = datetime.fromisoformat(page.now) - datetime.fromisoformat(moment)
@@ -137,12 +137,12 @@ def ago(text: Json, page: Page) -> str:
 
 
 def spell_step(step_id: str) -> str:
-    """`fix@1::try` as `try, round 2 of fix`."""
+    """Return a step key for people: `fix@1:try` becomes `try, round 2 of fix`."""
     return ", ".join([step_id.rpartition("::")[2], *spell_rounds(step_id)])
 
 
 def spell_rounds(step_id: str) -> list[str]:
-    """The rounds of the loops that a step stands in, outermost first."""
+    """Return the iterations of the loops around a step, outermost first."""
     loops = [one.partition("@") for one in step_id.split("::")[:-1]]
     return [f"round {int(number) + 1} of {name}" for name, _, number in loops if number.isdigit()]
 
@@ -153,45 +153,45 @@ INDENT = "  "
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 _HIDDEN = frozenset({"_untrusted"})
 _OF_A_LIST = frozenset({"items", "count", "next_cursor", "has_more"})
-"""What a list says in words, or not at all."""
+"""Keys that a list shows as words, or not at all."""
 _PROSE = frozenset({"goal", "project", "name", "title", "pendingTitle", "description", "what"})
-"""Columns that may be cut; the others hold what people copy."""
+"""Columns that may be cut; people copy from the others."""
 
 
 _MOST_DAYS = 14
-"""How far back a time is shown as a distance."""
+"""Longest time that is shown as a distance."""
 _LEAST_ROWS = 2
 _LEAST_COLUMNS = 2
-"""What a table keeps on the narrowest page; the most important columns come first."""
+"""Columns that a table keeps on the narrowest page; the most important ones come first."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """What a renderer must know beside the payload."""
+    """Facts that a text renderer needs besides the payload."""
 
     columns: Sequence[str] = ()
-    """Of a list: what is shown."""
+    """Columns of a list."""
     width: int = USUAL_WIDTH
     typed: Sequence[str] = ()
-    """The words of the command line that asked."""
+    """The words of the caller's command line."""
     program: str = PROGRAM
     now: str = ""
-    """When the text is written; empty: times are shown as they are."""
+    """The present time; if it is empty, times are shown as they are."""
 
 
 def text_of(payload: Json, page: Page) -> list[str]:
-    """The whole payload: a list as a table, everything else as aligned names."""
+    """Return the whole payload: a list as a table, everything else as aligned names."""
     if isinstance(payload, dict) and isinstance(payload.get("items"), list):
         return _list(payload, page)
     return value_lines(payload, page.width)
 
 
 def join_lines(lines: Sequence[str]) -> str:
-    """One text with one newline at its end."""
+    """Return one text with one newline at its end."""
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _list(payload: dict[str, Json], page: Page) -> list[str]:
-    """One row per item, then what the list says about itself."""
+    """Return one row per item, then what the list says about itself."""
     items = payload["items"]
     lines = item_table(items, page) if items else []
     if items and not lines:
@@ -202,7 +202,7 @@ def _list(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def item_table(items: Sequence[Json], page: Page) -> list[str]:
-    """The items as rows; nothing when they have none of the columns."""
+    """Return the items as rows; empty if they have none of the columns."""
     shown = [
         name for name in page.columns if any(isinstance(item, dict) and item.get(name) for item in items)
     ]
@@ -220,7 +220,7 @@ def item_table(items: Sequence[Json], page: Page) -> list[str]:
 
 
 def describe_list(payload: dict[str, Json], page: Page) -> list[str]:
-    """How many, what was searched, and how to see more."""
+    """Return the number of items, what was searched, and how to see more."""
     items = payload["items"]
     lines = [
         f"{format_count(payload.get('count', len(items)), 'item')} shown." if items else "Nothing was found."
@@ -233,9 +233,10 @@ def describe_list(payload: dict[str, Json], page: Page) -> list[str]:
 
 
 def repeat_line(page: Page, *, without: str = "", **flags: str) -> str:
-    """The typed line with these flags instead of its own; only the flags if the line is not repeated.
+    """Return the typed line with these flags in place of its own; only the flags if the line cannot be
+    repeated.
 
-    A line that may hold a secret is not repeated: JSON, or an address with a password.
+    A line that may contain a secret is not repeated: JSON, or an address with a password.
     """
     typed = page.typed
     added = " ".join(f"--{name} {value}" for name, value in flags.items())
@@ -255,33 +256,35 @@ def repeat_line(page: Page, *, without: str = "", **flags: str) -> str:
 
 
 def typed_line(line: str, page: Page) -> str:
-    """A line of ours as it is typed here: by the name or the path that runs the program."""
+    """Return a command line with the program name or path that is typed here."""
     return page.program + line.removeprefix("handrail") if line.startswith("handrail") else line
 
 
 def spell_status(status: str) -> str:
-    """`complete_with_gaps` → `complete with gaps`."""
+    """Return a status in words: `complete_with_gaps` becomes `complete with gaps`."""
     return one_line(status).replace("_", " ")
 
 
 def heading(name: str) -> str:
-    """The name of a column in capitals, with spaces between its words."""
+    """Return the name of a column in capitals, with spaces between its words."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", name).upper()
 
 
 def spell_command(call: Json, page: Page) -> str:
-    """The command for a call, as a person types it."""
+    """Return the command for a call, as a person types it."""
     called = NextCall(operation="run.continue", params=call["params"])
     return spell_for_people(command_line(called, page.program) or "")
 
 
 def spell_for_people(line: str) -> str:
-    """A command line that answers in text."""
+    """Return a command line that answers in text."""
     return line.removesuffix(" --compact") + " --human" if line.endswith(" --compact") else line
 
 
 def value_lines(value: Json, page_width: int = 0) -> list[str]:
-    """Any JSON value: objects as aligned names, lists one item after the other; prose within the page."""
+    """Return any JSON value: objects as aligned names, lists one item after the other; prose within
+    the page.
+    """
     match value:
         case dict():
             return _object({key: inner for key, inner in value.items() if key not in _HIDDEN}, page_width)
@@ -297,7 +300,7 @@ def _object(value: dict[str, Json], page_width: int) -> list[str]:
     lines = []
     for key, inner in value.items():
         if inner in ("", None, [], {}, ()):
-            continue  # a row without a value says nothing
+            continue  # a row without a value adds nothing
         name = one_line(key) + ":"
         if _is_short(inner):
             text = _short_text(key, inner)
@@ -311,7 +314,7 @@ def _object(value: dict[str, Json], page_width: int) -> list[str]:
 
 
 def _table(items: Sequence[Json], page_width: int) -> list[str]:
-    """Objects without anything inside as rows; nothing when they are not alike or do not fit."""
+    """Return flat objects as rows; empty if they have different keys or do not fit."""
     if len(items) < _LEAST_ROWS or not all(isinstance(item, dict) and item for item in items):
         return []
     names = [name for name in items[0] if name not in _HIDDEN]
@@ -327,7 +330,7 @@ def _table(items: Sequence[Json], page_width: int) -> list[str]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether it may be wrapped: commands and paths are copied, and stay whole."""
+    """Whether it may be wrapped: commands and paths stay whole, because people copy them."""
     return " " in text and "handrail " not in text and "/" not in text
 
 
@@ -350,7 +353,7 @@ def _is_short(value: Json) -> bool:
 
 
 def format_cell(value: Json, *, is_whole: bool = False) -> str:
-    """A value in a few words; text as a whole, or on one line."""
+    """Return a value in a few words; text as a whole, or on one line."""
     match value:
         case None:
             return "-"
@@ -365,12 +368,12 @@ def format_cell(value: Json, *, is_whole: bool = False) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """Outside text as written, without anything that a terminal would obey."""
+    """Return outside text as written, without anything that a terminal would obey."""
     return _clean(text).split("\n")
 
 
 def one_line(text: str) -> str:
-    """Outside text on one line, without anything that a terminal would obey."""
+    """Return outside text on one line, without anything that a terminal would obey."""
     return _clean(text).replace("\n", " ")
 
 

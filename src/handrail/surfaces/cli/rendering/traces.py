@@ -10,14 +10,14 @@ from handrail.contract.wording import format_count
 from handrail.surfaces.cli.rendering.text import INDENT, Page, one_line
 
 MOST_CHARACTERS: Final = 1_500
-"""Of the list, so that an answer stays below two kilobytes."""
+"""Most lines of the list, so that an answer stays below two kilobytes."""
 _MOST_PLACES: Final = 5
-"""Of uses that nobody can be sure of, and of reasons."""
+"""Most uncertain uses, and most reasons."""
 _TOP: Final = "(top of the file)"
 
 
 def trace_lines(payload: dict[str, Json], page: Page) -> list[str]:
-    """The tree as a list; then what may be missing. Raises KeyError for an answer without a tree."""
+    """Return the tree as a list, then what may be missing. Raises KeyError for an answer without a tree."""
     del page
     tree, symbol = payload["tree"], payload["symbol"]
     rows = [_describe_entry(one) for one in tree]

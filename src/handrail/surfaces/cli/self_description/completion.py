@@ -1,7 +1,7 @@
 """`handrail completion`: a script for the shell that completes words, flags and their values.
 
-The script holds the whole table, so that a key press starts no process. Where it knows no word, the shell
-offers files.
+The script contains the whole table, so that a key press starts no process. If it knows no word, the
+shell offers files.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _INSTALL = {
 
 
 class ShowCompletion(Input, frozen=True, kw_only=True):
-    """For which shell."""
+    """The input: which shell."""
 
     shell: Annotated[Shell, Meta(description="The shell that shall complete.")]
 
 
 class Completion(Answer, frozen=True, kw_only=True):
-    """The script, and the line that puts it in place."""
+    """The script, and the command that installs it."""
 
     shell: str
     install: str
@@ -44,7 +44,7 @@ class Completion(Answer, frozen=True, kw_only=True):
 
 
 def show_completion(_: Runtime, request: ShowCompletion) -> Completion:
-    """The script, made from the command table."""
+    """Return the script, made from the command table."""
     script = _spell_script(command_words(), _DIALECTS[request.shell])
     return Completion(shell=request.shell, install=_INSTALL[request.shell], script=script)
 
@@ -76,7 +76,7 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def command_words() -> Words:
-    """Everything the table knows."""
+    """Return the words, flags and choices of every command."""
     flags = {"": tuple(flag["flag"] for flag in GLOBALS)}
     values = {("", flag["flag"]): flag["choices"] for flag in GLOBALS}
     after = _after()
@@ -168,11 +168,13 @@ complete -c handrail -f -a '(__handrail_complete)'
 """
 
 
-# The table in the words of each shell
+# The table in the syntax of each shell
 
 
 class _Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """How a shell writes the words that it knows, a function that looks one up, and each of its cases."""
+    """The shell's syntax for lists of words, for the function that looks one up, and for each of
+    its cases.
+    """
 
     known: str
     between: str
@@ -180,7 +182,7 @@ class _Dialect(msgspec.Struct, frozen=True, kw_only=True):
     case: str
     closed: str
     star: str
-    """What stands for anything inside of quotes."""
+    """The wildcard inside quotes."""
     walk: str
 
 
@@ -216,7 +218,7 @@ _DIALECTS: dict[Shell, _Dialect] = {
 
 
 def _spell_script(words: Words, dialect: _Dialect) -> str:
-    """The table, whose first case that fits counts, and the walk over the line."""
+    """Return the script: the table, of which the first matching case counts, and the walk over the line."""
     known = sorted({*words.after, *words.flags} - {""})
     values = sorted(words.values.items(), reverse=True)  # those of every place come last
     tables = {

@@ -1,6 +1,7 @@
-"""`--help`: text for people, and the page of a line without a command. Pure.
+"""`--help` as text for people, and the page of a line without a command. Pure.
 
-As a document it is a slice of the reference. The first page needs no help table, so a bare call stays cheap.
+As a document it is a slice of the reference. The first page needs no help table, so a bare call
+stays cheap.
 """
 
 # ruff: noqa: PLC0415 - only the help of a command needs the tables of all
@@ -42,11 +43,11 @@ _NOUNS = {
     "reference": "every command, flag and code as data",
     "update": "to the newest release",
 }
-"""In the order of the page; what is not named here stands under `more`."""
+"""Nouns in the order of the page; all others are listed under `more`."""
 
 
 def front_page(width: int = 0) -> str:
-    """What it is, the loop, and the nouns: what a new reader reads first."""
+    """Return the first page for a new reader: what Handrail is, the loop, and the nouns."""
     width = width or USUAL_WIDTH
     room = max(map(len, (*_NOUNS, "more")))
     more = ", ".join(dict.fromkeys(path.split()[0] for path in other_commands()))
@@ -67,12 +68,12 @@ def front_page(width: int = 0) -> str:
 
 
 def other_commands() -> list[str]:
-    """The commands that the page names under `more`."""
+    """Return the commands that the page lists under `more`."""
     return [path for path in commands_under("") if path.split()[0] not in _NOUNS]
 
 
 def lay_beside(label: str, text: str, room: int, width: int) -> list[str]:
-    """A name with what it means beside it; below it, where the name is too long."""
+    """Return a name with its meaning beside it, or below it if the name is too long."""
     lines = wrap(text, width - room - 4)
     rest = [" " * (room + 4) + line.replace("\0", " ") for line in lines]
     if len(label) > room:
@@ -83,11 +84,11 @@ def lay_beside(label: str, text: str, room: int, width: int) -> list[str]:
 # Help
 
 _MOST_ROOM = 34
-"""What a long list of choices takes from the text beside it, at most."""
+"""Most columns that a long list of choices takes from the text beside it."""
 
 
 def help_text(registry: Registry, words: str, width: int = 0) -> str:
-    """The help of a command, of a group, or of the tool; prose in lines of at most this width."""
+    """Return the help of a command, of a group, or of the tool; prose in lines of at most this width."""
     width = width or USUAL_WIDTH
     if not words:
         return front_page(width)
@@ -97,7 +98,7 @@ def help_text(registry: Registry, words: str, width: int = 0) -> str:
 
 
 def _command_text(registry: Registry, words: str, width: int) -> str:
-    """One command; where it has several views, what each takes."""
+    """Return one command; if it has several views, what each takes."""
     from handrail.surfaces.cli.self_description.help_table import installed_paths, read_help
 
     views = views_of(words)
@@ -127,7 +128,7 @@ def _command_text(registry: Registry, words: str, width: int) -> str:
 
 
 def _missing_text(registry: Registry, command: Command, width: int) -> str:
-    """A command of a part that is not installed."""
+    """Return the text about a command of a part that is not installed."""
     words = words_of(command["path"])
     missing = registry.refuse_missing(f"The command {words}")
     lines = [*wrap(command["summary"], width), *wrap(missing.message, width), missing.hint]

@@ -1,4 +1,4 @@
-"""What help, reference and examples say of every command, read from generated data.
+"""Help, reference and examples of every command, read from generated data.
 
 `tools/generate.py` writes `packed/help.json` from `tools/commands/` and the operations.
 """
@@ -32,19 +32,19 @@ HELP_DEFAULTS: dict[str, Any] = {
 
 @cache
 def read_help() -> dict[str, CommandHelp]:
-    """What help says of every command, by path."""
+    """Return the help of every command, by path."""
     rows = {path: HELP_DEFAULTS | row for path, row in _read()["commands"].items()}
     return cast("dict[str, CommandHelp]", rows)
 
 
 @cache
 def read_flag_help() -> dict[str, GlobalHelp]:
-    """What help says of every global flag, by flag."""
+    """Return the help of every global flag, by flag."""
     return cast("dict[str, GlobalHelp]", _read()["flags"])
 
 
 def installed_paths(registry: Registry) -> list[str]:
-    """The commands of the parts that are installed."""
+    """Return the commands of the parts that are installed."""
     parts = {part.package for part in registry.parts}
     return [path for path, entry in read_help().items() if entry["part"] in parts]
 

@@ -24,13 +24,13 @@ from handrail.version import __version__
 
 TOOL = "handrail"
 RISK_TIER = "T2"
-"""As SECURITY.md states it."""
+"""The text of SECURITY.md."""
 
 _Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class ShowReference(Input, frozen=True, kw_only=True):
-    """Which part; nothing is an index of the whole, which `--mvi full` has with every flag."""
+    """The part to show; without one, an index of the whole, which `--mvi full` shows with every flag."""
 
     command: Annotated[_Name, Meta(description="One command, by its words.")] | UnsetType = UNSET
     domain: Annotated[_Name, Meta(description="The commands that begin with this word.")] | UnsetType = UNSET
@@ -45,11 +45,11 @@ class Selection(Answer, frozen=True, kw_only=True):
     command_count: int
     schema_count: int
     views: list[str] | UnsetType = UNSET
-    """The other views of the same command, each with a slice of its own."""
+    """Further views of the same command, each with a slice of its own."""
 
 
 class ReferenceFlag(Answer, frozen=True, kw_only=True):
-    """A flag that means the same on every command that offers it."""
+    """A flag with the same meaning on every command that offers it."""
 
     name: str
     type: str
@@ -57,19 +57,19 @@ class ReferenceFlag(Answer, frozen=True, kw_only=True):
     minimum: int | None
     maximum: int | None
     applies_to: str
-    """In words; `global_flags` of each command says it exactly."""
+    """In words; `global_flags` of each command is exact."""
     env: str | None
     description: str
 
 
 class ReferenceParam(Answer, frozen=True, kw_only=True):
-    """One flag or position of a command; the slice of one command leaves out what says nothing."""
+    """One flag or position of a command; the slice of one command omits values that add nothing."""
 
     name: str
     flag: str | UnsetType | None = UNSET
     position: int | UnsetType | None = UNSET
     field: str | UnsetType = UNSET
-    """Its place in the object that `--input` takes; left out where it is the name."""
+    """Its place in the object that `--input` takes; omitted if it is the name."""
     type: str
     kind: str | UnsetType = UNSET
     required: bool | UnsetType = UNSET
@@ -82,7 +82,7 @@ class ReferenceParam(Answer, frozen=True, kw_only=True):
 
 
 class ReferenceBatch(Answer, frozen=True, kw_only=True):
-    """How several targets are given, and whether the rest goes on after one failed."""
+    """How several targets are given, and whether the rest continues after one failed."""
 
     param: str | None
     continue_on_error: bool
@@ -90,7 +90,7 @@ class ReferenceBatch(Answer, frozen=True, kw_only=True):
 
 
 class ReferenceBudget(Answer, frozen=True, kw_only=True):
-    """What the minimal level costs at most (LAFS 9.1)."""
+    """The highest cost of the minimal level (LAFS 9.1)."""
 
     level: str
     per: str
@@ -104,7 +104,7 @@ class ReferenceCommand(Answer, frozen=True, kw_only=True):
     type: str
     effect: str | UnsetType = UNSET
     where: str | UnsetType | None = UNSET
-    """Who performs it in a team: `server`, `client` or `both`; None: it has no operation."""
+    """Where it runs with a team server: `server`, `client` or `both`; None if it has no operation."""
     operation: str | UnsetType | None = UNSET
     tool: str | UnsetType | None = UNSET
     description: str
@@ -112,7 +112,7 @@ class ReferenceCommand(Answer, frozen=True, kw_only=True):
     params: list[ReferenceParam] | UnsetType = UNSET
     global_flags: list[str] | UnsetType = UNSET
     expand: list[str] | UnsetType = UNSET
-    """What `--expand` takes here."""
+    """Values that `--expand` takes here."""
     paging: str | UnsetType = UNSET
     default_sort: str | UnsetType | None = UNSET
     batch: ReferenceBatch | UnsetType | None = UNSET
@@ -144,18 +144,18 @@ class ReferenceSchema(Answer, frozen=True, kw_only=True):
 
 
 class ReferenceCode(Answer, frozen=True, kw_only=True):
-    """One native code, and our own codes that travel under it."""
+    """One native code, and Handrail's own codes that are reported under it."""
 
     exit: int
     retryable: bool
     reserved: bool
     native_codes: list[str]
     reserved_codes: list[str]
-    """Those of ours that no call on the command line fails with."""
+    """Own codes that no call on the command line fails with."""
 
 
 class Reference(Answer, frozen=True, kw_only=True):
-    """Everything an agent may rely on."""
+    """Everything that an agent may rely on."""
 
     tool: str
     version: str
@@ -164,7 +164,9 @@ class Reference(Answer, frozen=True, kw_only=True):
     selection: Selection | UnsetType = UNSET
     global_flags: list[ReferenceFlag]
     marks: list[str] | UnsetType = UNSET
-    """Keys that a payload may have beside its own: that it was cut, where, and what others wrote."""
+    """Keys that a payload may have besides its own: that it was cut, where, and which text comes
+    from outside.
+    """
     commands: list[ReferenceCommand]
     schemas: dict[str, ReferenceSchema]
     exit_codes: dict[str, str]
@@ -172,9 +174,9 @@ class Reference(Answer, frozen=True, kw_only=True):
 
 
 def show_reference(rt: Runtime, request: ShowReference) -> Success:
-    """The whole, or one slice of it.
+    """Return the whole reference, or one slice of it.
 
-    Raises Fault E_USAGE for two questions at once, E_NOT_FOUND with the nearest names.
+    Raises: Fault E_USAGE for two questions at once, E_NOT_FOUND with the nearest names.
     """
     asked: dict[str, str] = msgspec.to_builtins(request)
     if len(asked) > 1:
@@ -197,7 +199,7 @@ def show_reference(rt: Runtime, request: ShowReference) -> Success:
 
 
 def help_slice(rt: Runtime, words: str) -> Success:
-    """What `--help --format json` says: the slice of a command or of a group, else the whole."""
+    """Return the answer of `--help --format json`: the slice of a command or of a group, or the whole."""
     if not words:
         return show_reference(rt, ShowReference())
     if words in COMMANDS:
@@ -248,10 +250,11 @@ def _spaced(words: str) -> str:
 
 
 def _briefly(part: dict[str, Any]) -> dict[str, Any]:
-    """What a caller needs to type one command: an agent reads it before its first step.
+    """Return what a caller needs to type one command, because an agent reads it before its first
+    step.
 
-    The flags that every command shares, the codes and exits and the fields below the first level are in
-    the whole reference, in the slice of a domain and in that of a schema.
+    The flags that every command shares, the codes and exits and the fields below the first level
+    are in the whole reference, in the slice of a domain and in that of a schema.
     """
     return _NOTHING | {
         "commands": [
@@ -271,7 +274,7 @@ _NOTHING: dict[str, Any] = {
     "exit_codes": {},
     "error_codes": {},
 }
-"""The parts of a slice, in their order, before anything is in them."""
+"""The parts of a slice in their order, still empty."""
 
 
 def _first_level(names: list[str]) -> list[str]:
@@ -279,7 +282,7 @@ def _first_level(names: list[str]) -> list[str]:
 
 
 def _brief_param(param: dict[str, Any]) -> dict[str, Any]:
-    """Without what says nothing, or what its type, its values and its name say already."""
+    """Return a parameter without what its type, its values and its name already say."""
     known = {"kind": param["kind"], "field": param["name"]}
     return {
         name: value
@@ -289,7 +292,7 @@ def _brief_param(param: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str | None) -> dict[str, Any]:
-    """These commands with the flags, types and codes that they need; all of them without a value."""
+    """Return these commands with the flags, types and codes that they need; all of them without a value."""
     flags = catalogue["global_flags"]
     schemas = catalogue["schemas"]
     natives = {kind.native for kind in KINDS.values()}
@@ -311,12 +314,12 @@ def _part(catalogue: dict[str, Any], commands: list[dict[str, Any]], value: str 
 
 
 def _natives(commands: list[dict[str, Any]]) -> set[str]:
-    """The native codes that these commands can answer with."""
+    """Return the native codes that these commands can answer with."""
     return {KINDS[code].native for one in commands for code in one["errors"]}
 
 
 def _schema_part(catalogue: dict[str, Any], label: str) -> dict[str, Any]:
-    """One output type with its JSON Schema, and no commands: their slices name it."""
+    """Return one output type with its JSON Schema, and no commands: their slices name it."""
     schema = catalogue["json_schemas"][label]
     definitions = _reachable(schema, catalogue["definitions"])
     described = {**catalogue["schemas"][label], "json_schema": {**schema, "$defs": definitions}}
@@ -324,7 +327,7 @@ def _schema_part(catalogue: dict[str, Any], label: str) -> dict[str, Any]:
 
 
 def _reachable(schema: Json, definitions: dict[str, Json]) -> dict[str, Json]:
-    """The definitions that a schema needs, directly or through others."""
+    """Return the definitions that a schema needs, directly or through others."""
     found: dict[str, Json] = {}
     left = [schema]
     while left:
@@ -352,7 +355,9 @@ def _exit_codes(natives: set[str]) -> dict[str, Json]:
 
 
 def _error_codes(natives: set[str], declared: set[str]) -> dict[str, Json]:
-    """What no command declares is reserved, so no caller needs to handle it (CLI section 6)."""
+    """Return the error codes; those that no command declares are reserved, so no caller handles them (CLI
+    section 6).
+    """
     own: dict[str, list[str]] = {}
     for kind in KINDS.values():
         if kind.code != kind.native:

@@ -1,4 +1,6 @@
-"""What `handrail reference` says of commands, flags and output types: the generated tables and the types."""
+"""Data of `handrail reference` about commands, flags and output types, from generated tables and
+the types.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from handrail.surfaces.cli.self_description.help_table import installed_paths, r
 
 DEEPEST_FIELD = 3
 NO_LIMIT = 10**18 - 1
-"""The largest number of a flag whose input type has no limit."""
+"""The upper limit of a flag whose input type has no limit."""
 DEFAULT_MVI_TOKENS = {"answer": 1_200, "item": 120}
 _PLACE = {
     "next_cursor": {"type": ["string", "null"]},
@@ -30,7 +32,7 @@ _PLACE = {
     "next_offset": {"type": "integer", "minimum": 1},
     "has_more": {"type": "boolean"},
 }
-"""Where a page of a document's own rows stands."""
+"""Keys for the position of a page within a document's own rows."""
 assert set(_PLACE) == set(PLACE_KEYS), "every key of a page is described"
 _TYPES = {"switch": "boolean", "int": "integer", "object": "object", "array": "array", "input": "object"}
 _AUTHORISED_BY = {
@@ -43,7 +45,8 @@ _AUTHORISED_BY = {
 
 
 def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
-    """Commands sorted by path, global flags, and the output types they name; of one command, if it is one.
+    """Return commands sorted by path, global flags, and the output types they name; or all this for one
+    command.
 
     One command loads its own operation only: the types of all of them take half a second.
     """
@@ -65,11 +68,11 @@ def cli_reference(registry: Registry, command: str = "") -> dict[str, Any]:
 
 _NAMES = "#/$defs/"
 _CAMEL = (LedgerDocument,)
-"""Documents of LAFS, which has its own way of writing keys."""
+"""LAFS documents, whose keys are in camel case."""
 
 
 class _Schemas:
-    """The output types seen so far, each under one label."""
+    """The output types collected so far, each under one label."""
 
     def __init__(self, found: Mapping[str, Operation | None]) -> None:
         self.described: dict[str, Any] = {}
@@ -87,7 +90,7 @@ class _Schemas:
             self._note_levels(COMMANDS[path]["shown"], one)
 
     def label_of(self, called: Operation) -> str:
-        """The label of what an operation answers with."""
+        """Return the label of an operation's answer type."""
         label = _snake(called.output.__name__)
         source = (called.output, called.item)
         assert self._sources.setdefault(label, source) == source, f"two output types are called {label}"
@@ -107,7 +110,9 @@ class _Schemas:
         return label
 
     def _note_levels(self, columns: Sequence[str], called: Operation) -> None:
-        """Only what every disclosure level shows is sure to be there, and the row where no level is asked."""
+        """Require only the fields that every disclosure level shows, including the row of the
+        default level.
+        """
         shown = [names for names in (*called.shape.levels.values(), columns or None) if names is not None]
         select = called.shape.select
         kind = called.item if select == "items" else called.output if select == "top" else None
@@ -117,13 +122,13 @@ class _Schemas:
             described["required"] = [name for name in described.get("required", ()) if name in always]
 
     def plain(self, kind: type[Any]) -> str:
-        """The label of a type that several operations answer with."""
+        """Return the label of a type that several operations answer with."""
         label = _snake(kind.__name__)
         self._add(label, self._fields_of(kind), [], kind, self._refs[kind])
         return label
 
     def listed(self, label: str, *fields: str) -> str:
-        """The label of what is written by something that is not one of our types."""
+        """Return the label of output that is not written by one of our types."""
         self.described[label] = _described(fields, [], "snake_case")
         self.json_schemas[label] = {"type": "object", "properties": {name: {} for name in fields}}
         return label
@@ -135,12 +140,14 @@ class _Schemas:
         self.json_schemas[label] = schema
 
     def _fields_of(self, kind: type[Any]) -> list[str]:
-        """Every field by its dotted name, as `--fields` takes it, through lists and down to a sane depth."""
+        """Return every field by its dotted name, as `--fields` takes it, through lists and down to a
+        limited depth.
+        """
         return list(dict.fromkeys(_names(self._refs[kind], self.definitions, "", 0)))
 
 
 def _kinds_of(called: Operation) -> tuple[type[Any], ...]:
-    """Every type that its answers are made of."""
+    """Return every type that its answers contain."""
     return (called.output, *called.variants, *(() if called.item is None else (called.item,)))
 
 
@@ -184,7 +191,7 @@ def _command(path: str, called: Operation | None, schemas: _Schemas) -> dict[str
 
 
 def _authority(command: Command, helped: CommandHelp) -> str | None:
-    """What a change needs: a token, flags, a person, or nothing beside the call."""
+    """Return what a change requires: a token, flags, a person, or nothing besides the call."""
     if command["effect"] == "ack":
         return next(param["name"] for param in command["params"] if param["kind"] == "token")
     if command["effect"] == "record" and E_HUMAN_REQUIRED.code in helped["errors"]:
@@ -193,9 +200,10 @@ def _authority(command: Command, helped: CommandHelp) -> str | None:
 
 
 def _paging(command: Command, called: Operation | None) -> str:
-    """How its list goes on; a list with two ways says both, the usual one first.
+    """Return how its list is paged; a list with two ways names both, the usual one first.
 
-    What has no order of its own is no list: the texts inside a preview go on too, but are not its result.
+    A list without an order of its own is not paged: texts inside a preview have pages, too, but are
+    no result.
     """
     if called is None or not called.default_sort:
         return "none"
@@ -204,9 +212,11 @@ def _paging(command: Command, called: Operation | None) -> str:
 
 
 def _preview(schemas: _Schemas, called: Operation | None, effect: str) -> str:
-    """What a dry run answers with: a preview with its token, the verdict on a token at hand, or itself."""
+    """Return the type of a dry run: a preview with its token, the verdict on a given token, or the answer
+    itself.
+    """
     if effect == "update" and called is not None:
-        return schemas.label_of(called)  # exempt from the gate: no token (CLI section 14)
+        return schemas.label_of(called)  # it needs no token (CLI section 14)
     return schemas.plain(AckVerdict if effect == "ack" else DryRun)
 
 
@@ -245,7 +255,7 @@ def _global_flag(flag: Param) -> dict[str, Any]:
 
 
 def _batch(command: Command) -> dict[str, Any] | None:
-    """The plural parameter of a command that acts on several targets in one call."""
+    """Return the plural parameter of a command that acts on several targets in one call."""
     if "--continue-on-error" not in command["globals"]:
         return None
     plural = next((param for param in command["params"] if param["is_plural"]), None)
@@ -258,7 +268,7 @@ def _batch(command: Command) -> dict[str, Any] | None:
 
 
 def _mvi_budget(called: Operation | None) -> dict[str, Any] | None:
-    """LAFS 9.1: what the minimal level may cost, so that a caller can plan for it."""
+    """Return the highest cost of the minimal level (LAFS 9.1), so that a caller can plan for it."""
     if called is None:
         return None
     per = "answer" if called.item is None else "item"
@@ -266,7 +276,7 @@ def _mvi_budget(called: Operation | None) -> dict[str, Any] | None:
 
 
 def _page_schema(wrapper: dict[str, Any], item: dict[str, Any]) -> dict[str, Any]:
-    """A list as it is sent: the rows and where the page stands, beside what the wrapper says."""
+    """Return the schema of a list as it is sent: rows, position of the page, and the wrapper's fields."""
     paging = {
         "items": {"type": "array", "items": item},
         "count": {"type": "integer", "minimum": 0},
@@ -286,7 +296,7 @@ def _described(fields: Any, untrusted: list[str], style: str) -> dict[str, Any]:
 
 
 def _placed(called: Operation, name: str) -> str:
-    """A field of the shape as it is named from the top of the payload."""
+    """Return a field of the shape as it is named from the top of the payload."""
     select = called.shape.select
     if select == "items":
         return f"items.{name}"

@@ -1,4 +1,5 @@
-"""`handrail version` and `handrail changelog`: which program answers, and what changed between versions.
+"""`handrail version` and `handrail changelog`: the running program, and the changes between
+versions.
 
 Neither touches the store; the changelog is the CHANGELOG.md packed with the program.
 """
@@ -20,7 +21,7 @@ from handrail.version import __version__
 
 
 class ShowVersion(Input, frozen=True, kw_only=True):
-    """Nothing to choose."""
+    """The input, which has no fields."""
 
 
 class Version(Answer, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ class Version(Answer, frozen=True, kw_only=True):
 
 
 def show_version(_: Runtime, __: ShowVersion) -> Version:
-    """What `--version --format json` says too."""
+    """Return what `--version --format json` prints too."""
     return Version(tool="handrail", version=__version__, schema_version=SCHEMA_VERSION)
 
 
@@ -56,7 +57,7 @@ CHANGELOG_NAME = "CHANGELOG.md"
 
 
 class ShowChangelog(Input, frozen=True, kw_only=True):
-    """From where on."""
+    """The input: the version after which the list begins."""
 
     since: (
         Annotated[
@@ -67,7 +68,7 @@ class ShowChangelog(Input, frozen=True, kw_only=True):
 
 
 class Changelog(Answer, frozen=True, kw_only=True):
-    """Newest first. The list is short and comes whole: there is no paging."""
+    """Releases, newest first. The list is short and not paged."""
 
     current_version: str
     since: str | None
@@ -76,7 +77,7 @@ class Changelog(Answer, frozen=True, kw_only=True):
 
 
 def show_changelog(rt: Runtime, request: ShowChangelog) -> Changelog:
-    """Every release, or those after one version, which need not have been released."""
+    """Return every release, or those after one version, which need not have been released."""
     content = rt.installation().packed(CHANGELOG_NAME) or b""
     entries = read_releases(content.decode("utf-8", "replace"))
     since = None if request.since is UNSET else request.since
