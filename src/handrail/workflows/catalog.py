@@ -1,7 +1,8 @@
-"""Every workflow of every source under its name: what may be used, and what is wrong with the rest. Pure.
+"""Every workflow of every source under its name: those that can be used, and what is wrong with the rest.
+Pure.
 
-Listing, validating and starting see one file alike: read, and every name in it checked. The reader alone
-accepts more, so that what was pinned under an older rule can still be read.
+Listing, validating and starting treat a file alike: they read it and check every name in it. The reader
+alone accepts more, so that what was pinned under an older rule can still be read.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ if TYPE_CHECKING:
 def read_checked(
     content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
 ) -> Reading:
-    """Return the file with all its problems; without a workflow where one of them is an error.
+    """Return the file with all its problems; without a workflow if one of them is an error.
 
-    A customisation has one only together with its base.
+    A customisation has a workflow only together with its base.
     """
     reading = _read(content, spelling, decoded, base)
     if not reading.problems:
@@ -112,7 +113,7 @@ def _read(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDocument
 
 
 def read_checked_contract(content: bytes, file_name: str) -> ReadContract:
-    """Return a contract file with all its problems; without a contract where one of them is an error."""
+    """Return a contract file with all its problems; without a contract if one of them is an error."""
     read = _check_contract(content, file_name)
     if not read.problems:
         return read
@@ -170,14 +171,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a listing needs to know about one file. It depends only on the content, so it can be cached."""
 
     id: str = ""
-    """Empty when the file cannot be read as a workflow."""
+    """The id; empty if the file cannot be read as a workflow."""
     name: str = ""
     description: str = ""
     kind: WorkflowKind = "workflow"
     tags: tuple[str, ...] = ()
     inputs: dict[str, InputSpec] = {}
     extends: str = ""
-    """Of a customisation: its base, which says what is left empty here."""
+    """For a customisation: the id of its base, which provides what is empty here."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -186,29 +187,29 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     own_id: str = ""
-    """Where its source is under other namespaces here: what its file says."""
+    """The id in the file, if the user gave its source another namespace."""
     name: str
     description: str
     kind: WorkflowKind | Literal["contract"] = "workflow"
     source_kind: SourceKind
     source_ref: str
     address: str = ""
-    """Of a repository: its path or its URL, as the user's settings have it."""
+    """For a repository: its path or its URL, as the user's settings have it."""
     content: bytes
     spelling: Spelling = "json"
     decoded: bytes = b""
-    """The document as JSON, where it came with the file."""
+    """The document as JSON, if it came with the file."""
     tags: tuple[str, ...] = ()
-    """Words by which the author wants it to be found."""
+    """Search words that the author provides."""
     inputs: dict[str, InputSpec] = {}
     problems: tuple[Problem, ...] = ()
     is_usable: bool
-    """Whether it can be started, judging by its content and its name."""
+    """Whether it can be started, judged by its content and its name."""
     suggested_id: str = ""
-    """Of a legacy id: the one it should get."""
+    """For a legacy id: the id that it should get."""
     extends: str = ""
     base: BaseDocument | None = None
-    """Of a customisation: the workflow that it changes, as the other sources have it."""
+    """For a customisation: the workflow that it changes, as the other sources have it."""
 
     @property
     def id_status(self) -> IdStatus:
@@ -216,7 +217,7 @@ class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BrokenContract(msgspec.Struct, frozen=True, kw_only=True):
-    """A contract file with what is wrong with it."""
+    """A contract file with its problems."""
 
     id: str
     source_kind: SourceKind
@@ -226,20 +227,22 @@ class BrokenContract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Catalog(msgspec.Struct, frozen=True, kw_only=True):
-    """What a project can use."""
+    """Everything that a project can use."""
 
     entries: tuple[CatalogEntry, ...]
     operations: Operations | None = None
-    """None: actions are not checked against them."""
+    """Known operations; None if actions are not checked against them."""
     contracts: dict[str, Contract] = {}
     broken_contracts: tuple[BrokenContract, ...] = ()
-    """Contract files that nothing can use, by source and name."""
+    """Contract files that cannot be used, by source and name."""
     contract_warnings: dict[str, tuple[Problem, ...]] = {}
-    """What may be wrong with a contract that can be used."""
+    """Warnings about contracts that can be used."""
 
 
 def build_catalog(files: Iterable[WorkflowFile]) -> Catalog:
-    """Settle names: `wr.*` is bundled only, no file shadows one of an earlier source, none has a twin."""
+    """Return the catalog with unique names: `wr.*` is bundled only, no file hides one of an earlier source,
+    and two files of one source cannot have the same name.
+    """
     found = list(files)
     alone = [_entry(file) for file in found if file.holds == "workflow"]
     read = [with_base(entry, alone) for entry in alone]
@@ -263,7 +266,7 @@ def build_catalog(files: Iterable[WorkflowFile]) -> Catalog:
 
 
 def summarise(content: bytes, spelling: Spelling = "json", decoded: bytes = b"") -> Summary:
-    """Read a file for a listing."""
+    """Return the summary of a file for a listing."""
     reading = read_checked(content, spelling, decoded)
     source = reading.workflow
     if source is None and reading.extends and isinstance(reading.document, dict):
@@ -291,9 +294,11 @@ def suggest_id(
 
 
 def catalog_order(entry: CatalogEntry) -> tuple[str, ...]:
-    """EXEC "Discovery": namespace, kind (workflow first), name; the source last, to be total.
+    """Return the sort key (EXEC "Discovery"): namespace, kind (workflow first), name; the source last, to
+    be total.
 
-    The namespaces of others stand last: a collection never pushes out what is the reader's own or bundled.
+    Foreign namespaces come last, so that a collection never displaces the reader's own workflows or bundled
+    ones.
     """
     namespace, _, name = entry.id.rpartition(".")
     return (
@@ -352,7 +357,7 @@ def claims_id(entry: CatalogEntry, workflow_id: str) -> bool:
 
 
 def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
-    """The first source that has the workflow counts, as it does when that one is started."""
+    """Return the base from the first source that has it, which is also the one that a start uses."""
     if entry.extends == entry.id:
         own = suggest_id(
             entry.id.rpartition(".")[2], entry.source_kind, entry.source_ref, [one.id for one in others]
@@ -386,7 +391,7 @@ def _find_base(entry: CatalogEntry, others: list[CatalogEntry]) -> BaseDocument:
 
 
 def _remembered(file: WorkflowFile) -> Summary | None:
-    """Return the cached summary, unless it is damaged: then the file is read again."""
+    """Return the cached summary, or read the file again if the cache is damaged."""
     if not file.summary:
         return None
     try:
@@ -401,17 +406,17 @@ def _trouble(file: WorkflowFile) -> Summary:
 
 
 def source_of(entry: CatalogEntry | BrokenContract) -> str:
-    """Return which source an entry is of: a repository and a plugin are each their own."""
+    """Return the source of an entry; each repository and each plugin is a source of its own."""
     return f"{entry.source_kind} {name_source(entry)}".rstrip()
 
 
 def name_source(entry: CatalogEntry | BrokenContract) -> str:
-    """Return the name of a repository or plugin; empty for a source of which there is one."""
+    """Return the name of a repository or plugin; empty for kinds with only one source."""
     return entry.source_ref.partition("/")[0] if entry.source_kind in ("git", "plugin") else ""
 
 
 def _named(entry: CatalogEntry, taken: dict[str, str], twins: list[CatalogEntry]) -> CatalogEntry:
-    """Return the entry; unusable if it may not have its name."""
+    """Return the entry; marked unusable if it may not have its name."""
     problem = _name_problem(entry, taken, twins) if entry.is_usable else None
     if problem is None:
         return entry
@@ -442,7 +447,7 @@ def _is_legacy(entry: CatalogEntry) -> bool:
 
 
 def _with_suggestion(entry: CatalogEntry, ids: frozenset[str]) -> CatalogEntry:
-    """Return the entry with a namespaced id of its own, where its id has no namespace."""
+    """Return the entry with a suggested namespaced id, if its id has no namespace."""
     if not _is_legacy(entry):
         return entry
     better = suggest_id(entry.id, entry.source_kind, entry.source_ref, ids)
@@ -483,7 +488,7 @@ def _with_contracts(catalog: Catalog, files: list[WorkflowFile]) -> Catalog:
 
 
 def _read_contract(file: WorkflowFile) -> ReadContract:
-    """Return the contract. A cached summary of the same bytes under the same name is used again."""
+    """Return the contract. A cached summary of the same bytes under the same name is reused."""
     if file.trouble:
         name = file.source_ref.rsplit("/", 1)[-1].removesuffix(".json")
         return ReadContract(id=name, problems=_trouble(file).problems)
@@ -498,7 +503,7 @@ def _read_contract(file: WorkflowFile) -> ReadContract:
 
 
 def summarise_contract(content: bytes, source_ref: str) -> Summary:
-    """Return what is wrong with a contract file; it depends on the content and on the file's name."""
+    """Return the problems of a contract file; they depend on the content and on the file's name."""
     read = read_checked_contract(content, source_ref)
     return Summary(id=read.id, problems=read.problems)
 

@@ -1,7 +1,7 @@
 """The compiled workflow: fully expanded, checked, pinned by the hash of its canonical bytes. Pure.
 
-Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas. There are
-no ids of runs, no times, and nothing of the environment.
+Everything the engine needs is inside: rendered prompts, conditions, contracts with their schemas.
+It has no ids of runs, no times, and nothing of the environment.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,21 +20,21 @@ from handrail.workflows.evidence import Evidence
 
 COMPILED_VERSION = 1
 WITH_EVIDENCE = 2
-"""Of a workflow whose contracts say what can be checked: a program that does not look refuses it."""
+"""Version of a workflow whose contracts have evidence rules; a program that cannot check them refuses it."""
 WITH_CHILDREN = 3
-"""Of a workflow that delegates work: a program that does not wait for it refuses it."""
+"""Version of a workflow that delegates work; a program that cannot wait for it refuses it."""
 WITH_PROOF = 4
-"""Of a workflow that wants a proof, requires outputs by name or marks an option."""
+"""Version of a workflow that requires a proof, requires outputs by name or marks an option."""
 CONFIRMERS = {
     "other": "a person none of whose agents did the work",
     "role:owner": "an owner",
     "role:admin": "an admin or owner",
     "role:member": "a member, admin or owner",
 }
-"""Who a step can ask to confirm it, in words; a workflow that says it has version 3."""
+"""Who a step can ask to confirm it, in words; a workflow that names one has version 3."""
 VERSIONS = (COMPILED_VERSION, WITH_EVIDENCE, WITH_CHILDREN, WITH_PROOF)
 OWN_OPERATIONS = frozenset({"code.scan", "code.edit"})
-"""The operations that an action has run by Handrail itself; no other ever is, and none is a program."""
+"""The operations that Handrail itself runs for an action. It runs no others, and none is a program."""
 
 InputType: TypeAlias = Literal["string", "number", "integer", "boolean", "array", "object", "any"]
 TYPE_WORDS = {
@@ -49,7 +49,7 @@ TYPE_WORDS = {
 }
 """What a sentence calls a value of each type."""
 ProvenanceKind: TypeAlias = Literal["authored", "template", "feature", "capability_probe", "base", "overlay"]
-"""`base` and `overlay` only where a workflow extends another."""
+"""Origins of a step; `base` and `overlay` only if a workflow extends another."""
 UserOnlyReason: TypeAlias = Literal[
     "needs_user_secret_or_token",
     "needs_user_account_access",
@@ -85,7 +85,7 @@ def json_type(value: Json) -> JsonType:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a JSON value is a number; a truth value is none."""
+    """Whether a JSON value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -110,7 +110,7 @@ class Compiled(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class Provenance(Compiled, frozen=True, kw_only=True):
-    """Where a step came from: the author, or what injected it."""
+    """The origin of a step: the author, or what added it."""
 
     kind: ProvenanceKind = "authored"
     origin: str = ""
@@ -118,7 +118,7 @@ class Provenance(Compiled, frozen=True, kw_only=True):
 
 
 class InputSpec(Compiled, frozen=True, kw_only=True):
-    """A declared context input. `implicit`: only used by a condition or prompt, never declared."""
+    """A declared context input. `implicit` means that a condition or prompt uses it without a declaration."""
 
     type: InputType = "any"
     enum: tuple[Any, ...] = ()
@@ -127,25 +127,25 @@ class InputSpec(Compiled, frozen=True, kw_only=True):
     description: str = ""
     implicit: bool = False
     counted_by: str = ""
-    """Another value: while nobody sends this list, it is the numbers from 1 up to that one."""
+    """Name of a number; while this list is not given, it is the numbers from 1 to that one."""
     from_goal: bool = False
-    """A start that does not give it fills it with the goal."""
+    """Whether a start that does not give it fills it with the goal."""
 
 
 class Fragment(Compiled, frozen=True, kw_only=True):
-    """A piece of prompt that is added where its condition holds."""
+    """A piece of prompt that is added if its condition holds."""
 
     when: ConditionId = ""
     text: str
 
 
 class UserOnly(Compiled, frozen=True, kw_only=True):
-    """Something only the user can give."""
+    """A value that only the user can give."""
 
     reason: UserOnlyReason
     choice_kind: ChoiceKind | None = None
     input: str = ""
-    """The declared input whose value answers it; empty: an artifact of kind `wr.user_input` does."""
+    """The declared input whose value answers it; empty if an artifact of kind `wr.user_input` does."""
 
 
 class RuleShape(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename="camel"):
@@ -161,14 +161,14 @@ class AnyOf(RuleShape, frozen=True, kw_only=True, tag="any"):
 
 
 class ContainsRule(RuleShape, frozen=True, kw_only=True, tag="contains"):
-    """The notes hold this text, whatever its case."""
+    """A rule that the notes contain this text, ignoring case."""
 
     value: str
     message: str
 
 
 class PatternRule(RuleShape, frozen=True, kw_only=True, tag="regex"):
-    """The notes match this pattern somewhere."""
+    """A rule that this pattern matches somewhere in the notes."""
 
     pattern: str
     flags: str = ""
@@ -176,7 +176,7 @@ class PatternRule(RuleShape, frozen=True, kw_only=True, tag="regex"):
 
 
 class LengthRule(RuleShape, frozen=True, kw_only=True, tag="length"):
-    """The notes have this many characters."""
+    """A rule about the number of characters of the notes."""
 
     minimum: int = 0
     maximum: int | None = None
@@ -184,7 +184,7 @@ class LengthRule(RuleShape, frozen=True, kw_only=True, tag="length"):
 
 
 class SchemaRule(RuleShape, frozen=True, kw_only=True, tag="schema"):
-    """The notes are a JSON document of this schema."""
+    """A rule that the notes are a JSON document of this schema."""
 
     schema: dict[str, Any]
     message: str
@@ -194,28 +194,34 @@ Rule: TypeAlias = AllOf | AnyOf | ContainsRule | PatternRule | LengthRule | Sche
 
 
 class Gate(Compiled, frozen=True, kw_only=True):
-    """An assessment the step must report; a listed level demands a follow-up before the run goes on."""
+    """An assessment that the step must report; a listed level requires a follow-up before the run
+    continues.
+    """
 
     assessment_id: str
     purpose: str
     dimensions: dict[str, tuple[str, ...]]
-    """Dimension id to its levels."""
+    """Dimension ids, each with its levels."""
     followups: dict[str, str] = {}
-    """Level to the guidance given when any dimension has it."""
+    """For each level the guidance that is given if any dimension has it."""
 
 
 class ProofDemand(Compiled, frozen=True, kw_only=True):
-    """What a step wants the four runs of the project's check to show about the change."""
+    """What the four runs of the project's check must show about the change of a step."""
 
     wants: ProofWant
     is_required: bool = msgspec.field(default=False, name="required")
-    """False: `where_possible`, which blocks once; then the run continues with a gap."""
+    """Whether it is required. False means `where_possible`: it blocks once; then the run continues
+    with a gap.
+    """
     base: Literal["", "run"] = ""
-    """Where the change begins; empty: with the round of the innermost loop, outside of loops with the run."""
+    """Step at which the change begins; empty for the iteration of the innermost loop, or the run if there
+    is none.
+    """
 
 
 VALUE_PREFIX = "context."
-"""Before the name of a context value among what a step requires; the rest are contracts."""
+"""Prefix of a context value in the list of what a step requires; entries without it are contracts."""
 
 
 class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
@@ -228,30 +234,30 @@ class Step(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="step"):
     when: ConditionId = ""
     require_confirmation: bool | ConditionId = False
     confirmed_by: str = ""
-    """Who has to confirm, one of `CONFIRMERS`; empty: any person."""
+    """Who has to confirm, one of `CONFIRMERS`; empty for any person."""
     contract: str = ""
-    """Id in `contracts` of the artifact this step must deliver; empty: notes only."""
+    """Id in `contracts` of the artifact that this step must deliver; empty for notes only."""
     hints: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     gates: tuple[Gate, ...] = ()
     functions: tuple[str, ...] = ()
     user_only: UserOnly | None = None
     capability: str = ""
-    """Of a probe: the capability that it observes."""
+    """For a probe: the capability that it observes."""
     notes_optional: bool = False
     notes_required: bool = False
     check: str = ""
     """A declared check of the project that must have passed on the present files."""
     asks: tuple[str, ...] = ()
-    """Context values that its call has a place for until somebody sends them."""
+    """Context values for which the step's call has placeholders until they are given."""
     requires: tuple[str, ...] = ()
-    """What it is not done without, beside notes and `contract`: `context.NAME`, or an id in `contracts`."""
+    """Requirements besides notes and `contract`: `context.NAME`, or an id in `contracts`."""
     proof: ProofDemand | None = None
     provenance: Provenance = Provenance()
 
 
 class Option(Compiled, frozen=True, kw_only=True):
-    """One way a choice can go; `sets` becomes context."""
+    """One option of a choice; `sets` becomes context."""
 
     id: str
     label: str
@@ -260,7 +266,7 @@ class Option(Compiled, frozen=True, kw_only=True):
     irreversible: bool = False
     """Whether it cannot be undone, so that a person is asked a second time."""
     recommended: bool = False
-    """Whether its author advises it."""
+    """Whether its author recommends it."""
 
 
 class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"):
@@ -276,7 +282,7 @@ class Choice(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="choice"
 
 
 class Action(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="action"):
-    """An operation that Handrail runs itself if it is a code tool, and asks of the agent if it is not."""
+    """An operation: Handrail runs it if it is a code tool, otherwise the agent does."""
 
     id: str
     title: str
@@ -293,12 +299,12 @@ class Action(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="action"
 
     @property
     def is_guarded(self) -> bool:
-        """Whether Handrail writes files when it runs it."""
+        """Whether it writes files when Handrail runs it."""
         return self.is_own and self.params.get("fix", False) is not False
 
 
 class Child(Compiled, frozen=True, kw_only=True):
-    """Work that is delegated, pinned like the workflow that delegates it."""
+    """Delegated work, pinned like the workflow that delegates it."""
 
     id: str
     workflow_id: WorkflowId
@@ -309,19 +315,21 @@ class Child(Compiled, frozen=True, kw_only=True):
 
 
 class Delegate(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="delegate"):
-    """Runs that are opened on arrival; the step is done when enough of them are."""
+    """Child runs that are opened on arrival; the step is done when enough of them are."""
 
     id: str
     title: str
     children: tuple[Child, ...]
     for_each: str = ""
     item: str = ""
-    """With a list: its only child is delegated once for each item, which is this input of it."""
+    """The input of the only child that gets the item, if the child is delegated once for each item
+    of a list.
+    """
     at_least: int = 0
-    """How many must be done; 0: all."""
-    collect: str = ""  # the value that gets what the children delivered
+    """How many must be done; 0 for all."""
+    collect: str = ""  # the value that gets the results of the children
     non_assumable: ChoiceKind | None = None
-    """Why an agent must not decide what becomes of a child that was closed."""
+    """Why an agent must not decide what happens after a child was closed."""
     when: ConditionId = ""
     provenance: Provenance = Provenance()
 
@@ -333,7 +341,7 @@ class RepeatShape(
 
 
 class While(RepeatShape, frozen=True, kw_only=True, tag="while"):
-    """Another iteration as long as the condition holds. A loop_control condition lets the first one in."""
+    """A further iteration while the condition holds. A loop_control condition always allows the first one."""
 
     condition: ConditionId
 
@@ -363,7 +371,7 @@ Repeat: TypeAlias = While | Until | ForEach | Count
 
 
 class Loop(Compiled, frozen=True, kw_only=True, tag_field="kind", tag="loop"):
-    """Steps that may run more than once, never more than `max_iterations` times."""
+    """Steps that may run more than once, at most `max_iterations` times."""
 
     id: str
     repeat: Repeat
@@ -378,7 +386,7 @@ Part: TypeAlias = Step | Choice | Action | Delegate | Loop
 
 
 class Contract(Compiled, frozen=True, kw_only=True):
-    """What an artifact must look like, embedded so that pinning holds."""
+    """Requirements of an artifact, embedded so that pinning covers them."""
 
     artifact_kind: str
     schema: dict[str, Any]
@@ -389,15 +397,15 @@ class Contract(Compiled, frozen=True, kw_only=True):
 
 
 Schema: TypeAlias = dict[str, Any]
-"""Of a contract. A `$ref` in it names one of the definitions at its root."""
+"""The schema of a contract. A `$ref` in it names one of the definitions at its root."""
 
 DEFINITIONS = "#/$defs/"
 MAX_DEPTH = 16
-"""Levels that a schema may be nested, and references that may lead to one another."""
+"""Levels of nesting of a schema, and of references that lead to one another."""
 
 
 def resolve_ref(schema: Json, root: Schema) -> Json:
-    """Return the schema itself, or what its `$ref` names; an empty one when the name leads nowhere."""
+    """Return the schema itself, or the definition that its `$ref` names; an empty one if there is none."""
     for _ in range(MAX_DEPTH):
         if not isinstance(schema, dict) or "$ref" not in schema:
             return schema
@@ -411,7 +419,9 @@ def list_definitions(root: Schema) -> Schema:
 
 
 class Reference(Compiled, frozen=True, kw_only=True):
-    """A document the steps rely on; resolved when it is surfaced, never part of the run's truth."""
+    """A document that the steps rely on; resolved when it is shown, never part of the run's
+    recorded facts.
+    """
 
     id: str
     title: str
@@ -422,7 +432,7 @@ class Reference(Compiled, frozen=True, kw_only=True):
 
 
 class Recommended(Compiled, frozen=True, kw_only=True):
-    """The most automation the author considers safe."""
+    """The most automation that the author considers safe."""
 
     autonomy: Autonomy | None = None
     risk_policy: RiskPolicy | None = None
@@ -437,7 +447,7 @@ class LeftOut(Compiled, frozen=True, kw_only=True):
 
 
 class CompiledBase(Compiled, frozen=True, kw_only=True):
-    """What a customisation was compiled on."""
+    """The base with which a customisation was compiled."""
 
     id: WorkflowId
     hash: WorkflowHash
@@ -445,7 +455,7 @@ class CompiledBase(Compiled, frozen=True, kw_only=True):
 
 
 class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
-    """A compiled workflow. What follows from it alone is kept with it (`derive_once`)."""
+    """A compiled workflow. Values derived from it alone are cached with it (`derive_once`)."""
 
     v: int
     id: WorkflowId
@@ -462,11 +472,11 @@ class CompiledWorkflow(Compiled, frozen=True, kw_only=True, dict=True):
     references: tuple[Reference, ...] = ()
     steps: tuple[Part, ...]
     base: CompiledBase | None = None
-    """Only of a workflow that extends another."""
+    """The base, only for a workflow that extends another."""
 
 
 class SlotPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where a customisation may add parts: before a part, or after the last one of its list."""
+    """A place where a customisation may add parts: before a part, or after the last one of its list."""
 
     id: str
     title: str = ""
@@ -482,9 +492,9 @@ class Pinned(msgspec.Struct, frozen=True, kw_only=True):
     content: bytes
     workflow_hash: WorkflowHash
     children: "tuple[Pinned, ...]" = ()
-    """Every workflow that its steps delegate, those of its children included, each once."""
+    """Every workflow that its steps delegate, including those of its children, each once."""
     slots: tuple[SlotPlace, ...] = ()
-    """Of one that was compiled now: the bytes do not have them."""
+    """Only after compiling: the bytes do not have them."""
 
 
 _DECODER = msgspec.json.Decoder(CompiledWorkflow)
@@ -493,7 +503,8 @@ _DECODER = msgspec.json.Decoder(CompiledWorkflow)
 def decode_compiled(content: bytes) -> CompiledWorkflow:
     """Return the compiled workflow of pinned bytes.
 
-    Raises Fault STORE_UNSUPPORTED_VERSION: the bytes are proven, so another version wrote them.
+    Raises: Fault STORE_UNSUPPORTED_VERSION if they cannot be read; the hash proves them, so another
+    version wrote them.
     """
     try:
         workflow = _DECODER.decode(content)
@@ -512,16 +523,17 @@ def _refuse_form(found: str) -> Fault:
     )
 
 
-# What follows from a workflow alone
+# Values derived from a workflow alone
 
 _T = TypeVar("_T")
 
 
 def derive_once(workflow: CompiledWorkflow, derive: Callable[[CompiledWorkflow], _T]) -> _T:
-    """Return what `derive` finds in a workflow, kept with that workflow; callers do not change it.
+    """Return what `derive` finds in a workflow, cached with that workflow; callers do not change
+    it.
 
-    A server asks the same of a decoded workflow in every call. Two threads may both derive it, and find the
-    same.
+    A server needs the same facts about a decoded workflow in every call. Two threads may both
+    derive them, and get the same.
     """
     kept: dict[Any, Any] = vars(workflow)
     if derive not in kept:
@@ -543,11 +555,11 @@ def list_leaves(parts: Iterable[Part]) -> Iterator[Leaf]:
     return (part for part in walk_parts(parts) if not isinstance(part, Loop))
 
 
-# Values that come from inside a workflow, so nobody sends them
+# Values that come from inside a workflow, so that no caller sends them
 
 
 def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
-    """Yield what a choice sets, what an action saves and what children deliver."""
+    """Yield the names that a choice sets, an action saves and children deliver."""
     for part in list_leaves(parts):
         match part:
             case Choice(options=options):
@@ -559,22 +571,22 @@ def names_set_inside(parts: tuple[Part, ...]) -> Iterator[str]:
 
 
 def list_wanted_checks(parts: tuple[Part, ...]) -> Iterator[tuple[str, str]]:
-    """Yield steps that ask for a declared check of the project, each with the name of it."""
+    """Yield steps that require a declared check of the project, each with the name of the check."""
     return ((part.id, part.check) for part in list_leaves(parts) if isinstance(part, Step) and part.check)
 
 
 def list_required_values(step: Step) -> list[str]:
-    """Return the names of the context values that a step is not done without."""
+    """Return the names of the context values that a step requires."""
     return [one.removeprefix(VALUE_PREFIX) for one in step.requires if one.startswith(VALUE_PREFIX)]
 
 
 def list_required_contracts(step: Step) -> list[str]:
-    """Return the ids of the contracts whose artifacts a step is not done without, beside its own."""
+    """Return the ids of the contracts whose artifacts a step requires, besides its own contract."""
     return [one for one in step.requires if not one.startswith(VALUE_PREFIX)]
 
 
 def loop_variables(loop: Loop) -> frozenset[str]:
-    """Return what a loop counts and goes through."""
+    """Return the variables of a loop: its counter and its item."""
     match loop.repeat:
         case ForEach(item=item, index=index):
             return frozenset({item, index} - {""})

@@ -1,6 +1,7 @@
-"""Conditions: a closed set of typed comparisons, so every branch can be walked without an agent. Pure.
+"""Conditions: a closed set of typed comparisons, so every branch can be walked without an agent.
+Pure.
 
-This file says what they are, whether one holds, and how a reader sees it as a short phrase.
+This file defines them, evaluates them, and words them as short phrases for readers.
 """
 
 import operator
@@ -24,11 +25,11 @@ class ConditionShape(
 
 
 class AlwaysTrue(ConditionShape, frozen=True, kw_only=True, tag="always_true"):
-    """Holds."""
+    """A condition that always holds."""
 
 
 class AlwaysFalse(ConditionShape, frozen=True, kw_only=True, tag="always_false"):
-    """Never holds."""
+    """A condition that never holds."""
 
 
 class Compare(ConditionShape, frozen=True, kw_only=True, tag="compare"):
@@ -45,59 +46,61 @@ class Compare(ConditionShape, frozen=True, kw_only=True, tag="compare"):
     op: Operator
     value: Any = None
     lenient: bool = False
-    """`equals`, `not_equals`, `in` and `contains` ignore case, outer spaces and how a value is spelled."""
+    """Whether `equals`, `not_equals`, `in` and `contains` ignore case, outer spaces and spelling of
+    the value.
+    """
 
 
 class And(ConditionShape, frozen=True, kw_only=True, tag="and"):
-    """All of them."""
+    """Holds if all of them hold."""
 
     of: "tuple[Condition, ...]"
 
 
 class Or(ConditionShape, frozen=True, kw_only=True, tag="or"):
-    """At least one of them."""
+    """Holds if at least one of them holds."""
 
     of: "tuple[Condition, ...]"
 
 
 class Not(ConditionShape, frozen=True, kw_only=True, tag="not"):
-    """The opposite."""
+    """Holds if the inner condition does not."""
 
     of: "Condition"
 
 
 class LoopControl(ConditionShape, frozen=True, kw_only=True, tag="loop_control"):
-    """The decision that the body of the loop left in a validated `wr.loop_control` artifact."""
+    """The decision that the body of the loop reported in a validated `wr.loop_control` artifact."""
 
     continue_when: Literal["continue", "stop"] = "continue"
 
 
 Condition: TypeAlias = AlwaysTrue | AlwaysFalse | Compare | And | Or | Not | LoopControl
-"""The closed set."""
+"""All conditions; the set is closed."""
 CONDITION_KINDS: tuple[str, ...] = tuple(str(kind.__struct_config__.tag) for kind in get_args(Condition))
 
 MISSING: Any = msgspec.UNSET
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
-    """What conditions may look at."""
+    """The values that conditions can read."""
 
     values: Mapping[str, Any] = {}
     """Declared inputs with defaults applied, undeclared context keys, loop variables."""
     artifacts: Mapping[str, Mapping[str, Any]] = {}
     """The current validated artifact of each kind."""
     loop_decisions: Mapping[str, str] = {}
-    """By loop id, what its current iteration decided: continue or stop. Absent while nothing was decided."""
+    """For each loop id, what its current iteration decided: continue or stop. Absent until it is decided."""
     chosen: Mapping[str, Any] = {}
-    """What the options set that were taken on the way, whatever holds by now."""
+    """Values set by the options that were taken on the way, even if they were changed later."""
     assumed: Set[str] = frozenset()
-    """Names whose value is a default: nobody gave one."""
+    """Names whose value is only a default."""
 
 
 def holds(condition: Condition, facts: Facts, loop_id: str = "", effort: Effort | None = None) -> bool:
     """Whether a condition holds; `loop_id` is the loop that asks. Total: no input makes it raise.
 
-    Raises Fault WORK_LIMIT_EXCEEDED where an effort is given that the comparisons use up.
+    Raises: Fault WORK_LIMIT_EXCEEDED if an effort is given that the comparisons use up.
     """
     match condition:
         case AlwaysTrue():
@@ -125,10 +128,10 @@ def holds_by_options(
     effort: Effort | None = None,
     loop_id: str = "",
 ) -> bool:
-    """Whether a condition holds where nobody but an option speaks for the names that options set.
+    """Whether a condition holds if only options may set the names that options set.
 
-    `offered` are these names. Where no option was taken, a comparison of such a name is undecided, and an
-    undecided one never makes the condition hold.
+    `offered` are these names. If no option was taken, a comparison of such a name is undecided, and
+    an undecided one never makes the condition hold.
     """
     merged = {**{name: value for name, value in facts.values.items() if "." not in name}, **facts.chosen}
     values = {name: value for name, value in merged.items() if value is not None or name not in facts.chosen}
@@ -139,7 +142,7 @@ def holds_by_options(
 
 
 def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
-    """Whether a condition fails by what somebody gave: no missing value and no default could make it hold."""
+    """Whether given values make a condition fail: no missing value and no default could make it hold."""
 
     def is_open(one: Compare) -> bool:
         if one.artifact:
@@ -150,9 +153,9 @@ def is_ruled_out(condition: Condition, facts: Facts, loop_id: str = "") -> bool:
 
 
 def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes: bool = True) -> Condition:
-    """Return the condition with an answer for each undecided comparison: the one with which it rather holds.
+    """Return the condition with each undecided comparison answered in its favour.
 
-    Without `hopes`, the one with which it rather fails.
+    Without `hopes`, each is answered against it.
     """
     return replace_leaves(
         condition,
@@ -163,9 +166,9 @@ def _settle(condition: Condition, undecided: Callable[[Compare], bool], *, hopes
 def replace_leaves(
     condition: Condition, replace: "Callable[[Compare | LoopControl, bool], Condition]", *, up: bool = True
 ) -> Condition:
-    """Return the condition with another in place of each that looks at something.
+    """Return the condition with each comparison or loop decision replaced.
 
-    `replace` gets whether the whole rather holds if that one does: not so behind a `not`.
+    `replace` also gets whether the whole gains if that one holds; behind a `not` it does not.
     """
     match condition:
         case Compare() | LoopControl():
@@ -182,7 +185,7 @@ def replace_leaves(
 
 
 def decided(is_true: bool) -> AlwaysTrue | AlwaysFalse:
-    """Return the condition with this answer."""
+    """Return a condition that always has this result."""
     return AlwaysTrue() if is_true else AlwaysFalse()
 
 
@@ -207,12 +210,12 @@ def comparisons(condition: Condition) -> Iterator[Compare]:
 
 
 def asks_for_decision(condition: Condition) -> bool:
-    """Whether it looks at what the body of a loop decided."""
+    """Whether it depends on what the body of a loop decided."""
     return any(isinstance(part, LoopControl) for part in parts_of(condition))
 
 
 _PLAIN = (int, float, type(None))
-"""Asked for first: it takes a tenth of the time that a mapping is recognised in."""
+"""Types that are tested first, because recognising a mapping takes ten times as long."""
 _HOLDERS = (list, tuple, Mapping)
 
 
@@ -229,7 +232,7 @@ def _compare(condition: Compare, facts: Facts, effort: Effort | None) -> bool:
 
 
 def _weight(value: Any) -> int:
-    """Return how much longer it takes to compare this value than a plain one."""
+    """Return how many times longer this value takes to compare than a plain one."""
     if isinstance(value, str):
         return len(value) >> 8
     if isinstance(value, _PLAIN) or not isinstance(value, _HOLDERS):
@@ -247,26 +250,28 @@ def _weight(value: Any) -> int:
 
 
 def value_of(condition: Compare, facts: Facts) -> Any:
-    """Return the value a comparison looks at; MISSING when there is none."""
+    """Return the value that a comparison reads; MISSING if there is none."""
     if condition.artifact:
         return _member(facts.artifacts.get(condition.artifact, MISSING), condition.field)
     return named_value(facts.values, condition.input)
 
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}")
-"""A value that a text names, by its name or, dotted, a part of one."""
+"""Pattern of a value that a text names, by its name or by a dotted member."""
 _ENDED = re.compile(PLACEHOLDER.pattern + r"(?P<stop>\.(?!\S))?")
 
 
 def fill_placeholders(text: str, show: Callable[[re.Match[str]], str]) -> str:
-    """Return the text with what is shown in the place of each; the sentence of a value ends once."""
+    """Return the text with each placeholder replaced; if a value ends its sentence, the full stop is not
+    doubled.
+    """
     return _ENDED.sub(lambda found: end_sentence(show(found)) if found["stop"] else show(found), text)
 
 
 def named_value(values: Mapping[str, Any], name: str) -> Any:
-    """Return a value by its name or, dotted, a member of one; MISSING when there is none.
+    """Return a value by its name or, dotted, a member of one; MISSING if there is none.
 
-    A key with a dot is in no log but one of an older version, whose runs go on as they began.
+    A key with a dot is only in logs of an older version, whose runs continue as they began.
     """
     if name in values:
         return values[name]
@@ -275,20 +280,22 @@ def named_value(values: Mapping[str, Any], name: str) -> Any:
 
 
 def split_artifact(path: str) -> tuple[str, str]:
-    """The kind of artifact that a dotted name may begin with, and the member of it: `wr.plan.slices`."""
+    """Return the kind of artifact that a dotted name may begin with, and the member: `wr.plan.slices`."""
     namespace, _, rest = path.partition(".")
     name, _, member = rest.partition(".")
     return f"{namespace}.{name}", member
 
 
 def artifact_value(artifacts: Mapping[str, Mapping[str, Any]], path: str) -> Any:
-    """Return the member of the current artifact that a dotted name means; MISSING when there is none."""
+    """Return the member of the current artifact that a dotted name means; MISSING if there is none."""
     kind, member = split_artifact(path)
     return _member(artifacts.get(kind, MISSING), member) if member else MISSING
 
 
 def nest_values(named: Mapping[str, Any]) -> dict[str, Any]:
-    """The objects in which these names, dotted or plain, have their values; what is MISSING is left out."""
+    """Return objects in which these names, dotted or plain, have their values; MISSING values are
+    left out.
+    """
     nested: dict[str, Any] = {}
     for path, value in sorted(named.items()):
         if value is MISSING:
@@ -312,7 +319,7 @@ def _member(value: Any, path: str) -> Any:
 
 
 def is_same_value(left: Any, right: Any) -> bool:
-    """Equality as JSON means it: true is not 1, and 1 is 1.0."""
+    """Whether two values are equal as JSON: true is not 1, and 1 is 1.0."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     return bool(left == right)
@@ -349,11 +356,11 @@ _OPERATORS: dict[Operator, Callable[[Any, Any], bool]] = {
 
 _NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?", re.ASCII)
 _SPELLED = {True: ("true", "1", "yes"), False: ("false", "0", "no")}
-"""Texts that stand for a truth value."""
+"""Texts that spell a boolean."""
 
 
 def _alike(left: Any, right: Any) -> bool:
-    """Equality as the neighbouring dialect means it: a text equals what it spells, in any case."""
+    """Whether two values are equal in the other dialect: a text equals what it spells, in any case."""
     if isinstance(left, str) and isinstance(right, str):
         return _folded(left) == _folded(right)
     if isinstance(right, str):
@@ -367,7 +374,7 @@ def _alike(left: Any, right: Any) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text spells; no text at all counts as 0, as in the dialect."""
+    """Return the number that a text spells; an empty text counts as 0, as in that dialect."""
     if not text:
         return 0.0
     return float(text) if _NUMBER.fullmatch(text) else None
@@ -378,7 +385,7 @@ def _folded(text: str) -> str:
 
 
 def _holds_alike(holder: Any, wanted: Any) -> bool:
-    """Return one text inside another, or inside an item of a list, in any case."""
+    """Whether one text is inside another, or inside an item of a list, in any case."""
     if isinstance(holder, Mapping):
         return any(_alike(name, wanted) for name in holder)
     if isinstance(holder, list | tuple):
@@ -421,11 +428,11 @@ _OPERATOR_WORDS: dict[Operator, str] = {
 
 
 GENERATED_PREFIX = "inline-"
-"""The prefix of a condition id that the compiler made from a digest; it means nothing to a reader."""
+"""Prefix of a condition id that the compiler made from a digest; it means nothing to a reader."""
 
 
 def label_condition(conditions: Mapping[ConditionId, Condition], name: ConditionId) -> str:
-    """Return how a reader sees a condition: by the author's id, or by what it says if it has none."""
+    """Return a condition's label for a reader: the author's id, or its text if it has none."""
     if name.startswith(GENERATED_PREFIX) and name in conditions:
         return describe_condition(conditions[name])
     return name
@@ -461,6 +468,6 @@ def _compare_in_words(condition: Compare) -> str:
 
 
 def _grouped(condition: Condition) -> str:
-    """Put words in brackets if they would run into their neighbours."""
+    """Return words in brackets if they would run into their neighbours."""
     words = describe_condition(condition)
     return f"({words})" if isinstance(condition, And | Or) else words

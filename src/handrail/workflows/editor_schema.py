@@ -1,7 +1,8 @@
-"""The JSON Schema (2020-12) of workflow files for editors, from the tables that the reader uses. Pure.
+"""The JSON Schema (2020-12) of workflow files for editors, from the tables that the reader uses.
+Pure.
 
-It knows the shapes and the builtin ids. Rules about several places, such as ids that must differ, are left to
-the reader: the schema refuses nothing that the reader accepts.
+It describes the shapes and the builtin ids. Rules about several places, such as ids that must
+differ, are left to the reader: the schema rejects nothing that the reader accepts.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ _OPEN_NAMES: dict[Registry, str] = {
     "templates": r"^wr\.templates\.routine\.[a-z0-9_-]+$",
     "contracts": r"^(?!wr\.)[a-z][a-z0-9_-]*\.contracts\.[a-z0-9_-]+$",
 }
-"""Ids beside the builtin ones: routines and contracts are files, and an editor does not see them."""
+"""Pattern of ids besides the builtin ones: routines and contracts are files, which an editor does
+not know.
+"""
 
 
 def workflow_json_schema() -> Schema:
-    """The schema of one workflow file; the same on every machine."""
+    """Return the schema of one workflow file; the same on every machine."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
@@ -113,7 +116,7 @@ def _builtin_id(registry: Registry) -> Schema:
 
 
 def _builtins(registry: Registry) -> list[tuple[str, str]]:
-    """Every id of a registry, by id, with its summary."""
+    """Return every id of a registry with its summary."""
     others = [(name, spec.summary) for spec in REFS for name in spec.other_ids] if registry == "refs" else []
     return sorted([*((spec.id, spec.summary) for spec in _OFFERED[registry]), *others])
 
@@ -144,7 +147,7 @@ def _record(record: Record) -> Schema:
 
 
 def _tagged(shape: Tagged) -> Schema:
-    """One `if` per tag, so that an editor's complaint is about the record that was meant."""
+    """Return one `if` per tag, so that an editor's complaint is about the record that was meant."""
     branches = [
         {
             "if": {"properties": {shape.tag: {"const": tag}}, "required": [shape.tag]},

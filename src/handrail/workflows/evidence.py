@@ -1,6 +1,7 @@
-"""Evidence rules: what of a delivered artifact is looked at, run or asked. Pure.
+"""Evidence rules: what of a delivered artifact is checked against files, executed or asked of a
+person. Pure.
 
-A contract has them; `engine/judge/evidence.py` judges by them.
+Contracts have them; `engine/judge/evidence.py` judges by them.
 """
 
 # Annotations are not strings here: msgspec would compile each of them again in every process.
@@ -10,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 Demand: TypeAlias = Literal["required", "where_possible", "shown"]
-"""Whether a report without it is refused; `where_possible`: once the run has a check or a receipt."""
+"""Whether a report without it blocks; `where_possible` applies once the run has a check or a check result."""
 
 
 class EvidenceShape(
@@ -22,13 +23,13 @@ class EvidenceShape(
     tag_field="check",
     forbid_unknown_fields=True,
 ):
-    """Shared options of evidence rules. `at` is a place in the artifact, where `*` stands for every item."""
+    """Shared options of evidence rules. `at` is a place in the artifact; `*` means every item."""
 
 
 class Term(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What a place must be: exactly one of the three."""
+    """What a place must contain: exactly one of the three."""
 
     at: str
     equals: str | int | bool | None = None
@@ -37,7 +38,7 @@ class Term(
 
 
 class Consistent(EvidenceShape, frozen=True, kw_only=True, tag="consistent"):
-    """Where `when` holds, `then` holds too: in the same row where both go through the same list."""
+    """If `when` holds, `then` must hold too; in the same row if both go through the same list."""
 
     when: Term
     then: Term
@@ -48,9 +49,9 @@ class PathExists(EvidenceShape, frozen=True, kw_only=True, tag="path_exists"):
 
     at: str
     where: dict[str, tuple[str, ...]] = {}
-    """Only rows in which each of these members has one of these values."""
+    """The rule applies only to rows in which each of these members has one of these values."""
     is_told: bool = False
-    """Of older contracts, and without an effect: that a path exists proves nothing that is said about it."""
+    """From older contracts, without effect: that a path exists proves nothing about it."""
     demand: Demand = "required"
 
 
@@ -62,7 +63,7 @@ class PlaceExists(EvidenceShape, frozen=True, kw_only=True, tag="place_exists"):
     line: str = ""
     quote: str = ""
     quoted_in: str = ""
-    """A member beside it that may quote the place; still read, and never compared: it is prose."""
+    """A member beside it that may quote the place; still read but never compared, because it is prose."""
     demand: Demand = "required"
 
 
@@ -71,25 +72,25 @@ class ChangedInRun(EvidenceShape, frozen=True, kw_only=True, tag="changed_in_run
 
     at: str
     change: str = ""
-    """The member beside it that says added, modified, deleted or renamed."""
+    """The member beside it with added, modified, deleted or renamed."""
     also: str = ""
-    """Paths that count as listed too: where a renamed file was."""
+    """Further paths that count as listed: the former path of a renamed file."""
     left_out: str = ""
     """Paths that changed and are left out on purpose."""
     demand: Demand = "required"
 
 
 class Ran(EvidenceShape, frozen=True, kw_only=True, tag="ran"):
-    """The text is a command that ran on the present files."""
+    """The text is a command that was executed on the present files."""
 
     at: str
     where: dict[str, tuple[str, ...]] = {}
     status: str = ""
     """The member beside it with the exit status."""
     receipt: str = ""
-    """The member beside it with the id of a receipt."""
+    """The member beside it with the id of a check result."""
     passes: Term | None = None
-    """Where this holds and no status is given, the command must have passed; None: everywhere."""
+    """If this holds and no status is given, the command must have passed; None means always."""
     demand: Demand = "where_possible"
 
 
@@ -110,7 +111,7 @@ class CoversChange(EvidenceShape, frozen=True, kw_only=True, tag="covers_change"
 
 
 class Person(EvidenceShape, frozen=True, kw_only=True, tag="person"):
-    """A person confirmed the artifact as a whole, where the agent cannot answer."""
+    """A person, and not the agent, confirmed the artifact as a whole."""
 
     demand: Demand = "required"
 

@@ -1,6 +1,6 @@
-"""Every limit of the workflow language, and what the name of a file and the id of a workflow say. Pure.
+"""Limits of the workflow language, and rules for file names and workflow ids. Pure.
 
-Over a limit is a problem with a fix, never a cut.
+A value over a limit is a problem with a fix, never a cut.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from handrail.contract.wording import quote
 
 MAX_SOURCE_BYTES = 1_000_000
 MAX_JSON_DEPTH = 64
-"""Arrays and objects inside each other in one source file."""
+"""Nested arrays and objects in one source file."""
 MAX_YAML_BYTES = 256_000
-"""Of a YAML file, or of one YAML part of a Markdown file: its parser is slower than that of JSON."""
+"""Bytes of a YAML file, or of one YAML part of a Markdown file: its parser is slower than that of JSON."""
 MAX_YAML_VALUES = 20_000
 MAX_PROBLEMS = 200
 """Problems listed for one file; a last one says that there are more."""
@@ -31,68 +31,68 @@ MAX_CONDITIONS = 200
 MIN_OPTIONS = 2
 MAX_OPTIONS = 32
 MAX_CHILDREN = 16
-"""Of one step that delegates work."""
+"""Child runs of one step."""
 MAX_RUN_CHILDREN = 64
-"""That all steps of one run delegate together."""
+"""Child runs that all steps of one run delegate together."""
 MAX_CHILD_DEPTH = 3
-"""Levels below a run."""
+"""Levels of child runs below a run."""
 MAX_CHILD_TRIES = 3
-"""Times that a child which was closed is delegated again."""
+"""How often a child that was closed is delegated again."""
 MAX_BRIEF_TOKENS = 60
-"""Of what is handed to a helper with its token."""
+"""Tokens of the brief that a helper gets."""
 MOST_ACTIONS = 25
-"""Actions that one call runs; the reply then shows the next one, and its ack goes on."""
+"""Actions that one call runs; the reply then shows the next one, and its ack token continues."""
 
 MAX_PROMPT_BYTES = 32_768
-"""Of one step, authored and rendered."""
+"""Characters of one step's prompt, authored and rendered."""
 MAX_CONTRACT_SCHEMA_BYTES = 16_384
 
 MAX_WORKFLOW_ID_CHARACTERS = 128
 MAX_ID_CHARACTERS = 64
 MAX_NAME_CHARACTERS = 64
-"""Of inputs, loop variables and functions."""
+"""Characters of names of inputs, loop variables and functions."""
 MAX_TITLE_CHARACTERS = 200
 MAX_VERSION_CHARACTERS = 32
 MAX_DESCRIPTION_CHARACTERS = 2_000
 MAX_TEXT_CHARACTERS = 8_000
-"""Of every other text: guidance, functions, examples."""
+"""Characters of every other text: guidance, functions, examples."""
 MAX_LIST_ITEMS = 200
-"""Of every list and map that has no limit of its own."""
+"""Items of every list and map that has no limit of its own."""
 
 MAX_PATTERN_CHARACTERS = 500
 MAX_PATTERN_COUNT = 1_000
-"""In braces: the compiled pattern grows with it."""
+"""Repetitions in braces, because the compiled pattern grows with them."""
 MAX_PATTERN_SIZE = 1_048_576
 """Bytes of a compiled pattern; the time of a match grows with it."""
 MAX_NOTES_CHARACTERS = 65_536
-"""What a run stores of one step's notes; a rule cannot ask for more."""
+"""Characters that a run stores of one step's notes; a rule cannot ask for more."""
 
-# Work that is counted while it is done (`Effort`), or before a library starts that cannot be
+# Limits of work that is counted while it is done (`Effort`), or before a library starts that cannot be
 # stopped
 MAX_MOVE_PLACES = 100_000
-"""Parts, rounds and comparisons that lie between two steps of a run."""
+"""Parts, iterations and comparisons between two steps of a run."""
 MAX_COMPARISONS = 200
-"""Of one condition."""
+"""Comparisons of one condition."""
 MAX_READ_COMPARISONS = 20_000
-"""Of all conditions of a workflow, each as often as something names it."""
+"""Comparisons of all conditions of a workflow, each counted as often as it is named."""
 MAX_SCHEMA_PLACES = 5_000
 """Values inside a schema, with every reference followed."""
 MAX_CONTRACT_PLACES = 200_000
-"""The same of all contracts of one workflow together: each is made ready and tried on its own."""
+"""Values in all contracts of one workflow together, because each is prepared and tried on its own."""
 MAX_CHECK_WORK = 20_000_000
 """Places of a schema times values of the document that is checked against it."""
 MAX_LISTED_WORK = 4_000_000
-"""The same, if every violation is reported; above it only the first one is."""
+"""The same product, up to which every violation is reported; above it only the first one is."""
 MAX_MATCH_WORK = 200_000_000
-"""Of the patterns of one step: what each may try, times the characters of the notes."""
+"""For the patterns of one step: what each may try, times the characters of the notes."""
 MAX_RULES = 1_000
-"""Patterns and schemas in the rules of one workflow; each is made ready on its own."""
+"""Patterns and schemas in the rules of one workflow; each is prepared on its own."""
 MAX_FILLED_BYTES = 65_536
-"""Of all values that are put into one prompt."""
+"""Characters of all values that are inserted into one prompt."""
 MAX_SIMULATION_WORK = 1_000_000
-"""Places that all walks of one simulation look at together, and values that are tried for them."""
+"""Places that all walks of one simulation read together, and values that it tries for them."""
 MAX_TRIED_COMPARISONS = 500_000
-"""Of all conditions of a workflow together, where it is tried whether they can hold."""
+"""Work to find out whether the conditions of a workflow can hold."""
 
 
 # File names: one rule for every reader of folders
@@ -101,7 +101,7 @@ FileKind: TypeAlias = Literal["workflow", "contract", "misnamed", ""]
 Spelling: TypeAlias = Literal["json", "yaml", "md"]
 
 SPELLINGS: dict[str, Spelling] = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".md": "md"}
-"""By the ending of a workflow file."""
+"""Spellings, by the ending of a workflow file."""
 CONTRACT_FOLDER = "contracts"
 _ENDING = ".json"
 _LIKE_JSON = (".jsonc", ".json5")
@@ -110,7 +110,7 @@ _SETTINGS = (".handrail", "config.json")
 
 
 def spelling_of(name: str, content: bytes = b"") -> Spelling:
-    """Return the spelling that a file name says; of a name that says none, what the content looks like."""
+    """Return the spelling of a file by its name, or by its content if the name does not decide it."""
     known = SPELLINGS.get(_ending(name).lower())
     if known is None:
         return "md" if content.startswith(b"---") else "json"
@@ -118,11 +118,11 @@ def spelling_of(name: str, content: bytes = b"") -> Spelling:
 
 
 def file_kind(path: str) -> FileKind:
-    """Return a workflow, a contract, something that is meant to be one, or nothing of ours.
+    """Return whether a file is a workflow, a contract, one that is meant to be one, or neither.
 
-    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract, which is
-    JSON. A file with an ending such as .JSON, .jsonc or .Yaml is reported as misnamed, because its author
-    would miss it. The project's settings are neither.
+    A file directly in a folder `contracts`, or anywhere below `.handrail/contracts`, is a contract,
+    which is JSON. A file with an ending such as .JSON, .jsonc or .Yaml is reported as misnamed,
+    because its author would miss it. The project's settings are neither.
     """
     *folders, name = path.replace("\\", "/").split("/")
     if explain_misnaming(path) is not None:
@@ -157,12 +157,12 @@ def explain_misnaming(path: str) -> tuple[str, str] | None:
 
 
 def is_page(path: str) -> bool:
-    """Whether it is Markdown, of which most is no workflow."""
+    """Whether it is Markdown, most of which is no workflow."""
     return _ending(path).lower() in _LIKE_MARKDOWN
 
 
 def kind_if_renamed(path: str) -> FileKind:
-    """What a file would be if its name were right."""
+    """Return what a file would be if its name were right."""
     return file_kind(f"{path.rpartition('.')[0]}{_ENDING}" if explain_misnaming(path) else path)
 
 
@@ -187,17 +187,17 @@ def is_looked_into(folder: str) -> bool:
 
 WorkflowKind: TypeAlias = Literal["workflow", "routine"]
 RESERVED_NAMESPACE = "wr."
-"""Ids of bundled workflows begin with it, and no others."""
+"""Prefix that bundled workflows have and others cannot have."""
 IdStatus: TypeAlias = Literal["namespaced", "legacy"]
 
 
 def id_status(workflow_id: str) -> IdStatus:
-    """An id without a dot predates namespaces; it runs, with a warning."""
+    """Return the status of an id. One without a dot is older than namespaces; it runs, with a warning."""
     return "namespaced" if "." in workflow_id else "legacy"
 
 
 def rename_namespace(workflow_id: str, namespaces: Mapping[str, str]) -> str:
-    """The id under the namespace that a source's own one is called here; an id without one has the empty."""
+    """Return the id under the user's namespace for a source; an id without a namespace has the empty one."""
     namespace, _, name = workflow_id.rpartition(".")
     renamed = namespaces.get(namespace, namespace)
     return f"{renamed}.{name}" if renamed else name
@@ -209,7 +209,7 @@ def rename_namespace(workflow_id: str, namespaces: Mapping[str, str]) -> str:
 
 
 class Effort:
-    """What one computation may spend, in its own unit: places, values or characters."""
+    """Limit of one computation, in its own unit: places, values or characters."""
 
     __slots__ = ("advice", "left", "limit", "trouble", "where")
 
@@ -217,20 +217,22 @@ class Effort:
         self.limit = limit
         self.left = limit
         self.trouble = trouble
-        """A sentence that says what is too large; the limit is part of it."""
+        """A sentence that says what is too large; it includes the limit."""
         self.advice = advice
         self.where = ""
-        """Where the work is now, for whoever has to make something smaller."""
+        """The place that is being computed, for an author who has to make something smaller."""
 
     def affords(self, amount: int = 1) -> bool:
-        """Whether that much was left, which is now spent. After a refusal nothing is left, even for less."""
+        """Spend that much if it is left, and return whether it was. After a refusal nothing is left, even
+        for less.
+        """
         self.left -= amount
         if self.left < 0:
             self.left = -1
         return self.left >= 0
 
     def spend(self, amount: int = 1) -> None:
-        """Spend it. Raises Fault WORK_LIMIT_EXCEEDED when less is left."""
+        """Spend that much. Raises Fault WORK_LIMIT_EXCEEDED if less is left."""
         self.left -= amount
         if self.left < 0:
             raise self.fault()

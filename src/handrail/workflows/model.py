@@ -1,7 +1,7 @@
-"""The source model: what an author wrote, free of shape problems, before anything is expanded. Pure.
+"""The source model: what an author wrote, with a valid shape, before anything is expanded. Pure.
 
-`pointer` on every part is its RFC 6901 place in the author's own file, so that a problem found later,
-by the compiler or the linter, can still be shown at its line and column.
+`pointer` on every part is its RFC 6901 place in the author's own file, so that a problem found
+later, by the compiler or the linter, can still be shown at its line and column.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from handrail.workflows.evidence import Demand
 
 
 class Authored(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Shared options of source parts; a field with the name of a key holds what the author wrote there."""
+    """Shared options of source parts; a field with the name of a key has the author's value."""
 
 
 class ConditionRef(Authored, frozen=True, kw_only=True):
@@ -70,7 +70,9 @@ class PromptBlocks(Authored, frozen=True, kw_only=True):
 
 
 def value_named(required: str) -> str:
-    """The context value that the name of something to deliver stands for, such as `context.size`; or none."""
+    """Return the context value for the name of something to deliver, such as `context.size`; empty if it is
+    none.
+    """
     head, _, path = required.partition(".")
     return path.partition(".")[0].strip() if head == "context" else ""
 
@@ -95,16 +97,16 @@ class SourceFragment(Authored, frozen=True, kw_only=True):
 
 
 class SourceGate(Authored, frozen=True, kw_only=True):
-    """An assessment a step must report."""
+    """An assessment that a step must report."""
 
     assessment_id: str
     followups: dict[str, str] = {}
-    """Level to the guidance that it demands."""
+    """Levels, each with the guidance that it requires."""
     pointer: str
 
 
 class SourceStep(Authored, frozen=True, kw_only=True):
-    """A step an agent does. Exactly one of `prompt` and `blocks` is set."""
+    """A step that an agent does. Exactly one of `prompt` and `blocks` is set."""
 
     id: str
     title: str
@@ -115,7 +117,7 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     agent_role: str = ""
     require_confirmation: bool | When = False
     confirmed_by: str = ""
-    """Who has to confirm; empty: anybody."""
+    """Who has to confirm; empty for any person."""
     when: When | None = None
     contract_ref: str = ""
     hints: tuple[str, ...] = ()
@@ -125,31 +127,31 @@ class SourceStep(Authored, frozen=True, kw_only=True):
     user_only: UserOnly | None = None
     notes_optional: bool = False
     notes_required: bool = False
-    """Set by the key; a prompt block that requires notes sets it too."""
+    """Whether notes are required, by this key or by a prompt block."""
     check: str = ""
     """A declared check of the project that must have passed."""
     requires: tuple[str, ...] = ()
-    """`notes`, `context.NAME` or the kind of an artifact."""
+    """Required outputs: `notes`, `context.NAME` or the kind of an artifact."""
     proof: ProofDemand | None = None
     pointer: str
 
 
 class SourceChoice(Authored, frozen=True, kw_only=True):
-    """Named options."""
+    """A choice with named options."""
 
     id: str
     title: str
     prompt: str
     options: tuple[Option, ...]
     irreversible: bool = False
-    """Whether every option is."""
+    """For each option whether it cannot be undone."""
     non_assumable: ChoiceKind | None = None
     when: When | None = None
     pointer: str
 
 
 class SourceAction(Authored, frozen=True, kw_only=True):
-    """An operation that the agent is asked to run."""
+    """An operation that a step of its own asks for."""
 
     id: str
     title: str
@@ -161,7 +163,7 @@ class SourceAction(Authored, frozen=True, kw_only=True):
 
 
 class SourceChild(Authored, frozen=True, kw_only=True):
-    """Work that is delegated: a workflow by its id, or steps that are written here."""
+    """Delegated work: a workflow by its id, or steps that are written here."""
 
     id: str
     workflow: str = ""
@@ -179,11 +181,11 @@ class SourceDelegate(Authored, frozen=True, kw_only=True):
     id: str
     title: str
     children: tuple[SourceChild, ...]
-    """With `for_each` exactly one, which is delegated once for each item."""
+    """The children; with `for_each` exactly one, which is delegated once for each item."""
     for_each: str = ""
     item: str = ""
     at_least: int = 0
-    """How many must be done; 0: all."""
+    """How many must be done; 0 for all."""
     collect: str = ""
     non_assumable: ChoiceKind | None = None
     when: When | None = None
@@ -191,7 +193,7 @@ class SourceDelegate(Authored, frozen=True, kw_only=True):
 
 
 class SourceTemplateCall(Authored, frozen=True, kw_only=True):
-    """Steps that a builtin template stands for. `id` and `title` may be empty."""
+    """A call of a builtin template. `id` and `title` may be empty."""
 
     id: str = ""
     title: str = ""
@@ -214,7 +216,7 @@ SourceRepeat: TypeAlias = RepeatWhile | RepeatUntil | ForEach | Count
 
 
 class SourceLoop(Authored, frozen=True, kw_only=True):
-    """A loop. `loop_id` is what artifacts name; files from elsewhere may have a step id beside it."""
+    """A loop. Artifacts name it by `loop_id`; files of other tools may have a step id in addition."""
 
     loop_id: str
     title: str = ""
@@ -239,7 +241,9 @@ def walk_source(parts: Iterable[SourcePart]) -> Iterator[SourcePart]:
 
 
 def names_set_by(parts: Iterable[SourcePart]) -> Iterator[str]:
-    """The values that exist only inside: of loops, choices, actions and children; some names are empty."""
+    """Return the values that only parts inside set: loops, choices, actions and children; some names are
+    empty.
+    """
     for part in walk_source(parts):
         match part:
             case SourceChoice(options=options):
@@ -287,7 +291,7 @@ class Displaced(Authored, frozen=True, kw_only=True):
 
 
 class TightenedContract(Authored, frozen=True, kw_only=True):
-    """What a customisation demands of a contract on top."""
+    """Additional requirements that a customisation adds to a contract."""
 
     required: tuple[str, ...] = ()
     evidence: tuple[dict[str, Any], ...] = ()
@@ -296,7 +300,7 @@ class TightenedContract(Authored, frozen=True, kw_only=True):
 
 
 class SourceOverlay(Authored, frozen=True, kw_only=True):
-    """What came from where in a workflow that extends another."""
+    """The origin of each part in a workflow that extends another."""
 
     base_id: str
     own_parts: frozenset[str] = frozenset()
@@ -317,7 +321,7 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     guidance: tuple[str, ...] = ()
     """Workflow-wide rules, shown with every step (metaGuidance elsewhere)."""
     preconditions: tuple[str, ...] = ()
-    """Shown with the first step, as are the questions."""
+    """Preconditions, shown with the first step, as are the questions."""
     questions: tuple[str, ...] = ()
     inputs: dict[str, InputSpec] = {}
     recommended: Recommended = Recommended()
@@ -333,11 +337,12 @@ class SourceWorkflow(Authored, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     extra: dict[str, Any] = {}
-    """Keys of the other dialect that mean nothing here: kept and reported, never fatal, not in the hash."""
+    """Keys of the other dialect without a meaning here: kept and reported, never fatal, not in the hash."""
     overlay: SourceOverlay | None = None
     has_open_names: bool = False
-    """Whether it may name what exists only where it came from, as a translated file does.
+    """Whether it may name things that exist only in its original collection, as a translated file
+    does.
 
-    Then an unknown id is a warning and has a stand-in, a run asks for what nothing declares, arguments stand
-    in single braces, and no edit of this document fits the author's file.
+    Then an unknown id is a warning and gets a stand-in, a run asks for undeclared values, arguments
+    may have single braces, and no edit of this document applies to the author's file.
     """

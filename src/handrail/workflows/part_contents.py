@@ -1,4 +1,4 @@
-"""What a compiled part names, says and delegates: its conditions, texts, rules and children. Pure."""
+"""The contents of a compiled part: its conditions, texts, rules and children. Pure."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from handrail.workflows.conditions import (
 
 
 def conditions_at(part: Part) -> Iterator[tuple[str, ConditionId]]:
-    """The conditions that a part names, each with its place in it: for itself, its rounds, its texts, its
-    question, its children.
+    """Yield the conditions that a part names, each with its place: its own, its iterations, texts, question
+    and children.
     """
     named = [("/when", part.when)]
     match part:
@@ -59,12 +59,12 @@ def conditions_at(part: Part) -> Iterator[tuple[str, ConditionId]]:
 
 
 def conditions_of(part: Part) -> Iterator[ConditionId]:
-    """The conditions that a part names, wherever it does."""
+    """Yield the conditions that a part names, in any place."""
     return (name for _, name in conditions_at(part))
 
 
 def texts_of(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
-    """The texts of a part in which values are named."""
+    """Yield the texts of a part in which values are named."""
     match leaf:
         case Step():
             named = [functions[name] for name in leaf.functions if name in functions]
@@ -81,7 +81,7 @@ def texts_of(leaf: Leaf, functions: Mapping[str, str]) -> list[str]:
 
 
 def walk_rules(rules: Iterable[Rule]) -> Iterator[ContainsRule | PatternRule | LengthRule | SchemaRule]:
-    """Every rule that says something itself, those inside others included."""
+    """Yield every rule that is not a group, including those inside groups."""
     for rule in rules:
         if isinstance(rule, AllOf | AnyOf):
             yield from walk_rules(rule.of)
@@ -90,7 +90,7 @@ def walk_rules(rules: Iterable[Rule]) -> Iterator[ContainsRule | PatternRule | L
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, keys aside."""
+    """Yield every text in a JSON value, except keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):
@@ -101,7 +101,7 @@ def strings_in(value: Any) -> Iterator[str]:
 def leaves_in_loops(
     parts: Iterable[Part], around: tuple[Loop, ...] = ()
 ) -> Iterator[tuple[Leaf, tuple[Loop, ...]]]:
-    """Every step, choice, action and delegation with the loops around it, outermost first."""
+    """Yield every step, choice, action and delegation with the loops around it, outermost first."""
     for part in parts:
         if isinstance(part, Loop):
             yield from leaves_in_loops(part.body, (*around, part))
@@ -109,7 +109,7 @@ def leaves_in_loops(
             yield part, around
 
 
-# What a step delegates, from the values at hand
+# What a step delegates, given the present values
 
 
 class Handout(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,9 @@ class Handout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_handouts(workflow: CompiledWorkflow, step: Delegate, facts: Facts) -> tuple[Handout, ...]:
-    """Everything that a step delegates. `facts` include the loops' values; without its list there is none."""
+    """Return everything that a step delegates. `facts` include the loops' values; without its list there is
+    none.
+    """
     return tuple(
         Handout(child_id=child_id, child=child, inputs=_fill_object(child.inputs, given.values))
         for child_id, child, given in _list_children(step, facts)
@@ -140,7 +142,7 @@ def _list_children(step: Delegate, facts: Facts) -> Iterator[tuple[str, Child, F
 
 
 def lacks_list(step: Delegate, facts: Facts) -> bool:
-    """Whether a step goes through a list that nobody sent."""
+    """Whether a step goes through a list that was not given."""
     return bool(step.for_each) and not isinstance(named_value(facts.values, step.for_each), list)
 
 
@@ -150,7 +152,7 @@ def _fill_object(given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[st
 
 
 def _fill(value: Any, values: Mapping[str, Any]) -> Any:
-    """A text that is one name becomes the value itself; other names in texts are replaced by theirs."""
+    """Return the value for a text that is one name; in other texts each name is replaced by its value."""
     match value:
         case str():
             whole = PLACEHOLDER.fullmatch(value.strip())
@@ -166,7 +168,7 @@ def _fill(value: Any, values: Mapping[str, Any]) -> Any:
 
 
 def fill_text(text: str, values: Mapping[str, Any]) -> str:
-    """A text with its names replaced by their values."""
+    """Return a text with its names replaced by their values."""
     return fill_placeholders(text, lambda found: _show(named_value(values, found[1]), found[1]))
 
 

@@ -1,6 +1,8 @@
-"""What is wrong with a workflow source: each problem with its place and fix, found, edited, kept sound. Pure.
+"""Problems of a workflow source, each with its place and fix: collected, edited, and kept
+applicable. Pure.
 
-A problem has an edit only if it is certain what was meant; advice that leaves a choice stays a sentence.
+A problem has an edit only if it is certain what was meant; advice that leaves a choice is only a
+sentence.
 """
 
 from __future__ import annotations
@@ -22,9 +24,9 @@ from handrail.workflows.limits import MAX_PROBLEMS
 
 
 class EditOperation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename={"source": "from"}):
-    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, where the text is edited.
+    """One operation of RFC 6902, whose `from` is `source`; or `rewrite`, which edits the text.
 
-    `rewrite` puts `text` in the place of `length` characters at a line and column.
+    `rewrite` puts `text` in place of `length` characters at a line and column.
     """
 
     op: Literal["add", "remove", "replace", "move", "rewrite"]
@@ -42,12 +44,14 @@ NO_EDIT: Edit = ()
 
 
 def is_patch(edit: Edit) -> bool:
-    """Whether it changes the document; what changes the text is for one that may have no document yet."""
+    """Whether it changes the document; other edits change the text, which may not be readable as a document
+    yet.
+    """
     return bool(edit) and all(one.op != "rewrite" for one in edit)
 
 
 def drop_edits(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the problems of a translation: an edit of it says nothing about the file that the author has."""
+    """Return the problems of a translation without edits, which would not apply to the author's own file."""
     return tuple(msgspec.structs.replace(one, edit=NO_EDIT) if one.edit else one for one in problems)
 
 
@@ -64,7 +68,7 @@ def remove_value(pointer: str) -> Edit:
 
 
 def rename_key(pointer: str, key: str) -> Edit:
-    """Return the member under another key of the same object."""
+    """Return the operation that moves the member to another key of the same object."""
     return (EditOperation(op="move", source=pointer, path=join_pointer(holder_of(pointer), key)),)
 
 
@@ -73,7 +77,7 @@ def rewrite_text(line: int, column: int, length: int, text: str) -> Edit:
 
 
 def holder_of(pointer: str) -> str:
-    """Return the place of what holds a place."""
+    """Return the pointer of the object or list around a place."""
     return pointer.rpartition("/")[0]
 
 
@@ -83,7 +87,7 @@ def is_within(place: str, holder: str) -> bool:
 
 
 def value_at(document: Json, pointer: str) -> Json:
-    """Return what a pointer leads to; None where that is nothing."""
+    """Return the value at a pointer; None if there is none."""
     value = document
     for part in pointer.split("/")[1:]:
         if isinstance(value, dict):
@@ -96,7 +100,7 @@ def value_at(document: Json, pointer: str) -> Json:
 
 
 def edit_rows(edit: Edit) -> list[dict[str, Any]]:
-    """Return an edit as answers show it."""
+    """Return an edit in the form that answers use."""
     return [msgspec.to_builtins(operation) for operation in edit]
 
 
@@ -146,7 +150,7 @@ Severity: TypeAlias = Literal["error", "warning", "hint"]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """`pointer` is an RFC 6901 pointer into the source document."""
+    """One problem; `pointer` is an RFC 6901 pointer into the source document."""
 
     code: ProblemCode
     message: str
@@ -154,14 +158,14 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     fix: str
     severity: Severity = "error"
     line: int = 0
-    """1-based; 0 while the place is not known."""
+    """1-based; 0 if the place is not known."""
     column: int = 0
     edit: tuple[EditOperation, ...] = NO_EDIT
-    """The fix for a program; empty if the author has to choose."""
+    """A fix that a program can apply; empty if the author has to choose."""
     within: str = ""
-    """Of a long text at the pointer, the words that this is about: their place is shown."""
+    """The words of a long text at the pointer that the problem is about; their place is shown."""
     beside: str = ""
-    """Where the other one of two things stands; once known, its line and column end the message."""
+    """Pointer of the second of two related places; once known, its line and column end the message."""
 
 
 def make_problem(
@@ -185,7 +189,9 @@ class Findings:
     """Problems as they are found. Once it is full, checks may stop."""
 
     def __init__(self, severity: Severity = "error", *, has_open_names: bool = False) -> None:
-        """`has_open_names`: an edit of what is checked would say nothing about the author's own file."""
+        """Create an empty collection; `has_open_names` means that edits would not apply to the author's own
+        file.
+        """
         self._severity = severity
         self.has_open_names = has_open_names
         self.problems: list[Problem] = []
@@ -193,9 +199,9 @@ class Findings:
         self.closed: set[str] = set()
         """Pointers of values that are over a limit and are not checked further."""
         self.document: dict[str, Json] = {}
-        """All that is being checked, where a value means something by what is declared elsewhere."""
+        """The whole document, if the meaning of a value depends on declarations elsewhere."""
         self.patterns = 0
-        """Patterns that were met so far."""
+        """Patterns that were found so far."""
 
     @property
     def is_full(self) -> bool:
@@ -203,7 +209,9 @@ class Findings:
 
     @property
     def severity_of_unknown(self) -> Severity:
-        """A warning, with a stand-in, where a workflow may name what exists only elsewhere."""
+        """Return a warning, with a stand-in, if a workflow may name what exists only elsewhere; otherwise
+        an error.
+        """
         return "warning" if self.has_open_names else "error"
 
     def report(
@@ -230,7 +238,7 @@ class Findings:
         self.add(problem)
 
     def add(self, problem: Problem) -> None:
-        """Report what another check found; what is used in several places is reported once."""
+        """Add a problem of another check; one that several places share is reported once."""
         self.has_errors = self.has_errors or problem.severity == "error"
         if not self.is_full and problem not in self.problems:
             is_last = len(self.problems) == MAX_PROBLEMS
@@ -242,25 +250,25 @@ class Findings:
 
 
 def more_problems(severity: Severity) -> Problem:
-    """Return what stands for all problems beyond the limit."""
+    """Return the problem that replaces all those beyond the limit."""
     message = f"There are more than {MAX_PROBLEMS} problems; the others are not listed."
     fix = "Correct the listed ones and check the file again."
     return make_problem("too_many_problems", "", message, fix, severity=severity)
 
 
 def guess_name(name: str, known: Iterable[str]) -> str:
-    """Guess a known name to ask about: the same word or the nearest one; empty if there is none."""
+    """Return a known name to ask about: the same word or the nearest one; empty if there is none."""
     names = list(known)
     return find_same_word(name, names) or find_clearly_nearest(name, names)
 
 
 def guess_surely(name: str, known: Iterable[str]) -> str:
-    """Guess the name that an edit may write: the same word in its known spelling; empty if unsure."""
+    """Return the name that an edit may write: the same word in its known spelling; empty if unsure."""
     return find_same_word(name, known)
 
 
 def label_pointer(pointer: str) -> str:
-    """Return what a message calls the value at a pointer: its key, or its list and its index."""
+    """Return the label of a value in a message: its key, or its list and its index."""
     holder, _, last = pointer.rpartition("/")
     name = unescape_key(last)
     if not pointer:
@@ -285,7 +293,7 @@ _MOST_TRIALS = 20
 _FEW_TRIALS = 2
 _LARGE_BYTES = 64_000
 _OF_THE_SHAPE = frozenset({"wrong_type", "unknown_key", "missing_key", "bad_id", "bad_name", "not_an_object"})
-"""What is wrong with a value because of where it stands; a moved value brings its other faults along."""
+"""Rules about a value at its place; a moved value takes its other faults along."""
 _OF_THE_HOLDER = frozenset({"missing_key", "duplicate_id", "bad_value"})
 
 Judge = Callable[[bytes], Iterable[Problem]]
@@ -296,8 +304,8 @@ def keep_sound_edits(
 ) -> tuple[Problem, ...]:
     """Return the problems of a file, with those edits that can all be applied in this order.
 
-    `document` is what the file holds, None if it cannot be read, and `size` its bytes. `judge` says what is
-    wrong with a JSON file; it must not call this function.
+    `document` is the content of the file, None if it cannot be read, and `size` its bytes. `judge`
+    returns what is wrong with a JSON file; it must not call this function.
     """
     problems = _apart(tuple(problems))
     edited = [one for one in problems if is_patch(one.edit)]
@@ -316,7 +324,7 @@ def keep_sound_edits(
 
 
 def _apart(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """Without the edits that touch what an earlier one has touched, unless both say the same."""
+    """Return the problems without edits that touch what an earlier one has touched, unless both are equal."""
     taken: list[EditOperation] = []
     kept: list[Problem] = []
     for one in problems:
@@ -334,7 +342,7 @@ def _meet(one: EditOperation, other: EditOperation) -> bool:
 
 
 def _places(operation: EditOperation) -> list[str]:
-    """Return what an operation touches; one that takes an item out of a list moves those behind it."""
+    """Return the places that an operation touches; one that removes an item moves those after it."""
     places = [one for one in (operation.path, operation.source) if one]
     if operation.op in ("remove", "move"):
         places = [holder_of(one) if one.rpartition("/")[2].isdecimal() else one for one in places]
@@ -352,9 +360,9 @@ def _is_sound(document: Json, edits: list[Edit], known: set[tuple[str, str, str]
 
 
 def _is_caused(error: Problem, operation: EditOperation) -> bool:
-    """Whether an error that was not there before comes from an operation.
+    """Whether an operation causes an error that was not there before.
 
-    Errors elsewhere were there before: no check finds them while a file cannot be read.
+    Errors elsewhere existed before: checks cannot find them while a file is unreadable.
     """
     if error.code in _OF_THE_HOLDER and error.pointer == holder_of(operation.path):
         return True
@@ -364,9 +372,10 @@ def _is_caused(error: Problem, operation: EditOperation) -> bool:
 
 
 def apply_operations(document: Json, operations: Iterable[EditOperation]) -> Json:
-    """Return the document after operations of a JSON Patch, each on what the one before left.
+    """Return the document after operations of a JSON Patch, each applied to the result of the one
+    before.
 
-    Raises LookupError or ValueError where a place is not there.
+    Raises: LookupError or ValueError if a place does not exist.
     """
     whole = [msgspec.json.decode(msgspec.json.encode(document))]
     for operation in operations:
@@ -390,7 +399,7 @@ def _taken(whole: list[Json], pointer: str) -> Json:
 
 
 def _found(whole: list[Json], pointer: str) -> tuple[Json, str]:
-    """Return what holds the place, and its key there; the document itself is held by `whole`."""
+    """Return the object or list around a place, and the key there; `whole` contains the document itself."""
     holder: Json = whole
     *way, last = ["0", *(unescape_key(part) for part in pointer.split("/")[1:])]
     for part in way:

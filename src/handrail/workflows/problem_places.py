@@ -1,8 +1,8 @@
-"""Where in a file a pointer leads: line and column, both from 1, the column in characters. Pure.
+"""The place of a pointer in a file: line and column, both from 1, the column in characters. Pure.
 
-Nothing here runs unless a problem is shown. JSON is scanned once, from the front; the readers of the other
-spellings say where everything stands. What is missing or broken gets the place of the nearest value
-around it.
+This code runs only if a problem is shown. JSON is scanned once, from the front; the readers of the
+other spellings record where everything is. What is missing or broken gets the place of the nearest
+value around it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from handrail.workflows.spellings.decoded import Decoded, Place
 from handrail.workflows.spellings.spelling import decode_spelled, write_flow
 
 _KEY_PROBLEMS = frozenset({"unknown_key", "bad_name"})
-"""Problems with a key itself: the place of the key is shown, not that of its value."""
+"""Rules about a key itself, for which the place of the key is shown, not that of its value."""
 
 
 def place_json(text: str, pointers: Iterable[str]) -> Decoded:
-    """Where the values at these pointers begin, and their keys; what is missing is at what is around it."""
+    """Return where the values at these pointers begin, and their keys; a missing one has the place
+    around it.
+    """
     asked = list(pointers)
     root = _scan(text, asked)
     return Decoded(
@@ -38,7 +40,7 @@ def place_json(text: str, pointers: Iterable[str]) -> Decoded:
 def add_places(
     content: bytes, problems: Iterable[Problem], spelling: Spelling = "json"
 ) -> tuple[Problem, ...]:
-    """The problems of a readable text with line and column, in the order of the text."""
+    """Return the problems of a readable text with line and column, in the order of the text."""
     listed = list(problems)
     found = _find_places(content, listed, spelling)
     others = [msgspec.structs.replace(one, pointer=one.beside) for one in listed if one.beside]
@@ -59,7 +61,9 @@ def add_places(
 
 
 def _keep_words(problem: Problem, written: str) -> Problem:
-    """A number or a boolean that is meant as a text is quoted as it stands: 1.10 is not "1.1"."""
+    """Return the fix with a number or boolean that is meant as a text quoted as written: 1.10 is
+    not "1.1".
+    """
     word = _UNQUOTED.match(written)
     meant = problem.edit[0].value if len(problem.edit) == 1 and problem.edit[0].op == "replace" else None
     if word is None or not isinstance(meant, str) or not _UNQUOTED.fullmatch(meant):
@@ -72,7 +76,7 @@ _UNQUOTED = re.compile(r"[-+.]?[0-9][\w.+-]*|(?i:true|false)\b")
 
 
 def _respell_fix(problem: Problem, spelling: Spelling) -> str:
-    """The fix in the spelling of the file: what is JSON in it is YAML there, and prose stands in the page."""
+    """Return the fix in the spelling of the file: JSON becomes YAML there, and prose goes into the page."""
     if spelling == "json":
         return problem.fix
     key = problem.message.partition(" ")[0]
@@ -95,7 +99,7 @@ def _respell_fix(problem: Problem, spelling: Spelling) -> str:
 
 
 def _read_shown(text: str, start: int) -> tuple[str, int]:
-    """The JSON at a place as YAML, and where it ends; nothing where it is no whole value."""
+    """Return the JSON at a place as YAML, and where it ends; None if it is no whole value."""
     try:
         value, end = _DECODER.raw_decode(text, start)
     except ValueError:
@@ -129,7 +133,7 @@ def _name_other(problem: Problem, place: Place) -> Problem:
 
 
 def _places_within(text: str, problems: list[Problem], places: list[Place]) -> list[Place]:
-    """The same places; of a problem with words of a text, the place of the words where they are found."""
+    """Return the places; if a problem is about words of a text, the place of the words if they are found."""
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     refined = []
@@ -149,7 +153,7 @@ def _known_place(decoded: Decoded, problem: Problem) -> Place:
 
 
 def locate_depth(text: str, limit: int) -> Place:
-    """Where more than `limit` arrays and objects are inside each other for the first time."""
+    """Return where nesting first exceeds `limit` arrays and objects."""
     depth = 0
     for match in PART.finditer(text):
         if match.group() in OPENING:
@@ -162,7 +166,7 @@ def locate_depth(text: str, limit: int) -> Place:
 
 
 def suggest_repair(content: bytes) -> tuple[str, Edit]:
-    """How to turn a broken text into JSON: in words, and as an edit if it is certain."""
+    """Return how to turn a broken text into JSON: in words, and as an edit if it is certain."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -177,7 +181,9 @@ def suggest_repair(content: bytes) -> tuple[str, Edit]:
 
 
 class _Wanted:
-    """A value on the way to a pointer: where it and its key begin, once the scan has met them."""
+    """A value on the way to a pointer, with the place where it and its key begin, once the scan
+    finds them.
+    """
 
     def __init__(self) -> None:
         self.inner: dict[str, _Wanted] = {}
@@ -186,7 +192,7 @@ class _Wanted:
 
 
 class _OpenPlace:
-    """An array or object that the scan is inside of; without `wanted` nothing in it was asked for."""
+    """An array or object around the present place; without `wanted` nothing in it was asked for."""
 
     def __init__(self, wanted: _Wanted | None, is_object: bool) -> None:
         self.wanted = wanted
@@ -210,7 +216,7 @@ class _OpenPlace:
 
 
 def _scan(text: str, pointers: Iterable[str]) -> _Wanted:
-    """One scan of the text from the front. Pointers are a tree, so long ones are not built again."""
+    """Scan the text once from the front. Pointers are a tree, so long ones are not built again."""
     root = _tree(pointers)
     around: list[_OpenPlace] = []
     for match in PART.finditer(text):
@@ -260,7 +266,7 @@ def _key_offset(root: _Wanted, pointer: str) -> int:
 
 
 def _escaped_key(part: str) -> str:
-    """A key as it stands in the text, as a part of a pointer."""
+    """Return a key of the text as a part of a pointer."""
     try:
         key = loads(part)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sections of a compiled prompt that are recognised again when a step is shown. Pure.
+"""Sections of a compiled prompt that are recognised when a step is shown. Pure.
 
 The compiler writes them and the engine reads them, so their words are kept in one place.
 """
@@ -15,7 +15,7 @@ from handrail.workflows.compiled import UserOnly
 from handrail.workflows.conditions import MISSING, Facts, artifact_value, named_value
 
 USER_WORDS = "<what the user said>"
-"""Stands in examples for the user's own words."""
+"""Placeholder for the user's own words in examples."""
 MAY_BE_LEFT_OUT = "may be left out"
 QUESTIONS = "Before you begin, ask the user"
 ASK_FOR_FILES = "Ask the user for the files that this step needs, unless you have them already."
@@ -23,12 +23,12 @@ MODE = "Mode"
 ABOUT_CAPABILITIES = "Capabilities"
 OTHER_AGENTS = "Other agents"
 ONCE_FOR_ALL = frozenset({MODE, ABOUT_CAPABILITIES, OTHER_AGENTS})
-"""What the first step announces for all of them."""
+"""Headings that only the first step shows, for all steps."""
 ONLY_USER = "Only the user can give this"
 NOTES = "Notes"
 ARTIFACT = "Artifact"
 RULES_OF_REPORTS = (f"## {NOTES}\n", f"## {ARTIFACT}\n")
-"""How the sections begin that features add to every prompt: rules that hold for all reports alike."""
+"""How sections begin that features add to every prompt: rules that apply to all reports alike."""
 
 ARTIFACT_TO_DELIVER = "Artifact to deliver: "
 ASSESSMENT_TO_REPORT = "Assessment to report: "
@@ -40,16 +40,16 @@ _ABOVE = (
     *("Role: ", "## Before you begin, ", USER_CHOOSES, NOBODY_ASKED),
     *(f"## {heading}\n" for heading in sorted(ONCE_FOR_ALL)),
 )
-"""How the paragraphs begin that Handrail puts above what the author wrote; each of them is one."""
+"""How the paragraphs begin that Handrail puts above the author's text; each is one paragraph."""
 _BELOW = (
     *(f"## {heading}\n" for heading in (ONLY_USER, NOBODY_ANSWERS)),
     *(f"## {ARTIFACT_TO_DELIVER}", f"## {ASSESSMENT_TO_REPORT}", SEND_AS_CONTEXT, *RULES_OF_REPORTS),
 )
-"""How that begins which Handrail puts below it, up to the end."""
+"""How the part begins that Handrail puts below it, up to the end."""
 
 
 def authored_part(prompt: str) -> str:
-    """What the author of the workflow asks for, without what is added for the agent above and below it."""
+    """Return the author's part of a prompt, without what Handrail adds above and below it."""
     parts = prompt.split("\n\n")
     below = (place for place, part in enumerate(parts) if part.startswith(_BELOW))
     own = parts[: next(below, len(parts))]
@@ -57,23 +57,23 @@ def authored_part(prompt: str) -> str:
 
 
 def make_section(heading: str, body: str) -> str:
-    """A section with its heading; empty if the body is."""
+    """Return a section with its heading; empty if its body is."""
     return f"## {heading}\n{body}" if body else ""
 
 
 def heading_of(text: str) -> str:
-    """The heading that a section begins with."""
+    """Return the heading with which a section begins."""
     return text.partition("\n")[0].removeprefix("## ")
 
 
 def list_report_rules(prompt: str) -> frozenset[str]:
-    """The lines of a prompt that say how any report is written."""
+    """Return the lines of a prompt that say how to write any report."""
     parts = (part for part in prompt.split("\n\n") if part.startswith(RULES_OF_REPORTS))
     return frozenset(line for part in parts for line in part.split("\n")[1:])
 
 
 def leave_out_rules(prompt: str, known: frozenset[str]) -> str:
-    """The prompt without the rules of reports that an earlier step showed."""
+    """Return the prompt without the report rules that an earlier step showed."""
     kept: list[str] = []
     for part in prompt.split("\n\n"):
         if not part.startswith(RULES_OF_REPORTS):
@@ -86,14 +86,14 @@ def leave_out_rules(prompt: str, known: frozenset[str]) -> str:
 
 
 def show_example(example: dict[str, Json]) -> str:
-    """An example as prompts show it; empty if there is none."""
+    """Return an example as prompts show it; empty if there is none."""
     if not example:
         return ""
     return "Example:\n```json\n" + canonical_bytes(example).decode() + "\n```"
 
 
 def make_user_section(need: UserOnly) -> str:
-    """What only the user can give, and how to report it."""
+    """Return the section about what only the user can give, and how to report it."""
     kind = f", {need.choice_kind}" if need.choice_kind else ""
     answer = (
         f"Give the answer as the context value {need.input}."
@@ -106,14 +106,14 @@ def make_user_section(need: UserOnly) -> str:
 
 
 def replace_user_section(prompt: str, need: UserOnly, other: str) -> str:
-    """The prompt with another section, or none, where the compiler wrote what only the user can give."""
+    """Return the prompt with the section about the user's values replaced or removed."""
     before, found, after = prompt.partition(make_user_section(need))
     parts = (before.strip("\n"), other, after.strip("\n"))
     return "\n\n".join(part for part in parts if part) if found else prompt
 
 
 def name_loop(prompt: str, loop_id: str) -> str:
-    """Say in the prompt of a loop decision which loop is meant, because several are open."""
+    """Return the prompt of a loop decision with the name of the loop, because several are open."""
     optional = f"- loopId: {MAY_BE_LEFT_OUT}"
     before, found, after = prompt.rpartition(optional)
     return f"{before}- loopId: {loop_id}, because several loops are open{after}" if found else prompt
@@ -138,10 +138,11 @@ def _is_example(part: str, example: dict[str, Json]) -> bool:
 
 
 def phrase_named(facts: Facts, name: str) -> str | None:
-    """The value of a name, or what an earlier step delivered under it; None where there is neither.
+    """Return the value of a name, or what an earlier step delivered under it; None if there is
+    neither.
 
-    It is somebody's word, the goal's too, and never passes for a part of the step: marks of a fence are
-    broken, and a text with lines of its own is fenced.
+    It is text from outside, even the goal, and must never pass for a part of the step: marks of a
+    fence are broken, and a text of several lines is fenced.
     """
     value: Any = named_value(facts.values, name)
     if isinstance(value, str):
@@ -153,7 +154,7 @@ def phrase_named(facts: Facts, name: str) -> str | None:
 
 
 def _quote(text: str, name: str) -> str:
-    """The text so that it stays data; without a name its lines stand as they are."""
+    """Return the text as data; without a name its lines stay as they are."""
     if text.isprintable() and "[" not in text:
         return text  # as most are
     from handrail.contract.fence import break_marks, drop_invisible, fence_text  # noqa: PLC0415 - few need it
@@ -163,7 +164,9 @@ def _quote(text: str, name: str) -> str:
 
 
 def _phrase_delivered(value: Any) -> str:
-    """A part of an artifact as prose: one line for each row of a list, without the names of its members."""
+    """Return a part of an artifact as prose: one line for each row of a list, without the names of its
+    members.
+    """
     if isinstance(value, list):
         rows = [row if isinstance(row, dict) else {"": row} for row in value]
         return "".join(f"\n- {'; '.join(map(_phrase_member, row.values()))}" for row in rows) or " none"

@@ -1,7 +1,7 @@
-"""An edit of a document as an edit of the text that holds it, in the text's own spelling. Pure.
+"""Turn an edit of a document into an edit of its text, in the text's own spelling. Pure.
 
-Comments, prose and layout stay: only the lines of the change are written. Each edit is tried, and offered
-where the text then says exactly the edited document and has lost no comment.
+Comments, prose and layout stay: only the lines of the change are written. Each edit is tried, and
+offered only if the edited text means exactly the edited document and has lost no comment.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from handrail.workflows.spellings.decoded import Comment, Decoded, Place
 from handrail.workflows.spellings.spelling import decode_spelled, write_document, write_flow
 
 _MOST_SPELLED = 8
-"""Edits of one answer: each is tried on the whole text. The next check offers what is left."""
+"""Edits of one answer, because each is tried on the whole text. The next check offers the rest."""
 
 
 def spell_edits(content: bytes, spelling: Spelling, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems of a file with their edits in its own spelling; JSON has those of its document."""
+    """Return the problems of a file with their edits in its own spelling; JSON uses those of its document."""
     listed = tuple(problems)
     if spelling == "json" or not any(is_patch(one.edit) for one in listed):
         return listed
@@ -58,7 +58,7 @@ def spell_edits(content: bytes, spelling: Spelling, problems: Iterable[Problem])
 
 
 def apply_edit(text: str, spelling: Spelling, edit: Edit) -> str:
-    """The text of a file after an edit that was offered for it."""
+    """Return the text of a file after an edit that was offered for it."""
     if is_patch(edit):
         document = loads(text)
         wanted = apply_operations(document, edit)
@@ -105,7 +105,7 @@ def _candidates(
     edit: Edit,
     wanted: Json,
 ) -> Iterator[str]:
-    """Texts with the edit in them, the one that changes least first."""
+    """Yield texts with the edit in them, the one that changes least first."""
     if len(edit) == 1:
         yield from _in_place(text, decoded, edit[0])
     yield from _in_braces(text, spelling, decoded, edit, wanted)
@@ -116,7 +116,7 @@ def _candidates(
 
 
 def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, wanted: Json) -> Iterator[str]:
-    """The smallest braces or brackets around the change that stand on one line, written again."""
+    """Yield a text with the smallest brackets around the change rewritten, if they are on one line."""
     places = [place for one in edit for place in (one.path, one.source) if place]
     shared = set.intersection(*(set(_ways(holder_of(place))) for place in places))
     for pointer in sorted(shared, key=len, reverse=True):
@@ -132,13 +132,13 @@ def _in_braces(text: str, spelling: Spelling, decoded: Decoded, edit: Edit, want
 
 
 def _ways(pointer: str) -> list[str]:
-    """A place and all that holds it."""
+    """Yield a place and everything around it."""
     parts = pointer.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
 
 
 def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator[str]:
-    """Another key or another plain value, where the old one stands."""
+    """Yield a text with another key or another plain value in place of the old one."""
     forms: Iterable[tuple[str, str]]
     if operation.op == "move" and holder_of(operation.source) == holder_of(operation.path):
         place = decoded.keys.get(operation.source)
@@ -173,7 +173,9 @@ def _in_place(text: str, decoded: Decoded, operation: EditOperation) -> Iterator
 
 
 def _transplanted(text: str, before: str, after: str) -> Iterator[str]:
-    """What changes between the canonical texts, in the lines of the author's text that say the same."""
+    """Return the author's text with only the changed lines replaced, found by comparing the
+    canonical texts.
+    """
     ours, old, new = (one.split("\n") for one in (text, before, after))
     same = SequenceMatcher(None, [one.strip() for one in old], [one.strip() for one in ours], autojunk=False)
     known = {block.a + n: block.b + n for block in same.get_matching_blocks() for n in range(block.size)}
@@ -195,7 +197,7 @@ def _transplanted(text: str, before: str, after: str) -> Iterator[str]:
 
 
 def _carry(comments: dict[str, Comment], edit: Edit, wanted: Json) -> dict[str, Comment]:
-    """Comments at the places of what they are about; of what is gone, at what held it."""
+    """Return comments at the places that they are about; of a removed place, at what contained it."""
     carried: dict[str, Comment] = {}
     for pointer, comment in comments.items():
         for one in edit:
@@ -214,7 +216,7 @@ def _joined(one: Comment, other: Comment) -> Comment:
 
 
 def _difference(text: str, candidate: str) -> Edit:
-    """The words of the text that read otherwise."""
+    """Return the words of the text that differ."""
     most = min(len(text), len(candidate))
     start = next((at for at in range(most) if text[at] != candidate[at]), most)
     end = next((at for at in range(most - start) if text[-1 - at] != candidate[-1 - at]), most - start)

@@ -229,7 +229,7 @@ class Process:
 
 
 class Shield:
-    """The scope in which a signal waits; a settling one reports what was done after a signal."""
+    """The scope in which a signal waits; `is_settling` makes the outcome certain at its end."""
 
     def __init__(self, process: Process, *, is_settling: bool = False) -> None:
         self._process = process

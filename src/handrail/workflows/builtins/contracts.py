@@ -1,8 +1,10 @@
-"""Builtin contracts: what artifacts must hold so that a claim can be checked by somebody else. Pure.
+"""Builtin contracts: what artifacts must contain so that another party can check what they state.
+Pure.
 
-The shapes are flat and small, because an agent fills them in from memory of the example. Evidence always
-names its source, the exact command or place, and what it showed. `readOnly` members are Handrail's own
-(`engine/judge/computed.py`); `deprecated` ones are accepted, and no prompt shows them.
+The schemas are flat and small, because an agent fills them in from memory of the example. Evidence
+always names its source, the exact command or place, and what it showed. Handrail fills in
+`readOnly` members itself (`engine/judge/computed.py`); `deprecated` ones are accepted, and no
+prompt shows them.
 """
 
 from __future__ import annotations
@@ -86,7 +88,7 @@ _EVIDENCE = _closed(
 
 
 def _check_places(rows: str) -> PlaceExists:
-    """A place that evidence of source `file` names must exist."""
+    """Return the rule that a place named by evidence of source `file` must exist."""
     return PlaceExists(at=f"{rows}/ref", where={"source": ("file",)})
 
 

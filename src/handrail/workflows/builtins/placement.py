@@ -1,6 +1,7 @@
-"""Putting the parts of a template or a routine where it is called: names, ids, titles, conditions. Pure.
+"""Put the parts of a template or a routine where it is called: names, ids, titles, conditions.
+Pure.
 
-What a routine declares for itself is resolved here, because the calling workflow knows nothing of it: its
+A routine's own declarations are resolved here, because the calling workflow does not know them: its
 conditions become inline ones, its functions and its stance go to the steps that need them.
 """
 
@@ -58,17 +59,17 @@ from handrail.workflows.model import (
 # `{{name}}` in texts
 
 PLACEHOLDER = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)\s*\}\}")
-"""`{{name}}` or `{{name.member}}`; the first group is the dotted name."""
+"""Pattern of `{{name}}` or `{{name.member}}`; the first group is the dotted name."""
 
 
 def parse_placeholder(value: Any) -> str:
-    """The dotted name when a value is one `{{name}}` and nothing else; empty otherwise."""
+    """Return the dotted name if a value is one `{{name}}` and nothing else; otherwise empty."""
     whole = PLACEHOLDER.fullmatch(value.strip()) if isinstance(value, str) else None
     return whole[1] if whole else ""
 
 
 def fill_names(text: str, values: Mapping[str, Any]) -> str:
-    """The text with each known name replaced once; unknown names stay for the run to fill in."""
+    """Return the text with each known name replaced once; unknown names stay for the run to fill in."""
     return PLACEHOLDER.sub(lambda match: _filled(match, values), text)
 
 
@@ -88,7 +89,7 @@ def _filled(match: re.Match[str], values: Mapping[str, Any]) -> str:
 
 
 def phrase_value(value: Any) -> str:
-    """A value inside a sentence: texts as they are, lists with commas, the rest as JSON."""
+    """Return a value for use in a sentence: texts as they are, lists with commas, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -100,9 +101,10 @@ def phrase_value(value: Any) -> str:
 
 
 def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tuple[SourcePart, ...]:
-    """The parts of a template as parts of the calling workflow.
+    """Return the parts of a template as parts of the calling workflow.
 
-    A single part takes the id and the title of the call; the ids and titles of several begin with it.
+    A single part gets the id and the title of the call; the ids and titles of several begin with
+    it.
     """
     names = _PlacedNames(context, alone=len(parts) == 1)
     moved = tuple(_placed(part, names, context.pointer, is_top=True) for part in parts)
@@ -110,7 +112,7 @@ def place_parts(parts: tuple[SourcePart, ...], context: TemplateContext) -> tupl
 
 
 def join_ids(prefix: str, name: str) -> str:
-    """One id of two; a digest stands for the end of one that would be too long."""
+    """Return one id made of two; if it would be too long, a digest replaces its end."""
     whole = f"{prefix}-{name}"
     if len(whole) <= MAX_ID_CHARACTERS:
         return whole
@@ -118,7 +120,7 @@ def join_ids(prefix: str, name: str) -> str:
 
 
 def default_prefix(template_id: str) -> str:
-    """What a call without an id is called; the compiler numbers a second one."""
+    """Return the id of a call without one; the compiler numbers a second one."""
     return template_id.rpartition(".")[2]
 
 
@@ -143,7 +145,9 @@ class _PlacedNames:
 
 
 def _placed(part: SourcePart, names: _PlacedNames, pointer: str, *, is_top: bool = False) -> SourcePart:
-    """A part as it stands in the caller; one inside a loop keeps its title: the loop has that of the call."""
+    """Return a part with the caller's names; one inside a loop keeps its title, because the loop gets the
+    call's title.
+    """
     own = names.top if is_top else names.inner
     title = names.title(part.title) if is_top and part.title else part.title
     match part:
@@ -162,7 +166,7 @@ def _placed(part: SourcePart, names: _PlacedNames, pointer: str, *, is_top: bool
 
 
 def _at(step: SourceStep, pointer: str) -> SourceStep:
-    """A step whose inner places are that of the call: the author's file has no others."""
+    """Return a step whose inner places are that of the call, because the author's file has no others."""
 
     def move(part: PromptPart) -> PromptPart:
         return replace(part, pointer=pointer) if isinstance(part, RefPart) else part
@@ -172,7 +176,7 @@ def _at(step: SourceStep, pointer: str) -> SourceStep:
 
 
 def _confirmed(parts: tuple[SourcePart, ...], confirmation: bool | When) -> tuple[SourcePart, ...]:
-    """Ask at the last step, looking into loops from the end."""
+    """Ask for confirmation at the last step; loops are searched from the end."""
     for index in range(len(parts) - 1, -1, -1):
         changed = _asking(parts[index], confirmation)
         if changed is not None:
@@ -181,7 +185,7 @@ def _confirmed(parts: tuple[SourcePart, ...], confirmation: bool | When) -> tupl
 
 
 def _asking(part: SourcePart, confirmation: bool | When) -> SourcePart | None:
-    """The part with the confirmation; None when it has no place for one."""
+    """Return the part with the confirmation; None if it cannot have one."""
     match part:
         case SourceStep() | SourceTemplateCall():
             asked = True if part.require_confirmation is True else confirmation
@@ -199,10 +203,10 @@ def _asking(part: SourcePart, confirmation: bool | When) -> SourcePart | None:
 
 
 def bind_condition(condition: Condition, args: Mapping[str, Any]) -> Condition:
-    """The condition in terms of the calling workflow.
+    """Return the condition in terms of the calling workflow.
 
-    A comparison with an argument that is a value is decided now. One with an argument that is `{{name}}`
-    looks at that input instead. Everything else is left to the run.
+    A comparison with an argument that is a value is decided now. One with an argument that is
+    `{{name}}` reads that input instead. Everything else is left to the run.
     """
     match condition:
         case Compare():
@@ -230,7 +234,7 @@ def _bound_comparison(condition: Compare, args: Mapping[str, Any]) -> Condition:
 
 
 def _join(joint: type[And | Or], parts: list[Condition]) -> Condition:
-    """One condition of several, without what is decided already."""
+    """Return one condition made of several, without those that are decided already."""
     neutral, final = decided(joint is And), decided(joint is Or)
     open_parts = tuple(part for part in parts if part != neutral)
     if final in parts or not open_parts:
@@ -251,11 +255,13 @@ def _opposite(condition: Condition) -> Condition:
 # Rewriting the texts that an agent or a person reads
 
 Rewrite: TypeAlias = Callable[[Any], Any]
-"""Of a JSON value: the same with other texts in it. A text that is read stays a text."""
+"""A function that rewrites the texts of a JSON value; a text that is read stays a text."""
 
 
 def rewrite_texts(part: SourcePart, rewrite: Rewrite) -> SourcePart:
-    """Every text that an agent or a person reads, rewritten; ids, conditions and loop bodies stay."""
+    """Return the part with every text for agents or people rewritten; ids, conditions and loop
+    bodies stay.
+    """
 
     def text(value: str) -> str:
         return phrase_value(rewrite(value))
@@ -306,7 +312,8 @@ _ROUTINE = re.compile(r"^routine[-_]")
 
 
 def routine_template_id(workflow_id: str) -> str:
-    """`wr.routine_plan_review` is called as `wr.templates.routine.plan_review`.
+    """Return the template id of a routine: `wr.routine_plan_review` is called as
+    `wr.templates.routine.plan_review`.
 
     Routines of a project keep their namespace: `acme.routine_x` is `acme.templates.routine.x`.
     """
@@ -315,7 +322,7 @@ def routine_template_id(workflow_id: str) -> str:
 
 
 def make_routine_template(routine: SourceWorkflow) -> TemplateSpec:
-    """The template that a routine stands for; its declared inputs are the arguments."""
+    """Return the template for a routine; its declared inputs are the arguments."""
 
     def expand(args: dict[str, Any], context: TemplateContext) -> tuple[SourcePart, ...]:
         binding = _Binding(routine, args)
@@ -345,7 +352,7 @@ def _looped_inputs(parts: tuple[SourcePart, ...]) -> Iterator[str]:
 
 
 def _with_stance(routine: SourceWorkflow) -> tuple[SourcePart, ...]:
-    """Role and guidance on every step; preconditions and questions on the first."""
+    """Add role and guidance to every step, preconditions and questions to the first."""
     parts = tuple(_in_role(part, routine) for part in routine.steps)
     before = (
         *(f"Before you begin: {text}" for text in routine.preconditions),
@@ -378,7 +385,7 @@ def _in_role(part: SourcePart, routine: SourceWorkflow) -> SourcePart:
 
 
 class _Binding:
-    """The arguments of one call, put into the parts of a routine."""
+    """The arguments of one call, inserted into the parts of a routine."""
 
     def __init__(self, routine: SourceWorkflow, args: Mapping[str, Any]) -> None:
         own = set(names_set_by(routine.steps))
@@ -388,7 +395,7 @@ class _Binding:
         }
 
     def part(self, part: SourcePart) -> tuple[SourcePart, ...]:
-        """The part with its arguments; none when they say that it never runs."""
+        """Return the part with its arguments; none if they decide that it never runs."""
         when = self._when(part.when)
         if _never(when):
             return ()
@@ -410,7 +417,9 @@ class _Binding:
                 assert_never(never)
 
     def _filled(self, value: Any) -> Any:
-        """A value that is one `{{name}}` becomes the argument, whatever its type."""
+        """Return a value with its argument: a value that is one `{{name}}` becomes the argument, whatever
+        its type.
+        """
         return change_texts(value, self._filled_text)
 
     def _filled_text(self, text: str) -> Any:
@@ -420,7 +429,9 @@ class _Binding:
         return fill_names(text, self._args)
 
     def _when(self, when: When | None) -> When | None:
-        """The condition, inline and bound; None when it always holds. An unknown id stays to be reported."""
+        """Return the condition, inline and bound; None if it always holds. An unknown id stays, to be
+        reported later.
+        """
         match when:
             case None:
                 return None
@@ -437,7 +448,7 @@ class _Binding:
         return InlineCondition(condition=condition, pointer=pointer)
 
     def _kept(self, when: When) -> When:
-        """For places that need a condition, even one that always holds."""
+        """Return a condition even if it always holds, for places that need one."""
         found = self._when(when)
         return InlineCondition(condition=AlwaysTrue(), pointer=when.pointer) if found is None else found
 
@@ -463,7 +474,9 @@ class _Binding:
         )
 
     def _user_only(self, needed: UserOnly | None) -> UserOnly | None:
-        """Answered by an argument, asked of the input that the argument names, or as it was."""
+        """Return the rule that only the user gives a value: answered by the argument, bound to its input,
+        or unchanged.
+        """
         if needed is None or needed.input not in self._args:
             return needed
         renamed = parse_placeholder(self._args[needed.input])

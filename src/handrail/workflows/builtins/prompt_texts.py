@@ -1,4 +1,4 @@
-"""Builtin capabilities, features and refs: texts of prompts, short because every step pays. Pure."""
+"""Builtin capabilities, features and refs: prompt texts, short because every step pays for them. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CAPABILITIES: tuple[CapabilitySpec, ...] = (_DELEGATION, _WEB_BROWSING)
 
 
 def make_observation(example: dict[str, Json], capability: str) -> dict[str, Json]:
-    """Return the example of an observation with what an attempt of this capability would show."""
+    """Return the example of an observation with what trying this capability would show."""
     seen = {spec.id: spec.seen for spec in CAPABILITIES}
     return example | {"capability": capability, "summary": seen.get(capability, example.get("summary", ""))}
 
@@ -269,7 +269,7 @@ _STEPS = InputSpec(
 
 
 def _is_meant(config: dict[str, Any], site: Site) -> bool:
-    """Whether this step gets the text; a probe never does, as it asks one question."""
+    """Whether this step gets the text; a probe never does, because it asks one question."""
     return not site.is_probe and (site.is_first or config["steps"] == "each_step")
 
 

@@ -1,6 +1,6 @@
-"""What each kind of builtin is: templates, features, contracts, refs and capabilities. Pure.
+"""The kinds of builtins: templates, features, contracts, refs and capabilities. Pure.
 
-A spec holds everything that the compiler, the catalog, the docs and the editor schema need to know.
+A spec has everything that the compiler, the catalog, the docs and the editor schema need to know.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ CapabilityUse: TypeAlias = Literal["required", "preferred", "disabled"]
 
 
 class TemplateContext(msgspec.Struct, frozen=True, kw_only=True):
-    """The call that is expanded, and what its workflow says about capabilities.
+    """The call that is expanded, and what its workflow declares about capabilities.
 
     The condition of the call is not here: the compiler puts it on every part that comes back.
     """
 
     prefix: str
-    """The id of a single expanded part, the beginning of the ids of several."""
+    """The id of a single expanded part, or the beginning of the ids of several."""
     title: str = ""
     pointer: str = ""
     require_confirmation: bool | When = False
-    """Asked for once, at the last step."""
+    """Whether confirmation is required; it is asked for once, at the last step."""
     capabilities: Mapping[str, CapabilityUse] = {}
 
 
@@ -37,7 +37,7 @@ Expand: TypeAlias = Callable[[dict[str, Any], TemplateContext], tuple[SourcePart
 
 
 class TemplateNeeds(msgspec.Struct, frozen=True, kw_only=True):
-    """What the expanded steps rely on beside themselves; it joins what the calling workflow declares."""
+    """What the expanded steps need besides themselves; it is added to what the calling workflow declares."""
 
     assessments: tuple[SourceAssessment, ...] = ()
     references: tuple[Reference, ...] = ()
@@ -55,14 +55,14 @@ class TemplateSpec(msgspec.Struct, frozen=True, kw_only=True):
     expand: Expand
     example_args: dict[str, Any]
     takes_inputs: bool = False
-    """Whether `{{name}}` may stand for a value of any type."""
+    """Whether `{{name}}` is allowed in place of a value of any type."""
     names_inputs: tuple[str, ...] = ()
-    """Arguments that must be `{{name}}`: they name an input of the calling workflow."""
+    """Arguments that must be `{{name}}`, because they name an input of the calling workflow."""
     brings: TemplateNeeds = TemplateNeeds()
 
 
 class Site(msgspec.Struct, frozen=True, kw_only=True):
-    """What a feature may know about the step it adds text to."""
+    """What a feature knows about the step to which it adds text."""
 
     is_first: bool = False
     is_probe: bool = False
@@ -94,7 +94,7 @@ class FeatureSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What an artifact of one kind must hold. `guidance` is one line for the prompt."""
+    """Requirements of an artifact of one kind. `guidance` is one line for the prompt."""
 
     id: str
     title: str
@@ -106,7 +106,7 @@ class ContractSpec(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
 
     def compiled(self) -> Contract:
-        """The contract as it is pinned into a compiled workflow."""
+        """Return the contract as it is pinned into a compiled workflow."""
         return make_from(Contract, self)
 
 
@@ -118,21 +118,21 @@ class RefSpec(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     text: str
     other_ids: tuple[str, ...] = ()
-    """What files from elsewhere call the same subject."""
+    """The name that files of other tools use for the same subject."""
 
 
 class CapabilitySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Something an agent's environment may offer. Its status is learned by trying, never guessed."""
+    """Something that an agent's environment may offer. Its status is learned by trying, never guessed."""
 
     id: str
     title: str
     summary: str
     probe: str
-    """The prompt of the step that finds out."""
+    """The prompt of the step that tries it."""
     fallback: str
-    """What to do where it turns out to be missing."""
+    """What to do if it is missing."""
     seen: str
-    """What a report says of it that found it working: an example."""
+    """An example of a report that found it working."""
     remedy: str
     """What the user can do about it."""
 

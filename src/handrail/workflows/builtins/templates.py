@@ -271,7 +271,7 @@ _REFS = {name: spec for spec in REFS for name in (spec.id, *spec.other_ids)}
 
 
 def find_template(template_id: str) -> TemplateSpec | None:
-    """Routines are not here: the compiler makes their templates with `make_routine_template`."""
+    """Return a template. Routines are not here: the compiler makes theirs with `make_routine_template`."""
     return _TEMPLATES.get(template_id)
 
 
@@ -284,10 +284,10 @@ def find_contract(contract_id: str) -> ContractSpec | None:
 
 
 def find_ref(ref_id: str) -> RefSpec | None:
-    """A ref by its id, or by what files from elsewhere call it."""
+    """Return a ref by its id, or by the name that files of other tools use."""
     return _REFS.get(ref_id)
 
 
 def all_builtins() -> tuple[Builtin, ...]:
-    """Every builtin, kind by kind, by id."""
+    """Return every builtin, kind by kind, by id."""
     return (*TEMPLATES, *FEATURES, *CONTRACTS, *REFS, *CAPABILITIES)
