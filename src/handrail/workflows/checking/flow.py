@@ -1,6 +1,7 @@
-"""What stops a workflow that compiles: values read too early, and gates that nothing passes. Pure.
+"""Errors in a workflow that compiles: values read too early, and gates that no report can pass.
+Pure.
 
-Each is an error. A workflow with open names runs as it is, and its author gets a warning.
+Each finding is an error. A workflow with open names runs as it is, and its author gets a warning.
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ from handrail.workflows.problem import (
 
 _ASSESSMENT = "wr.assessment"
 _ANY_TIME = frozenset({"wr.gap", "wr.workflow_divergence", "wr.capability_observation", "wr.user_input"})
-"""Kinds that a report may hold without being asked."""
+"""Kinds of artifacts that any report may contain."""
 _AFTER_ITS_WORK = ("/while", "/until", "/requireConfirmation")
-"""Where a condition may read what its own part delivers."""
+"""Places where a condition may read what its own part delivers."""
 
 
 def check_flow(
@@ -82,7 +83,8 @@ def check_flow(
 ) -> tuple[Problem, ...]:
     """Find everything that would otherwise show only in a run.
 
-    `pointers` are ids of parts to their places in the file; without `operations` no action is checked.
+    `pointers` map ids of parts to their places in the file; without `operations` no action is
+    checked.
     """
     walk = _Flow(source, workflow, pointers, operations)
     walk.parts(workflow.steps, frozenset(), frozenset())
@@ -93,7 +95,7 @@ def check_flow(
 
 
 class _Flow:
-    """One walk over the parts, in the order in which a run meets them."""
+    """One walk over the parts, in the order in which a run reaches them."""
 
     def __init__(
         self,
@@ -110,17 +112,19 @@ class _Flow:
         self._schemas = {one.artifact_kind: one.schema for one in workflow.contracts.values()}
         declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
         self._inside = set(names_set_inside(workflow.steps)) - declared - {""}
-        """Values that only parts of the workflow give."""
+        """Values that only parts of the workflow set."""
         self._given_so_far: set[str] = set()
-        """Those that earlier parts give, or parts of a loop around for its next round."""
+        """Values that earlier parts set, or parts of a loop around for its next iteration."""
         self._under: set[str] = set()
-        """The conditions of the part at hand and of the loops around it."""
+        """The conditions of the present part and of the loops around it."""
         self._given_under: dict[str, set[str]] = {}
-        """The conditions without which no part gives a value; none: some part surely does."""
+        """For each value the conditions of the parts that set it; none if some part certainly sets it."""
         self._is_open = source.has_open_names
 
     def parts(self, parts: tuple[Part, ...], before: frozenset[str], around: frozenset[str]) -> None:
-        """`before` is what earlier parts deliver, `around` what the loops around do in some iteration."""
+        """Check parts; `before` is what earlier parts deliver, `around` what the loops around do in some
+        iteration.
+        """
         held = self._under
         for part in parts:
             pointer, delivered = self._pointers.get(part.id, ""), frozenset(self._delivered(part))
@@ -163,7 +167,7 @@ class _Flow:
             check_schema_patterns(self.found, contract.schema, here, step.contract)
 
     def _show_texts(self, step: Step, pointer: str, there: frozenset[str]) -> None:
-        """A fragment with a condition is read under it."""
+        """Check texts; a fragment with a condition is read under it."""
         under = self._under
         fragments = {one.text: one.when for one in step.fragments if one.when}
         texts = [one for one in texts_of(step, self._workflow.functions) if one not in fragments]
@@ -174,7 +178,7 @@ class _Flow:
         self._under = under
 
     def _shows(self, texts: list[str], pointer: str, there: frozenset[str]) -> None:
-        """A text that names a part of an artifact stands behind the step that delivers it."""
+        """Check that a text that names a part of an artifact comes after the step that delivers it."""
         paths = {match[1]: match[0] for text in texts for match in PLACEHOLDER.finditer(text)}
         for path, written in paths.items():
             kind, member = split_artifact(path)
@@ -206,7 +210,9 @@ class _Flow:
                 self.found.report("undeclared_name", pointer, message, fix, within=written)
 
     def _gate(self, gate: Gate, pointer: str) -> None:
-        """Some assessment must pass it: a level of each dimension, in a form that its contract takes."""
+        """Check that some assessment can pass the gate: one level of each dimension, in a form its contract
+        accepts.
+        """
         passing: dict[str, str] = {}
         for dimension, levels in gate.dimensions.items():
             free = [level for level in levels if level not in gate.followups]
@@ -244,7 +250,7 @@ class _Flow:
         self.found.report("unknown_id", place, message, fix, replace_value(place, sure) if sure else NO_EDIT)
 
     def _parameters(self, action: Action, operations: Operations, pointer: str) -> None:
-        """An operation refuses a call with a parameter that it does not know."""
+        """Check the parameters, because an operation refuses a call with one that it does not know."""
         known = operations.parameters(action.operation)
         for name in sorted(set(action.params) - known):
             place, free = join_pointer(f"{pointer}/params", name), known - set(action.params)
@@ -258,7 +264,9 @@ class _Flow:
             self._values(action, operations, pointer)
 
     def _values(self, action: Action, operations: Operations, pointer: str) -> None:
-        """What a placeholder gives shows in a run, and the agent may add what is missing, such as a token."""
+        """Check values without placeholders; a run fills those, and the agent may add what is missing, such
+        as a token.
+        """
         plain = {
             name: value
             for name, value in action.params.items()
@@ -277,7 +285,7 @@ class _Flow:
     def _loop(
         self, loop: Loop, pointer: str, before: frozenset[str], around: frozenset[str], body: frozenset[str]
     ) -> None:
-        """`body` is what its parts deliver."""
+        """Check a loop; `body` is what its parts deliver."""
         match loop.repeat:
             case While(condition=name):
                 late = body - before - around
@@ -300,7 +308,7 @@ class _Flow:
         self.parts(loop.body, before, around | body)
 
     def _delivered(self, part: Part) -> Iterator[str]:
-        """Kinds of artifacts that a part asks for, conditional or not."""
+        """Return the kinds of artifacts that a part asks for, conditional or not."""
         match part:
             case Step():
                 contract = self._workflow.contracts.get(part.contract)
@@ -361,7 +369,7 @@ class _Flow:
             check_comparison(self.found, spec, msgspec.to_builtins(compare), pointer)
 
     def _no_members(self, compare: Compare, pointer: str, held: str, kinds: list[str]) -> None:
-        """A condition reads members of objects; it reads no item of a list."""
+        """Report a condition that reads an item of a list; conditions read members of objects."""
         is_list = "array" in kinds
         message = (
             f"{held} of {compare.artifact} is {'a list' if is_list else ' or '.join(kinds)}, without members."
@@ -372,7 +380,9 @@ class _Flow:
         self.found.report("undeclared_name", f"{pointer}/field", message, fix)
 
     def _no_field(self, compare: Compare, pointer: str, part: str, before: str, schema: Schema) -> None:
-        """An open schema lets an artifact have more members than it names, so that one may be there."""
+        """Report an unknown field, unless the schema is open, so that an artifact may have more members
+        than it names.
+        """
         known = list(schema["properties"])
         near, sure = guess_name(part, known), guess_surely(part, known)
         rest = compare.field[len(before) + len(part) :]
@@ -405,7 +415,7 @@ def _comparisons(condition: Condition, pointer: str) -> Iterator[tuple[str, Comp
 
 
 def _can_hold_without(condition: Condition, kinds: frozenset[str]) -> bool:
-    """Whether a condition may hold while no artifact of these kinds is there, whatever else is."""
+    """Whether a condition may hold while no artifact of these kinds exists, whatever else is true."""
 
     def is_open(one: Compare | LoopControl) -> bool:
         return isinstance(one, Compare) and one.artifact not in kinds
@@ -414,13 +424,13 @@ def _can_hold_without(condition: Condition, kinds: frozenset[str]) -> bool:
 
 
 def _kinds(schema: Any) -> list[str]:
-    """The types that a schema names; none where it leaves them open."""
+    """Return the types that a schema names; none if it leaves them open."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     return [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
 
 
 def _spec_of(schema: Any) -> dict[str, Any]:
-    """What a comparison may compare with; empty where the schema leaves it open."""
+    """Return the schema of a value that a comparison reads; empty if it is open."""
     if not isinstance(schema, dict):
         return {}
     enum = [schema["const"]] if "const" in schema else schema.get("enum")
@@ -434,7 +444,7 @@ def _spec_of(schema: Any) -> dict[str, Any]:
 
 
 def check_rendered(found: Findings, workflow: CompiledWorkflow, pointers: Mapping[str, str]) -> None:
-    """Report every placeholder that nothing fills, once for each part that shows it."""
+    """Report every placeholder that gets no value, once for each part that shows it."""
     declared = {name for name, spec in workflow.inputs.items() if not spec.implicit}
     given = frozenset(declared | set(names_set_inside(workflow.steps)))
     kinds = {contract.artifact_kind for contract in workflow.contracts.values()}

@@ -1,4 +1,4 @@
-"""What is wrong with a workflow that reads and compiles: warnings and hints, all at once. Pure.
+"""Warnings and hints about a workflow that reads and compiles, all at once. Pure.
 
 Errors come from the reader and the compiler: what they accept can be started.
 """
@@ -78,7 +78,9 @@ def check_usage(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Findi
 
 
 def _check_choices(parts: tuple[SourcePart, ...], used: set[str], trail: Findings) -> None:
-    """A choice whose options lead the same way; one that sets nothing is asked for the record."""
+    """Warn of a choice whose options all have the same effect; one that sets nothing is asked for
+    the record.
+    """
     for part in walk_source(parts):
         if not isinstance(part, SourceChoice):
             continue
@@ -132,7 +134,7 @@ def _condition_ids(parts: tuple[Part, ...]) -> set[ConditionId]:
 
 
 def _authored_refs(parts: tuple[SourcePart, ...]) -> set[ConditionId]:
-    """Declared conditions of template calls: joined with others, they have no id of their own any more."""
+    """Yield declared conditions of template calls; once joined with others, they no longer have an id."""
     whens = [
         when
         for part in walk_source(parts)
@@ -174,7 +176,7 @@ def check_validation(workflow: CompiledWorkflow, pointers: dict[str, str], trail
 
 
 def _is_flag(rule: Rule) -> bool:
-    """Whether a bare claim passes: words such as "complete = true" and nothing else."""
+    """Whether a bare statement passes, such as "complete = true" and nothing else."""
     match rule:
         case ContainsRule(value=value):
             return _is_claim(value)
@@ -226,12 +228,12 @@ _FLOOR = re.compile(
 )
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _QUOTED = re.compile(r"`[^`\n]*`|\"[^\"\n]*\"|“[^”\n]*”")
-"""A quotation is talked about, not asked for."""
+"""Quotations in which soft words do not count, because they are mentioned and not used."""
 _CODE = re.compile(r"(`+|~~~+).*?\1", re.DOTALL)
 
 
 def find_soft_phrase(text: str) -> str:
-    """The first soft phrase whose sentence has no floor; empty when there is none."""
+    """Return the first soft phrase whose sentence sets no minimum; empty if there is none."""
     for sentence in _SENTENCE.finditer(_QUOTED.sub(" ", text)):
         found = _SOFT.search(sentence[0])
         if found is not None and _FLOOR.search(sentence[0]) is None:
@@ -240,7 +242,7 @@ def find_soft_phrase(text: str) -> str:
 
 
 def check_soft_words(parts: tuple[SourcePart, ...], trail: Findings) -> None:
-    """One warning per step, for what its author wrote; builtin texts have their own tests."""
+    """Warn once per step about its author's text; builtin texts have their own tests."""
     for part in walk_source(parts):
         if not isinstance(part, SourceStep | SourceChoice):
             continue
@@ -257,7 +259,7 @@ def check_soft_words(parts: tuple[SourcePart, ...], trail: Findings) -> None:
 
 
 def _check_hidden(part: SourceStep | SourceChoice, trail: Findings) -> None:
-    """A character that nobody sees and a run does not show: what was reviewed is not what is read."""
+    """Warn of invisible characters that a run does not show, because reviewers then read a different text."""
     unseen = [
         text
         for text in (part.title, *_texts(part))
@@ -292,7 +294,9 @@ _RISKY = ("irreversible_action", "external_side_effect", "policy_or_compliance")
 
 
 def check_first_step(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Findings) -> None:
-    """No step before the first one can ask for a value, so what is read until then must come at the start."""
+    """Warn of values that no step can ask for, because they are read before the first step; a start must
+    give them.
+    """
     reported: set[str] = set()
     for where, condition_id, variables in _read_at_first(workflow, pointers, workflow.steps, frozenset()):
         read = list(comparisons(workflow.conditions[condition_id]))
@@ -309,13 +313,13 @@ def check_first_step(workflow: CompiledWorkflow, pointers: dict[str, str], trail
 
 
 _Read: TypeAlias = tuple[str, ConditionId, frozenset[str]]
-"""Where a condition stands, its id, and the variables of the loops around it."""
+"""Place of a condition, its id, and the variables of the loops around it."""
 
 
 def _read_at_first(
     workflow: CompiledWorkflow, pointers: dict[str, str], parts: tuple[Part, ...], variables: frozenset[str]
 ) -> Iterator[_Read]:
-    """Conditions that are looked at before an agent can have been asked for anything."""
+    """Yield conditions that are read before an agent can be asked for anything."""
     for part in parts:
         # The question of a step is reported before its texts.
         for place, name in sorted(conditions_at(part), key=lambda one: one[0].startswith("/promptFragments")):
@@ -342,7 +346,7 @@ def _runs_once(workflow: CompiledWorkflow, part: Part) -> bool:
 
 
 def check_capabilities(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Findings) -> None:
-    """A preferred or disabled capability changes nothing unless a prompt says so."""
+    """Warn of a preferred or disabled capability that no prompt mentions, because it then changes nothing."""
     handing = [part.id for part in list_leaves(workflow.steps) if isinstance(part, Delegate)]
     if handing and source.capabilities.get("delegation") == "disabled":
         message = f"delegation is disabled, and {quote_name(handing[0])} delegates work all the same."
@@ -361,7 +365,9 @@ def check_capabilities(source: SourceWorkflow, workflow: CompiledWorkflow, trail
 
 
 def check_recommendation(source: SourceWorkflow, workflow: CompiledWorkflow, trail: Findings) -> None:
-    """The recommendation is what the author considers safe; it must fit what the steps ask of the user."""
+    """Warn of a recommendation, the author's view of what is safe, that contradicts what steps ask of the
+    user.
+    """
     recommended = source.recommended
     asking = [part.id for part in list_leaves(workflow.steps) if _asks_user(part)]
     if recommended.autonomy == "full_auto_never_stop" and asking:
@@ -393,7 +399,7 @@ def _asks_user(part: Leaf) -> bool:
 
 
 def check(source: SourceWorkflow, compilation: Compilation) -> tuple[Problem, ...]:
-    """Everything the author should look at; nothing if it did not compile, because that comes first."""
+    """Return all warnings and hints; none if the workflow did not compile, because errors come first."""
     if compilation.pinned is None:
         return ()
     workflow, pointers = compilation.pinned.workflow, compilation.pointers

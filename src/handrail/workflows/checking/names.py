@@ -1,7 +1,7 @@
-"""Every name that a document reads is one that something gives it. Pure.
+"""Check that every name that a document reads gets a value. Pure.
 
-The document fits the grammar. Nothing else would report these mistakes: a run treats an unknown name as an
-absent value, skips a part, or shows a placeholder as it is.
+The document fits the grammar. Nothing else would report these mistakes: a run treats an unknown
+name as an absent value, skips a part, or shows a placeholder as it is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from handrail.workflows.problem import (
 Object: TypeAlias = dict[str, Json]
 
 _LOOSE_HEADS = ("inputs", "input", "context", "vars", "variables")
-"""How other languages begin the name of a value."""
+"""Prefixes of value names in other languages."""
 _SHOWN_AS_IT_STANDS = {
     "title": "A title",
     "label": "A label",
@@ -66,27 +66,28 @@ _WITHOUT_MEMBERS = ("string", "number", "integer", "boolean", "array")
 
 
 class Given(msgspec.Struct, frozen=True, kw_only=True):
-    """What gives a run its values, apart from the variables of loops."""
+    """Where a run gets its values, apart from loop variables."""
 
     inputs: dict[str, Object]
     set_inside: dict[str, list[Json]]
-    """What choices set, by name."""
+    """Values that choices set, by name."""
     saved: frozenset[str]
-    """What actions save: anything."""
+    """Names that actions save, with any value."""
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset(self.inputs) | frozenset(self.set_inside) | self.saved
 
     def only_set(self, name: str) -> list[Json]:
-        """What a name may be, where nothing but options gives it."""
+        """Return the values that a name may have if only options set it."""
         return [] if name in self.inputs or name in self.saved else self.set_inside.get(name, [])
 
 
 def check_names(
     found: Findings, document: Object, *, has_open_names: bool = False, extends: str = ""
 ) -> None:
-    """Report every name that nothing gives, every value that its name cannot have, every dead placeholder.
+    """Report every name without a value, every impossible value, and every placeholder that is
+    never filled.
 
     `extends` is the base of a customisation, which declares nothing itself.
     """
@@ -107,7 +108,7 @@ class _CheckedNames:
         self._set: list[SetName] = []
         self._missing: Object = {}
         self._just_known: frozenset[str] = frozenset()
-        """What the loop right before a part knows."""
+        """Variables of the loop directly before a part."""
         self._indexes = frozenset(_indexes(document["steps"]))
         self._contracts = {part.get("output", {}).get("contractRef") for part in _leaves(document["steps"])}
         self._all_variables = frozenset(
@@ -141,7 +142,7 @@ class _CheckedNames:
         check_set_names(self._found, self._set, self._givers(), document.get("kind", "workflow"))
 
     def _givers(self) -> frozenset[str]:
-        """Names that are both used and given: what a misspelt name may have meant."""
+        """Yield names that are both used and set: a misspelt name may have meant one of them."""
         given = self._given
         return frozenset(name for name in given.names if name in given.inputs or name in self._read)
 
@@ -198,7 +199,7 @@ class _CheckedNames:
             self._name(asked, f"{place}/userOnly/input", variables, {})
 
     def _delegate(self, delegate: Object, place: str, variables: frozenset[str]) -> None:
-        """A child sees what it is given: the values that it names, its inputs and the item."""
+        """Check a child, which gets only the values that it names, its inputs and the item."""
         if "forEach" in delegate:
             self._for_each(delegate["forEach"].strip("{} "), f"{place}/forEach", variables)
         several = {f"{place}/children/{at}": one for at, one in enumerate(delegate.get("children", ()))}
@@ -237,7 +238,7 @@ class _CheckedNames:
                     )
 
     def _repeats(self, part: Object, place: str) -> None:
-        """A loop needs different names for its item, its index and its list, and one end."""
+        """Check a loop: its item, its index and its list need different names, and it needs one end."""
         count, most = part.get("count"), part["maxIterations"]
         times = count.get("times") if isinstance(count, dict) else count
         if isinstance(times, int) and times > most:
@@ -300,7 +301,7 @@ class _CheckedNames:
             self._found.report("not_a_list", pointer, message, fix)
 
     def _for_each_given(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        """What the workflow gives itself must be a list, too, as far as that can be known."""
+        """Check that what the workflow itself sets for `for_each` is a list, as far as that is known."""
         is_index = path in variables and path in self._indexes
         values = [] if path in variables else self._given.only_set(path)
         if is_index or (values and not any(value is None or isinstance(value, list) for value in values)):
@@ -354,7 +355,7 @@ class _CheckedNames:
         self._undeclared(head, pointer, near, spec, edit)
 
     def _member(self, path: str, pointer: str, variables: frozenset[str]) -> None:
-        """Only an object has members; items of a list cannot be read by name."""
+        """Report a member of a value that is no object; items of a list cannot be read by name."""
         head, _, rest = path.partition(".")
         if not rest:
             return
@@ -416,7 +417,7 @@ class _CheckedNames:
         self._found.report("undeclared_name", pointer, message, fix, edit, within)
 
     def _texts(self, value: Json, pointer: str, variables: frozenset[str]) -> None:
-        """Every text inside a value that a run fills in."""
+        """Yield every text inside a value that a run fills in."""
         known = self._given.names | variables
         for place, text in _strings(value, pointer):
             slots = [
@@ -445,7 +446,7 @@ class _CheckedNames:
             self._loose(next((slot for slot in slots if slot.kind in UNSURE), None), text, place)
 
     def _find_words(self, slot: Slot, text: str, known: frozenset[str]) -> str:
-        """What an edit may write in place of a placeholder; empty where only the author knows."""
+        """Return what an edit may write in place of a placeholder; empty if only the author knows."""
         is_of_loop = slot.name in self._all_variables - known
         if not is_of_loop and (path := _sure_path(slot, known)):
             return f"{{{{{path}}}}}"
@@ -458,7 +459,7 @@ class _CheckedNames:
         return f"[{slot.path.replace('_', ' ')}]" if slot.kind == "name" and is_lost else ""
 
     def _is_artifact(self, path: str) -> bool:
-        """Whether it is a part of an artifact; `flow.py` checks that it is delivered by then."""
+        """Whether it is a part of an artifact; `flow.py` checks that the artifact is delivered by then."""
         contract = split_artifact(path)[0].replace(".", ".contracts.", 1)
         return contract in self._contracts or find_contract(contract) is not None
 
@@ -475,7 +476,7 @@ class _CheckedNames:
             self._undeclared(slot.name, pointer, path, {"type": "string"}, edit, written)
 
     def _loose(self, slot: Slot | None, text: str, pointer: str) -> None:
-        """Report what another language would fill, once per text; it may also mean itself."""
+        """Report a placeholder of another language, once per text; it may also be plain text."""
         if slot is not None:
             written = quote_name(text[slot.start : slot.end])
             message = f"Nothing fills {written}: a placeholder is a name in double braces."
@@ -484,7 +485,7 @@ class _CheckedNames:
             self._found.warn("bad_placeholder", pointer, message, fix)
 
     def _plain_texts(self, holder: Object, pointer: str, keys: tuple[str, ...]) -> None:
-        """Texts that are shown as they are."""
+        """Yield texts that are shown as they are."""
         for key in keys:
             text = holder.get(key)
             if isinstance(text, str) and any(slot.kind == "name" for slot in slots_in(text, ())):
@@ -512,7 +513,7 @@ _PLACEHOLDER_FIX = {
 
 
 def _given(document: Object, *, has_open_names: bool) -> Given:
-    """What the document declares; a translation declares what the author did not, and says so."""
+    """Return the declarations of a document; a translation declares what the author did not, and says so."""
     set_inside: dict[str, list[Json]] = {}
     saved: set[str] = set()
     for part in _leaves(document["steps"]):
@@ -545,7 +546,7 @@ def _variables(loop: Object) -> Iterator[str]:
 
 
 def _indexes(parts: list[Object]) -> set[str]:
-    """Names that hold the number of an iteration, and nothing else anywhere."""
+    """Return names that only hold the number of an iteration."""
     repeats = [part.get(key) for part in _leaves(parts) for key in ("forEach", "count")]
     held = [one for one in repeats if isinstance(one, dict)]
     items = {one["as"] for one in held if "as" in one}
@@ -553,7 +554,7 @@ def _indexes(parts: list[Object]) -> set[str]:
 
 
 def _any_has(values: list[Json], path: str) -> bool:
-    """Whether one of the values has the member; where none is known, one may."""
+    """Whether one of the values has the member; True if no value is known."""
     return not values or any(named_value({"x": value}, f"x.{path}") is not MISSING for value in values)
 
 
@@ -569,12 +570,12 @@ def _strings(value: Json, pointer: str) -> Iterator[tuple[str, str]]:
 
 
 def _sure_path(slot: Slot, known: frozenset[str]) -> str:
-    """What an edit may write in place of the placeholder; a filter cannot be left out without asking."""
+    """Return what an edit may write in place of the placeholder; a filter is not dropped without asking."""
     return "" if slot.kind in ("filter", *UNSURE) else _meant_path(slot, known, guess_surely)
 
 
 def _meant_path(slot: Slot, known: frozenset[str], choose: Callable[[str, frozenset[str]], str]) -> str:
-    """What the placeholder asks for, spelled as it is declared; nothing where nothing is near."""
+    """Return what the placeholder asks for, in its declared spelling; empty if no name is near."""
     head, dot, rest = slot.path.partition(".")
     if slot.kind == "block" or not head:
         return ""
@@ -585,7 +586,7 @@ def _meant_path(slot: Slot, known: frozenset[str], choose: Callable[[str, frozen
 
 
 def _spec_for(condition: Object) -> Object:
-    """The declaration that a comparison suggests."""
+    """Return the declaration that a comparison suggests."""
     value: Any = condition.get("value")
     if condition.get("op") == "in" and isinstance(value, list):
         value = value[0]

@@ -1,4 +1,4 @@
-"""What the actions of a workflow may name. Pure."""
+"""The operations that actions of a workflow may name. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Operations(Protocol):
     @property
     def names(self) -> Collection[str]: ...
     def parameters(self, name: str) -> frozenset[str]:
-        """What one of them takes."""
+        """Return the parameters of an operation."""
 
     def refused_values(self, name: str, params: dict[str, Any]) -> Iterable[tuple[str, str]]:
-        """Parameters that one of them refuses as they are, and why; without a reason, one is missing."""
+        """Return the parameters that an operation refuses, and why; without a reason, one is missing."""

@@ -1,4 +1,4 @@
-"""Steps no run reaches, conditions that never hold, loops that never decide. Pure."""
+"""Warn of steps that no run reaches, conditions that never hold, and loops that never decide. Pure."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ from handrail.workflows.problem import Findings, ProblemCode
 # Of a text, a number or a list that may be anything, nothing is tried: whatever it is compared with may hold.
 
 Subject: TypeAlias = tuple[str, str, str]
-"""What a comparison looks at: input, artifact, field."""
+"""The value that a comparison reads: input, artifact, field."""
 Values: TypeAlias = tuple[Any, ...] | None
-"""All that a subject may be; None: more than anybody listed."""
+"""All values that a subject may have; None if they are not listed."""
 
 
 class Domains:
-    """What the subjects of one workflow may be."""
+    """The values that the subjects of one workflow may have."""
 
     def __init__(self, workflow: CompiledWorkflow) -> None:
         self.effort = Effort(MAX_TRIED_COMPARISONS, "The conditions take too long to try.", "")
-        """What is left for trying; where nothing is, a condition may hold."""
+        """Work left for trying values; if none is left, a condition counts as one that may hold."""
         self._inputs = workflow.inputs
         self._known, self._unknown = _values_set(workflow.steps)
         self._schemas = {spec.artifact_kind: spec.schema for spec in CONTRACTS}
         self._schemas |= {one.artifact_kind: one.schema for one in workflow.contracts.values()}
 
     def delivers(self, artifact_kind: str) -> bool:
-        """Whether an artifact of this kind can be there at all."""
+        """Whether an artifact of this kind can exist at all."""
         return artifact_kind in self._schemas
 
     def of(self, subject: Subject) -> Values:
@@ -79,7 +79,7 @@ class Domains:
         return (*values, *absent, *self._known.get(name, ())) if values else None
 
     def _artifact_values(self, kind: str, field: str) -> Values:
-        """The artifact may be absent, so its members always may, too."""
+        """Return the values of a member, which may always be absent, because the artifact may be."""
         schema: Any = self._schemas.get(kind)
         if schema is None:
             return (MISSING,)
@@ -99,7 +99,9 @@ class Domains:
 
 
 def _values_set(parts: tuple[Part, ...]) -> tuple[dict[str, list[Any]], set[str]]:
-    """Values that the workflow itself gives: known ones by name, and names that may become anything."""
+    """Return the values that the workflow itself sets: known ones by name, and names that may get
+    any value.
+    """
     known: dict[str, list[Any]] = {}
     leaves = list(list_leaves(parts))
     for option in (one for leaf in leaves if isinstance(leaf, Choice) for one in leaf.options):
@@ -120,7 +122,7 @@ MOST_TRIES = 4_096
 
 
 def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> bool:
-    """Whether no values make it hold; `can_decide` says whether a loop's decision can be there."""
+    """Whether no values make it hold; `can_decide` says whether a loop's decision can exist."""
     asked = list(comparisons(condition))
     subjects = dict.fromkeys(map(subject_of, asked))
     tried = {one: listed for one in subjects if (listed := domains.of(one)) is not None}
@@ -130,7 +132,7 @@ def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> 
     names = {subject: f"value{place}" for place, subject in enumerate(tried)}
 
     def ask(one: Compare | LoopControl, up: bool) -> Condition:
-        """The engine's own rule, asked about a value under a name without a dot; what is open may hold."""
+        """Return the engine's result for a value under a name without a dot; an open value may hold."""
         if isinstance(one, LoopControl):
             return decided(up and can_decide)
         name = names.get(subject_of(one))
@@ -148,7 +150,7 @@ def never_holds(condition: Condition, domains: Domains, *, can_decide: bool) -> 
 
 
 def check_reachability(workflow: CompiledWorkflow, pointers: dict[str, str], trail: Findings) -> None:
-    """Warnings only: such a workflow still runs, it does less than its author thinks."""
+    """Return warnings, because such a workflow still runs but does less than its author intends."""
     _Reach(workflow, pointers, trail).check(workflow.steps, None)
 
 

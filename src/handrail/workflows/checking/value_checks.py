@@ -1,4 +1,4 @@
-"""What one text or value says: placeholders, values of inputs, names that are set, patterns. Pure."""
+"""Checks of a single text or value: placeholders, values of inputs, names that are set, patterns. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from handrail.workflows.reading.repairs import INPUT_FITS, convert_value
 
 SlotKind: TypeAlias = Literal["name", "filter", "block", "dollar", "loose", "tag"]
 UNSURE: tuple[SlotKind, ...] = ("loose", "tag")
-"""They may be placeholders and tags of another language, or text that means itself."""
+"""Forms that may be placeholders and tags of another language, or plain text."""
 
 _SLOT = re.compile(r"(?P<dollar>\$)?\{\{(?P<inner>[^{}\n]{0,200})\}\}|\$\{(?P<shell>[^{}\n]{1,100})\}")
 _DOTTED = r"[A-Za-z_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*"
@@ -51,7 +51,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
 class Slot(msgspec.Struct, frozen=True, kw_only=True):
-    """One place of a text."""
+    """One placeholder of a text."""
 
     kind: SlotKind
     path: str
@@ -65,11 +65,11 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
-    """Every placeholder, and everything that was meant to be one.
+    """Return every placeholder, and everything that was meant to be one.
 
-    Between backticks, a dollar or a word of another template language means itself unless it names a known
-    value. A loose form is reported only if it names such a value; a tag of a template language is always
-    reported outside code.
+    Between backticks, a dollar or a word of another template language is plain text unless it names
+    a known value. A loose form is reported only if it names such a value; a tag of a template
+    language is always reported outside code.
     """
     if not any(sign in text for sign in _SIGNS):
         return
@@ -91,7 +91,7 @@ def slots_in(text: str, known: Collection[str]) -> Iterator[Slot]:
 
 
 def name_slots(text: str) -> str:
-    """The text with the words of its name for each placeholder: `{{changed_files}}` is `changed files`."""
+    """Return the text with each placeholder as words: `{{changed_files}}` becomes `changed files`."""
     for slot in reversed([one for one in slots_in(text, ()) if one.kind == "name"]):
         words = " ".join(_WORD.findall(slot.path.rpartition(".")[2])).lower()
         text = f"{text[: slot.start]}{words}{text[slot.end :]}"
@@ -108,13 +108,13 @@ _CONDITION = re.compile(rf"\{{\{{#if ({_DOTTED})\}}\}}([^{{}}]*)\{{\{{/if\}}\}}"
 
 
 def word_filter(written: str) -> str:
-    """A placeholder with a filter as one without, and in words how to show it; empty if there are none."""
+    """Return a placeholder without its filter, and a hint on how to show the value; empty if it has none."""
     found = _FILTER.fullmatch(written)
     return f"{{{{{found[1]}}}}}{_SHOWN_AS[found[2]]}" if found and found[2] in _SHOWN_AS else ""
 
 
 def word_conditions(text: str, flags: Collection[str]) -> str:
-    """The text with each text under the condition of a flag as words that say on what it depends."""
+    """Return the text with each conditional part as words that say on which flag it depends."""
 
     def spell(found: re.Match[str]) -> str:
         name, words = found.groups()
@@ -127,7 +127,7 @@ _SIGNS = ("{", "%(", "$", "<%")
 
 
 def _loose_slot(match: re.Match[str], known: Collection[str]) -> Slot:
-    """What is written in another way, with the first name in it that is known."""
+    """Return a placeholder in another notation, with the first known name in it."""
     kind = match.lastgroup or ""
     names = [found[0] for found in _NAME.finditer(match[kind])]
     path = next((one for one in names if one.partition(".")[0] in known), "")
@@ -164,13 +164,13 @@ _NUMBERS = ("number", "integer", "any")
 
 
 def check_set_value(found: Findings, spec: Object, value: Json, pointer: str) -> None:
-    """An option must set a value that the input may have."""
+    """Check that an option sets a value that the input may have."""
     if value is not None:  # null takes a value back
         _check_value(found, spec, value, pointer, "sets", is_lenient=False)
 
 
 def check_comparison(found: Findings, spec: Object, condition: Object, pointer: str) -> None:
-    """A condition must compare with a value that the input may have, or it never decides."""
+    """Check that a condition compares with a value that the input may have; otherwise it never decides."""
     operator, value, place = condition["op"], condition.get("value"), f"{pointer}/value"
     is_lenient = condition.get("lenient") is True
     if "value" not in condition or operator == "exists" or (value is None and operator != "in"):
@@ -186,7 +186,7 @@ def check_comparison(found: Findings, spec: Object, condition: Object, pointer: 
 
 
 def check_count(found: Findings, inputs: Object, name: str) -> None:
-    """A counted list is a list without a value of its own, and a number counts it."""
+    """Check that a counted list is a list without a value of its own, and that a number counts it."""
     spec, pointer = inputs[name], join_pointer("/inputs", name)
     counter: str = spec["countedBy"]
     counting = inputs.get(counter, {})
@@ -206,7 +206,7 @@ def check_count(found: Findings, inputs: Object, name: str) -> None:
 
 
 def check_goal(found: Findings, spec: Object, pointer: str) -> None:
-    """A goal is any text, so only an input that takes any text is filled from it."""
+    """Check that only an input of any text is filled from the goal, because a goal is any text."""
     if spec.get("type", "any") not in ("any", "string") or "enum" in spec:
         message = "fromGoal fills the input with a text, and the input does not take every text."
         fix = 'Write "type": "string" without enum, or remove fromGoal.'
@@ -249,7 +249,7 @@ def _check_order(found: Findings, spec: Object, value: Json, pointer: str) -> No
 
 
 def _converted_edit(spec: Object, value: Json, pointer: str, enum: list[Json]) -> Edit:
-    """The same value in the declared type, where there is exactly one."""
+    """Return an edit to the same value in the declared type, if there is exactly one."""
     made = convert_value(spec.get("type", "any"), value)
     if made is None or (enum and not any(is_same_value(made, member) for member in enum)):
         return NO_EDIT
@@ -276,9 +276,9 @@ _OUR_FLAGS = "ims"
 def check_slashes(
     found: Findings, pattern: str, pointer: str, contract: str = "", *, in_schema: bool = False
 ) -> None:
-    """Report a pattern that is looked for together with its slashes; in a schema, flags come before it.
+    """Report a pattern that includes its slashes; in a schema, flags come before it.
 
-    It is an error where no text can match so: with `^` behind a slash, or `$` before one.
+    It is an error if no text can match: with `^` after a slash, or `$` before one.
     """
     whole = _BETWEEN.fullmatch(pattern)
     if whole is None or not (whole["flags"] or _ONLY_IN_PATTERNS.search(whole["inner"])):
@@ -296,9 +296,9 @@ def check_slashes(
 
 
 def check_schema_patterns(found: Findings, schema: Json, pointer: str, contract: str = "") -> None:
-    """The same for the patterns of a schema.
+    """Report such patterns in a schema.
 
-    One of a `contract` is in another file: the pointer is that of the name of the contract.
+    One of a `contract` is in another file, so the pointer is that of the contract's name.
     """
     pattern = schema.get("pattern") if isinstance(schema, dict) else None
     if isinstance(pattern, str):
@@ -312,7 +312,7 @@ def check_schema_patterns(found: Findings, schema: Json, pointer: str, contract:
 
 
 def check_dimensions(found: Findings, dimensions: dict[str, list[str]], pointer: str) -> None:
-    """Every assessment has a dimension, and no dimension the same level twice."""
+    """Check that every assessment has a dimension, and no dimension the same level twice."""
     if not dimensions:
         message = "The assessment has no dimension, so there is nothing to report."
         found.report("bad_value", pointer, message, 'Add one, such as "risk": ["low", "high"].')
@@ -324,14 +324,13 @@ def check_dimensions(found: Findings, dimensions: dict[str, list[str]], pointer:
                 found.report("bad_value", place, message, "Remove one of them, or rename it.")
 
 
-# Names that options, actions and reports set
-#
-# A value may be set only for the record, so a name that nobody reads is a problem only where another is
-# nearly the same. What an action writes must have been set by an earlier one.
+# Names that options, actions and reports set. A value may be set only for the record, so an unread name is
+# a problem only if another one is nearly the same. What an action writes must have been set by an earlier
+# one.
 
 _MOST_SLIPS = 2
 _LEAST_LETTERS = 4
-"""Shorter names are near to each other by chance."""
+"""Shortest name that is compared; shorter ones are similar by chance."""
 
 
 class SetName(msgspec.Struct, frozen=True, kw_only=True):
@@ -340,16 +339,18 @@ class SetName(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str
     name: str
     beside: frozenset[str] = frozenset()
-    """What the same option sets."""
+    """Names that the same option sets."""
     instead: frozenset[str] = frozenset()
-    """What the other options of the choice set and this one does not."""
+    """Names that the other options of the choice set and this one does not."""
     is_key: bool = False
     prefix: str = ""
-    """What stands before the name in the key."""
+    """Text before the name in the key."""
 
 
 def check_edit_action(found: Findings, part: Mapping[str, Any], pointer: str) -> None:
-    """An action that writes needs the plan that an earlier one has saved: it can never be done without."""
+    """Report an action that writes without the plan that an earlier one saved, because it can never
+    be done.
+    """
     params = part.get("params", {})
     if part.get("operation") == "code.edit" and params.get("fix") is True and not params.get("continuation"):
         found.report(
@@ -364,7 +365,7 @@ def check_edit_action(found: Findings, part: Mapping[str, Any], pointer: str) ->
 def check_saved_name(
     found: Findings, part: Mapping[str, Any], pointer: str, set_inside: Mapping[str, Any]
 ) -> None:
-    """What is found does not replace what somebody chose: the two have names of their own."""
+    """Report a saved name that is also set by a choice, because a result must not replace a decision."""
     saved = {"saveAs": part.get("saveAs"), "delegate/collect": part.get("delegate", {}).get("collect")}
     for place, name in saved.items():
         if isinstance(name, str) and name in set_inside:
@@ -376,7 +377,7 @@ def check_saved_name(
 def check_required(
     found: Findings, required: Iterable[str], pointer: str, declared: Iterable[str], closed: Iterable[str]
 ) -> Iterator[SetName]:
-    """The values that a step must deliver and nothing declares; none is `closed`, which no report may set."""
+    """Report values that a step must deliver and nothing declares, and `closed`, which no report may set."""
     for key in required:
         name, here = value_named(key), join_pointer(pointer, key)
         if name in closed:
@@ -392,7 +393,7 @@ def check_required(
 def check_set_names(
     found: Findings, names: Iterable[SetName], relied_on: frozenset[str], document_kind: str
 ) -> None:
-    """Report each name that nothing uses and that is nearly the same as one in use."""
+    """Report each unused name that is nearly the same as one in use."""
     for one in names:
         if one.name in relied_on:
             continue
@@ -415,7 +416,7 @@ def check_set_names(
 
 
 def _find_swapped(name: str, others: frozenset[str]) -> str:
-    """The name with the same letters: a slip, however short it is, where the other options set that one."""
+    """Return the name with the same letters: a slip, however short, if the other options set that one."""
     return min((other for other in others if sorted(other) == sorted(name)), default="")
 
 

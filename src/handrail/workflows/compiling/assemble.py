@@ -1,4 +1,4 @@
-"""From placed parts to compiled ones: prompts rendered, conditions named, contracts embedded. Pure."""
+"""Turn placed parts into compiled ones: prompts rendered, conditions named, contracts embedded. Pure."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ _NAMES_OF_NOTES = frozenset({"notes", "notesmarkdown", "notes_markdown"})
 
 
 class Assembly(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the parts of one workflow are built with."""
+    """Everything with which the parts of one workflow are built."""
 
     source: SourceWorkflow
     table: ConditionTable
@@ -180,9 +180,9 @@ class Assembly(msgspec.Struct, frozen=True, kw_only=True):
     trail: Findings
     features: FeatureTexts
     deciders: Mapping[str, str]
-    """Deciding step to its loop."""
+    """Deciding steps, each with its loop."""
     first: frozenset[str]
-    """Steps a run can begin with."""
+    """Steps with which a run can begin."""
     children: ChildCompiler
 
 
@@ -270,7 +270,7 @@ def _step(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> Step:
 
 
 def _needs_notes(step: SourceStep) -> bool:
-    """Whether the author calls notes required: by the key, or by a prompt block that asks for them."""
+    """Whether the author requires notes: by the key, or by a prompt block that asks for them."""
     names = () if step.notes_optional else _list_required(step)
     parts = (name.rpartition(".")[2].lower() for name in names if not value_named(name))
     is_required = step.notes_required or NOTES in step.requires
@@ -278,13 +278,15 @@ def _needs_notes(step: SourceStep) -> bool:
 
 
 def _list_asks(step: SourceStep) -> tuple[str, ...]:
-    """The values among what the author wants delivered; one that only the user gives is asked for as such."""
+    """Return the values that the author wants delivered; one that only the user gives is asked for
+    as such.
+    """
     values = dict.fromkeys(map(value_named, (*_list_required(step), *step.requires)))
     return tuple(one for one in values if one and (step.user_only is None or one != step.user_only.input))
 
 
 def _require_outputs(assembly: Assembly, step: SourceStep, contract_id: str) -> tuple[str, ...]:
-    """What the step is not done without, beside notes and its own contract; the order has no meaning."""
+    """Return the requirements of a step besides notes and its own contract; the order has no meaning."""
     found = {contract_id, ""}
     for place, name in enumerate(step.requires):
         pointer = f"{step.pointer}/requires/{place}"
@@ -304,14 +306,14 @@ def _require_outputs(assembly: Assembly, step: SourceStep, contract_id: str) -> 
 
 
 def _describe_values(source: SourceWorkflow, step: SourceStep, required: Iterable[str]) -> list[str]:
-    """Hints about required values that the prompt does not name itself."""
+    """Return hints about required values that the prompt does not name itself."""
     named = set(map(value_named, _list_required(step)))
     values = (value_named(one) for one in required)
     return [_describe_value(source, name) for name in values if name and name not in named]
 
 
 def _describe_value(source: SourceWorkflow, name: str) -> str:
-    """The hint that a value is required, with what is accepted and what stands for it."""
+    """Return the hint that a value is required, with what is accepted and the placeholder for it."""
     spec = source.inputs.get(name, InputSpec())
     allowed = f" ({', '.join(map(_spell_value, spec.enum))})" if spec.enum else ""
     if spec.default is msgspec.UNSET:
@@ -325,16 +327,17 @@ def _spell_value(value: Json) -> str:
 
 
 def _list_required(step: SourceStep) -> tuple[str, ...]:
-    """The names of what the prompt of a step wants delivered."""
+    """Return the names of what the prompt of a step wants delivered."""
     return () if step.blocks is None else tuple(name for name, _ in step.blocks.output_required)
 
 
 def _render_prompt(
     assembly: Assembly, placed: PlacedLeaf, site: Site, own: list[str], asked: list[str], role: str = ""
 ) -> str:
-    """The whole prompt: what is the part's own, what it asks for, and what the workflow puts around them.
+    """Return the whole prompt: the part's own text, its requirements, and what the workflow adds
+    around them.
 
-    The step's own role wins (EXEC "AgentRole").
+    The step's own role takes precedence (EXEC "AgentRole").
     """
     source = assembly.source
     is_first = placed.id in assembly.first
@@ -361,7 +364,7 @@ def _contract(assembly: Assembly, placed: PlacedLeaf, step: SourceStep) -> tuple
 def _example(
     assembly: Assembly, placed: PlacedLeaf, contract_id: str, contract: Contract | None
 ) -> dict[str, Json]:
-    """The contract's example, fitted to the place where it is shown: a copy of it is accepted there."""
+    """Return the contract's example, adapted to its place, so that a copy of it is accepted there."""
     if contract is None:
         return {}
     example = dict(contract.example)
@@ -393,7 +396,9 @@ def _gate(assembly: Assembly, gate: SourceGate) -> Gate | None:
 
 
 def _unknown_level(assembly: Assembly, gate: SourceGate, level: str, levels: set[str]) -> None:
-    """A follow-up for a level that the assessment does not have; it is a key, so it is renamed."""
+    """Report a follow-up for a level that the assessment does not have; it is a key, so the edit
+    renames it.
+    """
     trail, place = assembly.trail, join_pointer(f"{gate.pointer}/followups", level)
     free = [one for one in levels if one not in gate.followups]
     near, sure = guess_name(level, free), guess_surely(level, free)
@@ -445,9 +450,9 @@ def _repeat(assembly: Assembly, repeat: SourceRepeat) -> Repeat:
 
 
 def _check_budget(assembly: Assembly, part: Step | Choice, pointer: str) -> None:
-    """A prompt is never cut, so one that is too long is refused.
+    """Report a prompt that is too long, because a prompt is never cut.
 
-    It is what an agent reads at most: with all its fragments, and with its functions after a rehydrate.
+    The longest form counts: with all its fragments, and with its functions after a rehydrate.
     """
     size = len("\n\n".join(texts_of(part, assembly.source.functions)).encode())
     if size > MAX_PROMPT_BYTES:
@@ -463,7 +468,7 @@ RefText: TypeAlias = Callable[[RefPart], str]
 
 
 def render_blocks(blocks: PromptBlocks, ref_text: RefText) -> str:
-    """EXEC "PromptBlocks": the five blocks, each under its own heading."""
+    """Return the five blocks, each under its own heading (EXEC "PromptBlocks")."""
 
     def texts(parts: tuple[PromptPart, ...]) -> list[str]:
         return [part if isinstance(part, str) else ref_text(part) for part in parts]
@@ -481,7 +486,7 @@ def render_blocks(blocks: PromptBlocks, ref_text: RefText) -> str:
 
 
 def gate_example(gate: Gate) -> dict[str, Json]:
-    """A report that lets the run go on: of each dimension the first level that demands nothing."""
+    """Return a report that lets the run continue: of each dimension the first level that requires nothing."""
     levels = {
         name: next((level for level in levels if level not in gate.followups), levels[0])
         for name, levels in gate.dimensions.items()
@@ -513,7 +518,7 @@ def _numbers(items: Iterable[str]) -> str:
 
 
 def _hung(text: str, indent: int) -> str:
-    """Later lines stand under the first, so that a list stays one list."""
+    """Return text with later lines indented under the first, so that a list stays one list."""
     return text.strip().replace("\n", "\n" + " " * indent)
 
 

@@ -1,7 +1,7 @@
-"""Work that a step delegates, compiled with the workflow that delegates it. Pure.
+"""Compile the work that a step delegates together with its workflow. Pure.
 
-A child is a workflow of its own: the compiled step holds its id and its hash, so nothing is resolved when
-a run arrives there.
+A child is a workflow of its own: the compiled step has its id and its hash, so nothing is resolved
+when a run arrives there.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 _TRY = re.compile(r"(.+)-[2-9]")
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _LONGEST_BRIEF = 160
-"""Characters of what a child is for: with its inputs and its call, a brief keeps to its tokens."""
+"""Characters of a child's goal, so that a brief with inputs and call stays within its tokens."""
 
 CompileChild = Callable[[SourceWorkflow], "Compilation"]
 
 
 class ChildCompiler:
-    """Compiles the children of one workflow, and keeps what their parent must be pinned with."""
+    """Compiles the children of one workflow, and collects what their parent must be pinned with."""
 
     def __init__(
         self,
@@ -63,21 +63,21 @@ class ChildCompiler:
         self._compile = compile_child
         self.pins: dict[str, Pinned] = {}
         self.inline: list[tuple[SourceWorkflow, Compilation]] = []
-        """What was written here, for whoever checks it further."""
+        """Workflows written inside this one, for callers that check them further."""
 
     @property
     def is_outermost(self) -> bool:
-        """Whether nothing hands this workflow out."""
+        """Whether no other workflow delegates this one."""
         return len(self._above) == 1
 
     def contracts_inside(self) -> set[str]:
-        """What the steps deliver that are written in place, at every depth."""
+        """What the steps of inline children deliver, at every depth."""
         own = f"{self._source.id}--"
         held = (one.workflow for one in self.pins.values())
         return {name for one in held if one.id.startswith(own) for name in one.contracts}
 
     def compile(self, step: SourceDelegate, child: SourceChild, when: str) -> Child | None:
-        """The child as its step holds it; None if it cannot be used, which has been reported."""
+        """Return the child as its step stores it; None if it cannot be used, which is reported."""
         if len(self._above) > MAX_CHILD_DEPTH:
             message = f"Work is delegated more than {MAX_CHILD_DEPTH} levels deep here."
             self._trail.report("too_large", child.pointer, message, "Give this work to a step of its own.")
@@ -123,7 +123,9 @@ class ChildCompiler:
         return made.pinned, {}
 
     def _written(self, step: SourceDelegate, child: SourceChild) -> tuple[Pinned, dict[str, str]] | None:
-        """The steps of a child as a workflow, which gets the values of the run that it names."""
+        """Return the steps of an inline child as a workflow, which gets the values of the run that
+        it names.
+        """
         workflow_id = f"{self._source.id}--{step.id}--{child.id}"
         if len(workflow_id) > MAX_WORKFLOW_ID_CHARACTERS:
             message = f"{workflow_id} is too long for an id: {MAX_WORKFLOW_ID_CHARACTERS} characters at most."
@@ -174,7 +176,7 @@ class ChildCompiler:
 
 
 def check_delegate(step: SourceDelegate, trail: Findings) -> None:
-    """What the children of one step say together."""
+    """Check the children of one step together."""
     ids = {child.id for child in step.children}
     for child in step.children:
         found = _TRY.fullmatch(child.id)
@@ -192,12 +194,12 @@ def check_delegate(step: SourceDelegate, trail: Findings) -> None:
 
 
 def count_children(parts: tuple[SourcePart, ...]) -> int:
-    """How many runs the steps of a workflow delegate at most, each step once."""
+    """Return how many child runs the steps of a workflow delegate at most, each step counted once."""
     return sum(MAX_CHILDREN if step.for_each else len(step.children) for step in list_delegates(parts))
 
 
 def check_count(source: SourceWorkflow, trail: Findings) -> None:
-    """A run delegates only so much."""
+    """Report a run that delegates more than the limit."""
     count = count_children(source.steps)
     if count > MAX_RUN_CHILDREN:
         message = f"The steps of this workflow delegate up to {count} runs; the limit is {MAX_RUN_CHILDREN}."
@@ -205,12 +207,12 @@ def check_count(source: SourceWorkflow, trail: Findings) -> None:
 
 
 def list_delegates(parts: tuple[SourcePart, ...]) -> Iterator[SourceDelegate]:
-    """The steps that delegate work, without those of their children."""
+    """Return the steps that delegate work, without those of their children."""
     return (part for part in walk_source(parts) if isinstance(part, SourceDelegate))
 
 
 def list_named(parts: tuple[SourcePart, ...]) -> Iterator[str]:
-    """The workflows that steps delegate by their ids, those of inline children included."""
+    """Return the workflows that steps delegate by their ids, including those of inline children."""
     for step in list_delegates(parts):
         for child in step.children:
             if child.workflow:
@@ -219,7 +221,9 @@ def list_named(parts: tuple[SourcePart, ...]) -> Iterator[str]:
 
 
 def _as_passed(spec: InputSpec) -> InputSpec:
-    """An input of the parent as its child declares it: the parent's run has asked for it."""
+    """Return an input of the parent as its child declares it: not required, because the parent's run asks
+    for it.
+    """
     return InputSpec(type=spec.type, enum=spec.enum, description=spec.description)
 
 

@@ -1,4 +1,4 @@
-"""What the compiler is given, what it finds on the way (conditions, names), and what it answers. Pure."""
+"""The compiler's input, its intermediate data (conditions, names), and its result. Pure."""
 
 from __future__ import annotations
 
@@ -54,9 +54,8 @@ from handrail.workflows.model import (
 from handrail.workflows.part_contents import conditions_of, texts_of
 from handrail.workflows.problem import NO_EDIT, Findings, Problem, guess_surely, quote_name, replace_value
 
-# Parts between source and compiled: every step in its final place, with its origin
-#
-# Templates are expanded and probes are in; prompts, conditions and contracts are still as authored.
+# Parts between source and compiled form: every step in its final place, with its origin. Templates are
+# expanded and probes are in; prompts, conditions and contracts are still as authored.
 
 
 class PlacedLeaf(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,10 +63,10 @@ class PlacedLeaf(msgspec.Struct, frozen=True, kw_only=True):
 
     part: SourceStep | SourceChoice | SourceAction | SourceDelegate
     whens: tuple[When, ...] = ()
-    """All must hold: those of the calls it was expanded from, outermost first, and its own."""
+    """Conditions that must all hold: those of the calls around it, outermost first, and its own."""
     provenance: Provenance = Provenance()
     capability: str = ""
-    """Of a probe: what it observes."""
+    """For a probe: the capability that it observes."""
 
     @property
     def id(self) -> str:
@@ -75,7 +74,7 @@ class PlacedLeaf(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlacedLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """A loop with its expanded body; `loop.body` is not looked at any more."""
+    """A loop with its expanded body; `loop.body` is not used any more."""
 
     loop: SourceLoop
     body: tuple[Placed, ...]
@@ -91,7 +90,7 @@ Placed: TypeAlias = PlacedLeaf | PlacedLoop
 
 
 def walk(parts: tuple[Placed, ...]) -> Iterator[Placed]:
-    """Every part in the order of the file, a loop before its body."""
+    """Yield every part in the order of the file, a loop before its body."""
     for part in parts:
         yield part
         if isinstance(part, PlacedLoop):
@@ -103,7 +102,7 @@ def pointer_of(part: Placed) -> str:
 
 
 def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Placed, ...]:
-    """Of a workflow that extends another: which of the two each part came from."""
+    """For a workflow that extends another, return for each part which of the two it came from."""
     if source.overlay is None:
         return parts
     named: list[Placed] = []
@@ -125,40 +124,41 @@ def name_origins(source: SourceWorkflow, parts: tuple[Placed, ...]) -> tuple[Pla
 
 
 class BaseCompilation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a customisation is compiled on."""
+    """The base with which a customisation is compiled."""
 
     pinned: Pinned
     pointers: dict[str, str]
-    """Id of each step and loop to its place in the base."""
+    """Ids of steps and loops, each with its place in the base."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What a source may name without holding it. The same surroundings give the same hash everywhere."""
+    """What a source may name without containing it. The same surroundings give the same hash everywhere."""
 
     contracts: dict[str, Contract] = {}
     """The project's own contracts by id."""
     broken_contracts: dict[str, str] = {}
-    """Id of a project's contract that cannot be used to the reason."""
+    """Ids of a project's contracts that cannot be used, each with the reason."""
     base: BaseCompilation | None = None
-    """Of a customisation: its base."""
+    """For a customisation: its base."""
     routines: tuple[SourceWorkflow, ...] = ()
-    """Routines that `wr.templates.routine.<name>` stands for; of two with one name the first counts,
-    and one with open names comes last."""
+    """Routines for `wr.templates.routine.<name>`. If two have one name the first counts, and one with open
+    names comes last.
+    """
     workflows: dict[str, SourceWorkflow] = {}
-    """What a step may delegate, by id."""
+    """Workflows that a step may delegate, by id."""
     workflow_ids: tuple[str, ...] = ()
-    """All that one could name: what a misspelt one may have meant."""
+    """All ids that a step could name, for suggestions on misspelt ones."""
 
 
 class Compilation(msgspec.Struct, frozen=True, kw_only=True):
-    """`pinned` is None when a problem is an error."""
+    """The result; `pinned` is None if a problem is an error."""
 
     pinned: Pinned | None
     problems: tuple[Problem, ...] = ()
     inline: tuple[tuple[SourceWorkflow, Compilation], ...] = ()
     """Children that are written inside the workflow."""
     pointers: dict[str, str] = {}
-    """Id of each compiled step and loop to its place in the author's file."""
+    """Ids of compiled steps and loops, each with its place in the author's file."""
 
 
 def report_unknown(
@@ -170,7 +170,7 @@ def report_unknown(
     stand_in: str,
     meant: Json = None,
 ) -> None:
-    """An id that names nothing; a warning says what stands in. `meant` is what it surely stands for."""
+    """Report an unknown id; a warning names the stand-in. `meant` is the id that was certainly meant."""
     names = sorted(known)
     near, sure = ([], "") if found.is_full else _near(name, names)
     fix = f"Did you mean {' or '.join(near)}?" if near else _elsewhere(what, name) + _choices(what, names)
@@ -184,9 +184,10 @@ def report_unknown(
 
 
 def _near(name: str, names: list[str]) -> tuple[list[str], str]:
-    """What to ask about, and the one that is certain.
+    """Return ids to ask about, and the certain one.
 
-    Compared behind the last dot where that much is right: a long prefix would make unrelated ids alike.
+    If the part up to the last dot is right, only the rest is compared: a long prefix makes
+    unrelated ids alike.
     """
     prefix, _, own = name.rpartition(".")
     beside = {other.rpartition(".")[2]: other for other in names if other.rpartition(".")[0] == prefix}
@@ -199,7 +200,7 @@ def _near(name: str, names: list[str]) -> tuple[list[str], str]:
 
 
 def _elsewhere(what: str, name: str) -> str:
-    """Where a thing of this name is written, if it is not here."""
+    """Return where a thing of this name is declared, if it is not declared here."""
     if what == "feature" and any(name == one.id for one in CAPABILITIES):
         return f'That is a capability: write "capabilities": {{"{name}": "preferred"}} beside steps. '
     if what == "contract" and not name.startswith("wr."):
@@ -214,14 +215,13 @@ def _choices(what: str, names: list[str]) -> str:
     return f"Use one of {listed}{' and others' if len(names) > 12 else ''}."
 
 
-# Plain JSON in one form only: a value that equals its default is left out
-#
-# msgspec's own `omit_defaults` compares by identity, so a default that an author wrote out could stay or go
-# with the way its text was read. A hash must not depend on that.
+# Plain JSON in one form only: a value that equals its default is left out. msgspec's own `omit_defaults`
+# compares by identity, so a default that an author wrote out could stay or go with the way its text was
+# read. A hash must not depend on that.
 
 
 def to_plain_json(value: Any) -> Json:
-    """Structs become objects with wire names; tuples become lists."""
+    """Return plain JSON: structs become objects with wire names; tuples become lists."""
     if isinstance(value, msgspec.Struct):
         return _object(value)
     if isinstance(value, dict):
@@ -244,7 +244,7 @@ def _object(value: msgspec.Struct) -> dict[str, Json]:
 
 @cache
 def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, str, Any]]:
-    """Each field by its name, its wire name and its default."""
+    """Return each field's name, wire name and default."""
     return [
         (
             field.name,
@@ -265,17 +265,19 @@ _ASKED = ("user", "person", "human", "owner", "required", "manual", "yes")
 
 
 class ConditionTable:
-    """Every condition by id. Equal conditions written in place share one id, made of their digest."""
+    """Every condition by id. Equal inline conditions share one id, made of their digest."""
 
     def __init__(self, declared: dict[str, Condition], trail: Findings, truths: Collection[str] = ()) -> None:
-        """`truths` are inputs that are true or false: some authors name one where a condition is named."""
+        """Create a table; `truths` are boolean inputs, because some authors name one in place of a
+        condition.
+        """
         self._declared = declared
         self._truths = truths
         self._trail = trail
         self._held: dict[ConditionId, Condition] = dict(declared)
 
     def id_of(self, *named: When | None) -> ConditionId:
-        """The id under which all of them hold together; empty for none."""
+        """Return the id of the condition that all of them hold; empty if there are none."""
         whens = tuple(when for when in named if when is not None)
         found = tuple(self.condition(when) for when in whens)
         match whens:
@@ -292,7 +294,7 @@ class ConditionTable:
         return dict(sorted(self._held.items()))
 
     def condition(self, when: When) -> Condition:
-        """The condition itself. An id that names none is reported, and `always_true` stands in."""
+        """Return the condition itself. An unknown id is reported, and replaced by `always_true`."""
         match when:
             case InlineCondition(condition=condition):
                 return condition
@@ -326,7 +328,7 @@ class ConditionTable:
 
 
 def placeholder_names(text: str, kinds: Collection[str] = ()) -> Iterator[str]:
-    """The values a text asks for, without their members, in order and with repeats.
+    """Yield the values that a text asks for, without their members, in order and with repetitions.
 
     A member of an artifact of one of these kinds is no value.
     """
@@ -335,10 +337,9 @@ def placeholder_names(text: str, kinds: Collection[str] = ()) -> Iterator[str]:
             yield match[1].partition(".")[0]
 
 
-# Inputs that conditions, loops and prompts use without a declaration
-#
-# They are part of the compiled workflow, so that a start can name them and a simulation can vary them. What a
-# choice sets, an action saves or a loop counts comes from inside and is not an input.
+# Inputs that conditions, loops and prompts use without a declaration. They are part of the compiled
+# workflow, so that a start can name them and a simulation can vary them. What a choice sets, an action
+# saves or a loop counts comes from inside and is not an input.
 
 IMPLICIT = InputSpec(implicit=True)
 
@@ -350,14 +351,16 @@ def find_implicit_inputs(
     declared: Mapping[str, InputSpec],
     kinds: frozenset[str],
 ) -> dict[str, InputSpec]:
-    """Undeclared names in use that nothing inside the workflow sets, sorted; `kinds` are of its artifacts."""
+    """Return undeclared names in use that nothing inside the workflow sets, sorted; `kinds` are of its
+    artifacts.
+    """
     known = set(declared) | set(names_set_inside(parts))
     used = {name for name in _used(parts, conditions, functions, frozenset(), kinds) if name not in known}
     return dict.fromkeys(sorted(used), IMPLICIT)
 
 
 def condition_names(condition: Condition) -> Iterator[str]:
-    """The values a condition looks at, without their members."""
+    """Yield the values that a condition reads, without their members."""
     return (part.input.partition(".")[0] for part in comparisons(condition) if part.input)
 
 
@@ -368,7 +371,7 @@ def _used(
     counted: frozenset[str],
     kinds: frozenset[str],
 ) -> Iterator[str]:
-    """Names in use; `counted` are the variables of the loops around, which are not inputs there."""
+    """Yield names in use; `counted` are the variables of the loops around, which are not inputs there."""
     for part in parts:
         names = [name for one in conditions_of(part) for name in condition_names(conditions[one])]
         if isinstance(part, Loop):
@@ -387,14 +390,14 @@ def _used(
 
 
 def find_first_steps(parts: tuple[Placed, ...], table: ConditionTable) -> frozenset[str]:
-    """Ids of every step and choice that no other is certain to come before."""
+    """Return the ids of steps and choices that no other part certainly precedes."""
     found: set[str] = set()
     _collect(parts, table, found)
     return frozenset(found)
 
 
 def _collect(parts: tuple[Placed, ...], table: ConditionTable, found: set[str]) -> bool:
-    """Add what may come first; whether something certainly did, so that nothing behind it can."""
+    """Collect parts that may come first; return whether one certainly does, so that nothing after it can."""
     for part in parts:
         match part:
             case PlacedLeaf(part=SourceAction()):

@@ -1,8 +1,8 @@
-"""The compiler: an authored workflow in, the pinned one and every problem out. Pure.
+"""The compiler: it turns an authored workflow into a pinned one and every problem. Pure.
 
 Order: expand templates, apply features, inject capability probes, resolve names, render prompts,
-normalise, freeze. The same meaning gives the same hash on every machine. No customisation silently removes a
-step with proof, with a question to a person, or an action.
+normalise, freeze. The same meaning gives the same hash on every machine. No customisation silently
+removes a step with proof, with a question to a person, or an action.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ from handrail.workflows.problem import Findings, is_within
 def compile_workflow(
     source: SourceWorkflow, surroundings: Surroundings | None = None, above: tuple[str, ...] = ()
 ) -> Compilation:
-    """Expand, resolve, render and freeze. Total: every trouble is a problem, all of them at once.
+    """Expand, resolve, render and freeze. Total: every error becomes a problem, all of them at
+    once.
 
-    `above` are the workflows that hand this one out, the outermost first.
+    `above` are the workflows that delegate this one, the outermost first.
     """
     around = Surroundings() if surroundings is None else surroundings
     trail = Findings(has_open_names=source.has_open_names)
@@ -153,12 +154,12 @@ def _compiled(
 
 
 def _waits_for_others(leaf: Leaf) -> bool:
-    """Whether only a program that knows delegation, or who has to confirm, may run this step."""
+    """Whether the step needs a program that supports delegation and named confirmers."""
     return isinstance(leaf, Delegate) or (isinstance(leaf, Step) and bool(leaf.confirmed_by))
 
 
 def _wants_proof(leaf: Leaf) -> bool:
-    """Whether a step has what version 4 brought: a proof, required outputs, a marked option."""
+    """Whether a step uses what version 4 added: a proof, required outputs, a marked option."""
     match leaf:
         case Step():
             return leaf.proof is not None or bool(leaf.requires)
@@ -173,7 +174,7 @@ def _wants_proof(leaf: Leaf) -> bool:
 def _report_heavy(
     source: SourceWorkflow, workflow: CompiledWorkflow, pointers: dict[str, str], trail: Findings
 ) -> None:
-    """What would keep a run busy is refused, whoever wrote it."""
+    """Report parts that would keep a run busy, whoever wrote them."""
     places = {name: f"/conditions/{place}" for place, name in enumerate(source.conditions)}
     for found in find_heavy_parts(workflow):
         pointer = pointers.get(found.part_id, "") or places.get(found.condition_id, "")
@@ -199,9 +200,10 @@ def _freeze(
 
 
 def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Findings) -> CompiledBase:
-    """The base as it is pinned, with the guarded steps that the customisation skips or rewrites.
+    """Return the base in its pinned form, with the guarded steps that the customisation skips or
+    rewrites.
 
-    Of a bundled workflow none may be: that is reported.
+    A bundled workflow may lose none of them, so that is reported.
     """
     workflow = base.pinned.workflow
     left_out: list[LeftOut] = []
@@ -220,7 +222,7 @@ def describe_base(overlay: SourceOverlay, base: BaseCompilation, trail: Findings
 def _warn_of_lost_values(
     overlay: SourceOverlay, base: BaseCompilation, steps: tuple[Part, ...], trail: Findings
 ) -> None:
-    """Where a new text no longer has what that of the base inserts, or asks the agent to send."""
+    """Warn if a new text no longer inserts, or asks for, a value that the base's text does."""
     kept = {leaf.id: _list_named(leaf) for leaf in list_leaves(steps)}
     for displaced, leaf in _list_displaced(overlay, base):
         lost = ", ".join(one for one in _list_named(leaf) if one not in kept.get(leaf.id, _list_named(leaf)))
@@ -231,14 +233,14 @@ def _warn_of_lost_values(
 
 
 def _list_named(leaf: Leaf) -> dict[str, None]:
-    """The values of a text, as they are written there: inserted ones, and those that the step delivers."""
+    """Return the values of a text as they are written: inserted ones, and those that the step delivers."""
     inserted = placeholder_names(leaf.prompt) if isinstance(leaf, Step | Choice) else ()
     asked = leaf.asks if isinstance(leaf, Step) else ()
     return dict.fromkeys([*(f"{{{{{name}}}}}" for name in inserted), *(f"context.{name}" for name in asked)])
 
 
 def _list_displaced(overlay: SourceOverlay, base: BaseCompilation) -> Iterator[tuple[Displaced, Leaf]]:
-    """Compiled steps that are a displaced part, stand in it, or were made from it."""
+    """Return the compiled steps of a displaced part: itself, those inside it, or those made from it."""
     for displaced in overlay.displaced:
         for leaf in list_leaves(base.pinned.workflow.steps):
             place = base.pointers.get(leaf.id, "")

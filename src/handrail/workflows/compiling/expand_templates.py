@@ -1,4 +1,4 @@
-"""What builtins add: the steps of templates and the texts of features, with what both take. Pure."""
+"""Expand builtins: the steps of templates and the texts of features, with their arguments. Pure."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ from handrail.workflows.reading.repairs import INPUT_FITS, find_free_id
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """What something takes, and under which rules."""
+    """The parameters of a template or feature, and their rules."""
 
     owner: str
     """Its id, for messages."""
     specs: Mapping[str, InputSpec]
     takes_inputs: bool = False
-    """Whether `{{name}}` may stand for a value of any type."""
+    """Whether `{{name}}` is allowed in place of a value of any type."""
     names_inputs: tuple[str, ...] = ()
     """Which values must be `{{name}}`."""
     inputs: Mapping[str, InputSpec] = {}
-    """What the calling workflow declares, which `{{name}}` stands for."""
+    """The calling workflow's declarations, which `{{name}}` refers to."""
 
 
 def check_values(
     taken: Signature, given: dict[str, Any], pointer: str, trail: Findings
 ) -> dict[str, Any] | None:
-    """The values with defaults; None when one cannot be used, which has been reported."""
+    """Return the values with defaults; None if one cannot be used, which is reported."""
     is_sound = True
     for name in sorted(set(given) - set(taken.specs)):
         is_sound = _spare(taken, name, join_pointer(pointer, name), trail) and is_sound
@@ -93,7 +93,7 @@ def check_values(
 
 
 def _spare(taken: Signature, name: str, pointer: str, trail: Findings) -> bool:
-    """Report a name that is not taken; whether it may be ignored."""
+    """Report an unknown parameter; return whether it may be ignored."""
     sure = guess_surely(name, taken.specs)
     near = [sure] if sure else find_nearest(name, taken.specs)
     names = ", ".join(sorted(taken.specs)) or "nothing"
@@ -105,7 +105,7 @@ def _spare(taken: Signature, name: str, pointer: str, trail: Findings) -> bool:
 
 
 def _trouble(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
-    """What is wrong with a value, and its fix."""
+    """Return what is wrong with a value, and its fix."""
     if parse_placeholder(value) and (taken.takes_inputs or name in taken.names_inputs):
         return None
     if name in taken.names_inputs:
@@ -123,7 +123,7 @@ def _trouble(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[
 
 
 def _doubt(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[str, str] | None:
-    """Why the value of an input may not be what is taken; a prompt shows it all the same."""
+    """Return why the value of an input may not be accepted; a prompt shows it all the same."""
     declared = taken.inputs.get(parse_placeholder(value))
     if declared is None or declared.implicit:
         return None
@@ -143,13 +143,13 @@ def _doubt(taken: Signature, name: str, spec: InputSpec, value: Any) -> tuple[st
 
 
 class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """The features of one workflow, ready to be asked about each step."""
+    """The features of one workflow, ready to be applied to each step."""
 
     applied: tuple[tuple[FeatureSpec, dict[str, Any]], ...]
     capabilities: dict[str, CapabilityUse]
 
     def around(self, site: Site) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The texts before and after the prompt of a step."""
+        """Return the texts before and after the prompt of a step."""
         site = msgspec.structs.replace(site, capabilities=self.capabilities)
         before: list[str] = []
         after: list[str] = []
@@ -162,7 +162,7 @@ class FeatureTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect_feature_texts(source: SourceWorkflow, trail: Findings) -> FeatureTexts:
-    """Find and configure each feature once; the order in the file carries no meaning."""
+    """Return the features, each found and configured once; the order in the file has no meaning."""
     applied: dict[str, tuple[FeatureSpec, dict[str, Any]]] = {}
     seen: dict[str, SourceFeature] = {}
     for feature in source.features:
@@ -197,7 +197,7 @@ _STRENGTH: dict[CapabilityUse, int] = {"disabled": 0, "preferred": 1, "required"
 def join_template_needs(
     source: SourceWorkflow, brought: Iterable[tuple[TemplateNeeds, str]], trail: Findings
 ) -> SourceWorkflow:
-    """The workflow with everything its templates rely on; each comes with the place of its call."""
+    """Return the workflow with everything that its templates need, each with the place of its call."""
     assessments = {one.id: one for one in source.assessments}
     references = {one.id: one for one in source.references}
     features = {one.id: one for one in source.features}
@@ -238,12 +238,12 @@ CAPABILITY_OBSERVATION = "wr.contracts.capability_observation"
 
 
 class _TemplatePlace(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a part: in which calls and in how many loops."""
+    """The place of a part: the calls and the number of loops around it."""
 
     calls: tuple[str, ...] = ()
     """Templates being expanded, outermost first."""
     whens: tuple[When, ...] = ()
-    """Conditions of the calls around, which hold for every part that comes back."""
+    """Conditions of the calls around, which apply to every expanded part."""
     loops: int = 0
     capability: str = ""
 
@@ -251,7 +251,7 @@ class _TemplatePlace(msgspec.Struct, frozen=True, kw_only=True):
 def expand_templates(
     source: SourceWorkflow, around: Surroundings, trail: Findings
 ) -> tuple[tuple[Placed, ...], SourceWorkflow]:
-    """The parts without any call, and the workflow with what the templates brought along.
+    """Return the parts without any call, and the workflow with what the templates need.
 
     Problems are reported at the author's call.
     """
@@ -269,7 +269,7 @@ def calls_routine(parts: tuple[SourcePart, ...]) -> bool:
 
 
 class _Expander:
-    """One expansion: the ids that are taken and the parts that are left."""
+    """One expansion: the ids in use and the number of parts still allowed."""
 
     def __init__(self, source: SourceWorkflow, around: Surroundings, trail: Findings) -> None:
         self._source = source
@@ -333,7 +333,7 @@ class _Expander:
     def _expanded(
         self, spec: TemplateSpec, call: SourceTemplateCall, args: dict[str, Any]
     ) -> tuple[SourcePart, ...]:
-        """The template's parts under ids that nothing else has."""
+        """Return the template's parts under ids that no other part has."""
         wanted = call.id or default_prefix(spec.id)
         prefix, number = wanted, 2
         own = {call.id} if call.id else set()

@@ -1,4 +1,4 @@
-"""What a source names and something else holds: contracts, refs and functions; contract files. Pure."""
+"""Things that a source names and another place provides: contracts, refs, functions; contract files. Pure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PLAIN_GUIDANCE = "Deliver this artifact; every member means what its name says.
 
 
 class ReadContract(msgspec.Struct, frozen=True, kw_only=True):
-    """There is no contract if one of the problems is an error."""
+    """The result of reading a contract file; without a contract if one of the problems is an error."""
 
     id: str
     contract: Contract | None = None
@@ -57,7 +57,7 @@ class ReadContract(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_contract(content: bytes, file_name: str) -> ReadContract:
-    """Decode and check the shape of one contract file; its id is the file's name unless it says another."""
+    """Decode and check the shape of one contract file; its id is the file's name unless it states another."""
     stem = file_name.rsplit("/", 1)[-1].removesuffix(".json")
     try:
         document = decode_json(content, max_bytes=MAX_CONTRACT_BYTES)
@@ -82,7 +82,9 @@ def read_contract(content: bytes, file_name: str) -> ReadContract:
 
 
 def _schema_problems(document: dict[str, Json]) -> Iterator[Problem]:
-    """What is wrong with schema and example, whatever else is: reported now, not after the next fix."""
+    """Return problems of schema and example even if there are others, so that the author gets them all at
+    once.
+    """
     schema, example = document.get("schema"), document.get("example")
     if not isinstance(schema, dict):
         return
@@ -99,7 +101,7 @@ def is_contract(document: Json) -> bool:
 
 
 def find_contract_problems(contract: Contract) -> list[Problem]:
-    """Why a well-formed contract cannot be used, each reason with its place in the file of the contract."""
+    """Return why a well-formed contract cannot be used, each reason with its place in the contract's file."""
     troubles = [_schema_problem(trouble) for trouble in check_contract_schema(contract.schema)]
     if troubles:
         return troubles
@@ -120,7 +122,7 @@ def find_contract_problems(contract: Contract) -> list[Problem]:
 
 
 def _kind_trouble(contract: Contract) -> Problem | None:
-    """Schema and example must allow the one kind that every artifact of the contract has."""
+    """Return what is wrong unless schema and example allow the one kind that all its artifacts have."""
     kind, declared = contract.artifact_kind, contract.schema.get("properties", {}).get("kind")
     own = {"type": "object", "properties": {"kind": declared}, "$defs": contract.schema.get("$defs", {})}
     if declared is not None and find_violations(own, {"kind": kind}):
@@ -137,7 +139,7 @@ def _kind_trouble(contract: Contract) -> Problem | None:
 
 
 def _schema_problem(found: Problem) -> Problem:
-    """A problem of a schema at its place in the file of the contract."""
+    """Return a problem of a schema at its place in the contract's file."""
     edit = tuple(
         msgspec.structs.replace(
             one, path=f"/schema{one.path}", source=f"/schema{one.source}" if one.source else ""
@@ -148,7 +150,7 @@ def _schema_problem(found: Problem) -> Problem:
 
 
 def _example_problem(wrong: Violation) -> Problem:
-    """The example must be what its own schema accepts: an agent copies it."""
+    """Return the problem of an example that its own schema rejects; agents copy examples."""
     message = f"Its example is wrong at {wrong.pointer or 'its root'}: {wrong.message}"
     pointer, edit = f"/example{wrong.pointer}", NO_EDIT
     if wrong.pointer == "/kind":
@@ -173,8 +175,8 @@ def _unreadable(fault: Fault, content: bytes) -> Problem:
 
 
 def _problems(document: dict[str, Json], contract_id: str) -> Iterator[Problem]:
-    # An edit is offered only where it cannot change what was meant: a spelling of a known key that is free.
-    # A near name is a question, and a key that is there already is left to the author.
+    # An edit is offered only if it cannot change what was meant: an unused spelling of a known key. A near
+    # name is a question, and a key that is there already is left to the author.
     for name, value in document.items():
         if name not in _KEYS:
             sure, place = _key_meant(name, document), join_pointer("", name)
@@ -223,13 +225,15 @@ _OTHER_KEYS = {"jsonSchema": "schema", "kind": "artifactKind", "sample": "exampl
 
 
 def _key_meant(name: str, document: dict[str, Json]) -> str:
-    """The key that was meant by an unknown one; never one that is already there."""
+    """Return the key that was meant by an unknown one; never one that is already there."""
     other = _OTHER_KEYS.get(name, "")
     return other if other and other not in document else guess_surely(name, set(_KEYS) - set(document))
 
 
 def _id_meant(text: str) -> str:
-    """The id in the form that contracts have, with `project.` and `contracts.` where they are missing."""
+    """Return the id in the form of contract ids, with `project.` and `contracts.` added if they are
+    missing.
+    """
     parts = [re.sub("[^a-z0-9_-]+", "_", one.strip().lower()).strip("_") for one in text.split(".")]
     if len(parts) == 2 and parts[0] != "contracts":
         parts = [parts[0], "contracts", parts[1]]
@@ -255,7 +259,7 @@ def _contract(document: dict[str, Json], contract_id: str) -> Contract:
 
 
 def guidance_key(document: dict[str, Json]) -> str:
-    """Which of its texts an agent reads."""
+    """Return the key of the text that an agent reads."""
     return "guidance" if document.get("guidance") else "description"
 
 
@@ -263,7 +267,7 @@ def guidance_key(document: dict[str, Json]) -> str:
 
 
 class Shelf:
-    """Finds named things; what was found is embedded, so that pinning holds."""
+    """Finds named things; what was found is embedded, so that pinning covers it."""
 
     def __init__(self, around: Surroundings, source: SourceWorkflow, trail: Findings) -> None:
         self._own = around.contracts
@@ -274,7 +278,7 @@ class Shelf:
         self._used: dict[str, Contract] = {}
 
     def contract(self, contract_id: str, pointer: str) -> Contract | None:
-        """The contract, embedded from now on; None when there is none, which has been reported."""
+        """Return the contract and embed it; None if there is none, which is reported."""
         if contract_id in self._used:
             return self._used[contract_id]
         builtin = find_contract(contract_id)
@@ -298,7 +302,7 @@ class Shelf:
         return found
 
     def contract_of_kind(self, kind: str, pointer: str) -> str:
-        """Return the id of the contract of an artifact kind, embedded from now on; empty: none has it."""
+        """Return the id of the contract of an artifact kind, and embed it; empty if there is none."""
         own = {name: contract.artifact_kind for name, contract in (self._used | self._own).items()}
         kinds = {**{one.id: one.artifact_kind for one in CONTRACTS}, **own}
         found = next((name for name, held in kinds.items() if held == kind), "")
@@ -308,7 +312,9 @@ class Shelf:
         return found if found and self.contract(found, pointer) is not None else ""
 
     def report_untightened(self, inside: Set[str]) -> None:
-        """A tightened contract that no step delivers, here or `inside` a child, is misspelt."""
+        """Report a tightened contract that no step delivers, here or `inside` a child, because it
+        is misspelt.
+        """
         known = self._used.keys() | inside
         for name, change in self._tightened.items():
             if name not in known:
@@ -318,7 +324,7 @@ class Shelf:
                 )
 
     def _why_broken(self, contract_id: str) -> str:
-        """A file that cannot be read has no id but its name."""
+        """Return why the named file is broken; a file that cannot be read has no id but its name."""
         return self._broken.get(contract_id, "") or self._broken.get(contract_id.rpartition(".")[2], "")
 
     def used_contracts(self) -> dict[str, Contract]:
@@ -334,7 +340,7 @@ class Shelf:
         return ref.text
 
     def function_names(self, names: tuple[str, ...], pointer: str) -> tuple[str, ...]:
-        """The functions that exist, in the order in which the step names them, each once."""
+        """Return the functions that exist, in the order in which the step names them, each once."""
         for place, name in enumerate(names):
             if name not in self._functions:
                 here = f"{pointer}/{place}"
@@ -342,7 +348,7 @@ class Shelf:
         return tuple(dict.fromkeys(name for name in names if name in self._functions))
 
     def _checked(self, contract_id: str, contract: Contract, pointer: str) -> Contract:
-        """A project's contract; what is wrong with it is reported where it is named."""
+        """Return a project's contract; its problems are reported at the place that names it."""
         for trouble in find_contract_problems(contract):
             message = f"{contract_id} cannot be used: {trouble.message}"
             self._trail.report("broken_contract", pointer, message, trouble.fix)
@@ -356,7 +362,7 @@ _STRENGTH: dict[Demand, int] = {"shown": 0, "where_possible": 1, "required": 2}
 
 
 def tighten(contract: Contract, change: TightenedContract, trail: Findings) -> Contract:
-    """The contract that a run of the customisation holds reports against."""
+    """Return the stricter contract for runs of the customisation."""
     schema: Schema = msgspec.json.decode(msgspec.json.encode(contract.schema))
     example: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(contract.example))
     for place, member in enumerate(change.required):
@@ -386,7 +392,7 @@ def _raise_demand(rule: Evidence, least: Demand) -> Evidence:
 
 
 def _require(schema: Schema, member: str, pointer: str, trail: Findings) -> bool:
-    """Make a member required where it stands; a place such as /findings/*/line goes into lists."""
+    """Make a member required; a place such as /findings/*/line goes into lists."""
     *folders, name = member.removeprefix("/").split("/")
     here: Json = schema
     for folder in folders:

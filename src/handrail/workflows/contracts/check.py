@@ -1,7 +1,7 @@
-"""Artifacts against the schemas of their contracts, and contracts against common sense. Pure.
+"""Check artifacts against the schemas of their contracts, and contracts for usability. Pure.
 
-Every violation is found, always in the same order, and its message is made here: the messages of a library
-change with its releases, and they repeat whole documents.
+Every violation is found, always in the same order, and its message is made here: the messages of a
+library change with its releases, and they repeat whole documents.
 """
 
 from __future__ import annotations
@@ -48,15 +48,16 @@ if TYPE_CHECKING:
 # The work of a check, estimated before a library starts that cannot be stopped: schema times document
 
 _MOVING = frozenset({"$id", "$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveRef", "$recursiveAnchor"})
-"""Keywords that give references another meaning, so the text alone does not say where they lead."""
+"""Keywords that give references another meaning, so the text alone does not show where they lead."""
 _CHARACTERS = 32
 """Characters that count as one more value."""
 
 
 def count_schema_places(schema: Json) -> int:
-    """The values inside a schema with every reference followed: each place of a document meets each once.
+    """Return the values inside a schema with every reference followed; a document's place meets each at
+    most once.
 
-    Raises Fault WORK_LIMIT_EXCEEDED: for a schema that contains itself, too.
+    Raises: Fault WORK_LIMIT_EXCEEDED; for a schema that contains itself, too.
     """
     effort = Effort(
         MAX_SCHEMA_PLACES,
@@ -108,7 +109,7 @@ def _values(document: Json) -> int:
 
 
 def _led_to(reference: str, root: Json, effort: Effort) -> Json:
-    """What a reference names inside the same document; empty when it names nothing there."""
+    """Return what a reference names inside the same document; empty if it names nothing there."""
     effort.where = reference[:80]
     if not reference.startswith("#") or reference[1:2] not in ("", "/"):
         return {}
@@ -117,7 +118,7 @@ def _led_to(reference: str, root: Json, effort: Effort) -> Json:
 
 
 def find_schema_fault(schema: Json) -> Fault | None:
-    """Find why a schema is too large to check anything against; None if it is not."""
+    """Return why a schema is too large to check anything against; None if it is not."""
     try:
         count_schema_places(schema)
     except Fault as fault:
@@ -131,7 +132,7 @@ MAX_VIOLATIONS = 50
 MAX_KEPT_SCHEMAS = 64
 """Schemas whose validators are kept for the next document."""
 MAX_SUGGESTIONS = 10
-"""Names of one document for which a nearer one is looked for."""
+"""Names of one document for which a similar one is searched."""
 _ABOUT_TEXT = ("minLength", "pattern")
 _INVISIBLE = "It has only invisible characters; write text that can be read."
 
@@ -140,15 +141,15 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
     """One rule of a schema that a document breaks; `rule` is the keyword."""
 
     pointer: str
-    """The place in the document; of a missing member, where it should be."""
+    """The place in the document; for a missing member, its future place."""
     rule: str
     message: str
     meant: str = ""
-    """Of a member that is not known: the one that it nearly is."""
+    """For an unknown member: the known one that it resembles."""
 
 
 def find_violations(schema: Schema, document: Json) -> list[Violation]:
-    """Everything that is wrong with a document, by place; empty when it fits. Never raises."""
+    """Return everything that is wrong with a document, by place; empty if it is valid. Never raises."""
     visible, unseen = _blank_unseen(document)
     try:
         errors = _errors(schema, document)
@@ -173,9 +174,10 @@ def find_violations(schema: Schema, document: Json) -> list[Violation]:
 
 
 def _errors(schema: Schema, document: Json) -> list[ValidationError]:
-    """What the library finds, within the limits.
+    """Yield the library's errors, within the limits.
 
-    Raises Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is no JSON.
+    Raises: Fault WORK_LIMIT_EXCEEDED, and ValueError for an unusable schema or a document that is
+    no JSON.
     """
     content = _content_of(schema)
     places = _places_of(content) if content else count_schema_places(schema)
@@ -195,9 +197,11 @@ def _errors(schema: Schema, document: Json) -> list[ValidationError]:
 
 
 def _blank_unseen(document: Json) -> tuple[Json, set[str]]:
-    """The document with an empty text in place of each that cannot be seen, and where those are.
+    """Return the document with each invisible text replaced by an empty one, and the places of
+    those texts.
 
-    A pattern takes an invisible character for text, and a length counts it; white space is for them to judge.
+    A pattern takes an invisible character for text, and a length counts it; white space is left to
+    them.
     """
     content = _content_of(document)
     if content.isascii() and b"\\u" not in content:
@@ -218,7 +222,7 @@ def _blank_unseen(document: Json) -> tuple[Json, set[str]]:
 
 
 def _content_of(document: Json) -> bytes:
-    """A schema as a name for what is made from it; empty when it is not plain JSON."""
+    """Return a schema's content as a cache key; empty if it is not plain JSON."""
     try:
         return msgspec.json.encode(document)
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
@@ -232,12 +236,14 @@ def _places_of(content: bytes) -> int:
 
 @lru_cache(maxsize=MAX_KEPT_SCHEMAS)
 def _validator_of(content: bytes) -> Draft202012Validator:
-    """A run checks many documents against few contracts, and making a validator costs more than a check."""
+    """Return a cached validator: a run checks many documents, and making a validator costs more
+    than a check.
+    """
     return _validator(msgspec.json.decode(content))
 
 
 def check_contract_schema(schema: Json) -> list[Problem]:
-    """Why a project's schema cannot be used as a contract, all reasons; empty when it can."""
+    """Return why a project's schema cannot be used as a contract, all reasons; empty if it can."""
     try:
         size = len(canonical_bytes(schema))
     except (Fault, RecursionError):
@@ -260,7 +266,7 @@ def check_contract_schema(schema: Json) -> list[Problem]:
 
 
 def check_rule_schema(schema: Schema) -> Problem | None:
-    """Why the schema of a rule cannot be used; None when it can. It may say more than that of a contract."""
+    """Return why a rule's schema cannot be used; None if it can. It may use more keywords than a contract."""
     heavy = find_schema_fault(schema)
     if heavy is not None:
         return broken("", heavy.message, heavy.hint)
@@ -272,9 +278,9 @@ def check_rule_schema(schema: Schema) -> Problem | None:
 
 
 def fitting_example(contract: Contract) -> dict[str, Any]:
-    """The contract's example; empty if it has none, or one that does not fit.
+    """Return the contract's example; empty if it has none, or one that is invalid.
 
-    Agents copy what is shown, so nothing is shown that does not fit.
+    Agents copy what is shown, so nothing invalid is shown.
     """
     if not contract.example or find_violations(contract.schema, contract.example):
         return {}
@@ -293,7 +299,7 @@ def _validator(schema: Schema) -> Draft202012Validator:
 
 
 def _word_violations(error: ValidationError, schema: Schema, suggesting: Effort) -> Iterator[Violation]:
-    """One violation per fact: the library lists all unexpected members in one error."""
+    """Yield one violation per fact: the library lists all unexpected members in one error."""
     pointer = _pointer_to(error)
     rule = error.kind.name
     details = error.kind.as_dict()
@@ -325,7 +331,7 @@ def _pointer_to(error: ValidationError) -> str:
 
 
 def _known_members(schema: Schema, path: list[str | int]) -> list[str]:
-    """The members that the object with this `additionalProperties` declares."""
+    """Return the members that the object with this `additionalProperties` declares."""
     here: Any = schema
     for step in path[:-1]:
         try:
@@ -390,7 +396,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _order(pointer: str) -> tuple[tuple[int, int, str], ...]:
-    """Places as people count them: item 2 before item 10."""
+    """Return a sort key that orders places as people count them: item 2 before item 10."""
     steps = pointer.split("/")[1:]
     return tuple((0, int(step), "") if step.isascii() and step.isdigit() else (1, 0, step) for step in steps)
 
@@ -401,7 +407,7 @@ def _first_line(error: ValueError) -> str:
 
 
 def _misused(error: ValueError) -> Problem:
-    """A keyword with a value that it cannot have; the library knows the place."""
+    """Return the error for a keyword with an impossible value; the library knows the place."""
     path, kind = getattr(error, "instance_path", None), getattr(error, "kind", None)
     if not path or kind is None:
         return broken("", f"The schema is not valid: {_first_line(error)}", "Correct that keyword.")

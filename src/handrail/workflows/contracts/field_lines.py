@@ -1,6 +1,6 @@
-"""What the schema of a contract asks for beyond its example, as lines of a prompt. Pure.
+"""Prompt lines for what the schema of a contract requires beyond its example. Pure.
 
-An example shows the shape. These lines say what it cannot show: closed sets, and what may be added.
+An example shows the shape. These lines add what it cannot show: closed sets, and optional members.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from handrail.workflows.prompt_sections import MAY_BE_LEFT_OUT
 
 
 def describe_fields(schema: Schema) -> list[str]:
-    """One line for each member with a closed set or a pattern, and for each that may be left out.
+    """Return one line for each member with a closed set or a pattern, and for each optional one.
 
-    Members of rows that may be left out share a line: there are several, and every prompt pays for it.
+    Optional members of rows share a line, because there are several, and every prompt pays for it.
     """
     optional: list[tuple[str, str]] = []
     lines = list(_lines(schema, schema, "", optional, 0))
@@ -31,7 +31,7 @@ def describe_fields(schema: Schema) -> list[str]:
 def _lines(
     schema: Json, root: Schema, path: str, optional: list[tuple[str, str]], depth: int
 ) -> Iterator[str]:
-    """The lines of this part; `optional` gets what is listed together."""
+    """Yield the lines of this part; `optional` gets what is listed together."""
     schema = resolve_ref(schema, root)
     if not isinstance(schema, dict) or depth > MAX_DEPTH:
         return
@@ -57,7 +57,7 @@ def _lines(
 
 
 def _count(schema: dict[str, Json]) -> str:
-    """How many there must be, where the example may show fewer."""
+    """Return how many there must be, if the example may show fewer."""
     least = schema.get("minItems", 0)
     return f"at least {least}" if isinstance(least, int) and least > 1 else ""
 
@@ -71,7 +71,7 @@ def _describe_field(schema: Json, *, is_optional: bool) -> str:
 
 
 def _rows(schema: Json) -> str:
-    """The members of each row: no example shows a list that may be left out."""
+    """Return the members of each row, because no example shows a list that is optional."""
     items = schema.get("items") if isinstance(schema, dict) else None
     declared = items.get("properties") if isinstance(items, dict) else None
     held = declared.items() if isinstance(declared, dict) else ()

@@ -1,6 +1,6 @@
-"""Finds what would take too long in a run: loops, conditions, rules, contracts. Pure.
+"""Find what would take too long in a run: loops, conditions, rules, contracts. Pure.
 
-The same questions for a file and for a compiled workflow that came from elsewhere.
+The same checks apply to a file and to a compiled workflow from elsewhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class HeavyPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
-    """Everything in a workflow that could keep a call busy."""
+    """Return everything in a workflow that could keep a call busy."""
     yield from find_heavy_contracts(workflow)
     sizes = {name: sum(1 for _ in comparisons(held)) for name, held in workflow.conditions.items()}
     yield from _long_conditions(workflow, sizes)
@@ -71,14 +71,16 @@ def find_heavy_parts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
 
 
 def find_heavy_contracts(workflow: CompiledWorkflow) -> Iterator[HeavyPart]:
-    """The contracts of a workflow, if together they are too large; checked before any of them is tried."""
+    """Return the contracts of a workflow if together they are too large; checked before any of them
+    is tried.
+    """
     if count_contract_places(workflow) > MAX_CONTRACT_PLACES:
         message = f"The schemas of all contracts have more than {MAX_CONTRACT_PLACES} places together."
         yield HeavyPart(message=message, fix="Name fewer contracts, or split the workflow.")
 
 
 def count_contract_places(workflow: CompiledWorkflow) -> int:
-    """The places of all contracts' schemas, counted no further than one beyond the limit."""
+    """Return the places of all contracts' schemas, counted no further than one beyond the limit."""
     places = 0
     for contract in workflow.contracts.values():
         try:
@@ -107,9 +109,10 @@ def _long_conditions(workflow: CompiledWorkflow, sizes: dict[str, int]) -> Itera
 
 
 class _Passed(NamedTuple):
-    """A stretch of parts: places a run may pass in it without a step, and whether it must come to one.
+    """A stretch of parts: the places a run may pass in it without a step, and whether it must reach
+    a step.
 
-    One that must: the places before the first such step, and those behind the last.
+    If it must: the places before the first such step, and those after the last.
     """
 
     head: int
@@ -118,7 +121,7 @@ class _Passed(NamedTuple):
 
 
 class _Measure:
-    """How far it can be from one step to the next, whatever the conditions say."""
+    """Measures how far it can be from one step to the next, whatever the conditions decide."""
 
     def __init__(self, conditions: dict[str, Condition], sizes: dict[str, int]) -> None:
         self._conditions = conditions
@@ -149,7 +152,7 @@ class _Measure:
         return _Passed(1 + asked + body.head, body.tail + 1 + asked, stops=is_entered)
 
     def _limit(self, part: Part, places: int) -> None:
-        """Report the first place of the file where the next step is too far away."""
+        """Report the first place of the file from which the next step is too far away."""
         if places <= MAX_MOVE_PLACES or self.heavy:
             return
         message = (
@@ -165,7 +168,9 @@ class _Measure:
         )
 
     def _rounds(self, loop: Loop) -> tuple[int, bool, int]:
-        """Rounds it can make without a step, whether it surely begins, and what each round compares."""
+        """Return iterations without a step, whether the loop surely begins, and the comparisons of each
+        iteration.
+        """
         match loop.repeat:
             case Count(count=count):
                 return min(count, loop.max_iterations), count > 0, 0
@@ -182,7 +187,7 @@ class _Measure:
 
 
 def _heavy_rules(step: Step) -> Iterator[HeavyPart]:
-    """Patterns and schemas of its rules: they are handed to libraries that nothing interrupts."""
+    """Yield patterns and schemas of its rules, because libraries that run them cannot be interrupted."""
     patterns = [rule for rule in walk_rules(step.rules) if isinstance(rule, PatternRule)]
     if patterns:
         work = 0

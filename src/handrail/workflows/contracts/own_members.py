@@ -11,23 +11,25 @@ from handrail.workflows.problem import Problem, make_problem
 
 FILES = "files"
 OWN_MEMBERS = (FILES, "filesTotal", "linesAdded", "linesRemoved", "source", "checks", "proofs")
-"""What Handrail can fill in: the files that changed since the run began, and what it executed."""
+"""Names of what Handrail can fill in: the files that changed since the run began, and what it executed."""
 
 
 def list_own_members(schema: Mapping[str, Json]) -> frozenset[str]:
-    """Return the members that Handrail fills in; nobody is asked for them."""
+    """Return the members that Handrail fills in, and no agent or person is asked for."""
     members = schema.get("properties")
     found = members.items() if isinstance(members, dict) else ()
     return frozenset(name for name, one in found if isinstance(one, dict) and one.get("readOnly") is True)
 
 
 def is_asked_for(schema: Json) -> bool:
-    """Whether a prompt asks for a member: it is not Handrail's, and not only older reports have it."""
+    """Whether a prompt asks for a member: Handrail does not fill it in, and it is not only for
+    older reports.
+    """
     return not isinstance(schema, dict) or not (schema.get("readOnly") or schema.get("deprecated"))
 
 
 def find_unfilled(schema: Schema) -> Iterator[Problem]:
-    """Every `readOnly` member that Handrail does not fill in, or that is required of an agent too."""
+    """Return every `readOnly` member that Handrail does not fill in, or that an agent is required to give."""
     required = schema.get("required")
     for name in sorted(list_own_members(schema)):
         place = join_pointer("/properties", name)

@@ -1,10 +1,11 @@
-"""Regular expressions an author may use: short, valid, and never slow, whatever the text. Pure.
+"""Regular expressions that authors may use: short, valid, and never slow, whatever the text. Pure.
 
-A pattern runs over notes that somebody else wrote, and `re` tries every way in which it can match: two
-repetitions beside each other are enough to keep a server busy for hours. So a pattern is matched by an
-engine whose time grows only with the text. Look-around and back references are beyond that engine, so nobody
-may write them. A workflow that was pinned earlier, here or elsewhere, may have one; `re` matches it only
-where what it could try is counted and little, because nothing can interrupt either engine.
+A pattern runs over notes of other authors, and `re` tries every way in which it can match: two
+neighbouring repetitions are enough to keep a server busy for hours. So a pattern is matched by an
+engine whose time grows only with the text. Look-around and back references are beyond that engine,
+so authors may not write them. A workflow that was pinned earlier, here or elsewhere, may have one;
+`re` matches it only if what it could try is counted and little, because nothing can interrupt
+either engine.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 _LIGHT = 64
-"""Characters and classes that any engine makes ready at once; for more, the linear one is asked."""
+"""Characters and classes that any engine prepares at once; larger patterns go to the linear one."""
 _MOST_WAYS = 20
-"""Of one repeated group: how many lengths its inside can have, times how often it is repeated."""
+"""For one repeated group: how many lengths its inside can have, times how often it is repeated."""
 _START_CHARACTERS = 4_096
-"""Characters of a text that count as much as preparing a pattern."""
+"""Characters of a text that cost as much as preparing a pattern."""
 
 # Texts, not compiled patterns: `re` keeps what it compiled, and most calls read no author's pattern.
 _PART = r"""(?sx)
@@ -50,9 +51,9 @@ _SET_OF_THE_FUTURE = r"\[\^?\[|--|&&|~~|\|\|"
 _VERBOSE = r"\(\?[aiLmsu]*x"
 _MULTILINE = r"\(\?[aiLsu]*m"
 _TRIED = r"\\[1-9]|\(\?(?:P=|<?[=!]|>|\(\w)"
-"""How a part begins that only an engine knows which tries every way."""
+"""Beginnings of parts that only an engine that tries every way supports."""
 _NOWHERE = r"\A(?![\s\S]*"
-"""How a pattern begins that says what may stand nowhere; the linear engine looks for what follows."""
+"""Beginning of a pattern that forbids something; the linear engine searches for what follows."""
 
 # What these mean to `re`, in the words of the linear engine, which reads them as ASCII.
 _ESCAPES = {
@@ -76,7 +77,7 @@ _IN_SETS = {
 
 
 def is_match(pattern: str, flags: str, text: str) -> bool:
-    """Whether a pattern matches somewhere in the text; ask `estimate_work` before."""
+    """Whether a pattern matches somewhere in the text; call `estimate_work` before."""
     letters = _known_letters(flags)
     linear = _match_in_linear_time(pattern, letters, text)
     if linear is not None:
@@ -85,7 +86,7 @@ def is_match(pattern: str, flags: str, text: str) -> bool:
 
 
 def estimate_work(pattern: str, flags: str, characters: int) -> int:
-    """What it takes at most to look for a pattern in a text of so many characters, with its engine."""
+    """Return the most work to search a text of so many characters for a pattern, with its engine."""
     return (characters + _START_CHARACTERS) * (1 + _count_tries(pattern, _known_letters(flags)))
 
 
@@ -95,7 +96,7 @@ def _known_letters(flags: str) -> str:
 
 @lru_cache(maxsize=256)
 def _count_tries(pattern: str, flags: str) -> int:
-    """What may be tried at one place of the text."""
+    """Return the number of tries at one place of the text."""
     measured = _measure(pattern)
     if measured.tries <= _LIGHT:  # either engine is quick
         return int(measured.tries)
@@ -104,7 +105,7 @@ def _count_tries(pattern: str, flags: str) -> int:
 
 
 def explain_pinned_refusal(pattern: str, flags: str) -> str:
-    """Why a pattern that a workflow was pinned with cannot be matched, as a sentence; empty when it can."""
+    """Return why a pinned pattern cannot be matched, as a sentence; empty if it can."""
     if reason := _explain_unreadable(pattern):
         return reason
     is_heavy = estimate_work(pattern, flags, MAX_NOTES_CHARACTERS) > MAX_MATCH_WORK
@@ -112,7 +113,7 @@ def explain_pinned_refusal(pattern: str, flags: str) -> str:
 
 
 def explain_refusal(pattern: str) -> str:
-    """Why nobody may write a pattern, as a sentence; empty when they may."""
+    """Return why authors may not write a pattern, as a sentence; empty if they may."""
     if reason := _explain_unreadable(pattern) or next(_refused_parts(pattern), ""):
         return reason
     if count_atoms(pattern) <= _LIGHT:
@@ -156,7 +157,9 @@ def _refused_parts(pattern: str) -> Iterator[str]:
 
 
 def _match_in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
-    """The same in time that grows only with the text; None when the pattern cannot be matched like that."""
+    """Return the match in time that grows only with the text; None if the pattern cannot be matched
+    that way.
+    """
     if (unwanted := _find_unwanted(pattern)) is not None:
         inner = _match_in_linear_time(unwanted, flags, text)
         return None if inner is None else not inner
@@ -165,7 +168,7 @@ def _match_in_linear_time(pattern: str, flags: str, text: str) -> bool | None:
 
 
 def _find_unwanted(pattern: str) -> str | None:
-    """What may not be found, where that is all the pattern says; None where it says anything else."""
+    """Return what the pattern forbids, if that is all it says; otherwise None."""
     if pattern.startswith("(?:" + _NOWHERE) and _is_one(pattern[3:-1]):
         pattern = pattern[3:-1]
     inner = pattern[len(_NOWHERE) : -1]
@@ -173,7 +176,7 @@ def _find_unwanted(pattern: str) -> str | None:
 
 
 def _is_one(part: str) -> bool:
-    """Whether a part of a pattern stands alone: no group is closed that it did not open, nor left open."""
+    """Whether a part of a pattern is complete: it closes and opens only its own groups."""
     depth = 0
     for token in re.finditer(_PART, part):
         depth += {"open": 1, "close": -1}.get(token.lastgroup or "", 0)
@@ -184,7 +187,7 @@ def _is_one(part: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _linear(pattern: str, flags: str) -> Draft202012Validator | None:
-    """The pattern made ready; kept, because one step is asked about it several times."""
+    """Return the prepared pattern; cached, because one step uses it several times."""
     is_multiline = "m" in flags or re.search(_MULTILINE, pattern) is not None
     parts = [_translated_part(token, is_multiline) for token in re.finditer(_PART, pattern)]
     if None in parts:
@@ -200,7 +203,9 @@ def _linear(pattern: str, flags: str) -> Draft202012Validator | None:
 
 
 def _translated_part(token: re.Match[str], is_multiline: bool) -> str | None:
-    """A part in the dialect of the linear engine; None, or what it refuses, where that has no word."""
+    """Return a part in the linear engine's dialect; None, or text that it rejects, if it has no
+    equivalent.
+    """
     text = token.group()
     match token.lastgroup:
         case "escape":
@@ -225,22 +230,24 @@ def _translated_part(token: re.Match[str], is_multiline: bool) -> str | None:
 
 @lru_cache(maxsize=256)
 def count_atoms(pattern: str) -> int:
-    """Characters and classes that a pattern stands for when its counted repetitions are written out."""
+    """Return the characters and classes of a pattern with its counted repetitions written out."""
     return int(min(_measure(pattern).length, MAX_MATCH_WORK))
 
 
 class _Measured(NamedTuple):
-    """A pattern or a part of it, never smaller than it is."""
+    """Measures of a pattern or a part of it, never smaller than the truth."""
 
     ways: float = 1
-    """In how many ways it can match."""
+    """Number of ways in which it can match."""
     tries: float = 0
-    """What an engine that tries them all looks at."""
+    """Places that an engine reads if it tries them all."""
     length: float = 0
-    """What it stands for when counted repetitions are written out."""
+    """Its characters and classes with counted repetitions written out."""
 
     def then(self, after: _Measured) -> _Measured:
-        """What comes after is tried once for each way in which this one matches."""
+        """Return the measure with a following part, which is tried once for each way in which this one
+        matches.
+        """
         tries = self.tries + (self.ways * after.tries if after.tries else 0)
         return _Measured(self.ways * after.ways, tries, self.length + after.length)
 
@@ -257,7 +264,7 @@ class _Measured(NamedTuple):
 
 
 class _OpenGroup:
-    """An open group while it is measured: its branches, what stands in the last one, and its last atom."""
+    """An open group while it is measured: its branches, the content of the last one, and its last atom."""
 
     def __init__(self) -> None:
         self._branches: list[_Measured] = []
@@ -275,7 +282,9 @@ class _OpenGroup:
         self._last = self._last.repeated(least, most)
 
     def close(self) -> _Measured:
-        """An empty branch is a try too: a repetition goes round it."""
+        """Return the measure of the closed group. An empty branch is a try too, because a repetition passes
+        it.
+        """
         self.branch()
         ways, tries, lengths = zip(*self._branches, strict=True)
         return _Measured(sum(ways), sum(tries) + len(tries), max(lengths))
@@ -306,7 +315,7 @@ def _measure(pattern: str) -> _Measured:
 
 
 def _bounds(token: re.Match[str]) -> tuple[float, float]:
-    """The least and the most that a repetition stands for; nothing for any other part."""
+    """Return the least and the most of a repetition; None for any other part."""
     if token["repeat"] is None:
         return 0, 0
     if token["least"] is None:

@@ -1,8 +1,9 @@
-"""What a contract file may say: its part of JSON Schema (2020-12), and its rules of evidence. Pure.
+"""What a contract file may use: its part of JSON Schema (2020-12), and its rules of evidence. Pure.
 
-The schema is small enough to check whether it can be satisfied, and to make up documents for it. The rules
-are data of a closed set; each names places of the artifact by a path such as `/files/*/path`, and a place
-that the schema does not know is a mistake: such a rule would never be asked.
+The schema is small enough to check whether it can be satisfied, and to make up documents for it.
+The rules are data of a closed set; each names places of the artifact by a path such as
+`/files/*/path`. A place that the schema does not know is a mistake, because such a rule would never
+apply.
 """
 
 from __future__ import annotations
@@ -55,12 +56,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def broken(pointer: str, message: str, fix: str, edit: Edit = NO_EDIT) -> Problem:
-    """Something a contract may not say; pointers are into its schema."""
+    """Return a problem of the schema; pointers are into the schema."""
     return make_problem("broken_contract", pointer, message, fix, edit)
 
 
 def find_unsupported(schema: Json) -> Iterator[Problem]:
-    """Every keyword, type name and reference that contracts may not use."""
+    """Return every keyword, type name and reference that contracts may not use."""
     is_other = not isinstance(schema, dict) or schema.get("type") in (None, *TYPES)
     if is_other and (not isinstance(schema, dict) or schema.get("type") != "object"):
         message = "The schema does not describe an object."
@@ -106,7 +107,7 @@ def _outside(schema: Json, pointer: str, depth: int) -> Iterator[Problem]:
 
 
 def _inner_schemas(schema: Schema) -> Iterator[tuple[str, Json]]:
-    """The schemas directly inside a schema, with their places relative to it."""
+    """Return the schemas directly inside a schema, with their places relative to it."""
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         yield join_pointer("/properties", name), inner
@@ -151,7 +152,7 @@ def _unknown_types(schema: Schema, pointer: str) -> Iterator[Problem]:
 
 _OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _OTHER_TYPES |= {"list": "array", "dict": "object", "none": "null"}
-"""What the types are called elsewhere."""
+"""Names of the types in other languages."""
 
 
 def _required(schema: Schema, pointer: str) -> Iterator[Problem]:
@@ -191,7 +192,7 @@ def _why_not(reference: str) -> str:
 
 
 def _circles(schema: Schema) -> Iterator[Problem]:
-    """Definitions that are unknown or contain themselves: nobody can fill those in."""
+    """Report definitions that are unknown or contain themselves, because no document can satisfy those."""
     definitions = list_definitions(schema)
     named = {
         name: list(_names_in(inner, join_pointer("/$defs", name), MAX_DEPTH))
@@ -222,12 +223,12 @@ def _circles(schema: Schema) -> Iterator[Problem]:
 
 
 def _find_scrambled(name: str, unused: list[str]) -> str:
-    """The only definition that nothing names, if it has the same letters."""
+    """Return the only unused definition, if it has the same letters."""
     return unused[0] if len(unused) == 1 and sorted(unused[0]) == sorted(name) else ""
 
 
 def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Every definition that is named inside a schema, with the place of its `$ref`."""
+    """Yield every definition that is named inside a schema, with the place of its `$ref`."""
     if not isinstance(schema, dict) or depth < 0:
         return
     if "$ref" in schema:
@@ -243,7 +244,7 @@ def _names_in(schema: Json, pointer: str, depth: int) -> Iterator[tuple[str, str
 MOST_RULES = 50
 NOT_EXAMPLE = "not_example"
 EVIDENCE_CHECKS: tuple[str, ...] = tuple(str(shape.__struct_config__.tag) for shape in get_args(Evidence))
-"""What a rule may check. `not_example`, of earlier versions, is read and checks nothing."""
+"""What a rule may check. `not_example`, of earlier versions, is read and has no effect."""
 
 
 class ReadEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,7 +255,7 @@ class ReadEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_evidence(written: list[Json], schema: Schema) -> ReadEvidence:
-    """Read the rules of a contract file, and find the places that its schema does not know."""
+    """Read the rules of a contract file, and report places that its schema does not know."""
     if len(written) > MOST_RULES:
         message = f"evidence has {len(written)} rules; {MOST_RULES} at most."
         return ReadEvidence(problems=(_problem("too_large", "", message, f"Write at most {MOST_RULES}."),))
@@ -322,7 +323,7 @@ def _check_term(term: Term, pointer: str, schema: Schema) -> Iterator[Problem]:
 
 
 def _check_path(path: str, pointer: str, schema: Schema) -> Iterator[Problem]:
-    """A place must be one that the schema names, so that the rule can be asked."""
+    """Check that the schema names the place, so that the rule can apply."""
     if not path.startswith("/"):
         fix = "Begin with / and write * for every item of a list, such as /files/*/path."
         yield _problem("bad_value", pointer, f"{quote(path)} is not a place of the artifact.", fix)

@@ -1,4 +1,4 @@
-"""The source model from a document that fits the grammar. Pure.
+"""Build the source model from a document that fits the grammar. Pure.
 
 Nothing is checked here: the document has been, so a value that does not fit is a broken assumption.
 """
@@ -60,7 +60,7 @@ from handrail.workflows.reading.grammar import BLOCK_KEYS
 _S = TypeVar("_S", bound=msgspec.Struct)
 Object: TypeAlias = dict[str, Json]
 Origin: TypeAlias = Callable[[str], str]
-"""From a pointer into the document that is built from to the one into the author's own file."""
+"""Maps a pointer into the present document to the one in the author's own file."""
 
 
 @cache
@@ -69,8 +69,8 @@ def _fields(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]
 
 
 def _take(kind: type[_S], value: Object, pointer: str, origin: Origin, **own: Any) -> _S:
-    """A record of the model: with what is its own, its place and its condition; every other field holds what
-    the document has under the same name.
+    """Return a record of the model with the given fields, its place and its condition; every other field
+    comes from the document under the same name.
     """
     for field in _fields(kind):
         if field.name in own:
@@ -85,7 +85,7 @@ def _take(kind: type[_S], value: Object, pointer: str, origin: Origin, **own: An
 
 
 def _take_all(kind: type[_S], holder: Object, key: str, pointer: str, origin: Origin) -> tuple[_S, ...]:
-    """A record for each item of a list."""
+    """Return a record for each item of a list."""
     listed = enumerate(holder.get(key, ()))
     return tuple(_take(kind, one, f"{pointer}/{key}/{index}", origin) for index, one in listed)
 
@@ -97,7 +97,7 @@ def build_condition(value: Object) -> Condition:
 
 
 def build_when(value: Json, pointer: str, origin: Origin) -> When:
-    """What `when`, `while` and `until` take: an id, a reference, or a condition in place."""
+    """Return the value of `when`, `while` or `until`: an id, a reference, or an inline condition."""
     if isinstance(value, str):
         return ConditionRef(condition_id=value, pointer=origin(pointer))
     if value["kind"] == "condition_ref":
@@ -157,7 +157,7 @@ def _length(value: dict[str, Any], message: str) -> LengthRule:
 
 
 def build_parts(parts: list[Object], pointer: str, origin: Origin) -> tuple[SourcePart, ...]:
-    """The parts; a slot is only a place for those of a customisation."""
+    """Return the parts; a slot is only a place for parts of a customisation."""
     return tuple(
         _part(part, f"{pointer}/{index}", origin) for index, part in enumerate(parts) if "slot" not in part
     )
@@ -243,7 +243,7 @@ def _blocks(step: Object, pointer: str, origin: Origin) -> PromptBlocks | None:
 
 
 def _prompt_parts(value: Json, pointer: str, origin: Origin) -> tuple[PromptPart, ...]:
-    """A block: a list of parts, or one alone."""
+    """Return a block: a list of parts, or one alone."""
     if not isinstance(value, list):
         return (_prompt_part(value, pointer, origin),)
     return tuple(_prompt_part(part, f"{pointer}/{index}", origin) for index, part in enumerate(value))

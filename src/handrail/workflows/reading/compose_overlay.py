@@ -1,8 +1,8 @@
-"""A customisation and its base as one document, with the place of everything that it says. Pure.
+"""Compose a customisation and its base into one document, with the origin of each place. Pure.
 
-Both documents fit the grammar. What is composed is read and checked like any other workflow, so a mistake
-that only shows in the whole has the line of the customisation that made it; one in the base has the line of
-`extends`.
+Both documents fit the grammar. The result is read and checked like any other workflow. A mistake
+that only the whole shows has the line of the customisation that made it; one in the base has the
+line of `extends`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Composed(msgspec.Struct, frozen=True, kw_only=True):
 
     document: Object
     pointers: dict[str, str]
-    """Places of the document to those of the customisation; what has none came from the base."""
+    """Places of the document, each with its place in the customisation; the others came from the base."""
     overlay: SourceOverlay
 
 
 def compose(found: Findings, overlay: Object, base: Object) -> Composed | None:
-    """The whole; None if something that the customisation names is not in the base, which is reported."""
+    """Return the whole; None if the customisation names something that the base lacks, which is reported."""
     composing = _Composing(found, overlay, base)
     composing.change_steps()
     composing.fill_slots()
@@ -59,7 +59,7 @@ def compose(found: Findings, overlay: Object, base: Object) -> Composed | None:
 
 
 def split_known(pointer: str, pointers: Mapping[str, str]) -> tuple[str, str]:
-    """What the longest known beginning of a pointer leads to, and what follows it."""
+    """Return the value for the longest known beginning of a pointer, and the rest of the pointer."""
     known, rest = pointer, ""
     while known and known not in pointers:
         known, _, last = known.rpartition("/")
@@ -68,7 +68,7 @@ def split_known(pointer: str, pointers: Mapping[str, str]) -> tuple[str, str]:
 
 
 class _Node:
-    """A part of the base while it is changed, or one that the customisation brings."""
+    """A part of the base while it is changed, or one that the customisation adds."""
 
     def __init__(self, value: Object, base_pointer: str = "", source: str = "") -> None:
         self.value = dict(value)
@@ -76,7 +76,7 @@ class _Node:
         self.source = source
         """Its place in the customisation; empty while it is as the base has it."""
         self.marks: dict[str, str] = {}
-        """Places inside it to those of the customisation."""
+        """Places inside it, each with its place in the customisation."""
         self.is_skipped = False
         self.before: list[_Node] = []
         self.after: list[_Node] = []
@@ -86,7 +86,7 @@ class _Node:
 
     @property
     def id(self) -> str:
-        """What steps and loops are called; a slot and a call may be without a name."""
+        """Return the name of a step or loop; a slot and a call may have none."""
         return str(self.value.get("loopId", self.value.get("id", "")))
 
     @property
@@ -184,7 +184,7 @@ class _Composing:
         self._found.report("bad_value", pointer, f"{what} to change.", fix, edit)
 
     def _add_output(self, node: _Node, output: Object, pointer: str) -> None:
-        """Hints on top, and a contract only where there is none: what is asked for already stays."""
+        """Add hints, and a contract only if there is none, because existing requirements stay."""
         if node.kind != "step":
             self._refuse_part(node, "output", pointer)
             return
@@ -217,7 +217,7 @@ class _Composing:
                 ]
 
     def _filling(self, part: Object, source: str, when: Json) -> _Node:
-        """A part for a slot: it runs where the slot's condition holds, and its own if it has one."""
+        """Return a part for a slot: it runs if the slot's condition holds, and its own if it has one."""
         node = _Node(part, source=source)
         own = part.get("when")
         if when is not None and own is None:
@@ -230,7 +230,7 @@ class _Composing:
         return node
 
     def _condition(self, when: Json) -> Json:
-        """A condition itself, where it is named."""
+        """Return a condition itself, if it is given by name."""
         name = when if isinstance(when, str) else when.get("conditionId")
         if not name:
             return when
@@ -267,7 +267,7 @@ class _Composing:
                 self._found.report("duplicate_id", added, message, fix, replace_value(added, own))
 
     def _find_added(self, place: str) -> str:
-        """Where the customisation adds what stands at a place of the whole; empty: it does not."""
+        """Return where the customisation adds the part at a place of the whole; empty if it does not."""
         source, rest = split_known(place, self.pointers)
         return source + rest if source.startswith(("/add/", "/fill/")) else ""
 
@@ -278,7 +278,7 @@ class _Composing:
         return node
 
     def _unknown(self, what: str, name: str, known: list[str], pointer: str, *, is_key: bool) -> None:
-        """A name that is not in the base; the id of a step in a loop means that step."""
+        """Report a name that the base lacks; the id of a step in a loop means that step."""
         inside = [one for one in known if one.rpartition("/")[2] == name.rpartition("/")[2]]
         sure = inside[0] if len(inside) == 1 else guess_surely(name, known)
         near = sure or guess_name(name, known)
@@ -331,7 +331,7 @@ class _Composing:
             self.pointers[f"/features/{len(kept) + place}"] = f"/features/{place}"
 
     def _write(self, nodes: list[_Node], pointer: str) -> list[Object]:
-        """The parts as they are now, each noted with its place."""
+        """Return the parts in their present state, and record the place of each."""
         written: list[Object] = []
         for node in (one for held in nodes for one in (*held.before, held, *held.after)):
             if node.is_skipped or node.kind == "slot":
@@ -378,7 +378,7 @@ def _ids_inside(part: Object) -> Iterator[str]:
 
 
 def _name_nodes(nodes: list[_Node], loop: str) -> Iterator[tuple[str, _Node]]:
-    """Every part that can be named: by its id, in a loop as loop/step."""
+    """Return every part that can be named: by its id, in a loop as loop/step."""
     for node in nodes:
         if node.id and node.kind != "slot":
             yield (f"{loop}/{node.id}" if loop else node.id), node

@@ -1,6 +1,6 @@
-"""Checks what a shape cannot say: members that contradict each other or can never be met. Pure.
+"""Check what a shape cannot express: members that contradict each other or can never be met. Pure.
 
-Every check looks only at members that have the right shape; the others have been reported already.
+Every check reads only members that have the right shape; the others have been reported already.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def check_size(found: Findings, document: dict[str, Json]) -> None:
 
 
 def named_ids(document: dict[str, Json]) -> list[tuple[str, str]]:
-    """Ids that share one namespace, with their pointers: conditions, then parts in their order."""
+    """Return ids that share one namespace, with their pointers: conditions, then parts in their order."""
     conditions = document.get("conditions")
     ids = [
         (one["id"], f"/conditions/{index}/id")
@@ -92,7 +92,7 @@ def named_ids(document: dict[str, Json]) -> list[tuple[str, str]]:
 
 
 def _parts(document: dict[str, Json]) -> Iterator[WrittenPart]:
-    """Every part in the order of the file; the inside of loops that are nested too deep is skipped."""
+    """Yield every part in the order of the file; the inside of loops that are nested too deep is skipped."""
     waiting = [_written(document.get("steps"), "/steps", 0)]
     while waiting:
         part = next(waiting[-1], None)
@@ -130,7 +130,7 @@ def _loop(found: Findings, value: Object, pointer: str) -> None:
 
 
 def _has_step(found: Findings, parts: Json, pointer: str) -> None:
-    """Slots are nothing while they are empty, so something has to stand beside them."""
+    """Check that there is a step besides slots, because empty slots add nothing."""
     if isinstance(parts, list) and parts and all(_is_slot(part) for part in parts):
         message = f"{label_pointer(pointer)} has nothing but slots."
         found.report("no_steps", pointer, message, "Write a step beside them.")
@@ -141,7 +141,7 @@ def _is_slot(part: Json) -> bool:
 
 
 def _input(found: Findings, value: Object, pointer: str) -> None:
-    """`enum` and `default` have the declared type, and the default is one of the enum."""
+    """Check that `enum` and `default` have the declared type, and that the default is in the enum."""
     declared = value.get("type", "any")
     if not isinstance(declared, str) or declared not in INPUT_FITS:
         return
@@ -181,7 +181,7 @@ def _converted(declared: str, value: Json, pointer: str) -> Edit:
 
 
 def _compare(found: Findings, value: Object, pointer: str) -> None:
-    """The value suits the operator; a field belongs to an artifact."""
+    """Check that the value matches the operator, and that a field belongs to an artifact."""
     operator = value.get("op")
     if "field" in value and "artifact" not in value and "input" in value:
         fix = "Write the member behind the input's name, with a dot between them, or name an artifact."
@@ -251,7 +251,7 @@ def _schema(found: Findings, value: Object, pointer: str) -> None:
 
 
 def _user_only(found: Findings, value: Object, pointer: str) -> None:
-    """EXEC "Reasons": only a choice has a kind, and a choice always has one."""
+    """Check that a choice, and only a choice, has a kind (EXEC "Reasons")."""
     reason = value.get("reason")
     if reason == "needs_user_choice" and _lacks(value, "choiceKind", "user_only"):
         fix = 'Add "choiceKind": "irreversible_action". Why nobody may choose for the user.'
@@ -292,7 +292,7 @@ _BESIDE_EACH = {"as": '"as": "item"', "child": '"child": {"id": "part", "workflo
 
 
 def _delegate(found: Findings, value: Object, pointer: str) -> None:
-    """Which keys go together, and how many children a need can ask for."""
+    """Check which keys go together, and how many children a need can ask for."""
     _unique(found, value, _ids_in(value, "children"), pointer)
     for name in ("as", "child"):
         if "forEach" in value and _lacks(value, name, "delegate"):
@@ -342,7 +342,9 @@ def _unique(found: Findings, value: Object, ids: list[tuple[str, str]], pointer:
 
 
 def _own_id(value: Object, place: str, name: str, taken: Set[str]) -> str:
-    """A free id for a part: what its title says, as a part without an id gets it, or the id with a number."""
+    """Return a free id for a part: made from its title, as for a part without an id, or the id with
+    a number.
+    """
     holder = value_at(value, place.rpartition("/")[0])
     made = make_id(str(holder.get("title", "")))
     return made if made and made not in taken else find_free_id(name, taken)
@@ -372,4 +374,4 @@ MEANINGS: dict[str, Meaning] = {
     "delegate": _delegate,
     "child": _child,
 }
-"""By the name of a record."""
+"""Checks by the name of a record."""

@@ -18,7 +18,7 @@ SPEC_KIT: Final = "a command of spec-kit"
 
 
 def name_other_file(content: bytes, spelling: Spelling) -> str:
-    """Return what a file is that is no workflow of ours; empty if its keys do not say.
+    """Return the kind of a foreign file; empty if its keys do not show it.
 
     A file with an `id`, or a page with a step that has one, is meant for Handrail.
     """

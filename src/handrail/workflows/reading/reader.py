@@ -1,4 +1,4 @@
-"""Reads one workflow file: the source model, and everything that is wrong with the file at once. Pure."""
+"""Read one workflow file: return the source model, and all problems of the file at once. Pure."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from handrail.workflows.spellings.spelling import decode_file
 
 
 def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], str]:
-    """Make a function from translated to original pointers.
+    """Return a function from translated to original pointers.
 
-    `pointers` maps places of the translation to those of `document`. The longest known beginning counts;
-    what follows it is kept as far as the author's file has it too.
+    `pointers` maps places of the translation to those of `document`. The longest known beginning
+    counts; what follows it is kept as far as the author's file has it too.
     """
 
     def origin(pointer: str) -> str:
@@ -54,7 +54,7 @@ def origin_in(document: Json, pointers: Mapping[str, str]) -> Callable[[str], st
 
 
 def _existing(value: Json, rest: str) -> str:
-    """The beginning of `rest` that leads to something."""
+    """Return the beginning of `rest` that leads to a value."""
     kept = ""
     for part in rest.split("/")[1:]:
         value = value_at(value, f"/{part}")
@@ -65,10 +65,10 @@ def _existing(value: Json, rest: str) -> str:
 
 
 def carry_problem(problem: Problem, made: Json, origin: Origin, document: Json) -> Problem:
-    """A problem of a made document at its place in the author's own.
+    """Return a problem of a generated document at its place in the author's own file.
 
-    Its edit comes along if each place that it touches holds the same in both: else the edit would say
-    something about a text that the author has not written.
+    Its edit is kept if each place that it touches is equal in both; otherwise it would change text
+    that the author has not written.
     """
     edit = [_carry_operation(one, made, origin, document) for one in problem.edit]
     carried = tuple(one for one in edit if one is not None)
@@ -104,7 +104,7 @@ _FIXES = {
     "bytes": "Split the workflow, or move long texts into the documents that it refers to.",
     "depth": f"Write a flatter document: at most {MAX_JSON_DEPTH} lists and objects inside each other.",
 }
-"""By the limit that the decoder found exceeded."""
+"""Problems by the limit that the decoder found exceeded."""
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,17 +113,19 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     workflow: SourceWorkflow | None
     problems: tuple[Problem, ...]
     document: Json = None
-    """What the workflow was built from: the file, or its translation. A file that is wrong has it too."""
+    """The document from which the workflow was built: the file, or its translation; invalid files
+    have it too.
+    """
     origin: Origin = str
-    """From a pointer into the document to the one into the file."""
+    """Maps a pointer into the document to the one in the file."""
     extends: str = ""
-    """Of a customisation: the workflow that it changes. Without it there is a document and no workflow."""
+    """For a customisation: the workflow that it changes. Without it there is a document and no workflow."""
     misnamed: SourceWorkflow | None = None
-    """In place of a workflow: one of the right form that reads names which nothing gives. It is never run."""
+    """In place of a workflow: one with a valid form that reads names without a value. It is never run."""
 
 
 class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What a customisation changes: the document of a sound workflow, or why there is none."""
+    """What a customisation changes: the document of a valid workflow, or why there is none."""
 
     document: Json = None
     has_open_names: bool = False
@@ -135,9 +137,11 @@ class BaseDocument(msgspec.Struct, frozen=True, kw_only=True):
 def read_workflow(
     content: bytes, spelling: Spelling = "json", decoded: bytes = b"", base: BaseDocument | None = None
 ) -> Reading:
-    """Decode and check one workflow file, native or from elsewhere. Total: no content makes it raise.
+    """Decode and check one workflow file, native or from elsewhere. Total: no content makes it
+    raise.
 
-    `decoded` is its document as JSON, where that is known already; `base` is what a customisation changes.
+    `decoded` is its document as JSON, if it is known already; `base` is what a customisation
+    changes.
     """
     reading = _read_file(content, spelling, decoded, base)
     other = name_other_file(content, spelling) if reading.workflow is None else ""
@@ -145,7 +149,7 @@ def read_workflow(
 
 
 def _refuse_other(kind: str) -> Problem:
-    """One problem in place of all that its own keys would cause."""
+    """Return one problem for a foreign file, in place of all those that its keys would cause."""
     return Problem(
         code="unreadable",
         message=f"This file is {kind}, not a workflow of Handrail.",
@@ -179,7 +183,7 @@ def _read_file(content: bytes, spelling: Spelling, decoded: bytes, base: BaseDoc
 
 
 def _find_cut_texts(found: Decoded, content: bytes) -> Iterator[Problem]:
-    """Unquoted YAML texts that end before a `#`, where what follows does not look like a comment."""
+    """Report unquoted YAML texts that end before a `#`, if what follows does not look like a comment."""
     cut = {at: one.beside for at, one in found.comments.items() if one.beside[:1].strip()}
     lines = content.decode().split("\n") if cut else []
     for pointer, words in cut.items():
@@ -195,7 +199,7 @@ def _find_cut_texts(found: Decoded, content: bytes) -> Iterator[Problem]:
 
 
 def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
-    """The decoder's refusal; those of size and depth come without a place."""
+    """Return the decoder's refusal; those of size and depth have no place."""
     line, column = fault.details.get("line", 1), fault.details.get("column", 1)
     over = fault.details.get("what", "")
     if over == "depth":
@@ -217,7 +221,7 @@ def _unreadable(fault: Fault, content: bytes, spelling: Spelling) -> Problem:
 
 
 def _read_foreign(document: dict[str, Json]) -> Reading:
-    """Translate first; what is wrong with the translation is shown where it came from."""
+    """Translate first; problems of the translation are shown at the original place."""
     translated = to_native(document)
     origin = origin_in(document, translated.pointers)
     reading = _read_native(translated.document, origin)
@@ -230,7 +234,7 @@ def _read_foreign(document: dict[str, Json]) -> Reading:
 
 
 def _misspelt_extends(document: dict[str, Json]) -> str:
-    """The key that was to make this a customisation; a whole workflow has a list of steps."""
+    """Return the misspelt `extends` key of a customisation; a whole workflow has a list of steps."""
     is_whole = isinstance(document.get("steps"), list)
     return "" if is_whole else next((key for key in document if guess_surely(key, (EXTENDS,))), "")
 
@@ -243,7 +247,7 @@ def _refuse_extends(document: dict[str, Json], key: str) -> Reading:
 
 
 def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocument | None) -> Reading:
-    """The customisation alone, or composed with its base and then read like any other workflow."""
+    """Read the customisation alone, or composed with its base and then read like any other workflow."""
     found = Findings()
     if spelling == "md":
         fix = "Write it as a .yaml or .json file; Markdown is for whole workflows."
@@ -259,7 +263,7 @@ def _read_overlay(document: dict[str, Json], spelling: Spelling, base: BaseDocum
 
 
 def _join(overlay: dict[str, Json], base: BaseDocument) -> Reading:
-    """A sound customisation composed with its base; its places are those of the customisation."""
+    """Return a valid customisation composed with its base; its places are those of the customisation."""
     found = Findings()
     composed = compose(found, overlay, base.document)
     if composed is None:

@@ -1,7 +1,8 @@
-"""Whether a JSON value fits, and what a wrong key or value was meant to be, if that is certain. Pure.
+"""Whether a JSON value fits, and what a wrong key or value was meant to be, if that is certain.
+Pure.
 
-A repair keeps the meaning when it is applied as it is: it never suggests a key that is already there, and it
-changes a value only into the one value of the wanted type that says the same.
+A repair keeps the meaning: it never suggests a key that is already there, and it changes a value
+only into the one value of the wanted type with the same meaning.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from handrail.workflows.reading.shapes import (
 )
 
 Fit: TypeAlias = tuple[Callable[[Json], bool], str]
-"""The question, and what a fitting value is called."""
+"""The test, and the name of a fitting value."""
 
 
 def _is_ordered(value: Json) -> bool:
@@ -89,17 +90,17 @@ OPERATOR_EXAMPLES: dict[str, str] = {
     "in": '["small", "large"]',
     **dict.fromkeys(("gt", "gte", "lt", "lte"), "1"),
 }
-"""By operator that takes a value: one that may stand there."""
+"""By operator that takes a value: an example of one."""
 
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,14})", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,14})\.[0-9]{1,14}", re.ASCII)
 
 _TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-"""How people and older YAML write a boolean."""
+"""Other spellings of booleans by people and older YAML."""
 
 
 def convert_value(declared: str, value: Json) -> Json:
-    """The same value in another JSON type, if the types alone determine it; None otherwise."""
+    """Return the same value in another JSON type, if the types alone determine it; otherwise None."""
     if not isinstance(value, str):
         if declared == "string" and _is_simple(value):
             return str(value).lower() if isinstance(value, bool) else str(value)
@@ -135,11 +136,11 @@ _OF_SHAPE: dict[type, tuple[JsonType, ...]] = {
     Whole: ("number",),
     Anything: get_args(JsonType),
 }
-"""Where the kind of shape alone decides; a table, because every value of every file is asked."""
+"""Types by kind of shape, if that alone decides; a table, because every value of every file uses it."""
 
 
 def shape_types(shape: Shape) -> tuple[JsonType, ...]:
-    """The JSON types that a value of this shape can have, in the order the grammar names them."""
+    """Return the JSON types that a value of this shape can have, in the order the grammar names them."""
     match shape:
         case Named(name=name):
             return _named_types(name)
@@ -155,7 +156,7 @@ def _named_types(name: str) -> tuple[JsonType, ...]:
 
 
 def describe_shape(shape: Shape) -> str:
-    """What to write where this shape is wanted."""
+    """Return what to write if this shape is required."""
     words = [TYPE_WORDS[one] for one in shape_types(shape)]
     return " or ".join(words)
 
@@ -199,7 +200,7 @@ _KEYS_ELSEWHERE = {
     "questions": "clarificationPrompts",
     "functionRefs": "functionReferences",
 }
-"""Keys here, and those of other tools that say the same; the first one that is absent counts."""
+"""Keys, each with names of other tools for it; the first key that is absent counts."""
 OTHER_KEYS = {
     other: tuple(meant.split()) for meant, others in _KEYS_ELSEWHERE.items() for other in others.split()
 }
@@ -230,7 +231,7 @@ _WORDS_ELSEWHERE = {
     "choice": "decision question",
     "action": "tool operation",
 }
-"""Words of the closed sets, and their other spellings; one counts only where its meaning is a wanted word."""
+"""Words of the closed sets, with other spellings; one counts only if its meaning is allowed at the place."""
 OTHER_WORDS = {other: meant for meant, others in _WORDS_ELSEWHERE.items() for other in others.split()}
 
 
@@ -241,7 +242,7 @@ def guess_word(word: str, values: tuple[str, ...]) -> str:
 
 
 def guess_key(name: str, value: dict[str, Json], known: tuple[str, ...]) -> str:
-    """The key that was meant by an unknown one; never one that is already there."""
+    """Return the key that was meant by an unknown one; never one that is already there."""
     absent = [one for one in known if one not in value]
     if name in absent:
         return name
@@ -257,9 +258,9 @@ def advise_on_key(
     pointer: str,
     belongs: str = "",
 ) -> tuple[str, str, Edit]:
-    """For an unknown key: the key that was probably meant, the advice, and the edit if it is certain.
+    """Return for an unknown key: the probable key, the advice, and the edit if it is certain.
 
-    `belongs` is what makes the thing one of another kind, which has such a key.
+    `belongs` is the key that would turn the record into another kind, which has such a key.
     """
     place = join_pointer(pointer, name)
     near = guess_key(name, value, known)
@@ -305,7 +306,7 @@ _WRITTEN_OTHERWISE = {
         "Remove it: a loop has no least number; count repeats a fixed number.",
     ),
 }
-"""Keys that no single key here says: the key that must be known for the advice to help, and the advice."""
+"""Keys without a direct equivalent: the key that must be known for the advice to help, and the advice."""
 
 
 _LINES = (PROMPT, PROSE, DESCRIPTION, REMARK)
@@ -314,7 +315,7 @@ _CONVERTED: tuple[JsonType, ...] = ("string", "boolean", "array", "number")
 
 
 def guess_value(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
-    """The same value in one of the types of the shape; UNSET unless there is exactly one."""
+    """Return the same value in one of the types of the shape; UNSET unless there is exactly one."""
     if shape == WHEN:
         return {"kind": f"always_{str(value).lower()}"} if isinstance(value, bool) else msgspec.UNSET
     wanted = shape_types(shape)
@@ -329,7 +330,7 @@ def guess_value(value: Json, shape: Shape) -> Json | msgspec.UnsetType:
 
 
 def join_pair(value: Json, shape: Shape) -> str:
-    """The text of which YAML has made an object, since a colon is in it; empty if it is none."""
+    """Return the text that YAML read as an object because of its colon; empty if it is none."""
     if not isinstance(value, dict) or len(value) != 1 or not _is_prose(shape):
         return ""
     [(name, rest)] = value.items()
@@ -350,7 +351,7 @@ def _is_prose(shape: Shape) -> bool:
 
 
 def make_id(text: str) -> str:
-    """Make an id from a text with other characters; letters lose their accents."""
+    """Return an id made from a text; letters lose their accents."""
     bare = "".join(one for one in normalize("NFKD", text.strip()) if not combining(one))
     words = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", bare)
     return re.sub(r"[^a-z0-9_-]+", "_", words.lower()).strip("_")[:64]
@@ -363,7 +364,7 @@ def make_workflow_id(text: str) -> str:
 
 
 def find_free_id(wanted: str, taken: Set[str]) -> str:
-    """The id, or the id with the lowest number that makes it free."""
+    """Return the id, or the id with the lowest number that makes it free."""
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1

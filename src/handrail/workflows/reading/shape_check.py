@@ -126,7 +126,7 @@ def _wrong_type(found: Findings, shape: Shape, value: Json, pointer: str) -> Non
 
 
 def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
-    """The list or the object that a value was meant to be all of, or a member of; UNSET if unsure."""
+    """Return the list or the object of which a value was meant to be all, or a member; UNSET if unsure."""
     match shape:
         case Items(of=of) if isinstance(value, dict) and not isinstance(of, Anything):
             return [value] if _fits(shape, [value]) else _with_ids(value)
@@ -152,11 +152,11 @@ def _guess_whole(shape: Shape, value: Json) -> Json | msgspec.UnsetType:
 
 
 _EACH = re.compile(r"(?:each\s+)?([A-Za-z_]\w*)\s+(?:in|of)\s+([A-Za-z_][\w.]*)")
-"""A list and its item as other languages write them."""
+"""Names of a list and its item in other languages."""
 
 
 def _with_ids(members: dict[str, Json]) -> Json:
-    """Objects under their names as a list, each with its name as its id; `op` says what kind it is."""
+    """Return objects under their names as a list, each with its name as its id; `op` is their kind."""
     return [
         {"id": name, **({"kind": "compare"} if "op" in one and "kind" not in one else {}), **one}
         if isinstance(one, dict)
@@ -166,7 +166,7 @@ def _with_ids(members: dict[str, Json]) -> Json:
 
 
 def _under_names(items: list[Json]) -> Json | msgspec.UnsetType:
-    """Objects of a list, each under the name that it has itself."""
+    """Return objects of a list as members, each under its own name."""
     made: dict[str, Json] = {}
     for item in items:
         key = next((key for key in ("name", "id") if key in item), "") if isinstance(item, dict) else ""
@@ -177,7 +177,7 @@ def _under_names(items: list[Json]) -> Json | msgspec.UnsetType:
 
 
 def _show_object(shape: Shape, record: Record, value: Json, pointer: str) -> str:
-    """An object as it can be written here; the text that stands in its place is what its first key holds."""
+    """Return an object in the form allowed here; a text in its place becomes the value of its first key."""
     needed = [name for name, key in record.keys.items() if key.is_required]
     made = _example(label_pointer(pointer), shape)
     if made is None or not needed:
@@ -189,14 +189,14 @@ def _show_object(shape: Shape, record: Record, value: Json, pointer: str) -> str
 
 
 def _fits(shape: Shape, value: Json) -> bool:
-    """Whether a value could stand here as it is."""
+    """Whether a value is allowed here as it is."""
     trial = Findings()
     check_shape(trial, shape, value, "")
     return not trial.problems
 
 
 def _named(found: Findings, name: str, value: Json, pointer: str, kinds: Tagged | None = None) -> None:
-    """`kinds` is the shape that the record is one of; its tag has been dealt with."""
+    """Check a record; `kinds` is the shape to which it belongs, and its tag has been handled."""
     shape = SHAPES[name]
     if isinstance(shape, Record):
         _record(found, shape, value, pointer, kinds)
@@ -218,7 +218,7 @@ def _tagged(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str
 
 
 def _misspelt_own(shape: Tagged, value: dict[str, Json]) -> str:
-    """The record that has a key of its own, where that one is misspelt."""
+    """Return the record with a key of its own that was misspelt."""
     if not shape.own_keys or shape.tag in value or not shape.default:
         return ""
     odd = value.keys() - _keys_of(shape.records[shape.default])
@@ -226,7 +226,7 @@ def _misspelt_own(shape: Tagged, value: dict[str, Json]) -> str:
 
 
 def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: str) -> str:
-    """Which record is meant, even if its tag is misspelt or missing; empty if that is unclear."""
+    """Return the record that is meant, even if its tag is misspelt or missing; empty if that is unclear."""
     if shape.tag in value:
         tag = value[shape.tag]
         check_shape(found, Word(values=tuple(shape.records)), tag, join_pointer(pointer, shape.tag))
@@ -255,7 +255,7 @@ def _meant_tag(found: Findings, shape: Tagged, value: dict[str, Json], pointer: 
 
 
 def _known_tag(shape: Tagged, tag: Json) -> str:
-    """The tag itself, or the one that a word of some length was meant to be."""
+    """Return the tag itself, or the one that a word of some length was meant to be."""
     if not isinstance(tag, str):
         return ""
     if tag in shape.records:
@@ -270,7 +270,7 @@ def _misspelt_tag(shape: Tagged, value: dict[str, Json]) -> str:
 
 
 def _likely_tag(shape: Tagged, value: dict[str, Json]) -> str:
-    """The tag whose record knows most of the keys; the default or nothing when that is not clear."""
+    """Return the tag whose record knows most of the keys; the default or nothing if that is not clear."""
     fits = {tag: sum(name in value for name in _keys_of(record)) for tag, record in shape.records.items()}
     best = max(fits.values())
     if shape.default and fits[shape.default] == best:
@@ -316,7 +316,7 @@ def _record(
 
 
 def _find_inner(record: Record, value: dict[str, Json], strange: list[str]) -> str:
-    """The one key of the record whose object was meant to hold all the members that are not known here."""
+    """Return the one key of the record whose object was meant to contain all unknown members."""
     held = {name: value[name] for name in strange}
     absent = {name: key.shape for name, key in record.keys.items() if name not in value}
     inner = [name for name, shape in absent.items() if isinstance(shape, Named) and _fits(shape, held)]
@@ -346,7 +346,7 @@ def _add_one_of(record: Record, group: tuple[str, ...]) -> str:
 
 
 def _missing(found: Findings, name: str, key: Key, value: dict[str, Json], pointer: str) -> None:
-    """Report a missing key. If the other keys say what it must hold, so does the fix."""
+    """Report a missing key. If the other keys determine its value, so does the fix."""
     made: Json = None
     if name == "id" and isinstance(value.get("title"), str) and "prompt" in value:
         made = make_id(value["title"]) or None
@@ -372,7 +372,7 @@ def _unknown_key(
     pointer: str,
     kinds: Tagged | None,
 ) -> str:
-    """Report a key that is not known; the key that was probably meant, or nothing."""
+    """Report an unknown key, with the key that was probably meant if there is one."""
     tags = [] if kinds is None else [tag for tag, one in kinds.records.items() if name in _keys_of(one)]
     belongs = f'"{kinds.tag}": ' + " or ".join(f'"{tag}"' for tag in tags) if kinds and tags else ""
     near, fix, edit = advise_on_key(name, value, known, pointer, belongs)
@@ -433,7 +433,7 @@ def _text(found: Findings, shape: Text, value: str, pointer: str) -> None:
 
 
 def _form_meant(shape: Text, value: str) -> str:
-    """The text in the required form, if the same letters have one."""
+    """Return the text in the required form, if one has the same letters."""
     if shape == ID:
         made = make_id(value)
     elif shape == WORKFLOW_ID:
@@ -448,7 +448,7 @@ def _form_meant(shape: Text, value: str) -> str:
 
 _ALL = ("all",)
 _ANY = ("any", "one", "first", "some")
-"""How many must be done, and other words for one of them."""
+"""Accepted counts, and other words for one of them."""
 
 
 def _word(found: Findings, values: tuple[str, ...], value: str, pointer: str) -> None:
@@ -472,10 +472,11 @@ def _whole(found: Findings, shape: Whole, value: float, pointer: str) -> None:
 
 
 def _numbers(found: Findings, value: Json, pointer: str) -> None:
-    """RFC 8785 has no form for an integer that a double would round, so the workflow would have no hash.
+    """Report integers that a double would round, because RFC 8785 has no form for them and so no
+    hash.
 
-    Only the first one is reported: names inside such a value are as long as the author likes, and so are
-    their pointers.
+    Only the first one is reported: names inside such a value can be of any length, and so can their
+    pointers.
     """
     waiting: list[tuple[Json, tuple[str | int, ...]]] = [(value, ())]
     while waiting:
@@ -548,4 +549,4 @@ EXAMPLES: dict[str, tuple[Json, ...]] = {
     "required": (["summary"],),
     "loopId": ("rounds",),
 }
-"""By key; the first that has the shape of the place counts."""
+"""Replacements by key; the first with the shape of the place counts."""

@@ -23,23 +23,23 @@ Registry: TypeAlias = Literal["templates", "features", "contracts", "refs"]
 
 
 class Text(msgspec.Struct, frozen=True, kw_only=True):
-    """A text. Blank ones are refused unless `may_be_blank`."""
+    """A text. Blank ones are rejected unless `may_be_blank`."""
 
     most: int
     unit: Literal["characters", "bytes"] = "characters"
     may_be_blank: bool = False
     pattern: str = ""
-    """What the whole text must match; ASCII only, and the same in every dialect of regular expressions."""
+    """A pattern for the whole text; ASCII only, and the same in every dialect of regular expressions."""
     wanted: str = ""
     """The pattern in words: how to write it."""
     trouble: Literal["bad_id", "bad_value"] = "bad_id"
-    """What a text that does not match is called."""
+    """The name of a text that does not match."""
     names: Registry | None = None
-    """The builtins an editor may offer here; whether the id exists is the compiler's question."""
+    """The builtins that an editor may offer here; the compiler checks whether the id exists."""
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """true or false."""
+    """A boolean."""
 
 
 class Whole(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Items(msgspec.Struct, frozen=True, kw_only=True):
     least: int = 0
     most: int
     trouble: Literal["bad_value", "no_steps"] = "bad_value"
-    """What a list that is too short is called."""
+    """The name of a list that is too short."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ class Key(msgspec.Struct, frozen=True, kw_only=True):
 
     shape: Shape
     description: str
-    """What it is for, as editors show it."""
+    """Its purpose, as editors show it."""
     is_required: bool = False
 
 
@@ -95,26 +95,26 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     keys: dict[str, Key]
     one_of: tuple[str, ...] = ()
-    """Exactly one of these keys is there."""
+    """Keys of which exactly one is required."""
     any_of: tuple[str, ...] = ()
-    """At least one of these keys is there."""
+    """Keys of which at least one is required."""
 
 
 class Tagged(msgspec.Struct, frozen=True, kw_only=True):
-    """An object whose key `tag` says which record it is."""
+    """An object whose key `tag` decides which record it is."""
 
     description: str
     tag: str
     records: dict[str, str]
-    """Tag to the name of its record."""
+    """Tags, each with the name of its record."""
     default: str = ""
-    """The tag that holds where none is written; empty: it must be written."""
+    """The default tag; empty if the tag is required."""
     own_keys: dict[str, str] = {}
-    """A key that says as much as a tag does, to the name of its record."""
+    """Keys that decide like a tag, each with the name of its record."""
 
 
 class ByType(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several shapes; the JSON type of the value says which."""
+    """One of several shapes, chosen by the JSON type of the value."""
 
     shapes: tuple[Shape, ...]
 
@@ -126,7 +126,7 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Shape: TypeAlias = Text | Flag | Whole | Word | Anything | Items | Members | Record | Tagged | ByType | Named
-"""The closed set."""
+"""All shapes; the set is closed."""
 
 
 # Shared ids, names and texts
@@ -142,7 +142,7 @@ CONDITION_ID = Text(
     wanted='Write the id of one of the conditions, or a condition such as {"kind": "compare", '
     '"input": "severity", "op": "equals", "value": "high"}; there are no expressions.',
 )
-"""Where a condition is named. Its form is that of an id, but a text of another form is no name of one."""
+"""A reference to a condition. It has the form of an id; a text of another form names no condition."""
 WORKFLOW_ID = Text(
     most=MAX_WORKFLOW_ID_CHARACTERS,
     pattern=r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)?",
@@ -155,7 +155,7 @@ NAME = Text(
     wanted="Begin with a letter or _, then use letters, digits, _ and -; "
     "__proto__, constructor and prototype are refused.",
 )
-"""Of a value in the context. The three refused names are refused in a context, too."""
+"""Name of a value in the context. The three reserved names are rejected in a context, too."""
 PATH = Text(
     most=2 * MAX_NAME_CHARACTERS,
     pattern=r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*",
@@ -175,26 +175,26 @@ ONE_TEXT = Text(
     most=MAX_TEXT_CHARACTERS,
     wanted="Write one text; several are several rules, joined by a rule of the type all.",
 )
-"""Prose that is searched for as it stands: two lines of it are not two texts."""
+"""Prose that is searched for as it is written: two lines of it are not two texts."""
 PROMPT = Text(most=MAX_PROMPT_BYTES, unit="bytes")
 
 PROSE_LIST = Items(of=PROSE, most=MAX_LIST_ITEMS)
 FREE_OBJECT = Members(
     of=Anything(), name=Text(most=MAX_TITLE_CHARACTERS, may_be_blank=True), most=MAX_LIST_ITEMS
 )
-"""An object whose meaning another part of the system knows."""
+"""An object whose content another module defines."""
 
 
 def optional_key(shape: Shape, description: str) -> Key:
-    """A key that may be left out."""
+    """Return a key that is optional."""
     return Key(shape=shape, description=description)
 
 
 def required_key(shape: Shape, description: str) -> Key:
-    """A key that must be there."""
+    """Return a key that is required."""
     return Key(shape=shape, description=description, is_required=True)
 
 
 def tag_key(tag: str, what: str) -> Key:
-    """The key that says which of several kinds is meant."""
+    """Return the key that decides which of several kinds is meant."""
     return required_key(Word(values=(tag,)), f"What kind of {what} this is.")
