@@ -537,9 +537,8 @@ class TreeRecorded(Fact, frozen=True, kw_only=True):
     base_tree_id: str = ""
     """The earlier tree on which the contents of this one build; empty if there is none."""
     depth: int = 0  # how many earlier trees it builds on
-    list_ref: BlobRef | None = (
-        None  # files left out of the tree; in earlier versions, differences from the base's list
-    )
+    list_ref: BlobRef | None = None
+    """The files left out of the tree; in logs of earlier versions, the differences from the base's list."""
     pack_ref: BlobRef | None = None  # new contents; None if there are none
     # The next four fields are only in logs of earlier versions.
     ignore_rules: dict[str, str] | None = None  # in the first tree: what its list leaves out
