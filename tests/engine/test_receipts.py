@@ -22,7 +22,7 @@ from handrail.engine.receipts import (
     digest_argv,
     has_passed,
 )
-from handrail.projections.run_graph import preferred_tip
+from handrail.engine.tips import find_tip
 from handrail.runtime.history_cache import decode_history, encode_history
 from tests.cases import every_case
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
@@ -65,7 +65,7 @@ def test_a_receipt_moves_no_tip_and_opens_no_ledger_entry() -> None:
 
     log.take([plan_receipt(first, receipt(first, "late"))])
 
-    assert preferred_tip(log.history, RUN_ID).node_id == second.node_id
+    assert find_tip(log.history, RUN_ID).node_id == second.node_id
     assert list(log.history.anchors[RUN_ID]) == anchors
 
 

@@ -8,7 +8,8 @@ from handrail.contract.ids import NodeId
 from handrail.engine.decide import decide_advance
 from handrail.engine.history import History, Node
 from handrail.engine.navigate import Running
-from handrail.projections.run_graph import preferred_tip, run_graph
+from handrail.engine.tips import find_tip
+from handrail.projections.run_graph import run_graph
 from tests.engine.written_log import AT, RUN_ID, WrittenLog, attempt, tried, work
 
 
@@ -58,7 +59,7 @@ def test_the_clock_decides_nothing() -> None:
     log.take(plans[0], at="2099-01-01T00:00:00.000Z")
     log.take(plans[1], at="1999-01-01T00:00:00.000Z")
 
-    assert preferred_tip(log.history, RUN_ID).node_id == plans[1][1].scope.node_id
+    assert find_tip(log.history, RUN_ID).node_id == plans[1][1].scope.node_id
 
 
 def test_highest_index_on_the_way_counts() -> None:

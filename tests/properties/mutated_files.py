@@ -25,10 +25,10 @@ from handrail.engine.history import History
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.simulation.made_reports import notes_for, valid_reports
 from handrail.engine.simulation.report import Limits
+from handrail.engine.tips import find_tip
 from handrail.host.workflow_library import DirectoryLibrary
 from handrail.operations.workflow_catalog import RegistryOperations
 from handrail.operations.workflows.examine_workflows import WorkflowText, examine_texts
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import perform
 from handrail.runtime.runtime import Runtime
 from handrail.runtime.sessions import read_session
@@ -261,7 +261,7 @@ def _state(runtime: Runtime, reply: dict[str, Any]) -> Running:
     assert session is not None
     history: History = session.history
     run = next(held for held in history.runs.values() if held.parent is None)  # the others are its children
-    state = preferred_tip(history, run.run_id).state
+    state = find_tip(history, run.run_id).state
     assert isinstance(state, Running)
     return state
 

@@ -22,11 +22,11 @@ from handrail.engine.facts import encode_project, run_place
 from handrail.engine.history import Node, Run
 from handrail.engine.messages import RUN_CONFIRM
 from handrail.engine.navigate import Running
+from handrail.engine.tips import find_tip
 from handrail.operations.finding import find_session
 from handrail.operations.handles import node_of, read_state, session_of
 from handrail.operations.sessions.resume_session import find_work_in_progress
 from handrail.projections.overview import choose_run
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow, require_healthy
 
@@ -77,7 +77,7 @@ def find_pending_step(
     if run_id is None:
         require_healthy(session)  # the unreadable part may have the run
         raise _no_run(f"Session {session.history.session_id} has no run.", [])
-    return _target(session, preferred_tip(session.history, run_id))
+    return _target(session, find_tip(session.history, run_id))
 
 
 def _find_below(rt: ReadPorts, session: Session, run_id: RunId) -> RunId:
@@ -154,7 +154,7 @@ def _waits_for_person(rt: ReadPorts, session_id: str) -> bool:
     if run_id is None:
         return False
     workflow = load_pinned_workflow(rt.log, history.runs[run_id].workflow_hash)
-    return find_ask(history, workflow, preferred_tip(history, run_id)) is not None
+    return find_ask(history, workflow, find_tip(history, run_id)) is not None
 
 
 def _no_run(text: str, sessions: list[str], waiting: Sequence[str] = ()) -> Fault:
@@ -263,7 +263,7 @@ def _list_candidates(rt: ReadPorts, project: str) -> Iterator[OpenRun]:
 def list_open_below(rt: ReadPorts, found: OpenRun) -> Iterator[OpenRun]:
     """Yield the child runs that a waiting run waits for; of a child that waits itself, those below it."""
     history = found.session.history
-    node = preferred_tip(history, found.run_id)
+    node = find_tip(history, found.run_id)
     workflow = load_pinned_workflow(rt.log, history.runs[found.run_id].workflow_hash)
     join = find_join(history, workflow, node)
     if join is None or join.is_met:

@@ -174,11 +174,6 @@ def status_at(history: History, node: Node) -> RunStatus:
     return "blocked" if node.kind == "blocked_attempt" else "in_progress"
 
 
-def preferred_tip(history: History, run_id: RunId) -> Node:
-    """Return the tip with the highest last event index on its path; clocks play no part."""
-    return history.nodes[run_graph(history, run_id).preferred_tip]
-
-
 def preferred_tip_below(history: History, graph: RunGraph, node_id: NodeId) -> NodeId:
     """Return the preferred tip among those below a node; the node itself if it is a tip or leads to none."""
     candidates = frozenset(graph.tips)

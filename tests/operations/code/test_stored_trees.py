@@ -11,8 +11,8 @@ from handrail.engine.events import Scope, TreeRecorded
 from handrail.engine.folding import fold
 from handrail.engine.history import MOST_TREES, Node
 from handrail.engine.plans import plan_tree
+from handrail.engine.tips import find_tip
 from handrail.operations.earlier_trees import restore_list
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.history_cache import decode_history, encode_history
 from tests.engine.written_log import RUN_ID, SESSION_ID, WrittenLog
 
@@ -62,7 +62,7 @@ def test_a_tree_moves_no_tip_and_opens_no_ledger_entry() -> None:
 
     kept.add(first, "1")
 
-    assert preferred_tip(kept.log.history, RUN_ID).node_id == second.node_id
+    assert find_tip(kept.log.history, RUN_ID).node_id == second.node_id
     assert list(kept.log.history.anchors[RUN_ID]) == anchors
 
 

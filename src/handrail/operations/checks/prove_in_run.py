@@ -20,11 +20,11 @@ from handrail.engine.judge.proofs import choose_for_step, find_base, resolve_pro
 from handrail.engine.judge.resolving import list_unresolved
 from handrail.engine.navigate import Running, leaf_at
 from handrail.engine.plans import plan_proof, plan_resolution
+from handrail.engine.tips import find_tip
 from handrail.evidence.proof import Proof
 from handrail.operations.finding import find_run
 from handrail.operations.kept_trees import is_project_of
 from handrail.operations.pending_step import find_open_work
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.runtime import ReadPorts, WritePorts
 from handrail.runtime.sessions import (
     PlanWith,
@@ -65,7 +65,7 @@ def find_proven_run(rt: ReadPorts, project: str, run: str | UnsetType) -> Proven
         found = find_run(rt, run)
         session, run_id = found.session, found.run.run_id
         require_healthy(session)
-    node = preferred_tip(session.history, run_id)
+    node = find_tip(session.history, run_id)
     if not is_project_of(rt.workspace, session.history, node.node_id, project):
         if run is UNSET:
             return None

@@ -11,13 +11,13 @@ from handrail.contract.outcome import Fault, NextCall
 from handrail.contract.wording import quote, shorten
 from handrail.engine.code_trees import find_nearest_tree, find_tree, find_tree_of, list_recorded
 from handrail.engine.history import History, Node, RecordedTree
+from handrail.engine.tips import find_tip
 from handrail.operations.finding import find_session, read_candidates
 from handrail.operations.pending_step import find_open_work, open_by_token
 from handrail.operations.stored_trees import FileTree, as_file_tree, load_tree
 from handrail.ports.trees import TakenTree, TreeChange
 from handrail.ports.worktree import Unseen
 from handrail.projections.overview import latest_run
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, looks_at_code
 from handrail.runtime.sessions import Session
@@ -59,13 +59,13 @@ def find_run_here(
     """
     if state_token is not UNSET:
         named = open_by_token(rt, state_token)
-        return named.session, preferred_tip(named.session.history, named.run_id)
+        return named.session, find_tip(named.session.history, named.run_id)
     if asked is not UNSET:
         session = find_session(rt, asked)
         run_id = latest_run(session.history)
         if run_id is None:
             raise refuse_unclear(f"Session {session.history.session_id} has no run.", [])
-        return session, preferred_tip(session.history, run_id)
+        return session, find_tip(session.history, run_id)
     if is_node_id(node):
         return _find_by_node(rt, NodeId(node))
     found = [(one.session, one.run_id) for one in find_open_work(rt, project).runs]
@@ -75,7 +75,7 @@ def find_run_here(
         message = f"{len(found)} runs in progress here fit." if found else "No run in progress here fits."
         raise refuse_unclear(message, [session.history.session_id for session, _ in found])
     session, run_id = found[0]
-    return session, preferred_tip(session.history, run_id)
+    return session, find_tip(session.history, run_id)
 
 
 def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
@@ -84,7 +84,7 @@ def _find_by_node(rt: ReadPorts, node_id: NodeId) -> tuple[Session, Node]:
     """
     for session in read_candidates(rt, node_id):
         if node_id in session.history.nodes:
-            return session, preferred_tip(session.history, session.history.nodes[node_id].run_id)
+            return session, find_tip(session.history, session.history.nodes[node_id].run_id)
     raise Fault(
         E_NOT_FOUND,
         f"No session of this store has the node {quote(node_id)}.",

@@ -24,11 +24,12 @@ from handrail.engine.events import CloseReason
 from handrail.engine.history import Closing, History, closing_of, is_session_point, not_run_at
 from handrail.engine.plans import plan_closing
 from handrail.engine.progress import describe_not_run
+from handrail.engine.tips import find_tip
 from handrail.operations.finding import find_run
 from handrail.operations.handles import node_of, session_of
 from handrail.operations.stored_sessions import find_sessions_with_run
 from handrail.projections.overview import UNDER_WAY, Graphs, choose_run
-from handrail.projections.run_graph import preferred_tip, run_graph, run_graphs
+from handrail.projections.run_graph import run_graph, run_graphs
 from handrail.runtime.operation import REQUEST_ID_PATTERN, Input, Maybe, Operation
 from handrail.runtime.refused_calls import refuse_handed_out
 from handrail.runtime.runtime import ReadPorts, WritePorts
@@ -257,7 +258,7 @@ def _decide(history: History, run_id: RunId, request: CloseRun) -> PlanWith | No
     if _find_recorded(history, run_id, request) is not None:
         return None
     _require_open(history, run_id)
-    tip = preferred_tip(history, run_id)
+    tip = find_tip(history, run_id)
     plan = plan_closing(history, tip, request.reason, (request.note or "").strip(), request.request_id or "")
     return lambda _: plan
 
@@ -266,7 +267,7 @@ def _require_open(history: History, run_id: RunId) -> None:
     status = run_graph(history, run_id).status
     if status not in _FINISHED:
         return
-    text = describe_not_run(not_run_at(history, preferred_tip(history, run_id).node_id))
+    text = describe_not_run(not_run_at(history, find_tip(history, run_id).node_id))
     passed = f" ({text})" if text else ""
     raise refuse_argument(
         f"Run {quote(run_id)} is {status}: no step is left{passed}, so there is nothing to close.",

@@ -35,6 +35,7 @@ from handrail.engine.facts import Place, is_same_place, place_of, run_place, tit
 from handrail.engine.history import Confirmation, History, Node, confirmation_of
 from handrail.engine.progress import HandedOut
 from handrail.engine.reply import ReplyWarning, ToolCall
+from handrail.engine.tips import find_tip
 from handrail.operations.finding import find_session, read_or_pass_over
 from handrail.operations.handles import mint_state_token
 from handrail.operations.replies import describe_child
@@ -56,7 +57,7 @@ from handrail.projections.resume_candidates import (
     rank_subjects,
     show_node,
 )
-from handrail.projections.run_graph import preferred_tip, preferred_tip_below, run_graph, title_at
+from handrail.projections.run_graph import preferred_tip_below, run_graph, title_at
 from handrail.runtime.damaged_sessions import pass_over
 from handrail.runtime.operation import Input, Maybe, Operation
 from handrail.runtime.paging import read_place
@@ -179,7 +180,7 @@ def _describe_first(rt: ReadPorts, project: str, candidates: list[Candidate]) ->
         if one.is_here and one.run_id and one.status in _UNFINISHED:
             history = find_session(rt, one.session_id).history
             node = history.nodes[NodeId(one.node_id)] if one.node_id else None
-            tip = node or preferred_tip(history, RunId(one.run_id))
+            tip = node or find_tip(history, RunId(one.run_id))
             so_far = describe_step_so_far(rt, history, tip, project)
             candidates[number] = msgspec.structs.replace(one, since_step=so_far)
             break
@@ -404,7 +405,7 @@ def _candidate(rt: ReadPorts, found: RankedSubject, project: str, query: str) ->
         title, token = "", _mint_session_token(rt, history)
     else:
         run = history.runs[subject.run_id]
-        tip = preferred_tip(history, run.run_id) if found.is_preferred else _find_end(history, found)
+        tip = find_tip(history, run.run_id) if found.is_preferred else _find_end(history, found)
         workflow = load_pinned_workflow(rt.log, run.workflow_hash)
         title = title_at(workflow, tip)
         token = mint_state_token(rt.keys, history.session_id, tip)

@@ -16,9 +16,9 @@ from handrail.contract.ids import SessionId
 from handrail.contract.outcome import Fault, Json, success_of
 from handrail.contract.wording import quote
 from handrail.engine.events import is_newer
+from handrail.engine.tips import find_tip
 from handrail.projections.overview import choose_run
 from handrail.projections.recap import recap_at
-from handrail.projections.run_graph import preferred_tip
 from handrail.runtime.hub import DEFAULT_ASK, perform
 from handrail.runtime.permission import Caller
 from handrail.runtime.runtime import Runtime
@@ -74,7 +74,7 @@ def _recap(runtime: Runtime, session_id: SessionId) -> Iterator[str]:
         return
     history = session.history
     workflow = load_pinned_workflow(runtime.log, history.runs[run_id].workflow_hash)
-    tip = preferred_tip(history, run_id)
+    tip = find_tip(history, run_id)
     yield from recap_lines(msgspec.to_builtins(recap_at(history, workflow, tip.node_id)))
 
 
