@@ -62,7 +62,6 @@ GRACE_SECONDS = 3.0
 MOST_REPORT_BYTES = 8 * 1024 * 1024
 MOST_BYTECODE = 20
 """Projects whose bytecode is kept; those checked longest ago make theirs again."""
-"""A larger program has no digest in its receipt: reading it would delay every check."""
 
 _BYTECODE = ("data", "cache", "bytecode")
 _INSTALLED = frozenset({"site-packages", "dist-packages"})

@@ -8,6 +8,7 @@ from handrail.contract.outcome import Answer
 from handrail.engine.events import GapSeverity
 
 GapState: TypeAlias = Literal["open", "resolved", "noted"]
+"""`noted` only informs: nothing is missing."""
 
 
 class GapItem(Answer, frozen=True, kw_only=True):

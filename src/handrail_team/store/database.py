@@ -99,8 +99,8 @@ class Database:
         self._made = threading.Event()
         """Whether this process has seen the tables."""
         self._has_room = threading.Event()
-        self._has_room.set()
         """Cleared when the database rejects a write for its own reasons, such as a full disk."""
+        self._has_room.set()
 
     def within(self, workspace: str) -> Database:
         """Return the same connections for another workspace."""

@@ -35,7 +35,6 @@ from handrail.runtime.runtime import ReadPorts
 from handrail.runtime.sessions import Session, load_pinned_workflow
 from handrail.views.gaps import GapCounts, GapItem, GapList, GapState
 
-"""`noted` only informs: nothing is missing."""
 _WORST_FIRST: tuple[GapSeverity, ...] = ("critical", "warning", "info")
 _NOT_DAMAGED = ("healthy", "missing")
 """Health of sessions that are not reported as damaged; `missing` ones were deleted
