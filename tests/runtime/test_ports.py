@@ -97,6 +97,20 @@ def test_an_operation_that_reaches_past_its_ports_is_a_defect(runtime: Runtime) 
     assert outcome.kind.code == "INTERNAL_ERROR"
 
 
+def test_an_annotation_that_names_no_ports_gets_none(runtime: Runtime) -> None:
+    seen: list[object] = []
+
+    def read(rt: object, _: _Nothing) -> _Nothing:
+        seen.append(rt)
+        return _Nothing()
+
+    outcome = perform_operation(runtime, _operation(read), {})
+
+    assert isinstance(outcome, Failure)
+    assert outcome.kind.code == "INTERNAL_ERROR"
+    assert seen == []
+
+
 def _operation(perform: Any) -> Operation:
     return Operation(
         name="house.try",

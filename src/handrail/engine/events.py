@@ -114,11 +114,12 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     child_id: str
 
 
-OWNED_VALUES = (
-    2  # from these rules on, a name leads to one value, and a value not set by the agent has an owner
-)
-STATED_REPORTS = 3  # from these rules on, Handrail judges no commands and lists in a report: they are stated
-RULES = STATED_REPORTS  # of new runs
+OWNED_VALUES = 2
+"""From these rules on, a name leads to one value, and a value not set by the agent has an owner."""
+STATED_REPORTS = 3
+"""From these rules on, Handrail judges no commands and lists in a report: they are stated."""
+RULES = STATED_REPORTS
+"""The rules of new runs."""
 
 
 class RunStarted(Fact, frozen=True, kw_only=True):

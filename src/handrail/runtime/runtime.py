@@ -319,13 +319,13 @@ class Runtime(WritePorts, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, commits=own, workspace=OneLook(self.workspace))
 
     def narrow(self, perform: Callable[[Any, Any], object]) -> ReadPorts:
-        """Return only the ports that the function of an operation declares as its first parameter."""
-        named = next(iter(perform.__annotations__.values()), "")  # the annotation as text, or the type itself
-        kind = _NARROWER.get(getattr(named, "__name__", named))
-        return self if kind is None else _take(self, kind)
+        """Return the ports that the function of an operation says that it takes, by its first annotation."""
+        named = next(iter(perform.__annotations__.values()), "")  # as written, or the type itself
+        kind = _PORTS[getattr(named, "__name__", named)]
+        return self if kind is Runtime else _take(self, kind)
 
 
-_NARROWER: dict[str, type[ReadPorts]] = {"ReadPorts": ReadPorts, "WritePorts": WritePorts}
+_PORTS: dict[str, type[ReadPorts]] = {"ReadPorts": ReadPorts, "WritePorts": WritePorts, "Runtime": Runtime}
 _Ports = TypeVar("_Ports", bound=RehydratePorts)
 
 
