@@ -150,8 +150,16 @@ def _unknown_types(schema: Schema, pointer: str) -> Iterator[Problem]:
             yield broken(pointer + "/type", message, fix, edit)
 
 
-_OTHER_TYPES = {"str": "string", "text": "string", "int": "integer", "float": "number", "bool": "boolean"}
-_OTHER_TYPES |= {"list": "array", "dict": "object", "none": "null"}
+_OTHER_TYPES = {
+    "str": "string",
+    "text": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+    "none": "null",
+}
 """Names of the types in other languages."""
 
 

@@ -202,9 +202,9 @@ def _json_kind(value: Json) -> str:
 # Command lines
 
 HELP_WORD = "help"
+"""The word before a command that asks for its help."""
 MORE_WORD = "more"
 """The word after `help` that lists the commands which the first page only names."""
-"""The word before a command that asks for its help."""
 SHORT_FLAGS = {"-?": "--help", "-v": "--version", "-V": "--version", "-q": "--quiet"}
 SELF_DESCRIPTION = "self."
 """Prefix of operations that must answer even if everything else is broken."""
