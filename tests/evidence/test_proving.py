@@ -9,7 +9,7 @@ import pytest
 from handrail.evidence.change import RunName, list_run, split_change
 from handrail.evidence.file_sets import Patterns
 from handrail.evidence.proof import CaseCounts, Proof
-from handrail.evidence.proving import Question, RunNext, Step, decide
+from handrail.evidence.proving import ProofTask, RunNext, Step, decide
 from handrail.evidence.rendering import describe
 from handrail.evidence.runs import RanCase, RunResult
 from tests.evidence.runs import make_run, make_status
@@ -33,13 +33,13 @@ FIX = {"a.py": "12", "test_a.py": "12", "test_b.py": "11"}
 OLD = ". test_a.py::old"
 
 
-def ask(files: dict[str, str], **known: Any) -> Question:
+def ask(files: dict[str, str], **known: Any) -> ProofTask:
     before, after = (
         {path: ("100644", both[end]) for path, both in files.items() if both[end] != " "} for end in (0, 1)
     )
     change = split_change(before, after, Patterns(), {})
     trees = {run: repr(sorted(list_run(change, run).items())) for run in RUNS}
-    return Question(change=change, trees=trees, **{"seconds": 600, **known})
+    return ProofTask(change=change, trees=trees, **{"seconds": 600, **known})
 
 
 def prove(files: dict[str, str], answers: dict[str, RunResult], **known: Any) -> tuple[str, Proof]:

@@ -88,6 +88,15 @@ class Cells(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Does it pass?"""
 
 
+class ProofSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """The check and the two ends that a proof is about; the fields are those of `Proof`."""
+
+    check: str = ""
+    command: str = ""
+    base: str = ""
+    head: str = ""
+
+
 class Proof(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What the four runs of one check show about the change from one tree to another."""
 

@@ -26,7 +26,7 @@ from handrail.evidence.cases import (
     needs_baseline,
 )
 from handrail.evidence.change import Change, RunName, has_known_syntax, list_broken
-from handrail.evidence.proof import Cell, Cells, Proof, ProofWord, bound_names
+from handrail.evidence.proof import Cell, Cells, Proof, ProofSubject, ProofWord, bound_names
 from handrail.evidence.runs import RunResult
 
 Step: TypeAlias = RunName | Literal["in_place", "repeat"]
@@ -37,7 +37,7 @@ WITHOUT: Final = "tests_after_code_before"
 BEFORE: Final = "tests_before_code_after"
 BASELINE: Final = "tests_before_code_before"
 
-LABELS: Final[dict[Step, str]] = {
+RUN_LABELS: Final[dict[Step, str]] = {
     END: "new tests with the new code",
     WITHOUT: "new tests with the old code",
     BEFORE: "old tests with the new code",
@@ -55,8 +55,8 @@ _WHOLE: Final[Key] = ("the tests of the start", "")
 _SLOW: Final = "see docs/how-to/prove-in-ci.md for slow checks"
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """The subject of one proof."""
+class ProofTask(msgspec.Struct, frozen=True, kw_only=True):
+    """What one proof is to show, and how."""
 
     change: Change
     trees: Mapping[RunName, str]
@@ -67,8 +67,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the end is the working tree, so that the check can be tried there before the word FAILS is
     given.
     """
-    facts: Mapping[str, Any] = {}
-    """Further fields of the proof: check, command, base, head."""
+    subject: ProofSubject = ProofSubject()
     remarks: tuple[str, ...] = ()
 
 
@@ -91,9 +90,9 @@ class _Untried(Exception):
         self.reason = reason
 
 
-def decide(question: Question, results: Mapping[Step, RunResult]) -> Next:
+def decide(task: ProofTask, results: Mapping[Step, RunResult]) -> Next:
     """Return what to run next, or the proof."""
-    state = _Runs(question, results)
+    state = _Runs(task, results)
     try:
         return _judge(state)
     except _Missing as missing:
@@ -105,10 +104,10 @@ def decide(question: Question, results: Mapping[Step, RunResult]) -> Next:
 class _Runs:
     """The runs so far; combinations with the same tree share one run."""
 
-    def __init__(self, question: Question, results: Mapping[Step, RunResult]) -> None:
-        self.question = question
+    def __init__(self, task: ProofTask, results: Mapping[Step, RunResult]) -> None:
+        self.task = task
         self.results = results
-        change = question.change
+        change = task.change
         self.files = Files(
             changed=frozenset(change.tests),
             gone=frozenset(path for path in change.tests if path not in change.after),
@@ -120,11 +119,11 @@ class _Runs:
             return self.results[step]
         if step == "in_place" or step == "repeat":
             return None
-        tree = self.question.trees.get(step)
+        tree = self.task.trees.get(step)
         return None if tree is None else self._find_same(tree)
 
     def _find_same(self, tree: str) -> RunResult | None:
-        same = (self.results.get(name) for name, other in self.question.trees.items() if other == tree)
+        same = (self.results.get(name) for name, other in self.task.trees.items() if other == tree)
         return next((result for result in same if result is not None), None)
 
     def get(self, step: Step) -> RunResult:
@@ -136,7 +135,7 @@ class _Runs:
             raise _Missing(step)
         if result.state == "timed_out":
             raise _Untried(
-                f"too slow: no end within {self.question.seconds} seconds ({LABELS[step]}); {_SLOW}"
+                f"too slow: no end within {self.task.seconds} seconds ({RUN_LABELS[step]}); {_SLOW}"
             )
         if result.state == "interrupted":
             raise _Untried("it was interrupted")
@@ -151,7 +150,7 @@ class _Runs:
         return Cases(self.get(step))
 
     def is_same(self, one: RunName, other: RunName) -> bool:
-        return self.question.trees[one] == self.question.trees[other]
+        return self.task.trees[one] == self.task.trees[other]
 
     def conclude(
         self, word: ProofWord, names: Sequence[str] = (), *, total: int | None = None, **known: Any
@@ -173,8 +172,11 @@ class _Runs:
             by_exit_status=bool(ended) and not is_counted,
             isolation=ran[0] if ran else "",
             duration_ms=sum(result.duration_ms for result in self.results.values()),
-            remarks=self.question.remarks,
-            **self.question.facts,
+            remarks=self.task.remarks,
+            check=self.task.subject.check,
+            command=self.task.subject.command,
+            base=self.task.subject.base,
+            head=self.task.subject.head,
             **known,
         )
 
@@ -184,7 +186,7 @@ class _Runs:
 
 
 def _judge(runs: _Runs) -> Proof:
-    if runs.question.change.is_empty:
+    if runs.task.change.is_empty:
         raise _Untried("nothing changed: the files at the start and at the end are the same")
     end = runs.get(END)
     if is_red(end):
@@ -196,10 +198,10 @@ def _judge_red(runs: _Runs, end: RunResult) -> Proof:
     """Return the proof for a red end with the rules of the start: it FAILS only if nothing else explains
     it.
     """
-    change = runs.question.change
+    change = runs.task.change
     if not runs.is_same("rules_after", END) and not is_red(runs.get("rules_after")):
         return runs.conclude("new_rules", change.rules)
-    if runs.question.may_run_in_place:
+    if runs.task.may_run_in_place:
         here = runs.get("in_place")
         if not is_red(here):
             raise _Untried(_explain_copy(end, here))
@@ -300,7 +302,7 @@ def _judge_unproven(runs: _Runs, still: int = 0) -> Proof:
     """Return the proof if no test shows the change: it depends on whether the tests execute the changed
     files at all.
     """
-    broken = tuple(list_broken(runs.question.change))
+    broken = tuple(list_broken(runs.task.change))
     if not broken or runs.is_same(WITHOUT, END) or is_red(runs.get("control")):
         return runs.conclude("kept", still_red=still)
     if any(map(has_known_syntax, broken)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -14,8 +14,8 @@ from handrail.contract.printed_text import redact_line, redact_lines, show_line,
 from handrail.contract.wording import list_names, make_readable, make_readable_json
 from handrail.evidence.change import Change, Entry, RunName, list_broken, list_mixed, list_run, split_change
 from handrail.evidence.file_sets import MixedContent, make_patterns
-from handrail.evidence.proof import Proof
-from handrail.evidence.proving import LABELS, Question, RunNext, Step, decide
+from handrail.evidence.proof import Proof, ProofSubject
+from handrail.evidence.proving import RUN_LABELS, ProofTask, RunNext, Step, decide
 from handrail.evidence.runs import RanCase, RunResult, UnloadedFile
 from handrail.operations.checks.compared_ends import SETTINGS_FILE, Ends, FoundCheck, Untried
 from handrail.operations.declared_checks import digest_check
@@ -54,24 +54,26 @@ class ProofAsk(msgspec.Struct, frozen=True, kw_only=True):
 def prove_check(rt: WritePorts, project: str, ask: ProofAsk) -> Proof:
     """Run one check on the files at both ends, as often as its word needs."""
     check, ends = ask.found.check, ask.ends
-    facts: dict[str, Any] = {
-        "check": check.name,
-        "command": show_line(rt.secrets, check.command, check.environment, check.directory),
-        "base": ends.base,
-        "head": ends.head,
-    }
+    subject = ProofSubject(
+        check=check.name,
+        command=show_line(rt.secrets, check.command, check.environment, check.directory),
+        base=ends.base,
+        head=ends.head,
+    )
     remarks = (*ask.found.remarks, *ends.remarks)
     try:
         change = split_ends(rt, project, check, ends)
         trees = build_trees(rt, project, change, ends)
     except Untried as trouble:
-        return Proof(word="not_tried", reason=str(trouble), remarks=remarks, **facts)
-    question = Question(
+        return Proof(
+            word="not_tried", reason=str(trouble), remarks=remarks, **msgspec.structs.asdict(subject)
+        )
+    task = ProofTask(
         change=change,
         trees=trees,
         seconds=check.timeout_seconds,
         may_run_in_place=ends.taken is not None and not ask.is_in_place,
-        facts=facts,
+        subject=subject,
         remarks=(*remarks, *_describe_sets(change)),
     )
     opened = rt.trials().open(
@@ -81,7 +83,7 @@ def prove_check(rt: WritePorts, project: str, ask: ProofAsk) -> Proof:
         stop_reason=_make_stop(rt, ask.most_ms),
     )
     with opened as room:
-        runner = _Runner(rt, check, question, room, is_fresh=ask.is_fresh)
+        runner = _Runner(rt, check, task, room, is_fresh=ask.is_fresh)
         proof = runner.run_all()
     if check.name and runner.end_ms is not None:
         rt.known_checks().keep_run(project, digest_check(check), runner.end_ms)
@@ -190,11 +192,11 @@ class _Runner:
     """Runs the trials of one proof, each once."""
 
     def __init__(
-        self, rt: ReadPorts, check: DeclaredCheck, question: Question, room: TrialRoom, *, is_fresh: bool
+        self, rt: ReadPorts, check: DeclaredCheck, task: ProofTask, room: TrialRoom, *, is_fresh: bool
     ) -> None:
         self._rt = rt
         self._check = check
-        self._question = question
+        self._question = task
         self._room = room
         self._is_fresh = is_fresh
         self._results: dict[Step, RunResult] = {}
@@ -269,7 +271,7 @@ class _Runner:
 
     def _announce(self, step: Step) -> None:
         name = f"{self._check.name}: " if self._check.name else ""
-        self._rt.progress.write(f"handrail: {name}run {len(self._results) + 1}, {LABELS[step]}\n")
+        self._rt.progress.write(f"handrail: {name}run {len(self._results) + 1}, {RUN_LABELS[step]}\n")
 
     def _find_tree(self, step: Step) -> str:
         match step:

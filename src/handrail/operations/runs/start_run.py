@@ -158,7 +158,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     asked: _Asked
     session: Session
     run_id: RunId
-    given: Given | Recorded
+    source: Given | Recorded
 
 
 def _find_start(rt: ReadPorts, request: StartRun, project: str, given: Given | None = None) -> _Found:
@@ -170,7 +170,7 @@ def _find_start(rt: ReadPorts, request: StartRun, project: str, given: Given | N
         _require_same_start(rt, request, session, started, asked, given)
     # A replay answers even if the workflow's file is gone by now.
     source = started or given or _find(rt, project, asked.workflow_id)
-    return _Found(asked=asked, session=session, run_id=run_id, given=source)
+    return _Found(asked=asked, session=session, run_id=run_id, source=source)
 
 
 def _require_same_start(
@@ -211,7 +211,7 @@ def _answer_start(
     is_checked: bool = False,
 ) -> Success:
     """Begin the run, unless it exists; what a preview has checked must still be true."""
-    asked, session, recorded = found.asked, found.session, found.given
+    asked, session, recorded = found.asked, found.session, found.source
     warnings: tuple[ReplyWarning, ...] = ()
     unseen = ""
     rt.keys.signing_key(WORKFLOW)  # fails here without a key, before anything is begun
@@ -261,12 +261,12 @@ def _preview(rt: ReadPorts, request: StartRun, project: str) -> Plan[_Found]:
     """Return what a start would make. Without a request id the names are only known afterwards."""
     found = _find_start(rt, request, project)
     asked, session, run_id = found.asked, found.session, found.run_id
-    if isinstance(found.given, Recorded):
+    if isinstance(found.source, Recorded):
         changes: tuple[Change, ...] = (Change(action="none", resource="run", id=run_id),)
         version = session.history.runs[run_id].workflow_hash
     else:
         is_named = request.request_id is not UNSET
-        pinned = found.given.pinned
+        pinned = found.source.pinned
         _check_inputs(pinned, asked)
         version = pinned.workflow_hash
         session_id = session.history.session_id if is_named or request.session is not UNSET else "new"

@@ -20,7 +20,6 @@ from handrail.operations.durations import find_seconds
 from handrail.operations.finding import read_or_pass_over
 from handrail.operations.sessions.session_hits import MOST_READ, find_hits
 from handrail.operations.stored_sessions import (
-    FACETS,
     FAR,
     FindSilence,
     Sessions,
@@ -209,8 +208,14 @@ def _facets(request: ListSessions) -> list[str]:
 
 def _named(request: ListSessions) -> dict[str, str]:
     """Return the requested facts, by name."""
-    given = (request.status, request.workflow, request.project_name, request.account, request.agent)
-    return {name: value for name, value in zip(FACETS, given, strict=True) if value is not UNSET}
+    given = {
+        "status": request.status,
+        "workflow_id": request.workflow,
+        "project": request.project_name,
+        "account": request.account,
+        "agent": request.agent,
+    }
+    return {name: value for name, value in given.items() if value is not UNSET}
 
 
 def _is_wanted(facts: SessionFacts, request: ListSessions, *, is_lost: bool) -> bool:
