@@ -384,21 +384,6 @@ def test_answer_stays_listed_until_the_agent_takes_it_up(
     assert [one["session_id"] for one in answer(runtime, "session.inbox")["items"]] == [still["session_id"]]
 
 
-def test_early_approval_leaves_the_next_move_to_the_agent(runtime: Runtime) -> None:
-    insist(runtime)
-    first = at_confirm(runtime)
-    answer(seat(runtime, Person("y")), "run.answer", session=first["session"]["sessionId"])
-
-    (early,) = answer(runtime, "session.inbox")["items"]
-    blocked = report(runtime, first["ackToken"], notes="Done.")
-    (later,) = answer(runtime, "session.inbox")["items"]
-
-    assert early["is_answered"] is True
-    assert "before there was a report" in early["why"]
-    assert blocked["kind"] == "blocked"
-    assert later["is_answered"] is False
-
-
 def read_from_resume(runtime: Runtime, session: str) -> dict[str, Any]:
     """The step as an agent reads it that knows only the session."""
     (found,) = answer(runtime, "session.resume", query=session)["items"]

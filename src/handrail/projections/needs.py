@@ -90,10 +90,6 @@ def _find_waiting(history: History, workflow: CompiledWorkflow, graph: RunGraph)
     if word.is_given and word.answered is not None:
         why = f"It was {summarize_answer(history, word.answered)}; the agent takes that up at its next call."
         return msgspec.structs.replace(need, why=why, is_answered=True)
-    if ask.kind == "confirm" and not ask.subject and word.answered is not None:
-        # An approval before the report counts for no report; until there is one, the agent is next.
-        why = f"It was {summarize_answer(history, word.answered)}, before there was a report."
-        return msgspec.structs.replace(need, why=why, is_answered=True)
     if blocked is None or not blocked.blockers:
         return need if is_asked else None
     first = explain_to_person(blocked.blockers[0], blocked.issues, ask.leaf.title)
